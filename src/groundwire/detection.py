@@ -1,0 +1,285 @@
+"""What a check found: frozen values, and how they are written as JSON."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+
+class Label(StrEnum):
+    """What the evidence says about a stretch of the answer (NLI's three, and not checked)."""
+
+    SUPPORTED = "supported"
+    UNSUPPORTED = "unsupported"
+    CONTRADICTED = "contradicted"
+    UNCHECKED = "unchecked"
+
+
+class Outcome(StrEnum):
+    """What is known about an answer as a whole.
+
+    When several hold, the first of this order wins: hallucinated, unavailable, partial,
+    unverified, skipped, grounded.
+    """
+
+    HALLUCINATED = "hallucinated"
+    UNAVAILABLE = "unavailable"
+    PARTIAL = "partial"
+    UNVERIFIED = "unverified"
+    SKIPPED = "skipped"
+    GROUNDED = "grounded"
+
+
+class Reason(StrEnum):
+    """Why something was not checked, or not read in full."""
+
+    NO_EVIDENCE = "no_evidence"  # a check is due and there is nothing to check against
+    LANGUAGE = "language"  # a script that the model cannot read
+    DROPPED_LONG = "dropped_long"  # a source over the length limit
+    DROPPED_OVER_CAP = "dropped_over_cap"  # sources beyond the number allowed
+    ANSWER_OVER_LIMIT = "answer_over_limit"
+    QUESTION_SHORTENED = "question_shortened"  # only its beginning and its end were read
+    DETECTOR_FAILED = "detector_failed"
+
+
+#: Severity of a label, from 0 (entailed) to 4 (contradicted).
+SEVERITY = {Label.SUPPORTED: 0, Label.UNSUPPORTED: 2, Label.CONTRADICTED: 4}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvidenceRef:
+    """Where the evidence stands that a claim was held against.
+
+    ``source.text[start:end] == text`` for the source named ``source_id``.
+    """
+
+    source_id: str
+    start: int
+    end: int
+    text: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON data."""
+        return {
+            "source_id": self.source_id,
+            "start": self.start,
+            "end": self.end,
+            "text": self.text,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """A stretch of the answer that its sources do not support.
+
+    Attributes:
+        start: First character, counted in Python characters of the answer.
+        end: One past the last. ``answer[start:end] == text``, with no outer white space.
+        text: The words.
+        label: ``unsupported`` (the evidence does not say so) or ``contradicted`` (it says
+            otherwise).
+        probability: Calibrated P(not supported) of the most doubtful word piece, in [0, 1].
+        severity: 0 to 4; unsupported is 2, contradicted 4.
+        evidence: What the span was held against, best match first.
+    """
+
+    start: int
+    end: int
+    text: str
+    label: Label
+    probability: float
+    severity: int
+    evidence: tuple[EvidenceRef, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.start < self.end:
+            raise ValueError(f"a span needs 0 <= start < end, got {self.start} and {self.end}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON data."""
+        return {
+            "start": self.start,
+            "end": self.end,
+            "text": self.text,
+            "label": str(self.label),
+            "probability": self.probability,
+            "severity": self.severity,
+            "evidence": [reference.to_dict() for reference in self.evidence],
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """One sentence-sized statement of the answer, and what became of it.
+
+    Attributes:
+        start: First character in the answer.
+        end: One past the last; ``answer[start:end] == text``.
+        text: The statement, citations included.
+        label: ``supported``, ``unsupported``, ``contradicted``, or ``unchecked`` with a reason.
+        probability: Calibrated P(not supported) of its most doubtful word piece, in [0, 1];
+            ``None`` if it was not read.
+        citations: The ids it cites, such as ``("S0", "S2")``, in order, each once.
+        spans: The unsupported stretches in it, in reading order, disjoint.
+        evidence: The best-matching evidence among what the claim was read with.
+        reason: Why it is unchecked, else ``None``.
+    """
+
+    start: int
+    end: int
+    text: str
+    label: Label
+    probability: float | None
+    citations: tuple[str, ...] = ()
+    spans: tuple[Span, ...] = ()
+    evidence: tuple[EvidenceRef, ...] = ()
+    reason: Reason | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON data. Spans stand once, at the top of the detection."""
+        return {
+            "start": self.start,
+            "end": self.end,
+            "text": self.text,
+            "label": str(self.label),
+            "probability": self.probability,
+            "citations": list(self.citations),
+            "evidence": [reference.to_dict() for reference in self.evidence],
+            "reason": None if self.reason is None else str(self.reason),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coverage:
+    """How much of what was given was really read. Equal sources count once.
+
+    Attributes:
+        offered_chars: Characters of evidence that the caller gave.
+        indexed_chars: Of these, what was indexed and so could be reached by every claim.
+        attended_chars: Of these, what at least one claim was read together with. Not being
+            attended is no gap: the rest ranked lower for every claim.
+        answer_chars: Visible characters of the answer's claims.
+        read_chars: Of these, what was judged.
+        reasons: What was left out and how often: passages, sources or claims by reason.
+    """
+
+    offered_chars: int
+    indexed_chars: int
+    attended_chars: int
+    answer_chars: int
+    read_chars: int
+    reasons: Mapping[Reason, int] = field(default_factory=dict)
+
+    @property
+    def indexed(self) -> float:
+        """Share of the evidence offered that was indexed, in [0, 1]; 1 if none was offered."""
+        return _share(self.indexed_chars, self.offered_chars)
+
+    @property
+    def attended(self) -> float:
+        """Share of the evidence offered that some claim was read with, in [0, 1]."""
+        return _share(self.attended_chars, self.offered_chars)
+
+    @property
+    def answer(self) -> float:
+        """Share of the answer's text that was judged, in [0, 1]."""
+        return _share(self.read_chars, self.answer_chars)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all evidence was indexed and all of the answer judged."""
+        return self.indexed_chars == self.offered_chars and self.read_chars == self.answer_chars
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON data: shares, the character counts behind them, and reasons."""
+        return {
+            "indexed": self.indexed,
+            "attended": self.attended,
+            "answer": self.answer,
+            "offered_chars": self.offered_chars,
+            "indexed_chars": self.indexed_chars,
+            "attended_chars": self.attended_chars,
+            "answer_chars": self.answer_chars,
+            "read_chars": self.read_chars,
+            "reasons": {str(reason): count for reason, count in sorted(self.reasons.items())},
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DetectorInfo:
+    """Which detector judged, and where its threshold lay.
+
+    Attributes:
+        name: ``reader``, or the id or folder of a loaded checkpoint.
+        revision: What pins the weights: the hash of the model file, or the hub's commit.
+        operating_point: ``precision``, ``balanced``, ``recall``, or ``custom`` for a number.
+        threshold: A word piece whose probability is at or above it is flagged, in (0, 1].
+    """
+
+    name: str
+    revision: str
+    operating_point: str
+    threshold: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON data."""
+        return {
+            "name": self.name,
+            "revision": self.revision,
+            "operating_point": self.operating_point,
+            "threshold": self.threshold,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Detection:
+    """The result of one check. Two detections are equal if they found the same.
+
+    Attributes:
+        answer: The text that was checked; all offsets count in it.
+        outcome: What is known about the answer as a whole.
+        claims: Its statements in reading order, disjoint.
+        coverage: What was read of the evidence and of the answer.
+        detector: What judged.
+        timings_ms: Wall time by stage, in milliseconds; no part of equality.
+    """
+
+    answer: str
+    outcome: Outcome
+    claims: tuple[Claim, ...]
+    coverage: Coverage
+    detector: DetectorInfo
+    timings_ms: Mapping[str, float] = field(default_factory=dict, compare=False)
+
+    @property
+    def spans(self) -> tuple[Span, ...]:
+        """The unsupported stretches of the answer: sorted, disjoint, trimmed."""
+        return tuple(span for claim in self.claims for span in claim.spans)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON data, in the shape of ``groundwire/schemas/detection.schema.json``."""
+        return {
+            "outcome": str(self.outcome),
+            "spans": [span.to_dict() for span in self.spans],
+            "claims": [claim.to_dict() for claim in self.claims],
+            "coverage": self.coverage.to_dict(),
+            "detector": self.detector.to_dict(),
+            "timings_ms": dict(self.timings_ms),
+        }
+
+
+def decide_outcome(claims: tuple[Claim, ...], coverage: Coverage, *, has_evidence: bool) -> Outcome:
+    """Reduce the claims of an answer to its outcome; the order is that of :class:`Outcome`."""
+    if any(claim.spans for claim in claims):
+        return Outcome.HALLUCINATED
+    if any(claim.reason is Reason.DETECTOR_FAILED for claim in claims):
+        return Outcome.UNAVAILABLE
+    if not has_evidence and not coverage.offered_chars:
+        return Outcome.UNVERIFIED
+    if not coverage.is_complete:
+        return Outcome.PARTIAL
+    return Outcome.GROUNDED
+
+
+def _share(part: int, whole: int) -> float:
+    return part / whole if whole else 1.0

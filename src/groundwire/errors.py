@@ -1,0 +1,160 @@
+"""Everything Groundwire raises, in one family.
+
+::
+
+    GroundwireError
+    ├── InputError (ValueError)          what was given cannot be checked
+    │   ├── EmptyAnswerError
+    │   ├── InvalidTextError             lone surrogates, bytes that are not UTF-8
+    │   ├── InvalidSourceError           a source of a kind we cannot read
+    │   └── LimitExceededError           more than a named setting allows
+    ├── SettingError (ValueError)        a setting outside its range
+    ├── ModelError                       the model cannot be used
+    │   ├── UnknownModelError
+    │   ├── UnpinnedModelError (ValueError)   a hub model without a revision
+    │   ├── CorruptModelError            a file does not have the hash its manifest names
+    │   └── MissingExtraError (ImportError)
+    └── DetectionError (RuntimeError)    a check was due and failed
+
+Each message says what happened, with the numbers, and what to do next.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+
+class GroundwireError(Exception):
+    """Base of everything Groundwire raises on purpose."""
+
+
+class InputError(GroundwireError, ValueError):
+    """What was given cannot be checked as it is."""
+
+
+class EmptyAnswerError(InputError):
+    """There is no answer text to check."""
+
+    def __str__(self) -> str:
+        return (
+            "The answer is empty or only white space, so there is nothing to check. "
+            "Pass the text that the model wrote."
+        )
+
+
+class InvalidTextError(InputError):
+    """A text holds something that is no text, such as half a surrogate pair."""
+
+    def __init__(self, where: str, position: int, problem: str) -> None:
+        super().__init__(where, position, problem)
+        self.where, self.position, self.problem = where, position, problem
+
+    def __str__(self) -> str:
+        return (
+            f"The {self.where} is not valid text: {self.problem} at position {self.position}. "
+            "Decode the bytes as UTF-8 with errors='replace', or repair the text, and try again."
+        )
+
+
+class InvalidSourceError(InputError):
+    """A source is of a kind that cannot be read."""
+
+    def __init__(self, index: int, problem: str) -> None:
+        super().__init__(index, problem)
+        self.index, self.problem = index, problem
+
+    def __str__(self) -> str:
+        return (
+            f"Source {self.index} cannot be read: {self.problem}. A source is a text, a Source, "
+            "a mapping with the keys text, id and title, or JSON data (a dict or a list)."
+        )
+
+
+class LimitExceededError(InputError):
+    """Something is larger than a named setting allows; nothing was cut silently."""
+
+    def __init__(self, what: str, size: int, limit: int, setting: str) -> None:
+        super().__init__(what, size, limit, setting)
+        self.what, self.size, self.limit, self.setting = what, size, limit, setting
+
+    def __str__(self) -> str:
+        return (
+            f"The {self.what} has {self.size:,} and at most {self.limit:,} are allowed. "
+            f"Raise the setting {self.setting!r}, or split the input."
+        )
+
+
+class SettingError(GroundwireError, ValueError):
+    """A setting has a value outside its range."""
+
+    def __init__(self, setting: str, value: object, valid: str) -> None:
+        super().__init__(setting, value, valid)
+        self.setting, self.value, self.valid = setting, value, valid
+
+    def __str__(self) -> str:
+        return f"{self.setting} = {self.value!r} is not possible. It must be {self.valid}."
+
+
+class ModelError(GroundwireError):
+    """A model cannot be used."""
+
+
+class UnknownModelError(ModelError):
+    """No model has this name, and no folder either."""
+
+    def __init__(self, model: str, known: Sequence[str]) -> None:
+        super().__init__(model, known)
+        self.model, self.known = model, known
+
+    def __str__(self) -> str:
+        return (
+            f"There is no model {self.model!r}. Embedded models: {', '.join(self.known)}. "
+            "Otherwise pass a local folder, or a hub id with an organisation, "
+            "such as KRLabsOrg/lettucedect-base-modernbert-en-v1."
+        )
+
+
+class UnpinnedModelError(ModelError, ValueError):
+    """A hub model was asked for without saying which revision of it."""
+
+    def __init__(self, model: str) -> None:
+        super().__init__(model)
+        self.model = model
+
+    def __str__(self) -> str:
+        return (
+            f"{self.model!r} names a model on a hub, and its revision is not pinned: what a branch "
+            "holds can change between two runs. Pass revision= with a full commit hash "
+            "(40 hexadecimal digits), or a local folder."
+        )
+
+
+class CorruptModelError(ModelError):
+    """A model file does not have the content its manifest names."""
+
+    def __init__(self, path: Path, expected: str, found: str) -> None:
+        super().__init__(path, expected, found)
+        self.path, self.expected, self.found = path, expected, found
+
+    def __str__(self) -> str:
+        return (
+            f"{self.path} is not the file its manifest describes: SHA-256 {self.found} instead of "
+            f"{self.expected}. Install the package again, or fetch the model again."
+        )
+
+
+class MissingExtraError(ModelError, ImportError):
+    """An optional part of Groundwire is not installed."""
+
+    def __init__(self, what: str, extra: str) -> None:
+        super().__init__(what, extra)
+        self.what, self.extra = what, extra
+
+    def __str__(self) -> str:
+        return (
+            f"{self.what} needs the {self.extra!r} extra, which is not installed. "
+            f"Install it: pip install 'groundwire[{self.extra}]'"
+        )
+
+
+class DetectionError(GroundwireError, RuntimeError):
+    """A check was due and failed; it is never to be read as a pass."""

@@ -1,0 +1,134 @@
+"""What is to be checked: the sources, the question and the answer."""
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Self, TypeAlias, Union
+
+from groundwire.errors import EmptyAnswerError, InvalidSourceError, InvalidTextError
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_SOURCE_KEYS = {"text", "id", "title"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """One text that the answer may rest on: a retrieved passage, a tool result, a document.
+
+    Attributes:
+        text: The text. Plain text, Markdown with tables, JSON and lists of numbered passages
+            are each read as what they are; character offsets always count in this text.
+        id: Names the source in results. Empty: the position among the sources, ``S0``, ``S1``...
+        title: What the text is about, if its own words do not say so. It helps to find and to
+            read the source, and is not evidence itself.
+    """
+
+    text: str
+    id: str = ""
+    title: str | None = None
+
+    @classmethod
+    def of(cls, value: "SourceLike", index: int = 0) -> Self:
+        """Read a source from any of the kinds that users have at hand.
+
+        Args:
+            value: A text; a :class:`Source`; a mapping with the key ``text`` and perhaps ``id``
+                and ``title``; any other mapping or list, which is taken as JSON data and written
+                out (offsets then count in :attr:`text`).
+            index: Where it stands among the sources, for the error message.
+
+        Raises:
+            InvalidSourceError: If it is none of these.
+        """
+        match value:
+            case cls():
+                return value
+            case str():
+                return cls(text=value)
+            case Mapping() if isinstance(value.get("text"), str) and value.keys() <= _SOURCE_KEYS:
+                id_, title = value.get("id"), value.get("title")
+                return cls(
+                    text=str(value["text"]),
+                    id="" if id_ is None else str(id_),
+                    title=None if title is None else str(title),
+                )
+            case Mapping() | list() | tuple():
+                try:
+                    return cls(text=json.dumps(value, ensure_ascii=False, indent=1))
+                except (TypeError, ValueError, RecursionError) as error:
+                    raise InvalidSourceError(index, f"it is not JSON data ({error})") from error
+        raise InvalidSourceError(index, f"it is a {type(value).__name__}")
+
+
+#: What :meth:`Source.of` takes.
+SourceLike: TypeAlias = Union[Source, str, Mapping[str, object], Sequence[object]]  # noqa: UP007
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Example:
+    """Sources, a question and an answer: one thing to check.
+
+    Attributes:
+        sources: What the answer may rest on; each has an id.
+        answer: The text to check.
+        question: What was asked. It tells what the answer is about and is never evidence.
+    """
+
+    sources: tuple[Source, ...]
+    answer: str
+    question: str | None = None
+
+    @classmethod
+    def of(
+        cls, *, sources: Iterable[SourceLike], answer: str, question: str | None = None
+    ) -> Self:
+        """Build an example from what users have at hand, and refuse what is no text.
+
+        Raises:
+            EmptyAnswerError: If the answer has no visible text.
+            InvalidTextError: If a text is not a ``str``, or holds a lone surrogate.
+            InvalidSourceError: If a source is of no known kind.
+        """
+        require_text(answer, "answer")
+        if not answer.strip():
+            raise EmptyAnswerError
+        if question is not None:
+            require_text(question, "question")
+        return cls(sources=read_sources(sources), answer=answer, question=question)
+
+
+def read_sources(sources: Iterable[SourceLike]) -> tuple[Source, ...]:
+    """Read sources of any kind, and give an id to those that have none.
+
+    Raises:
+        InvalidTextError: If a text holds a lone surrogate.
+        InvalidSourceError: If one is of no known kind, or ``sources`` is a single text.
+    """
+    if isinstance(sources, (str, Mapping, Source)):
+        raise InvalidSourceError(
+            0, f"sources is a single {type(sources).__name__}; pass a list: sources=[...]"
+        )
+    found = []
+    for i, value in enumerate(sources):
+        source = Source.of(value, i)
+        require_text(source.text, f"text of source {i}")
+        require_text(source.id, f"id of source {i}")
+        if source.title is not None:
+            require_text(source.title, f"title of source {i}")
+        found.append(source if source.id else replace(source, id=f"S{i}"))
+    return tuple(found)
+
+
+def require_text(text: object, where: str) -> None:
+    """Refuse what is no text.
+
+    Raises:
+        InvalidTextError: If it is not a ``str`` or holds half a surrogate pair, which cannot be
+            written as UTF-8.
+    """
+    if not isinstance(text, str):
+        raise InvalidTextError(where, 0, f"a {type(text).__name__} in place of a str")
+    if found := _SURROGATE.search(text):
+        code = f"U+{ord(found.group()):04X}"
+        raise InvalidTextError(where, found.start(), f"the lone surrogate {code}")
