@@ -268,13 +268,13 @@ class Detection:
         }
 
 
-def decide_outcome(claims: tuple[Claim, ...], coverage: Coverage, *, has_evidence: bool) -> Outcome:
+def decide_outcome(claims: tuple[Claim, ...], coverage: Coverage) -> Outcome:
     """Reduce the claims of an answer to its outcome; the order is that of :class:`Outcome`."""
     if any(claim.spans for claim in claims):
         return Outcome.HALLUCINATED
     if any(claim.reason is Reason.DETECTOR_FAILED for claim in claims):
         return Outcome.UNAVAILABLE
-    if not has_evidence and not coverage.offered_chars:
+    if not coverage.offered_chars:
         return Outcome.UNVERIFIED
     if not coverage.is_complete:
         return Outcome.PARTIAL
