@@ -1,0 +1,110 @@
+"""Time the reduction of word piece scores to spans: the fast path against the plain one.
+
+Each gets the input it is made for: arrays the one, lists the other. Both run in turn, in one
+process, so the ratio holds on a machine that is busy with other things.
+
+Run it: ``python benchmarks/spans.py --out benchmarks/results/spans.json``
+"""
+
+import argparse
+import gc
+import json
+import platform
+import random
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from groundwire.spans import reduce_tokens, reduce_tokens_plain
+
+THRESHOLD = 0.95
+
+
+def answer(n_tokens: int, share: float, run: int, seed: int) -> tuple[str, list[int], list[float]]:
+    """Make an answer of words, and scores that flag a share of them in runs of a given length."""
+    rng = random.Random(seed)
+    words = ["".join(rng.choices("abcdefgh", k=rng.randint(1, 8))) for _ in range(n_tokens)]
+    starts = [0]
+    for word in words[:-1]:
+        starts.append(starts[-1] + len(word) + 1)
+    n_runs = max(1, round(n_tokens * share / run))
+    flagged = {
+        slot * (n_tokens // n_runs) + i for slot in range(n_runs) for i in range(run)
+    }  # evenly spread, so that no two runs touch
+    scores = [
+        rng.uniform(0.96, 1.0) if i in flagged else rng.uniform(0.0, 0.9) for i in range(n_tokens)
+    ]
+    return " ".join(words), starts, scores
+
+
+def microseconds(call: Callable[[], object], repeats: int) -> float:
+    """Mean time of one call over ``repeats`` of them."""
+    begin = time.perf_counter()
+    for _ in range(repeats):
+        call()
+    return (time.perf_counter() - begin) / repeats * 1e6
+
+
+def compare(n_tokens: int, run: int, rounds: int, share: float = 0.05) -> dict[str, float | int]:
+    """Median times of both paths and of their ratio, over rounds that interleave them."""
+    text, starts, score_list = answer(n_tokens, share, run, seed=n_tokens + run)
+    words = text.split(" ")
+    offset_list = [(s, s + len(word)) for s, word in zip(starts, words, strict=True)]
+    offsets = np.array(offset_list, dtype=np.int32)
+    scores = np.array(score_list, dtype=np.float32)
+    score_list = scores.tolist()
+
+    def fast() -> object:
+        return reduce_tokens(offsets, scores, text, threshold=THRESHOLD)
+
+    def plain() -> object:
+        return reduce_tokens_plain(offset_list, score_list, text, threshold=THRESHOLD)
+
+    if fast() != plain():
+        raise SystemExit("the two paths disagree, so their times mean nothing")
+    pairs = [(microseconds(fast, 100), microseconds(plain, 100)) for _ in range(rounds)]
+    reduction = reduce_tokens(offsets, scores, text, threshold=THRESHOLD)
+    return {
+        "n_tokens": n_tokens,
+        "n_flagged": reduction.n_flagged,
+        "n_spans": len(reduction.spans),
+        "fast_us": round(statistics.median(fast_us for fast_us, _ in pairs), 2),
+        "plain_us": round(statistics.median(plain_us for _, plain_us in pairs), 2),
+        "ratio": round(statistics.median(plain_us / fast_us for fast_us, plain_us in pairs), 2),
+    }
+
+
+def main() -> None:
+    """Print the table, and write it as JSON where asked."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--out", type=Path, help="where to write the numbers as JSON")
+    parser.add_argument("--rounds", type=int, default=101)
+    options = parser.parse_args()
+    gc.disable()
+    rows = [
+        compare(n_tokens, run, options.rounds) for n_tokens in (30, 400, 4000) for run in (1, 4)
+    ]
+    print("tokens flagged spans   fast us  plain us  ratio")
+    for row in rows:
+        print(
+            f"{row['n_tokens']:6} {row['n_flagged']:7} {row['n_spans']:5} "
+            f"{row['fast_us']:9} {row['plain_us']:9} {row['ratio']:6}"
+        )
+    if options.out:
+        options.out.parent.mkdir(parents=True, exist_ok=True)
+        report = {
+            "benchmark": "spans",
+            "python": platform.python_version(),
+            "numpy": np.__version__,
+            "machine": platform.machine(),
+            "rounds": options.rounds,
+            "rows": rows,
+        }
+        options.out.write_text(json.dumps(report, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

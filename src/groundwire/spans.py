@@ -1,0 +1,197 @@
+"""From the scores of word pieces to the stretches of the answer that are not supported.
+
+Two functions compute the same reduction: :func:`reduce_tokens_plain` is the one to read,
+:func:`reduce_tokens` the one to call. It touches only the word pieces that are flagged.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from groundwire.errors import DetectionError, SettingError
+
+Offsets: TypeAlias = NDArray[np.integer] | Sequence[tuple[int, int]]
+Scores: TypeAlias = NDArray[np.floating] | Sequence[float]
+
+
+@dataclass(frozen=True, slots=True)
+class FlaggedSpan:
+    """A run of flagged word pieces, as the tokenizer cut it: outer white space may be in it.
+
+    ``answer[start:end]`` is the text; ``score`` is that of its highest flagged word piece.
+    """
+
+    start: int
+    end: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Reduction:
+    """What a threshold makes of the scores of an answer.
+
+    Attributes:
+        spans: Runs of flagged word pieces, in the order of the word pieces.
+        n_flagged: Word pieces that are flagged; those of no width never are.
+        max_score: The highest score of all, those of no width included; 0 if there are none.
+    """
+
+    spans: tuple[FlaggedSpan, ...]
+    n_flagged: int
+    max_score: float
+
+
+def reduce_tokens(
+    offsets: Offsets, scores: Scores, text: str, *, threshold: float, allow_zero: bool = False
+) -> Reduction:
+    """Join neighbouring flagged word pieces into spans.
+
+    A word piece is flagged if its score is at or above the threshold and it has any width. White
+    space between two flagged ones joins them, whether or not a word piece covers it.
+
+    Args:
+        offsets: Half-open character ranges in ``text``, shape ``(n, 2)``, ascending by start. An
+            empty range marks a word piece of no width.
+        scores: P(not supported) of each word piece, shape ``(n,)``, in [0, 1].
+        text: The answer.
+        threshold: In (0, 1]. A float32 score is at the threshold if it is that number in float32.
+        allow_zero: Whether 0 is a threshold too: it flags everything.
+
+    Returns:
+        The spans, disjoint and in reading order, how many word pieces are flagged, and the
+        maximum score.
+
+    Raises:
+        SettingError: If the threshold is outside its range.
+        DetectionError: If a score is not a number.
+        ValueError: If offsets and scores differ in length.
+    """
+    lowest = _lowest_flagged(threshold, allow_zero=allow_zero)
+    values = np.asarray(scores)
+    if values.dtype not in (np.float32, np.float64):
+        values = values.astype(np.float64)
+    if len(offsets) != len(values):
+        raise _lengths_differ(len(offsets), len(values))
+    if not len(values):
+        return Reduction((), 0, 0.0)
+    max_score = float(np.maximum.reduce(values))  # NaN if any score is
+    if max_score != max_score:
+        raise _not_a_number(int(np.isnan(values).argmax()))
+    if max_score < lowest:
+        return Reduction((), 0, max(0.0, max_score))
+    chosen = (values >= lowest).nonzero()[0]
+    return Reduction(
+        *_join(np.asarray(offsets)[chosen].tolist(), values[chosen].tolist(), text), max_score
+    )
+
+
+def _join(
+    offsets: Sequence[Sequence[int]], scores: Sequence[float], text: str
+) -> tuple[tuple[FlaggedSpan, ...], int]:
+    """Join word pieces that are all over the threshold; also count those that have a width."""
+    spans = []
+    n_flagged, first, last, highest = 0, 0, -1, 0.0
+    for (start, end), score in zip(offsets, scores, strict=True):
+        if end <= start:
+            continue
+        n_flagged += 1
+        if last >= 0:
+            between = text[last:start]
+            if not between or between.isspace():
+                last = end
+                if score > highest:
+                    highest = score
+                continue
+            spans.append(FlaggedSpan(first, last, highest))
+        first, last, highest = start, end, score
+    if last >= 0:
+        spans.append(FlaggedSpan(first, last, highest))
+    return tuple(spans), n_flagged
+
+
+def reduce_tokens_plain(
+    offsets: Offsets, scores: Scores, text: str, *, threshold: float, allow_zero: bool = False
+) -> Reduction:
+    """Do what :func:`reduce_tokens` does, one word piece after the other: the reference."""
+    lowest = _lowest_flagged(threshold, allow_zero=allow_zero)
+    if len(offsets) != len(scores):
+        raise _lengths_differ(len(offsets), len(scores))
+    spans: list[FlaggedSpan] = []
+    is_open, first, last, highest = False, 0, 0, 0.0
+    n_flagged, max_score = 0, 0.0
+    for i, ((start, end), score) in enumerate(zip(offsets, scores, strict=True)):
+        if score != score:
+            raise _not_a_number(i)
+        if score > max_score:
+            max_score = score
+        if score < lowest or end <= start:
+            continue
+        n_flagged += 1
+        between = text[last:start]
+        if is_open and (not between or between.isspace()):
+            last, highest = end, max(highest, score)
+            continue
+        if is_open:
+            spans.append(FlaggedSpan(int(first), int(last), float(highest)))
+        is_open, first, last, highest = True, start, end, score
+    if is_open:
+        spans.append(FlaggedSpan(int(first), int(last), float(highest)))
+    return Reduction(tuple(spans), n_flagged, float(max_score))
+
+
+def trim(spans: Iterable[FlaggedSpan], text: str) -> tuple[FlaggedSpan, ...]:
+    """Take outer white space off spans of ``text``; those with nothing else are dropped."""
+    trimmed = []
+    for span in spans:
+        words = text[span.start : span.end]
+        start = span.start + len(words) - len(words.lstrip())
+        end = start + len(words.strip())
+        if start < end:
+            trimmed.append(replace(span, start=start, end=end))
+    return tuple(trimmed)
+
+
+def keep(
+    spans: Iterable[FlaggedSpan], text: str, *, min_words: int = 0, min_probability: float = 0.0
+) -> tuple[FlaggedSpan, ...]:
+    """Keep the spans of ``text`` with at least so many words and at least this score, in [0, 1].
+
+    Raises:
+        SettingError: If a filter is outside its range.
+    """
+    if min_words < 0:
+        raise SettingError("min_words", min_words, "0 or more")
+    if not 0 <= min_probability <= 1:
+        raise SettingError("min_probability", min_probability, "between 0 and 1")
+    return tuple(
+        span
+        for span in spans
+        if span.score >= min_probability and len(text[span.start : span.end].split()) >= min_words
+    )
+
+
+def _lowest_flagged(threshold: float, *, allow_zero: bool) -> float:
+    """Return the lowest score that a threshold flags.
+
+    Models compute in float32, where 0.95 is 0.949999988. A score that prints as the threshold is
+    at the threshold, in whichever of the two precisions it comes: the lower of both is the bound.
+    """
+    if not (0 < threshold <= 1 or (allow_zero and threshold == 0)):
+        raise SettingError("threshold", threshold, f"in {'[' if allow_zero else '('}0, 1]")
+    return min(float(threshold), float(np.float32(threshold)))
+
+
+def _not_a_number(index: int) -> DetectionError:
+    return DetectionError(
+        f"The score of word piece {index} is not a number, so this answer was not checked. "
+        "Check the model's files, and that its input has no other type than it was exported for."
+    )
+
+
+def _lengths_differ(n_offsets: int, n_scores: int) -> ValueError:
+    return ValueError(
+        f"There are {n_offsets} offsets and {n_scores} scores. Each word piece needs one of both."
+    )
