@@ -1,0 +1,306 @@
+"""Data written as text, read with exact offsets: JSON, JSON Lines, and Python's form of both.
+
+The parsers of the standard library do not fit. ``json`` forgets where a value stood, ``ast`` knows
+but is not made for hostile input, and both recurse. What stands in a prompt is also seldom strict:
+``str(dict)``, a trailing comma, a raw line break in a string. One token pattern and one stack
+suffice, and take time linear in the text however deep it nests.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+_TOKEN = re.compile(
+    r"""\s*+(?:
+      (?P<open>[\[{(])
+    | (?P<close>[\]})])
+    | (?P<comma>,)
+    | (?P<colon>:)
+    | (?P<string>"[^"\\]*+(?:\\.[^"\\]*+)*+" | '[^'\\]*+(?:\\.[^'\\]*+)*+')
+    | (?P<atom>(?: [-+]?(?:[0-9]++(?:\.[0-9]*+)?+|\.[0-9]++)(?:[eE][-+]?[0-9]++)?+
+                 | [-+]?(?:Infinity|inf|NaN|nan) | null|None|true|True|false|False )(?![\w.]))
+    )""",
+    re.VERBOSE | re.DOTALL,
+)
+_CLOSER = {"[": "]", "{": "}", "(": ")"}
+_EXPECTED = {
+    "top": {"open"},
+    "key": {"string", "atom", "close"},
+    "colon": {"colon"},
+    "value": {"open", "string", "atom"},
+    "item": {"open", "string", "atom", "close"},
+    "next": {"comma", "close"},
+}
+
+_ESCAPE = re.compile(
+    r"\\(?:u(?P<high>[dD][89abAB][0-9a-fA-F]{2})\\u(?P<low>[dD][c-fC-F][0-9a-fA-F]{2})"
+    r"|(?:u(?P<u>[0-9a-fA-F]{4})|U(?P<U>[0-9a-fA-F]{8})|x(?P<x>[0-9a-fA-F]{2}))"
+    r"|(?P<one>.))",
+    re.DOTALL,
+)
+# What JSON and Python both know, and what only one of them does: nowhere do they disagree about
+# an escape that either of them writes, so the quotes need not tell which of the two it is.
+_ONE = dict(zip("nrtbfav/\"'\\", "\n\r\t\b\f\a\v/\"'\\", strict=True))
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+#: Keys kept of a path, and characters of each but the last. Deep nesting would otherwise repeat
+#: the whole path at every leaf, and cost quadratic time and memory.
+_MAX_KEYS = 6
+_MAX_KEY_CHARS = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Field:
+    """One leaf of the data: a string, another scalar, or an empty container.
+
+    Attributes:
+        start: Start of its key in the text, or of the value if it stands in a list.
+        end: End of the value, closing quote included.
+        value_start: Start of the value, opening quote included.
+        kind: ``string``, ``atom`` (number, boolean, null) or ``empty`` (container).
+        keys: The keys that lead to it, decoded, the nearest six; its own key is the last.
+        has_key: Whether it has a key of its own, and does not stand in a list.
+        owner: Number of the object that it belongs to. What stands under ``metadata`` belongs
+            to the object around that.
+        listing: Number of the list it was found in: a list at the top level, one directly under
+            a top level object, or else 1, the documents of JSON Lines (often a single one).
+        item: Number of the item of that list that it belongs to, unique in the text.
+        is_item: Whether it is such an item itself.
+    """
+
+    start: int
+    end: int
+    value_start: int
+    kind: Literal["string", "atom", "empty"]
+    keys: tuple[str, ...]
+    has_key: bool
+    owner: int
+    listing: int
+    item: int
+    is_item: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """What a string literal stands for, and where each character of it was written.
+
+    Attributes:
+        text: The decoded text, without lone surrogates.
+    """
+
+    text: str
+    _positions: list[int] = field(repr=False)  # in the decoded text, ascending
+    _origins: list[int] = field(repr=False)  # where in the source these were written
+
+    def origin(self, position: int) -> int:
+        """Where in the source the character at ``position`` begins, or the last one ends."""
+        i = bisect_right(self._positions, position) - 1
+        return self._origins[i] + position - self._positions[i]
+
+
+def decode(text: str, start: int, end: int) -> Decoded:
+    """Decode the string literal ``text[start:end]``, quotes included.
+
+    An escape that neither JSON nor Python knows stands for itself, as in Python.
+    """
+    parts: list[str] = []
+    positions, origins = [0], [start + 1]
+    length, last = 0, start + 1
+    if "\\" in text[start:end]:
+        for found in _ESCAPE.finditer(text, start + 1, end - 1):
+            character = _unescape(found)
+            parts += (text[last : found.start()], character)
+            length += found.start() - last
+            positions += (length, length + len(character))
+            origins += (found.start(), found.end())
+            length, last = length + len(character), found.end()
+    parts.append(text[last : end - 1])
+    return Decoded(_SURROGATE.sub("\ufffd", "".join(parts)), positions, origins)
+
+
+def _unescape(found: re.Match[str]) -> str:
+    kind = found.lastgroup
+    if kind == "one":
+        return _ONE.get(found["one"], found.group())
+    if kind == "low":
+        high, low = int(found["high"], 16), int(found["low"], 16)
+        return chr(0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00))
+    code = int(found["u"] or found["U"] or found["x"], 16)
+    return chr(code) if code <= 0x10FFFF else "\ufffd"
+
+
+def fields_of(text: str) -> list[Field] | None:
+    """Read a text that is data as a whole.
+
+    Args:
+        text: Any text. Data is one object or list, or several on lines of their own.
+
+    Returns:
+        The leaves in reading order, or ``None`` if any part of the text is not data.
+    """
+    try:
+        return _Scan(text).run()
+    except _NotDataError:
+        return None
+
+
+class _NotDataError(Exception):
+    """The text is something else."""
+
+
+@dataclass(slots=True)
+class _Frame:
+    """A container that is open."""
+
+    closer: str
+    start: int  # of its key, or of itself
+    value_start: int
+    keys: tuple[str, ...]  # that lead to it
+    has_key: bool
+    owner: int
+    listing: int
+    item: int
+    is_item: bool
+    lists: int = 0  # its own number if its elements are items, else 0
+    is_used: bool = False  # whether it has elements
+    key: str | None = None  # read, and waiting for its value
+    key_start: int = 0
+
+
+class _Scan:
+    """One pass over a text, token by token, with a stack of open containers."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.fields: list[Field] = []
+        self.stack: list[_Frame] = []
+        self.expected = "top"
+        self.n_owners = self.n_items = self.n_listings = 0
+        self.n_documents = 0
+
+    def run(self) -> list[Field]:
+        for kind, start, end in self._tokens():
+            if kind not in _EXPECTED[self.expected]:
+                raise _NotDataError
+            match kind:
+                case "open":
+                    self._open(start)
+                case "close":
+                    self._close(start, end)
+                case "comma":
+                    self.expected = "key" if self.stack[-1].closer == "}" else "item"
+                case "colon":
+                    self.expected = "value"
+                case _ if self.expected == "key":
+                    self._key(kind, start, end)
+                case _:
+                    self._leaf("string" if kind == "string" else "atom", start, end)
+        if self.stack or not self.n_documents:
+            raise _NotDataError
+        return self.fields
+
+    def _tokens(self) -> Iterator[tuple[str, int, int]]:
+        position = len(self.text) - len(self.text.lstrip().removeprefix("\ufeff"))
+        end = len(self.text.rstrip())
+        while position < end:
+            found = _TOKEN.match(self.text, position, end)
+            if found is None or found.lastgroup is None:
+                raise _NotDataError
+            start, stop = found.span(found.lastgroup)
+            if not self.stack and self.n_documents and "\n" not in self.text[position:start]:
+                raise _NotDataError
+            position = stop
+            yield found.lastgroup, start, stop
+
+    def _key(self, kind: str, start: int, end: int) -> None:
+        frame = self.stack[-1]
+        is_string = kind == "string"
+        frame.key = decode(self.text, start, end).text if is_string else self.text[start:end]
+        frame.key_start = start
+        self.expected = "colon"
+
+    def _leaf(self, kind: Literal["string", "atom"], start: int, end: int) -> None:
+        parent = self.stack[-1]
+        self._add(kind, self._child(parent, start), end, owner=parent.owner)
+        self.expected = "next"
+
+    def _open(self, start: int) -> None:
+        opener = self.text[start]
+        if self.stack:
+            frame = self._child(self.stack[-1], start)
+        elif opener == "(":
+            raise _NotDataError  # prose in parentheses
+        else:
+            frame = self._document(start)
+        frame.closer = _CLOSER[opener]
+        if opener == "{":
+            if not (frame.has_key and frame.keys[-1].lower() in {"metadata", "meta"}):
+                self.n_owners += 1
+                frame.owner = self.n_owners
+        elif not self.stack or (len(self.stack) == 1 and self.stack[0].closer == "}"):
+            self.n_listings += 1
+            frame.lists = self.n_listings
+        self.stack.append(frame)
+        self.expected = "key" if opener == "{" else "item"
+
+    def _close(self, start: int, end: int) -> None:
+        frame = self.stack.pop()
+        if self.text[start] != frame.closer:
+            raise _NotDataError
+        if not frame.is_used:
+            self._add("empty", frame, end, owner=self.stack[-1].owner if self.stack else 0)
+        if not self.stack:
+            self.n_documents += 1
+        self.expected = "next" if self.stack else "top"
+
+    def _document(self, start: int) -> _Frame:
+        # One document alone is item 0 of listing 1, so it takes no second look to tell JSON
+        # from JSON Lines.
+        self.n_listings = max(1, self.n_listings)
+        if self.n_documents:
+            self.n_items += 1
+        return _Frame("", start, start, (), False, 0, 1, self.n_items, True)
+
+    def _child(self, parent: _Frame, start: int) -> _Frame:
+        """The next element of a container, as it would be if it were one itself."""
+        parent.is_used = True
+        has_key = parent.key is not None
+        keys = parent.keys
+        if parent.key is not None:
+            keys = (*(key[:_MAX_KEY_CHARS] for key in keys[1 - _MAX_KEYS :]), parent.key)
+        frame = _Frame(
+            "",
+            parent.key_start if has_key else start,
+            start,
+            keys,
+            has_key,
+            parent.owner,
+            parent.listing,
+            parent.item,
+            False,
+        )
+        if parent.lists:
+            self.n_items += 1
+            frame.listing, frame.item, frame.is_item = parent.lists, self.n_items, True
+        parent.key = None
+        return frame
+
+    def _add(
+        self, kind: Literal["string", "atom", "empty"], frame: _Frame, end: int, *, owner: int
+    ) -> None:
+        self.fields.append(
+            Field(
+                start=frame.start,
+                end=end,
+                value_start=frame.value_start,
+                kind=kind,
+                keys=frame.keys,
+                has_key=frame.has_key,
+                owner=owner,
+                listing=frame.listing,
+                item=frame.item,
+                is_item=frame.is_item,
+            )
+        )
