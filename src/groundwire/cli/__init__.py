@@ -1,0 +1,122 @@
+"""The command line. Each command is a module of this package, imported when it is called."""
+
+import io
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from contextlib import suppress
+from importlib import import_module
+from typing import Any, NoReturn
+
+import click
+
+from groundwire import __version__
+from groundwire.cli.detectors import Setup
+from groundwire.cli.status import ExitStatus
+from groundwire.errors import GroundwireError
+
+#: Name of a command → where it is, and its line in the list of commands. The lines stand here
+#: and not with the commands, so that ``groundwire --help`` imports none of them.
+COMMANDS = {
+    "check": ("groundwire.cli.check:check", "Check an answer, or a file of answers."),
+    "models": ("groundwire.cli.models:models", "List the embedded models, verify their files."),
+    "doctor": ("groundwire.cli.doctor:doctor", "Say what works here and what is missing."),
+}
+
+EXAMPLES = """\b
+Examples:
+  groundwire check --source-file facts.txt --answer "Paris has 9 million inhabitants."
+  groundwire check --batch answers.jsonl --output results.jsonl
+  groundwire doctor
+"""
+
+
+class FailedError(click.ClickException):
+    """A failure that has a message for the user; exit status 2, never a traceback."""
+
+    exit_code = ExitStatus.FAILED
+
+    def show(self, file: Any = None) -> None:  # noqa: ANN401  # as click declares it
+        """Print ``error: message`` on standard error."""
+        from groundwire.render import visible  # names and paths in it come from anywhere
+
+        click.echo(f"error: {visible(self.format_message())}", file=file, err=True)
+
+
+class Commands(click.Group):
+    """A group that imports a command when it is called, and turns failures into messages."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Their names, most used first."""
+        del ctx
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the command of this name."""
+        del ctx
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, attribute = COMMANDS[cmd_name][0].partition(":")
+        command = getattr(import_module(module), attribute)
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands without importing them."""
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+
+    def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401  # as click declares it
+        """Run the command; what it raises on purpose becomes a message and an exit status."""
+        try:
+            return super().invoke(ctx)
+        except GroundwireError as error:
+            raise FailedError(str(error)) from error
+        except BrokenPipeError:
+            # Who read our output has seen enough. Python would try to flush the rest at exit.
+            _detach_output()
+            ctx.exit(ExitStatus.BROKEN_PIPE)
+        except OSError as error:
+            problem = error.strerror or str(error)
+            where = f"{error.filename}: " if error.filename else ""
+            raise FailedError(f"{where}{problem}") from error
+        except KeyboardInterrupt:
+            click.echo("Interrupted.", err=True)
+            ctx.exit(ExitStatus.INTERRUPTED)
+
+
+@click.group(
+    cls=Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog=EXAMPLES,
+)
+@click.version_option(__version__, prog_name="groundwire", message="%(prog)s %(version)s")
+@click.pass_context
+def cli(ctx: click.Context) -> None:
+    """Check whether an LLM's answer is supported by its sources, and mark what is not."""
+    ctx.ensure_object(Setup)
+
+
+def main(args: Sequence[str] | None = None) -> NoReturn:
+    """Run the command line and exit with its status."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A terminal that knows no ⟦ shows its escape; that is better than no verdict.
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        cli.main(args, prog_name="groundwire")
+    except Exception:  # noqa: BLE001  # left to Python it would exit with 1, "hallucinated"
+        traceback.print_exc()
+        click.echo("error: this is a bug in groundwire; please report the lines above.", err=True)
+    sys.exit(ExitStatus.FAILED)
+
+
+def _detach_output() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            with suppress(OSError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

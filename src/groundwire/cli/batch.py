@@ -1,0 +1,165 @@
+"""``groundwire check --batch``: a file of rows in, a result for each row out."""
+
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+import click
+
+from groundwire.cli.detectors import Choice, Judge, Setup
+from groundwire.cli.inputs import STDIN
+from groundwire.cli.progress import progress
+from groundwire.cli.results import Tally, open_writer, repair
+from groundwire.cli.rows import DAMAGE, Row, in_blocks, open_lines, read_rows
+from groundwire.detection import Detection
+from groundwire.errors import GroundwireError, InputError
+from groundwire.example import Example
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Files:
+    """Where a batch comes from and where its results go.
+
+    Attributes:
+        batch: Rows as JSON Lines, gzip or not; ``-`` is standard input.
+        output: Results; ``None`` is standard output.
+        resume: Continue the results after those that are there.
+        force: Replace the results that are there.
+    """
+
+    batch: Path
+    output: Path | None
+    resume: bool
+    force: bool
+
+    def __post_init__(self) -> None:
+        if self.output is None and (self.resume or self.force):
+            raise click.UsageError("--resume and --force concern the file of --output: name it.")
+        if self.resume and self.force:
+            raise click.UsageError("--resume continues the output and --force replaces it: choose.")
+        is_file = self.batch != STDIN and self.output is not None and self.output.exists()
+        if is_file and self.output and self.output.samefile(self.batch):
+            raise click.UsageError("--batch and --output are the same file.")
+
+
+class DifferentInputError(InputError):
+    """The results to continue belong to another input."""
+
+    def __init__(self, batch: Path, output: Path, row: int) -> None:
+        super().__init__(batch, output, row)
+        self.batch, self.output, self.row = batch, output, row
+
+    def __str__(self) -> str:
+        return (
+            f"{self.output} ends with row {self.row:,}, and {self.batch} has no such row with the "
+            "same id: these results belong to another input. Name another --output, or replace "
+            "this one with --force."
+        )
+
+
+class DamagedInputError(InputError):
+    """Compressed input breaks off."""
+
+    def __init__(self, batch: Path, line: int, problem: str) -> None:
+        super().__init__(batch, line, problem)
+        self.batch, self.line, self.problem = batch, line, problem
+
+    def __str__(self) -> str:
+        return (
+            f"{self.batch} is damaged after line {self.line:,} ({self.problem}). The rows before "
+            "that are checked; fetch the file again and continue with --resume."
+        )
+
+
+def check_file(setup: Setup, choice: Choice, files: Files) -> None:
+    """Check every row, print a summary on standard error, and exit with the status of all."""
+    tally = Tally()
+    if files.resume and files.output and files.output.exists():
+        tally = repair(files.output)
+    n_before, start = tally.n_rows, time.monotonic()
+    with (
+        open_lines(files.batch) as stream,
+        open_writer(files.output, resume=files.resume, force=files.force) as writer,
+        progress(files.batch, is_interactive=_is_interactive(files)) as report,
+    ):
+        lines = Lines(stream, files.batch)
+        rows = read_remaining(lines, tally, files)
+        judge = setup.load(choice)
+        try:
+            for row, verdict in judge_rows(judge, rows):
+                result = row.result(verdict)
+                writer.write(result)
+                tally.add(result)
+                report(row.number, tally.n_rows - n_before)
+        except KeyboardInterrupt:
+            hint = " --resume continues." if files.output else ""
+            click.echo(f"Stopped after {tally.n_rows:,} rows.{hint}", err=True)
+            raise
+    _summarize(tally, n_before, time.monotonic() - start, files)
+    if lines.damage:
+        raise lines.damage
+    click.get_current_context().exit(tally.status)
+
+
+def judge_rows(
+    judge: Judge, rows: Iterable[Row]
+) -> Iterator[tuple[Row, Detection | GroundwireError]]:
+    """Judge rows in order; a row that cannot be read carries its error."""
+    for block in in_blocks(rows):
+        verdicts = judge.detect_batch(
+            [row.content for row in block if isinstance(row.content, Example)]
+        )
+        for row in block:
+            yield row, next(verdicts) if isinstance(row.content, Example) else row.content
+
+
+class Lines:
+    """The lines of a file. Where compressed data breaks off they end, and :attr:`damage` is set.
+
+    It is not raised at once, so that the rows read before it are judged first.
+    """
+
+    def __init__(self, stream: BinaryIO, path: Path) -> None:
+        self.damage: DamagedInputError | None = None
+        self._stream, self._path = stream, path
+
+    def __iter__(self) -> Iterator[bytes]:
+        number = 0
+        try:
+            for number, line in enumerate(self._stream, 1):  # noqa: B007  # read below
+                yield line
+        except DAMAGE as error:
+            self.damage = DamagedInputError(self._path, number, str(error))
+
+
+def read_remaining(lines: Iterable[bytes], tally: Tally, files: Files) -> Iterator[Row]:
+    """The rows that have no result yet.
+
+    Raises:
+        DifferentInputError: If the last result belongs to no row of this input.
+    """
+    rows = read_rows(lines, first=tally.last_row or 1)
+    if tally.last_row and files.output:
+        done = next(rows, None)
+        if done is None or (done.number, done.id) != (tally.last_row, tally.last_id):
+            raise DifferentInputError(files.batch, files.output, tally.last_row)
+    return rows
+
+
+def _summarize(tally: Tally, n_before: int, elapsed_s: float, files: Files) -> None:
+    n_rows = tally.n_rows - n_before
+    before = f" after the {n_before:,} there were" if n_before else ""
+    rate = n_rows / max(elapsed_s, 1e-9)
+    click.echo(
+        f"{n_rows:,} rows{before} in {elapsed_s:.1f} s ({rate:.1f} rows/s): {tally}", err=True
+    )
+    if files.output:
+        click.echo(f"Results: {files.output}", err=True)
+
+
+def _is_interactive(files: Files) -> bool:
+    # A bar and results on one terminal would write into each other.
+    return sys.stderr.isatty() and not (files.output is None and sys.stdout.isatty())

@@ -1,0 +1,221 @@
+"""``groundwire check``: one answer, or a file of them, against its sources."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+from groundwire.cli.console import ColorChoice, to_json, wants_color
+from groundwire.cli.detectors import Choice, Setup
+from groundwire.cli.inputs import (
+    TEXT_FILE,
+    read_sources,
+    read_text_option,
+    refuse_shared_stdin,
+)
+from groundwire.cli.status import exit_status
+from groundwire.example import Example
+
+#: Names of thresholds; each model says what they are.
+OPERATING_POINTS = ("precision", "balanced", "recall")
+
+
+def read_operating_point(ctx: click.Context, param: click.Parameter, value: str) -> str | float:
+    """Read the name of an operating point, or a threshold in (0, 1]."""
+    if value in OPERATING_POINTS:
+        return value
+    try:
+        number = float(value)
+    except ValueError:
+        number = math.nan
+    if not 0 < number <= 1:
+        raise click.BadParameter(
+            f"{value!r} is no operating point. It must be one of {', '.join(OPERATING_POINTS)}, "
+            "or a threshold above 0 and at most 1.",
+            ctx,
+            param,
+        )
+    return number
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Single:
+    """The options that concern one answer."""
+
+    source: tuple[str, ...]
+    source_file: tuple[Path, ...]
+    question: str | None
+    question_file: Path | None
+    answer: str | None
+    answer_file: Path | None
+    html: Path | None
+
+    def example(self) -> Example:
+        """Read what the options name."""
+        if self.answer is None and self.answer_file is None:
+            raise click.UsageError(
+                "There is no answer to check. Give --answer TEXT or --answer-file FILE, "
+                "or a file of answers with --batch FILE."
+            )
+        refuse_shared_stdin([*self.source_file, self.question_file, self.answer_file])
+        answer = read_text_option(self.answer, self.answer_file, "--answer", "--answer-file")
+        assert answer is not None
+        return Example.of(
+            sources=read_sources(self.source, self.source_file),
+            question=read_text_option(
+                self.question, self.question_file, "--question", "--question-file"
+            ),
+            answer=answer,
+        )
+
+
+EPILOG = """\b
+Examples:
+  groundwire check --source "Paris has 2.1 million inhabitants." \\
+      --answer "Paris has 9 million inhabitants."
+  groundwire check --source-file a.txt --source-file b.json --answer-file answer.txt
+  some-llm | groundwire check --source-file facts.txt --answer-file - --json
+  groundwire check --batch answers.jsonl.gz --output results.jsonl --resume
+
+\b
+Exit status:
+  0  grounded, or no check was needed
+  1  hallucinated, partial (something was not read) or unverified (no source)
+  2  the check failed, or the command was wrong
+"""
+
+
+@click.command(epilog=EPILOG)
+@click.option(
+    "--source",
+    metavar="TEXT",
+    multiple=True,
+    help="A text the answer may rest on; can be repeated.",
+)
+@click.option(
+    "--source-file",
+    type=TEXT_FILE,
+    metavar="FILE",
+    multiple=True,
+    help="A file with such a text; can be repeated. Results name it by its file name.",
+)
+@click.option("--question", metavar="TEXT", help="What was asked. It is never evidence.")
+@click.option("--question-file", type=TEXT_FILE, metavar="FILE", help="A file with the question.")
+@click.option("--answer", metavar="TEXT", help="The answer to check.")
+@click.option("--answer-file", type=TEXT_FILE, metavar="FILE", help="A file with the answer.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+@click.option(
+    "--html",
+    type=click.Path(dir_okay=False, writable=True, path_type=Path),
+    metavar="FILE",
+    help="Also write the result as a page of its own.",
+)
+@click.option(
+    "--color",
+    type=click.Choice(["auto", "always", "never"]),
+    default="auto",
+    show_default=True,
+    help="Colour the text. auto: on a terminal; NO_COLOR and FORCE_COLOR are heeded.",
+)
+@click.option(
+    "--operating-point",
+    callback=read_operating_point,
+    metavar="POINT",
+    default="balanced",
+    show_default=True,
+    help="precision, balanced, recall, or a threshold above 0 and at most 1: words are marked if "
+    "the probability that they are unsupported reaches it.",
+)
+@click.option(
+    "--detector",
+    "model",
+    metavar="NAME_OR_PATH",
+    help="An embedded model (see: groundwire models), a folder, or the id of a hub model.  "
+    "[default: reader]",
+)
+@click.option("--revision", metavar="COMMIT", help="The commit of a hub model.")
+@click.option("--threads", type=click.IntRange(min=1), metavar="N", help="CPU threads to use.")
+@click.option(
+    "--batch",
+    type=TEXT_FILE,
+    metavar="FILE",
+    help="Check every row of a JSON Lines file, gzip or not. A row has sources (a list; or source "
+    "or context), an answer, and perhaps a question and an id.",
+)
+@click.option(
+    "--output",
+    type=click.Path(dir_okay=False, writable=True, path_type=Path),
+    metavar="FILE",
+    help="Where the results of --batch go, a JSON row each; packed if the name ends in .gz.  "
+    "[default: standard output]",
+)
+@click.option("--resume", is_flag=True, help="Continue an --output that was cut short.")
+@click.option("--force", is_flag=True, help="Replace an --output that exists.")
+@click.pass_context
+def check(
+    ctx: click.Context,
+    /,
+    *,
+    as_json: bool,
+    color: ColorChoice,
+    operating_point: str | float,
+    model: str | None,
+    revision: str | None,
+    threads: int | None,
+    batch: Path | None,
+    output: Path | None,
+    resume: bool,
+    force: bool,
+    **single: Any,  # noqa: ANN401  # the options of Single
+) -> None:
+    """Check an answer against its sources, and mark the words they do not support.
+
+    Texts and files have options of their own; as a FILE, - is standard input. Without any source
+    the outcome is unverified.
+    """
+    setup = ctx.ensure_object(Setup)
+    choice = Choice(
+        model=model, revision=revision, operating_point=operating_point, threads=threads
+    )
+    if batch is None:
+        _refuse(ctx, ("output", "resume", "force"), "needs --batch.")
+        check_one(setup, choice, Single(**single), as_json=as_json, color=color)
+        return
+    _refuse(ctx, Single.__dataclass_fields__, "cannot be used with --batch.")
+
+    from groundwire.cli.batch import Files, check_file
+
+    check_file(setup, choice, Files(batch=batch, output=output, resume=resume, force=force))
+
+
+def check_one(
+    setup: Setup, choice: Choice, single: Single, *, as_json: bool, color: ColorChoice
+) -> None:
+    """Check one answer, print the result, and exit with its status."""
+    from groundwire import render
+
+    example = single.example()
+    detection = setup.load(choice).detect(
+        sources=example.sources, question=example.question, answer=example.answer
+    )
+    if single.html:
+        single.html.write_text(
+            render.to_html(detection, question=example.question), encoding="utf-8"
+        )
+    if as_json:
+        click.echo(to_json(detection.to_dict(), indent=2))
+    else:
+        colored = wants_color(color)
+        click.echo(render.to_terminal(detection, color=colored), color=colored)
+    click.get_current_context().exit(exit_status([detection.outcome]))
+
+
+def _refuse(ctx: click.Context, names: Iterable[str], why: str) -> None:
+    for parameter in ctx.command.params:
+        given = ctx.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE
+        if given and parameter.name in names:
+            raise click.UsageError(f"{parameter.opts[0]} {why}")

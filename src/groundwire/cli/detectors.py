@@ -1,0 +1,60 @@
+"""How commands come by a detector."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+from groundwire.detection import Detection
+from groundwire.errors import GroundwireError
+from groundwire.example import Example, SourceLike
+
+
+class Judge(Protocol):
+    """What the commands need of a detector."""
+
+    def detect(
+        self, *, sources: Iterable[SourceLike], answer: str, question: str | None = None
+    ) -> Detection:
+        """Check one answer."""
+        ...
+
+    def detect_batch(self, examples: Iterable[Example]) -> Iterator[Detection | GroundwireError]:
+        """Check many, in order; what fails is an error in its place."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """Which detector to load, and how: what the options say.
+
+    Attributes:
+        model: Name, hub id or folder; ``None`` is the embedded reader.
+        revision: Commit of a hub model.
+        operating_point: Name or number of the threshold.
+        threads: CPU threads; ``None`` leaves it to the detector.
+    """
+
+    model: str | None = None
+    revision: str | None = None
+    operating_point: str | float = "balanced"
+    threads: int | None = None
+
+
+def load_detector(choice: Choice) -> Judge:
+    """Load the real one."""
+    # Numpy and the inference library come with it: 200 ms that --help does not need.
+    from groundwire.detector import Detector
+
+    return Detector.load(
+        choice.model,
+        revision=choice.revision,
+        operating_point=choice.operating_point,
+        threads=choice.threads,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setup:
+    """What the commands work with, handed down as click's context object."""
+
+    load: Callable[[Choice], Judge] = load_detector

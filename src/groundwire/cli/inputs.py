@@ -1,0 +1,105 @@
+"""What commands read: texts from options, files and standard input, always UTF-8."""
+
+import codecs
+import sys
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import click
+
+from groundwire.errors import InputError
+from groundwire.example import Source
+
+#: Stands for standard input where a file is expected.
+STDIN = Path("-")
+
+TEXT_FILE = click.Path(exists=True, dir_okay=False, readable=True, allow_dash=True, path_type=Path)
+
+
+class NotUtf8Error(InputError):
+    """A file holds bytes that are not UTF-8."""
+
+    def __init__(self, name: str, offset: int, problem: str) -> None:
+        super().__init__(name, offset, problem)
+        self.name, self.offset, self.problem = name, offset, problem
+
+    def __str__(self) -> str:
+        return (
+            f"{self.name} is not UTF-8 text: {self.problem} at byte {self.offset:,}. "
+            "Convert it first, for instance: iconv -f WINDOWS-1252 -t UTF-8 FILE"
+        )
+
+
+def decode(data: bytes, name: str) -> str:
+    """Read bytes as UTF-8; a byte order mark at the start is no part of the text.
+
+    Raises:
+        NotUtf8Error: With the name and the offset of the first wrong byte.
+    """
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise NotUtf8Error(name, 0, "a UTF-16 byte order mark")
+    start = len(codecs.BOM_UTF8) if data.startswith(codecs.BOM_UTF8) else 0
+    try:
+        return data[start:].decode()
+    except UnicodeDecodeError as error:
+        problem = f"{error.reason} (0x{error.object[error.start]:02x})"
+        raise NotUtf8Error(name, start + error.start, problem) from error
+
+
+def read_text(path: Path) -> str:
+    """The text of a file, or of standard input for ``-``.
+
+    Raises:
+        NotUtf8Error: If it is not UTF-8.
+        OSError: If it cannot be read.
+    """
+    if path != STDIN:
+        return decode(path.read_bytes(), str(path))
+    stream = sys.stdin.buffer
+    if stream.isatty():
+        click.echo("Reading standard input; end it with Ctrl-D on a line of its own.", err=True)
+    return decode(stream.read(), "standard input")
+
+
+def read_text_option(
+    text: str | None, path: Path | None, option: str, file_option: str
+) -> str | None:
+    """The value of a pair of options such as ``--answer`` and ``--answer-file``."""
+    if text is not None and path is not None:
+        raise click.UsageError(f"{option} and {file_option} exclude each other: give one of them.")
+    return text if path is None else read_text(path)
+
+
+def read_sources(texts: Sequence[str], paths: Sequence[Path]) -> list[Source]:
+    """Sources of the command line: texts are ``S0``, ``S1``..., files go by their names."""
+    ids = [f"S{number}" for number in range(len(texts))]
+    ids += unique_names(paths, taken=ids)
+    contents = [*texts, *map(read_text, paths)]
+    return [Source(id=id_, text=text) for id_, text in zip(ids, contents, strict=True)]
+
+
+def unique_names(paths: Sequence[Path], *, taken: Iterable[str] = ()) -> list[str]:
+    """A short name for each file: its own, else with its folder, else with a number."""
+    used = set(taken)
+    own = Counter(_name(path) for path in paths)
+    names = []
+    for path in paths:
+        name = _name(path) if own[_name(path)] == 1 else path.as_posix()
+        number, unique = 1, name
+        while unique in used:
+            number += 1
+            unique = f"{name}#{number}"
+        used.add(unique)
+        names.append(unique)
+    return names
+
+
+def refuse_shared_stdin(paths: Iterable[Path | None]) -> None:
+    """Standard input can be read once."""
+    if sum(path == STDIN for path in paths) > 1:
+        raise click.UsageError("Only one option can read standard input (-).")
+
+
+def _name(path: Path) -> str:
+    return "stdin" if path == STDIN else path.name

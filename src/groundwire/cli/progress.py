@@ -1,0 +1,75 @@
+"""How far a long run is: a bar on a terminal, a line now and then elsewhere."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+
+from groundwire.cli.inputs import STDIN
+from groundwire.cli.rows import DAMAGE, open_lines
+
+#: Pause between two lines where there is no terminal.
+LINE_EVERY_S = 10.0
+
+#: Told the line of the input that is done, and how many rows this run has judged.
+Report = Callable[[int, int], None]
+
+
+@contextmanager
+def progress(batch: Path, *, is_interactive: bool) -> Iterator[Report]:
+    """Report progress on standard error while the block runs."""
+    if not is_interactive:
+        yield _lines()
+        return
+    # Rich costs a tenth of a second to import, and only a terminal can show what it draws.
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        BarColumn(bar_width=None),
+        TextColumn("{task.percentage:>3.0f}%"),
+        TextColumn("{task.fields[rows]} rows"),
+        TextColumn("{task.fields[rate]} rows/s"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(file=sys.stderr), transient=True) as bar:
+        task = bar.add_task("", total=count_lines(batch), rows="0", rate="-")
+        start = time.monotonic()
+
+        def report(line: int, n_rows: int) -> None:
+            rate = n_rows / max(time.monotonic() - start, 1e-9)
+            bar.update(task, completed=line, rows=f"{n_rows:,}", rate=f"{rate:.1f}")
+
+        yield report
+
+
+def count_lines(path: Path) -> int | None:
+    """Lines of a file; ``None`` for standard input, and for a file that is damaged."""
+    if path == STDIN:
+        return None
+    n_lines, last = 0, b"\n"
+    try:
+        with open_lines(path) as stream:
+            while piece := stream.read(2**20):
+                n_lines += piece.count(b"\n")
+                last = piece[-1:]
+    except DAMAGE:
+        return None
+    return n_lines + (last != b"\n")
+
+
+def _lines() -> Report:
+    start = last = time.monotonic()
+
+    def report(line: int, n_rows: int) -> None:
+        nonlocal last
+        del line
+        now = time.monotonic()
+        if now - last >= LINE_EVERY_S:
+            last = now
+            click.echo(f"{n_rows:,} rows, {n_rows / (now - start):.1f} rows/s", err=True)
+
+    return report

@@ -1,0 +1,173 @@
+"""The results of ``groundwire check --batch``: written row by row, so that a cut run can go on."""
+
+import gzip
+import json
+import os
+import shutil
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any, cast
+
+import click
+
+from groundwire.cli.console import to_json
+from groundwire.cli.rows import DAMAGE, RowId, open_lines
+from groundwire.cli.status import ExitStatus, exit_status
+from groundwire.detection import Outcome
+from groundwire.errors import InputError
+
+
+@dataclass(slots=True)
+class Tally:
+    """What the rows of a file came to, and which was the last."""
+
+    outcomes: Counter[Outcome] = field(default_factory=Counter)
+    n_errors: int = 0
+    last_row: int = 0
+    last_id: RowId = None
+
+    @property
+    def n_rows(self) -> int:
+        """Rows so far."""
+        return self.outcomes.total() + self.n_errors
+
+    @property
+    def status(self) -> ExitStatus:
+        """Exit status of the whole file."""
+        return ExitStatus.FAILED if self.n_errors else exit_status(self.outcomes)
+
+    def add(self, result: Mapping[str, Any]) -> None:
+        """Count one result.
+
+        Raises:
+            KeyError: If it is none; so do TypeError and ValueError.
+        """
+        if result["row"] <= self.last_row:
+            raise ValueError("rows are out of order")
+        if "error" in result:
+            self.n_errors += 1
+        else:
+            self.outcomes[Outcome(result["outcome"])] += 1
+        self.last_row, self.last_id = result["row"], result.get("id")
+
+    def __str__(self) -> str:
+        counts = [f"{self.outcomes[each]:,} {each}" for each in Outcome if self.outcomes[each]]
+        if self.n_errors:
+            counts.append(f"{self.n_errors:,} with errors")
+        return ", ".join(counts) or "nothing"
+
+
+class ResultsExistError(InputError):
+    """The output file is there already; overwriting results takes a word from the user."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.path = path
+
+    def __str__(self) -> str:
+        return (
+            f"{self.path} exists. Continue it with --resume, replace it with --force, "
+            "or name another --output."
+        )
+
+
+class NotResultsError(InputError):
+    """The output file to continue holds something else than results."""
+
+    def __init__(self, path: Path, line: int, problem: str) -> None:
+        super().__init__(path, line, problem)
+        self.path, self.line, self.problem = path, line, problem
+
+    def __str__(self) -> str:
+        return (
+            f"{self.path} cannot be continued: line {self.line:,} is no result ({self.problem}). "
+            "Name another --output, or replace this one with --force."
+        )
+
+
+class Writer:
+    """Writes results; each row is out of our hands when :meth:`write` returns."""
+
+    def __init__(self, stream: IO[bytes] | None) -> None:
+        self._stream = stream
+
+    def write(self, result: Mapping[str, Any]) -> None:
+        """Write one row."""
+        line = to_json(result)
+        if self._stream is None:
+            click.echo(line)
+        else:
+            self._stream.write(line.encode() + b"\n")
+            self._stream.flush()
+
+
+@contextmanager
+def open_writer(path: Path | None, *, resume: bool, force: bool) -> Iterator[Writer]:
+    """Open the output: a file, packed if its name ends in ``.gz``, or standard output.
+
+    Raises:
+        ResultsExistError: If the file is there and neither ``resume`` nor ``force`` is set.
+    """
+    if path is None:
+        yield Writer(None)
+        return
+    mode = "ab" if resume else "wb" if force else "xb"
+    try:
+        raw = path.open(mode)
+    except FileExistsError as error:
+        raise ResultsExistError(path) from error
+    with raw:
+        if path.suffix != ".gz":
+            yield Writer(raw)
+            return
+        # Appending to gzip starts a new member; readers take the members for one file.
+        with gzip.GzipFile(filename="", fileobj=raw, mode="wb") as packed:
+            yield Writer(cast("IO[bytes]", packed))
+
+
+def repair(path: Path) -> Tally:
+    """Count the complete rows of an output that was cut short, and drop what follows them.
+
+    Raises:
+        NotResultsError: If a complete line is no result.
+    """
+    tally, n_bytes, is_whole = Tally(), 0, True
+    with open_lines(path) as stream:
+        is_packed = isinstance(stream, gzip.GzipFile)
+        if path.stat().st_size and is_packed != (path.suffix == ".gz"):
+            raise NotResultsError(path, 1, "the name and the content disagree on gzip")
+        try:
+            for number, line in enumerate(stream, 1):
+                if not line.endswith(b"\n"):
+                    is_whole = False
+                    break
+                _count(tally, line, path, number)
+                n_bytes += len(line)
+        except DAMAGE:
+            is_whole = False
+    if not is_whole and is_packed:
+        _repack(path, n_bytes)
+    elif not is_whole:
+        os.truncate(path, n_bytes)
+    return tally
+
+
+def _count(tally: Tally, line: bytes, path: Path, number: int) -> None:
+    try:
+        tally.add(json.loads(line))
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise NotResultsError(path, number, f"{type(error).__name__}: {error}") from error
+
+
+def _repack(path: Path, n_bytes: int) -> None:
+    # A cut gzip member cannot be appended to: what can be read of it is packed anew.
+    fresh = path.with_name(f"{path.name}.part")
+    with gzip.open(path, "rb") as old, gzip.open(fresh, "wb") as new:
+        while n_bytes and (piece := old.read1(min(n_bytes, 2**20))):
+            new.write(piece)
+            n_bytes -= len(piece)
+    shutil.copymode(path, fresh)
+    fresh.replace(path)

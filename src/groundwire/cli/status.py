@@ -1,0 +1,31 @@
+"""Exit status of the commands: supported, unsupported and failed told apart."""
+
+from collections.abc import Iterable
+from enum import IntEnum
+
+from groundwire.detection import Outcome
+
+
+class ExitStatus(IntEnum):
+    """What a command tells the shell."""
+
+    PASSED = 0  # grounded or skipped
+    FLAGGED = 1  # hallucinated, partial or unverified
+    FAILED = 2  # unavailable, wrong usage or failure
+    INTERRUPTED = 130  # 128 + SIGINT, as shells count
+    BROKEN_PIPE = 141  # 128 + SIGPIPE
+
+
+_OF_OUTCOME = {
+    Outcome.GROUNDED: ExitStatus.PASSED,
+    Outcome.SKIPPED: ExitStatus.PASSED,
+    Outcome.HALLUCINATED: ExitStatus.FLAGGED,
+    Outcome.PARTIAL: ExitStatus.FLAGGED,
+    Outcome.UNVERIFIED: ExitStatus.FLAGGED,
+    Outcome.UNAVAILABLE: ExitStatus.FAILED,
+}
+
+
+def exit_status(outcomes: Iterable[Outcome]) -> ExitStatus:
+    """The status of a run: that of its worst outcome; of none, passed."""
+    return max((_OF_OUTCOME[outcome] for outcome in outcomes), default=ExitStatus.PASSED)

@@ -1,0 +1,171 @@
+"""The models inside the package: which there are, what they promise, and whether they are intact.
+
+A model is a folder with its weights and a ``manifest.json`` that names every file with its
+SHA-256 and its size. Nothing here reads a weight; the engine does.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Self
+
+from groundwire.errors import CorruptModelError, ModelError, UnknownModelError
+
+DEFAULT_MODEL = "reader"
+MANIFEST_NAME = "manifest.json"
+
+_ROOT = Path(__file__).parent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelFile:
+    """One file of a model: what it must hash to, and its size."""
+
+    sha256: str
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manifest:
+    """What a model folder says about itself.
+
+    Attributes:
+        folder: Where its files are.
+        name: Names the model in options and results, such as ``reader``.
+        version: Of the weights.
+        kind: What it does, such as ``reader`` or ``encoder``.
+        licence: SPDX identifier.
+        base: The model it was trained from; empty if none is named.
+        labels: What its outputs mean, in order.
+        operating_points: Thresholds by name, each in (0, 1].
+        calibration: The numbers of the fitted map from raw output to probability.
+        files: Its files by name.
+        raw: The whole manifest as read.
+    """
+
+    folder: Path
+    name: str
+    version: str
+    kind: str
+    licence: str
+    base: str = ""
+    labels: tuple[str, ...] = ()
+    operating_points: Mapping[str, float] = field(default_factory=dict)
+    calibration: Mapping[str, float] = field(default_factory=dict)
+    files: Mapping[str, ModelFile] = field(default_factory=dict)
+    raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    @classmethod
+    def read(cls, folder: Path) -> Self:
+        """Read the manifest of a model folder.
+
+        Raises:
+            ModelError: If there is none, or it does not say what a manifest has to say.
+        """
+        path = folder / MANIFEST_NAME
+        try:
+            raw = json.loads(path.read_bytes())
+            return cls(
+                folder=folder,
+                name=_text(raw["name"]),
+                version=_text(raw["version"]),
+                kind=_text(raw["kind"]),
+                licence=_text(raw["licence"]),
+                base=_text(raw.get("base") or ""),
+                labels=tuple(_text(label) for label in raw.get("labels", ())),
+                operating_points=_numbers(raw.get("operating_points", {})),
+                calibration=_numbers(raw.get("calibration", {})),
+                files=MappingProxyType(
+                    {
+                        _plain_name(name): ModelFile(
+                            sha256=_text(entry["sha256"]).lower(), bytes=int(entry["bytes"])
+                        )
+                        for name, entry in raw["files"].items()
+                    }
+                ),
+                raw=MappingProxyType(raw),
+            )
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise ModelError(
+                f"{path} is no model manifest ({type(error).__name__}: {error}). It needs name, "
+                "version, kind, licence, and files with their sha256 and bytes."
+            ) from error
+
+    @property
+    def total_bytes(self) -> int:
+        """Size of all files together, as the manifest gives it."""
+        return sum(file.bytes for file in self.files.values())
+
+    @property
+    def revision(self) -> str:
+        """What pins the model: a short hash over the hashes of its files."""
+        listing = "".join(f"{name}\0{self.files[name].sha256}\n" for name in sorted(self.files))
+        return hashlib.sha256(listing.encode()).hexdigest()[:12]
+
+
+def list_models(root: Path | None = None) -> list[Manifest]:
+    """The models of a folder, by name; without one, those inside the package.
+
+    Raises:
+        ModelError: If a manifest cannot be read.
+    """
+    folders = (path.parent for path in (root or _ROOT).glob(f"*/{MANIFEST_NAME}"))
+    return sorted(map(Manifest.read, folders), key=lambda manifest: manifest.name)
+
+
+def find_model(name: str = DEFAULT_MODEL, root: Path | None = None) -> Manifest:
+    """The model of this name.
+
+    Raises:
+        UnknownModelError: If there is none; the message lists those there are.
+        ModelError: If a manifest cannot be read.
+    """
+    models = {manifest.name: manifest for manifest in list_models(root)}
+    if name not in models:
+        raise UnknownModelError(name, tuple(models))
+    return models[name]
+
+
+def verify(manifest: Manifest) -> None:
+    """Hash every file of a model and compare it with the manifest.
+
+    Raises:
+        CorruptModelError: At the first file that is missing or has other content.
+    """
+    for name, file in sorted(manifest.files.items()):
+        path = manifest.folder / name
+        try:
+            with path.open("rb") as stream:
+                found = hashlib.file_digest(stream, "sha256").hexdigest()
+        except OSError as error:
+            raise CorruptModelError(
+                path, file.sha256, f"({error.strerror or 'unreadable'})"
+            ) from error
+        if found != file.sha256:
+            raise CorruptModelError(path, file.sha256, found)
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is no text")
+    return value
+
+
+def _numbers(values: Mapping[str, object]) -> Mapping[str, float]:
+    return MappingProxyType(
+        {
+            name: float(value)
+            for name, value in values.items()
+            if isinstance(value, (int, float)) and not isinstance(value, bool)
+        }
+    )
+
+
+def _plain_name(name: str) -> str:
+    # A manifest may come with a downloaded folder: it must not reach outside that folder.
+    if name in {"", ".", ".."} or "/" in name or "\\" in name:
+        raise ValueError(f"{name!r} is no plain file name")
+    return name

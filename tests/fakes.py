@@ -1,0 +1,126 @@
+"""The few fakes the tests use."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from groundwire.detection import (
+    SEVERITY,
+    Claim,
+    Coverage,
+    Detection,
+    DetectorInfo,
+    EvidenceRef,
+    Label,
+    Reason,
+    Span,
+    decide_outcome,
+)
+from groundwire.errors import DetectionError, GroundwireError
+from groundwire.example import Example, SourceLike
+
+
+@dataclass(frozen=True, kw_only=True)
+class FixedDetector:
+    """A detector that flags fixed words: the whole answer is one claim.
+
+    Attributes:
+        unsupported: Words flagged as unsupported, wherever they stand in the answer.
+        contradicted: Words flagged as contradicted.
+        fails_on: An answer with this text in it cannot be checked.
+        reasons: Reasons in the coverage.
+    """
+
+    unsupported: Sequence[str] = ()
+    contradicted: Sequence[str] = ()
+    fails_on: str = ""
+    reasons: Mapping[Reason, int] = field(default_factory=dict)
+
+    def detect(
+        self,
+        *,
+        sources: Iterable[SourceLike],
+        answer: str,
+        question: str | None = None,
+        operating_point: str | float | None = None,
+    ) -> Detection:
+        """Check one answer."""
+        del operating_point
+        return self._judge(Example.of(sources=sources, answer=answer, question=question))
+
+    def detect_batch(self, examples: Iterable[Example]) -> Iterator[Detection | GroundwireError]:
+        """Check many, in order."""
+        for example in examples:
+            try:
+                yield self._judge(example)
+            except GroundwireError as error:
+                yield error
+
+    def _judge(self, example: Example) -> Detection:
+        if self.fails_on and self.fails_on in example.answer:
+            raise DetectionError(f"The detector failed on {self.fails_on!r}.")
+        answer = example.answer
+        start = len(answer) - len(answer.lstrip())
+        text = answer.strip()
+        evidence = tuple(
+            EvidenceRef(source_id=source.id, start=0, end=len(source.text), text=source.text)
+            for source in example.sources
+        )
+        spans = tuple(
+            sorted(
+                (
+                    self._span(match, label, evidence)
+                    for label, words in self._words().items()
+                    for word in words
+                    for match in re.finditer(re.escape(word), answer)
+                ),
+                key=lambda span: span.start,
+            )
+        )
+        labels = {span.label for span in spans}
+        claim = Claim(
+            start=start,
+            end=start + len(text),
+            text=text,
+            label=max(labels, key=lambda label: SEVERITY[label], default=Label.SUPPORTED)
+            if evidence
+            else Label.UNCHECKED,
+            probability=(0.97 if spans else 0.02) if evidence else None,
+            spans=spans if evidence else (),
+            evidence=evidence,
+            reason=None if evidence else Reason.NO_EVIDENCE,
+        )
+        n_chars = sum(len(source.text) for source in example.sources)
+        coverage = Coverage(
+            offered_chars=n_chars,
+            indexed_chars=n_chars,
+            attended_chars=n_chars,
+            answer_chars=len(text),
+            read_chars=len(text) if evidence else 0,
+            reasons=self.reasons if evidence else {Reason.NO_EVIDENCE: 1},
+        )
+        return Detection(
+            answer=answer,
+            outcome=decide_outcome((claim,), coverage),
+            claims=(claim,),
+            coverage=coverage,
+            detector=DetectorInfo(
+                name="fixed", revision="0" * 40, operating_point="balanced", threshold=0.5
+            ),
+            timings_ms={"total": 1.5},
+        )
+
+    def _words(self) -> dict[Label, Sequence[str]]:
+        return {Label.UNSUPPORTED: self.unsupported, Label.CONTRADICTED: self.contradicted}
+
+    @staticmethod
+    def _span(match: re.Match[str], label: Label, evidence: tuple[EvidenceRef, ...]) -> Span:
+        return Span(
+            start=match.start(),
+            end=match.end(),
+            text=match.group(),
+            label=label,
+            probability=0.97,
+            severity=SEVERITY[label],
+            evidence=evidence,
+        )
