@@ -1,0 +1,1 @@
+"""Training the reader (extra ``train``): data, labels, model, loop, calibration, export."""

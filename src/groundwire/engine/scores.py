@@ -1,0 +1,34 @@
+"""What a token-level detector says about an answer."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TokenScores:
+    """P(not supported) of each word piece of an answer.
+
+    Attributes:
+        offsets: Half-open character ranges in the answer, shape ``(n, 2)``, int32, ascending by
+            start. They are as the tokenizer cuts: some begin with a space, some have no width,
+            and pieces of one character share its range.
+        probabilities: P(not supported), shape ``(n,)``, float32, in [0, 1]. Not a number where
+            the model computed none.
+        question_shortened: Whether only the beginning and the end of the question were read.
+    """
+
+    offsets: NDArray[np.int32]
+    probabilities: NDArray[np.float32]
+    question_shortened: bool = False
+
+    def __post_init__(self) -> None:
+        if self.offsets.shape != (len(self.probabilities), 2):
+            raise ValueError(
+                f"{len(self.probabilities)} probabilities need offsets of shape "
+                f"({len(self.probabilities)}, 2), not {self.offsets.shape}"
+            )
+
+    def __len__(self) -> int:
+        return len(self.probabilities)

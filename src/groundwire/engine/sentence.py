@@ -1,0 +1,48 @@
+"""What the reader sees of a claim: its word pieces, without the citations."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from groundwire.engine.tokenizer import WordPieces
+from groundwire.evidence import PASSAGE_PIECES
+from groundwire.segment import Segment
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """A claim, or a stretch of one that is too long to be read at a time.
+
+    Attributes:
+        text: The claim with its citations blanked out, of the same length.
+        start: Where ``text`` begins in the answer.
+        ids: At most 254 word pieces, shape ``(n,)``.
+        offsets: Their character ranges in ``text``, shape ``(n, 2)``.
+    """
+
+    text: str
+    start: int
+    ids: NDArray[np.int32]
+    offsets: NDArray[np.int32]
+
+
+def parts_of(answer: str, segment: Segment, pieces: WordPieces) -> list[Part]:
+    """Cut a claim into what is read at a time; nearly always that is one part.
+
+    A citation is no statement: it is replaced by spaces, so that offsets stay what they are.
+    """
+    text = answer[segment.start : segment.end]
+    for citation in segment.citations:
+        start, end = citation.start - segment.start, citation.end - segment.start
+        text = text[:start] + " " * (end - start) + text[end:]
+    encoded = pieces.encode(text)
+    return [
+        Part(
+            text,
+            segment.start,
+            encoded.ids[first : first + PASSAGE_PIECES],
+            encoded.offsets[first : first + PASSAGE_PIECES],
+        )
+        for first in range(0, len(encoded), PASSAGE_PIECES)
+    ]

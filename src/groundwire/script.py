@@ -1,0 +1,30 @@
+"""Which text the embedded model can read: letters of the Latin script."""
+
+import re
+import unicodedata
+from functools import lru_cache
+
+#: A stretch with a larger share of unreadable letters is not read.
+MAX_UNREADABLE = 0.3
+
+_NOT_ASCII = re.compile(r"[^\W\d_\x00-\x7f]")
+_LETTER = re.compile(r"[^\W\d_]")
+
+
+def is_readable(text: str) -> bool:
+    """Whether the base model, which knows English, can make sense of a stretch of text.
+
+    Only the script is looked at: at most 30 % of the letters may be of another script than Latin.
+    A text in French counts as readable, and the model reads it less well than English.
+    """
+    if text.isascii():
+        return True
+    foreign = sum(not _is_latin(letter) for letter in _NOT_ASCII.findall(text))
+    return foreign == 0 or foreign <= MAX_UNREADABLE * len(_LETTER.findall(text))
+
+
+@lru_cache(maxsize=4096)
+def _is_latin(letter: str) -> bool:
+    # Letters of formulas and units (a Greek mu, a mathematical bold x) fold to what they stand for.
+    name = unicodedata.name(unicodedata.normalize("NFKC", letter)[0], "")
+    return name.startswith(("LATIN", "MODIFIER LETTER", "FEMININE", "MASCULINE"))

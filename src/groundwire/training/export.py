@@ -1,0 +1,236 @@
+"""From PyTorch weights to the graph that ships: one ONNX file, fp32 or int8.
+
+The graph is written out node by node rather than traced. It is small, stays readable, has no shape
+baked in, and uses what a tracer would not find: scores over past and own keys meet in one softmax
+without concatenating the keys, and int8 weights keep a scale for each column.
+
+============== ========================= =====================================================
+Input          Shape, type               Meaning
+============== ========================= =====================================================
+ids            ``(L,)`` int64            word pieces with [CLS] and [SEP]
+roles          ``(L,)`` int64            :class:`groundwire.engine.roles.Role`
+positions      ``(L,)`` int64            0-255, for a sentence 256-511
+features       ``(L, 4)`` int64          match features; row 96 means none
+past_key_i     ``(12, P, 32)`` float16   keys of layer i that are attended to, ``P >= 0``
+past_value_i   the same                  values
+============== ========================= =====================================================
+
+Outputs: ``logits`` ``(L, 3)``, ``sentence`` ``(1, 3)`` (of the first piece), ``keys`` and ``values``
+``(6, 12, L, 32)`` float16.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import onnx
+from numpy.typing import NDArray
+from onnx import TensorProto, helper, numpy_helper
+from torch import Tensor
+
+from groundwire.training.model import HEADS, LAYERS, D
+
+_MS = "com.microsoft"
+_OPSET = 17
+_WIDTH = D // HEADS
+
+
+class _Graph:
+    """Nodes and weights, collected."""
+
+    def __init__(self) -> None:
+        self.nodes: list[onnx.NodeProto] = []
+        self.weights: list[onnx.TensorProto] = []
+        self._known: set[str] = set()
+
+    def add(
+        self, op: str, inputs: Sequence[str], out: str | Sequence[str], **attributes: object
+    ) -> str:
+        """Append a node; returns its first output."""
+        outputs = [out] if isinstance(out, str) else list(out)
+        ours = {"FusedMatMul", "SkipLayerNormalization", "BiasGelu", "DynamicQuantizeMatMul"}
+        domain = _MS if op in ours else ""
+        node = helper.make_node(op, list(inputs), outputs, domain=domain, **attributes)
+        self.nodes.append(node)
+        return outputs[0]
+
+    def weight(self, name: str, array: NDArray[np.generic]) -> str:
+        """Keep an array under a name, once."""
+        if name not in self._known:
+            self._known.add(name)
+            self.weights.append(numpy_helper.from_array(np.ascontiguousarray(array), name))
+        return name
+
+
+def build(weights: dict[str, Tensor], *, int8: bool) -> onnx.ModelProto:
+    """Write the graph of a reader.
+
+    Args:
+        weights: The state of a :class:`groundwire.training.model.Reader`.
+        int8: Whether matrices and the word table are kept in int8, with a scale for each column
+            of a matrix and each row of the table. Activations are then quantised as they come.
+    """
+    w = {name: tensor.detach().float().cpu().numpy() for name, tensor in weights.items()}
+    g = _Graph()
+    x = _embeddings(g, w, int8=int8)
+    g.add("Shape", ["ids"], "n_own", start=0, end=1)
+    g.add("Shape", ["past_key_0"], "n_past", start=1, end=2)
+    g.add("Concat", ["n_past", "n_own"], "past_and_own", axis=0)
+    for i in range(LAYERS):
+        x = _layer(g, w, i, x, int8=int8)
+    for kind in ("key", "value"):
+        g.add("Concat", [f"{kind}_{i}" for i in range(LAYERS)], f"all_{kind}", axis=0)
+        shape = g.weight("kv_shape", np.array([LAYERS, HEADS, -1, _WIDTH], np.int64))
+        g.add("Reshape", [f"all_{kind}", shape], f"shaped_{kind}")
+        g.add("Cast", [f"shaped_{kind}"], f"{kind}s", to=TensorProto.FLOAT16)
+    _head(g, w, "head", x, "logits")
+    g.add("Gather", [x, g.weight("first", np.array([0], np.int64))], "cls", axis=0)
+    _head(g, w, "sentence_head", "cls", "sentence")
+    return _model(g)
+
+
+def export(weights: dict[str, Tensor], path: Path, *, int8: bool) -> None:
+    """Write the graph of a reader to a file, checked."""
+    model = build(weights, int8=int8)
+    onnx.checker.check_model(model)
+    path.write_bytes(model.SerializeToString())
+
+
+def _embeddings(g: _Graph, w: dict[str, NDArray[np.float32]], *, int8: bool) -> str:
+    word = w["word.weight"]
+    if int8:
+        rows, scales = quantise(word, axis=1)
+        g.add("Gather", [g.weight("word", rows), "ids"], "word_int8", axis=0)
+        g.add("Cast", ["word_int8"], "word_float", to=TensorProto.FLOAT)
+        g.add("Gather", [g.weight("word_scales", scales), "ids"], "word_scale", axis=0)
+        g.add("Mul", ["word_float", "word_scale"], "words")
+    else:
+        g.add("Gather", [g.weight("word", word), "ids"], "words", axis=0)
+    g.add("Gather", [g.weight("pos", w["pos.weight"]), "positions"], "places", axis=0)
+    g.add("Gather", [g.weight("role", w["role.weight"]), "roles"], "kinds", axis=0)
+    g.add("Add", ["places", "kinds"], "places_and_kinds")
+    norm = [g.weight(f"ln.{part}", w[f"ln.{part}"]) for part in ("weight", "bias")]
+    g.add("SkipLayerNormalization", ["words", "places_and_kinds", *norm], "plain", epsilon=1e-12)
+    g.add("Gather", [g.weight("feat", w["feat.weight"]), "features"], "matches", axis=0)
+    axis = g.weight("axis_1", np.array([1], np.int64))
+    g.add("ReduceSum", ["matches", axis], "match", keepdims=0)
+    return g.add("Add", ["plain", "match"], "embedded")
+
+
+def _layer(g: _Graph, w: dict[str, NDArray[np.float32]], i: int, x: str, *, int8: bool) -> str:
+    p = f"layers.{i}."
+    # The scale of the dot product goes into the query's weights.
+    scale = np.float32(_WIDTH**-0.5)
+    matrix = np.concatenate([w[p + "q.weight"] * scale, w[p + "k.weight"], w[p + "v.weight"]])
+    bias = np.concatenate([w[p + "q.bias"] * scale, w[p + "k.bias"], w[p + "v.bias"]])
+    qkv = _linear(g, x, f"qkv_{i}", matrix, int8=int8)
+    g.add("Add", [qkv, g.weight(f"qkv_{i}.bias", bias)], f"qkv_{i}_biased")
+    shape = g.weight("heads_shape", np.array([-1, 3 * HEADS, _WIDTH], np.int64))
+    g.add("Reshape", [f"qkv_{i}_biased", shape], f"qkv_{i}_shaped")
+    g.add("Transpose", [f"qkv_{i}_shaped"], f"qkv_{i}_heads", perm=[1, 0, 2])
+    thirds = g.weight("thirds", np.array([HEADS] * 3, np.int64))
+    q, k, v = f"query_{i}", f"key_{i}", f"value_{i}"
+    g.add("Split", [f"qkv_{i}_heads", thirds], [q, k, v], axis=0)
+    seen = _attention(g, i, q, k, v)
+    out = _linear(g, seen, f"o_{i}", w[p + "o.weight"], int8=int8)
+    x = _residual(g, w, out, x, p + "o.bias", p + "ln1", f"attended_{i}")
+    up = _linear(g, x, f"f1_{i}", w[p + "f1.weight"], int8=int8)
+    active = g.add("BiasGelu", [up, g.weight(p + "f1.bias", w[p + "f1.bias"])], f"gelu_{i}")
+    down = _linear(g, active, f"f2_{i}", w[p + "f2.weight"], int8=int8)
+    return _residual(g, w, down, x, p + "f2.bias", p + "ln2", f"layer_{i}")
+
+
+def _attention(g: _Graph, i: int, q: str, k: str, v: str) -> str:
+    for kind in ("key", "value"):
+        g.add("Cast", [f"past_{kind}_{i}"], f"past_{kind}_{i}_float", to=TensorProto.FLOAT)
+    g.add("FusedMatMul", [q, f"past_key_{i}_float"], f"scores_past_{i}", transB=1)
+    g.add("FusedMatMul", [q, k], f"scores_own_{i}", transB=1)
+    g.add("Concat", [f"scores_past_{i}", f"scores_own_{i}"], f"scores_{i}", axis=2)
+    g.add("Softmax", [f"scores_{i}"], f"shares_{i}", axis=2)
+    parts = [f"shares_past_{i}", f"shares_own_{i}"]
+    g.add("Split", [f"shares_{i}", "past_and_own"], parts, axis=2)
+    g.add("MatMul", [parts[0], f"past_value_{i}_float"], f"seen_past_{i}")
+    g.add("MatMul", [parts[1], v], f"seen_own_{i}")
+    g.add("Add", [f"seen_past_{i}", f"seen_own_{i}"], f"seen_{i}_heads")
+    g.add("Transpose", [f"seen_{i}_heads"], f"seen_{i}_rows", perm=[1, 0, 2])
+    shape = g.weight("rows_shape", np.array([-1, D], np.int64))
+    return g.add("Reshape", [f"seen_{i}_rows", shape], f"seen_{i}")
+
+
+def _residual(
+    g: _Graph, w: dict[str, NDArray[np.float32]], x: str, skip: str, bias: str, norm: str, out: str
+) -> str:
+    names = [f"{norm}.weight", f"{norm}.bias", bias]
+    inputs = [x, skip, *(g.weight(name, w[name]) for name in names)]
+    return g.add("SkipLayerNormalization", inputs, out, epsilon=1e-12)
+
+
+def _linear(g: _Graph, x: str, name: str, matrix: NDArray[np.float32], *, int8: bool) -> str:
+    """``x @ matrix.T``, without bias."""
+    if not int8:
+        return g.add("MatMul", [x, g.weight(name + ".weight", matrix.T)], name + "_product")
+    columns, scales = quantise(matrix, axis=1)
+    return g.add(
+        "DynamicQuantizeMatMul",
+        [
+            x,
+            g.weight(name + ".weight", columns.T),
+            g.weight(name + ".scales", scales[:, 0]),
+            g.weight(name + ".zeros", np.zeros(len(scales), np.int8)),
+        ],
+        name + "_product",
+    )
+
+
+def _head(g: _Graph, w: dict[str, NDArray[np.float32]], name: str, x: str, out: str) -> None:
+    product = _linear(g, x, name, w[f"{name}.weight"], int8=False)
+    g.add("Add", [product, g.weight(f"{name}.bias", w[f"{name}.bias"])], out)
+
+
+def quantise(
+    matrix: NDArray[np.float32], *, axis: int
+) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+    """Symmetric int8 with one scale for each slice.
+
+    Args:
+        matrix: Shape ``(n, m)``.
+        axis: The axis that shares a scale.
+
+    Returns:
+        Integers in [-127, 127] and scales with ``axis`` of length 1.
+    """
+    scales = np.abs(matrix).max(axis=axis, keepdims=True) / 127
+    scales = np.where(scales == 0, 1, scales).astype(np.float32)
+    return np.round(matrix / scales).astype(np.int8), scales
+
+
+def _model(g: _Graph) -> onnx.ModelProto:
+    past = [HEADS, "P", _WIDTH]
+    inputs = [
+        helper.make_tensor_value_info(name, TensorProto.INT64, shape)
+        for name, shape in {
+            "ids": ["L"],
+            "roles": ["L"],
+            "positions": ["L"],
+            "features": ["L", 4],
+        }.items()
+    ]
+    inputs += [
+        helper.make_tensor_value_info(f"past_{kind}_{i}", TensorProto.FLOAT16, past)
+        for i in range(LAYERS)
+        for kind in ("key", "value")
+    ]
+    kv = [LAYERS, HEADS, "L", _WIDTH]
+    outputs = [
+        helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["L", 3]),
+        helper.make_tensor_value_info("sentence", TensorProto.FLOAT, [1, 3]),
+        helper.make_tensor_value_info("keys", TensorProto.FLOAT16, kv),
+        helper.make_tensor_value_info("values", TensorProto.FLOAT16, kv),
+    ]
+    graph = helper.make_graph(g.nodes, "reader", inputs, outputs, g.weights)
+    opsets = [helper.make_opsetid("", _OPSET), helper.make_opsetid(_MS, 1)]
+    return helper.make_model(
+        graph, opset_imports=opsets, ir_version=8, producer_name="groundwire"
+    )
+
+

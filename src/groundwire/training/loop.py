@@ -1,0 +1,248 @@
+"""The training loop of the reader: ``python -m groundwire.training.loop --help``.
+
+Each step reads a few contexts with several answers each, RAGTruth and slot-annotated ones mixed,
+through the stages of the deployed reader. A checkpoint holds everything that the run needs to go on.
+"""
+
+import argparse
+import logging
+import random
+import time
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import torch
+import torch.nn.functional as F  # noqa: N812
+from safetensors.torch import load_file, save_file
+from sklearn.metrics import f1_score, roc_auc_score
+from torch import Tensor
+
+from groundwire.engine.features import TABLE_ROWS
+from groundwire.engine.tokenizer import WordPieces
+from groundwire.evidence import Passage, WordWeights
+from groundwire.training import data
+from groundwire.training.model import Group, Reader
+
+log = logging.getLogger(__name__)
+
+_VALIDATION_CONTEXTS = 150
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recipe:
+    """How to train; every number of a run."""
+
+    steps: int = 900
+    rate: float = 8e-5
+    ragtruth_per_step: int = 3
+    slots_per_step: int = 2
+    answers: int = 4
+    max_passages: int = 6
+    distractor_share: float = 0.25
+    no_question_share: float = 0.15
+    sentence_weight: float = 0.3
+    seed: int = 0
+
+
+class Loader:
+    """Draws groups of tensors from records."""
+
+    def __init__(self, folder: Path, pieces: WordPieces, words: WordWeights, recipe: Recipe) -> None:
+        records = data.ragtruth(folder / "ragtruth" / "train.jsonl.gz")
+        random.Random(0).shuffle(records)
+        self.validation = records[:_VALIDATION_CONTEXTS]
+        self.ragtruth = records[_VALIDATION_CONTEXTS:]
+        self.slots = data.slots(folder / "slots" / "train.jsonl.gz")
+        self.slots_validation = data.slots(folder / "slots" / "validation.jsonl.gz")
+        self.pieces, self.words, self.recipe = pieces, words, recipe
+        self._strangers: list[Passage] = []
+
+    def step(self, number: int) -> list[Group]:
+        """The groups of one step; the same for the same number and seed."""
+        rng = random.Random(self.recipe.seed * 1_000_003 + number)
+        records = rng.sample(self.ragtruth, self.recipe.ragtruth_per_step)
+        records += rng.sample(self.slots, self.recipe.slots_per_step)
+        groups = (self._group(data.draw(r, self.recipe.answers, rng), rng) for r in records)
+        return [group for group in groups if group is not None]
+
+    def whole(self, record: data.Record) -> tuple[Group, data.Record] | None:
+        """A record as it is deployed: no strangers, every passage that is selected."""
+        group = self._group(record, None)
+        return None if group is None else (group, record)
+
+    def _group(self, record: data.Record, rng: random.Random | None) -> Group | None:
+        evidence = data.evidence_of(record, self.pieces, self.words)
+        with_question = rng is None or rng.random() >= self.recipe.no_question_share
+        sentences = data.sentences_of(record, evidence, self.pieces, question=with_question)
+        if not sentences or not evidence.passages:
+            return None
+        used = sorted({i for sentence in sentences for i in sentence.reads})
+        if rng is not None and len(used) > self.recipe.max_passages:
+            used = sorted(rng.sample(used, self.recipe.max_passages))
+            sentences = [s for s in sentences if set(s.reads) <= set(used)]
+            if not sentences:
+                return None
+        place = {index: n for n, index in enumerate(used)}
+        passages = [evidence.passages[i] for i in used]
+        reads = [tuple(place[i] for i in sentence.reads) for sentence in sentences]
+        if rng is not None and rng.random() < self.recipe.distractor_share and self._strangers:
+            strangers = rng.sample(self._strangers, min(rng.randint(1, 3), len(self._strangers)))
+            extra = range(len(passages), len(passages) + len(strangers))
+            passages += strangers
+            reads = [(*own, *extra) for own in reads]
+        if rng is not None:
+            self._strangers = [*self._strangers[-63:], rng.choice(passages)]
+        moved = [replace(s, reads=own) for s, own in zip(sentences, reads, strict=True)]
+        asked = self.pieces.encode(record.question or "").ids if with_question else np.empty(0)
+        return data.group_of(moved, passages, asked.astype(np.int32), self.pieces)
+
+
+def loss_of(model: Reader, group: Group, recipe: Recipe) -> Tensor:
+    """Cross entropy over word pieces, and over sentences with its weight."""
+    with torch.autocast(group.ids.device.type, dtype=torch.bfloat16):
+        pieces, sentences = model(group)
+    loss = F.cross_entropy(pieces.float(), group.labels, ignore_index=-100)
+    return loss + recipe.sentence_weight * F.cross_entropy(
+        sentences.float(), group.sentence_labels
+    )
+
+
+@torch.inference_mode()
+def evaluate(model: Reader, groups: list[tuple[Group, data.Record]]) -> str:
+    """Scores on validation: example F1 at its best threshold, AUROC of examples and word pieces."""
+    model.eval()
+    tops, golds, tasks, scores, targets, kinds = [], [], [], [], [], []
+    for group, record in groups:
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            logits, sentence = model(group)
+        unsupported = 1 - logits.float().softmax(-1)[:, 0]
+        real = group.labels >= 0
+        scores.append(unsupported[real].numpy())
+        targets.append((group.labels[real] > 0).numpy())
+        kinds += [(1 - sentence.float().softmax(-1)[:, 0]).numpy()]
+        answer = torch.where(group.sentence >= 0, group.answers[group.sentence.clamp_min(0)], -1)
+        for i in range(len(record.answers)):
+            mine = real & (answer == i)
+            if mine.any():
+                tops.append(float(unsupported[mine].max()))
+                golds.append(bool((group.labels[mine] > 0).any()))
+                tasks.append(record.task.split("-")[0])
+    model.train()
+    top, gold, task = np.array(tops), np.array(golds), np.array(tasks)
+    best = max(np.linspace(0.02, 0.98, 49), key=lambda t: f1_score(gold, top >= t))
+    parts = " ".join(
+        f"{t} {f1_score(gold[task == t], top[task == t] >= best):.3f}" for t in sorted(set(tasks))
+    )
+    pieces = roc_auc_score(np.concatenate(targets), np.concatenate(scores))
+    return (
+        f"F1 {f1_score(gold, top >= best):.4f} at {best:.2f}, AUROC {roc_auc_score(gold, top):.4f},"
+        f" word-piece AUROC {pieces:.4f}; {parts}"
+    )
+
+
+def load_prototype(model: Reader, path: Path) -> None:
+    """Start from the first sketch's weights: two labels, two kinds of text, three features."""
+    old = {name: tensor.float() for name, tensor in load_file(path).items()}
+    kinds, features = old.pop("typ.weight"), old.pop("feat.weight")
+    old["role.weight"] = kinds[[0, 1, 0, 1]].clone()
+    old["feat.weight"] = torch.zeros(TABLE_ROWS, features.shape[1])
+    old["feat.weight"][: len(features)] = features
+    weight, bias = old.pop("head.1.weight"), old.pop("head.1.bias")
+    old["head.weight"] = weight[[0, 1, 1]].clone()
+    old["head.bias"] = bias[[0, 1, 1]] - torch.tensor([0.0, 0.69, 0.69])
+    model.load_state_dict(old, strict=False)
+
+
+def optimizer_of(model: Reader, rate: float) -> torch.optim.AdamW:
+    """AdamW; new tables learn ten times faster, vectors without decay."""
+    fast = [model.feat.weight, *model.sentence_head.parameters()]
+    new = {id(p) for p in fast}
+    old = [p for p in model.parameters() if id(p) not in new]
+    return torch.optim.AdamW(
+        [
+            {"params": [p for p in old if p.ndim > 1], "weight_decay": 0.01},
+            {"params": [p for p in old if p.ndim <= 1], "weight_decay": 0.0},
+            {"params": fast, "weight_decay": 0.0, "lr": 10 * rate},
+        ],
+        lr=rate,
+    )
+
+
+def train(recipe: Recipe, loader: Loader, model: Reader, out: Path, resume: bool) -> None:
+    """Run the recipe; every 100 steps a checkpoint and the scores."""
+    optimizer = optimizer_of(model, recipe.rate)
+    schedule = torch.optim.lr_scheduler.LambdaLR(
+        optimizer, lambda s: min((s + 1) / 20, max(0.02, 1 - s / recipe.steps))
+    )
+    first, state = 0, out / "state.pt"
+    if resume and state.exists():
+        saved = torch.load(state, weights_only=True)
+        model.load_state_dict(saved["model"])
+        optimizer.load_state_dict(saved["optimizer"])
+        schedule.load_state_dict(saved["schedule"])
+        first = saved["step"]
+    validation = [g for r in loader.validation if (g := loader.whole(r))]
+    rng = random.Random(1)
+    drawn = (data.draw(record, 3, rng) for record in loader.slots_validation)
+    variants = [g for r in drawn if (g := loader.whole(r))]
+    model.train()
+    begun = time.perf_counter()
+    for step in range(first, recipe.steps):
+        torch.manual_seed(recipe.seed * 1_000_003 + step)
+        groups = loader.step(step)
+        total = 0.0
+        for group in groups:
+            loss = loss_of(model, group, recipe) / len(groups)
+            loss.backward()  # type: ignore[no-untyped-call]
+            total += float(loss.detach())
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        schedule.step()
+        optimizer.zero_grad(set_to_none=True)
+        if (step + 1) % 10 == 0:
+            log.info("step %d loss %.4f, %.0f s", step + 1, total, time.perf_counter() - begun)
+        if (step + 1) % 100 == 0 or step + 1 == recipe.steps:
+            save_file(model.state_dict(), out / "reader.safetensors")
+            parts = {"model": model, "optimizer": optimizer, "schedule": schedule}
+            saved = {name: part.state_dict() for name, part in parts.items()} | {"step": step + 1}
+            torch.save(saved, state.with_suffix(".new"))
+            state.with_suffix(".new").replace(state)
+            if (step + 1) % 300 == 0 or step + 1 == recipe.steps:
+                log.info("step %d RAGTruth validation: %s", step + 1, evaluate(model, validation))
+                log.info("step %d slot validation: %s", step + 1, evaluate(model, variants))
+
+
+def main() -> None:
+    """Train from the command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--words", type=Path, required=True, help="folder: tokenizer, words.npz")
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--base", type=Path, help="model.safetensors of all-MiniLM-L6-v2")
+    parser.add_argument("--start", type=Path, help="weights to start from")
+    parser.add_argument("--prototype", type=Path, help="weights of the first sketch")
+    parser.add_argument("--resume", action="store_true")
+    for name, value in asdict(Recipe()).items():
+        parser.add_argument(f"--{name.replace('_', '-')}", type=type(value), default=value)
+    options = vars(parser.parse_args())
+    recipe = Recipe(**{name: options[name] for name in asdict(Recipe())})
+    out: Path = options["out"]
+    out.mkdir(parents=True, exist_ok=True)
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
+    log.info("%s", recipe)
+    torch.manual_seed(recipe.seed)
+    words: Path = options["words"]
+    loader = Loader(
+        options["data"], WordPieces(words / "tokenizer.json"), WordWeights.load(words), recipe
+    )
+    model = Reader(options["base"])
+    if options["prototype"]:
+        load_prototype(model, options["prototype"])
+    if options["start"]:
+        model.load_state_dict(load_file(options["start"]))
+    train(recipe, loader, model, out, options["resume"])
+
+
+if __name__ == "__main__":
+    main()
