@@ -6,17 +6,41 @@ lies in a line, and so does every value of data together with its key.
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
-from groundwire.records import Field, decode, fields_of
+from groundwire.layout import (
+    Row,
+    breadcrumb,
+    cells_of,
+    fence_of,
+    has_cells,
+    heading_of,
+    is_separator,
+    labels_of,
+    passage_title,
+    read_row,
+    rows_of,
+    shortened,
+)
+from groundwire.records import (
+    Decoded,
+    Field,
+    decode,
+    fields_at,
+    fields_of,
+    one_line,
+    words_of_key,
+)
 from groundwire.segment import segment
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _WORD_CHARACTER = re.compile(r"[^\W_]")
-_MARKS = re.compile(r"\*\*|`")
-_MAX_HEADING_CHARS = 80
+# An object or list at the beginning of a row, or after what names it: "weather.get -> {".
+_DATA = re.compile(r"(?P<before>[ \t]*+|.{0,120}?[:>)\]][ \t]*+)[\[{]\s*(?:[\"'{\[]|$)")
+_ROW_END = re.compile(r"[ \t]*+[,;]?[ \t\r]*+(?:\n|\Z)")
+_MAX_WASTE = 8  # times that a text may be read as data in vain, to stay linear in hostile text
+_MAX_DEPTH = 2  # data in prose in data
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,44 +102,68 @@ _TEXT_KEYS = {
     "paragraph",
     "abstract",
 }
+_LIST_KEYS = {
+    "articles",
+    "chunks",
+    "citations",
+    "context",
+    "contexts",
+    "docs",
+    "documents",
+    "hits",
+    "matches",
+    "nodes",
+    "passages",
+    "references",
+    "results",
+    "search results",
+    "snippets",
+    "sources",
+    "texts",
+}
 _TITLE_KEYS = ("title", "name", "source")  # the first of these that there is
 _MIN_TEXT_CHARS = 60  # shorter, and the "text" of a record is a field like others
 _MAX_WHOLE_CHARS = 200
 _SENTENCE_END = re.compile(r"[.!?…。！？][\"'”’)\]]*\s+\S|\n\s*\S")
-_IDENTIFIER = re.compile(r"[\w.\-]+")
-# Between "Take" and "Out", or "HTTP" and "Server"; "iPhone" stays whole, and so does "WiFi", which
-# answers write as one word.
-_CAMEL = re.compile(r"(?<=[a-z]{2})(?=[A-Z])(?<!Wi(?=Fi))|(?<=[A-Z])(?=[A-Z][a-z]{2})")
-_BETWEEN_LETTERS = re.compile(r"(?<=[^\W\d_])[.\-](?=[^\W\d_])")
 _ATOMS = {"None": "null", "True": "true", "False": "false"}
 
 
-def _field_lines(text: str, fields: Sequence[Field]) -> list[Line]:
+def _field_lines(text: str, fields: Sequence[Field], depth: int = 0) -> list[Line]:
+    """One line a field, sentences of long texts apart; groups count from 0 without a gap."""
     titles = _titles(text, fields)
-    passages = _passage_listings(fields)
+    listings = _passage_listings(fields)
     words: dict[str, str] = {}
+    by_document = any(f.document for f in fields) and 0 in listings
+    groups: dict[tuple[int, int, int], int] = {}
     lines: list[Line] = []
     for field in fields:
         for key in field.keys:
             if key not in words:
-                words[key] = _words_of_key(key)
+                words[key] = words_of_key(key)
         path = [words[key] for key in field.keys if words[key]]
-        heading = titles.get(field.owner, "") if _is_text_key(field) else ""
-        group = field.item if field.listing in passages else 0
-        lines.extend(_lines_of_field(text, field, path, heading, group))
+        document = field.document if by_document else 0
+        item = field.item if field.listing and field.listing in listings else 0
+        for line in _lines_of_field(text, field, path, depth):
+            group = groups.setdefault((document, item, line.group), len(groups))
+            heading = line.heading or titles.get(field.owner, "")
+            lines.append(replace(line, heading=heading, group=group))
     return lines
 
 
 def _titles(text: str, fields: Sequence[Field]) -> dict[int, str]:
-    """The title of each object that has one, by the number of the object."""
+    """The title of each object that has one beside a text, by the number of the object.
+
+    It heads all fields of the object: a passage ends where the heading changes.
+    """
+    texts = {field.owner for field in fields if _is_text(field)}
     found: dict[int, tuple[int, str]] = {}
     for field in fields:
-        if field.kind != "string" or not field.has_key or field.keys[-1].lower() not in _TITLE_KEYS:
-            continue
-        rank = _TITLE_KEYS.index(field.keys[-1].lower())
-        title = _shortened(decode(text, field.value_start, field.end).text)
-        if title and rank < found.get(field.owner, (len(_TITLE_KEYS), ""))[0]:
-            found[field.owner] = (rank, title)
+        key = field.keys[-1].lower() if field.has_key else ""
+        if field.owner in texts and field.kind == "string" and key in _TITLE_KEYS:
+            title = shortened(decode(text, field.value_start, field.end).text)
+            if title:
+                ranked = (_TITLE_KEYS.index(key), title)
+                found[field.owner] = min(found.get(field.owner, ranked), ranked)
     return {owner: title for owner, (_, title) in found.items()}
 
 
@@ -125,154 +173,106 @@ def _passage_listings(fields: Sequence[Field]) -> set[int]:
     return {
         f.listing
         for f in fields
-        if f.kind == "string"
-        and (
-            (f.is_item and not f.keys and f.listing not in mixed)
-            or ((f.is_item or _is_text_key(f)) and f.end - f.value_start >= _MIN_TEXT_CHARS)
-        )
+        if (f.is_item and f.kind == "string" and not f.keys and f.listing not in mixed)
+        or (_is_text(f) and _is_in_passage_list(f))
     }
 
 
-def _is_text_key(field: Field) -> bool:
-    return field.has_key and _words_of_key(field.keys[-1]).lower() in _TEXT_KEYS
-
-
-def _words_of_key(key: str) -> str:
-    """Write a key as words: ``RestaurantsTakeOut`` as ``Restaurants Take Out``."""
-    if _IDENTIFIER.fullmatch(key):
-        key = _CAMEL.sub(" ", _BETWEEN_LETTERS.sub(" ", key))
-    return _one_line(key.replace("_", " "))
-
-
-def _lines_of_field(
-    text: str, field: Field, path: Sequence[str], heading: str, group: int
-) -> Iterator[Line]:
-    if field.kind != "string":
-        written = text[field.value_start : field.end]
-        value = "empty" if field.kind == "empty" else _ATOMS.get(written, written)
-    else:
-        decoded = decode(text, field.value_start, field.end)
-        value = decoded.text
-        parts = _prose_lines(value) if _is_long(value) else []
-        if len(parts) > 1:
-            # The nearest key is enough: the whole path before each sentence of a long text would
-            # take the room of its words.
-            label = path[-1:]
-            for i, part in enumerate(parts):
-                yield Line(
-                    start=decoded.origin(part.start) if i else field.start,
-                    end=decoded.origin(part.end),
-                    reading=_labelled(label, part.reading),
-                    heading=part.heading or heading,
-                    group=group,
-                )
-            return
-    yield Line(
-        start=field.start,
-        end=field.end,
-        reading=_labelled(path, value),
-        heading=heading,
-        group=group,
+def _is_text(field: Field) -> bool:
+    """Whether it is the text of a passage, by its length and its key."""
+    return (
+        field.kind == "string"
+        and field.end - field.value_start >= _MIN_TEXT_CHARS
+        and (field.is_item or (field.has_key and _plain(field.keys[-1]) in _TEXT_KEYS))
     )
 
 
+def _is_in_passage_list(field: Field) -> bool:
+    # What a record lists, such as the comments on a ticket, stays with the record.
+    outer = field.keys[:-1] if field.has_key else field.keys
+    return not outer or _plain(outer[0]) in _LIST_KEYS
+
+
+def _plain(key: str) -> str:
+    return words_of_key(key).lower()
+
+
+def _lines_of_field(text: str, field: Field, path: Sequence[str], depth: int) -> Iterator[Line]:
+    if field.kind == "string":
+        decoded = decode(text, field.value_start, field.end)
+        parts = _prose_lines(decoded.text, depth) if _is_long(decoded.text) else []
+        if len(parts) > 1:
+            yield from _sentences(field, path, decoded, parts)
+            return
+        value = decoded.text
+    else:
+        written = text[field.value_start : field.end]
+        value = "empty" if field.kind == "empty" else _ATOMS.get(written, written)
+    yield Line(start=field.start, end=field.end, reading=_labelled(path, value))
+
+
+def _sentences(
+    field: Field, path: Sequence[str], decoded: Decoded, parts: Sequence[Line]
+) -> Iterator[Line]:
+    # The nearest key is enough: the whole path before each sentence of a long text would take the
+    # room of its words.
+    label = [shortened(key) for key in path[-1:]]
+    for i, part in enumerate(parts):
+        yield replace(
+            part,
+            start=decoded.origin(part.start) if i else field.start,
+            end=decoded.origin(part.end),
+            reading=_labelled(label, part.reading),
+        )
+
+
 def _is_long(value: str) -> bool:
-    return len(value) > _MAX_WHOLE_CHARS or _SENTENCE_END.search(value) is not None
+    return len(value) > _MAX_WHOLE_CHARS or _SENTENCE_END.search(value.strip()) is not None
 
 
 def _labelled(path: Sequence[str], value: str) -> str:
-    value = _one_line(value) or "empty"
+    value = one_line(value) or "empty"
     return f"{' '.join(path)}: {value}" if path else value
 
 
-# Prose, with headings, tables and numbered passages.
-
-_HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(\S.*)")
-_FENCE = re.compile(r" {0,3}(```|~~~)")
-_PIPE = re.compile(r"(?<!\\)\|")
-_BREAK = re.compile(r"<br ?/?>", re.IGNORECASE)
-_LABEL = re.compile(
-    r"""^[ \t]{0,3}(?:
-      (?:[#*=\-–—>]{1,6}[ \t]*)?
-      (?P<word>passage|document|doc|source|context|chunk|snippet|(?:search[ ])?result|reference
-        |excerpt|evidence|article)
-      [ \t]*(?:no\.?|number|nr\.?|\#)?[ \t]*[\[(]?[0-9]{1,4}[\])]?
-      [ \t]*(?:[:|)=*]+|[.\-–—](?![0-9])|(?=\(Title)|(?=\r?$))
-    | \[(?P<number>[0-9]{1,4})\](?=[ \t:]|\r?$):?
-    | <(?P<tag>doc|document|passage|source|context|chunk|snippet|result|search_result)
-      (?:[ \t][^<>\n]*)?>
-    )""",
-    re.VERBOSE | re.IGNORECASE | re.MULTILINE,
-)
-_TITLE = re.compile(r"\(?title:[ \t]*(?P<title>[^)\n]*)", re.IGNORECASE)
+# Prose, with headings, tables, numbered passages, and data within it.
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
-    """A physical line of the text."""
-
-    start: int
-    end: int
-    text: str
-
-
-def _prose_lines(text: str) -> list[Line]:
-    return _Walk(text).run()
+def _prose_lines(text: str, depth: int = 0) -> list[Line]:
+    return _Walk(text, depth).run()
 
 
 class _Walk:
-    """One pass over the physical lines of a text, which knows the headings in force."""
+    """One pass over the rows of a text, which knows the headings in force."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, depth: int) -> None:
         self.text = text
-        self.rows = list(_rows(text))
-        self.labels = _labels(text)
+        self.depth = depth
+        self.rows = rows_of(text)
+        self.labels = labels_of(text)
         self.lines: list[Line] = []
+        self.pending = 0  # where the prose begins that is not cut yet
         self.headings: list[tuple[int, str]] = []  # level and title, outermost first
         self.heading = ""
         self.group = 0
         self.fence = ""
+        self.n_wasted = 0  # characters read as data that were none
 
     def run(self) -> list[Line]:
-        pending = 0  # where the prose begins that is not cut yet
         i = 0
         while i < len(self.rows):
-            row = self.rows[i]
-            if row.start in self.labels:
-                self._sentences(pending, row.start)
-                pending = row.start
-                self._passage(row, i)
-            take = self._block(i)
-            if take:
-                self._sentences(pending, row.start)
-                take()
-                i = self._end_of_block
-                pending = self.rows[i].start if i < len(self.rows) else len(self.text)
-            else:
-                i += 1
-        self._sentences(pending, len(self.text))
+            if self.rows[i].start in self.labels:
+                self._passage(i)
+            self._fence(i)
+            i = self._data(i) or self._table(i) or self._title(i) or i + 1
+        self._prose(len(self.text))
         return self.lines
 
-    def _block(self, i: int) -> Callable[[], None] | None:
-        """What reads the block that begins at row ``i``, unless it is prose."""
-        row = self.rows[i]
-        if fence := _FENCE.match(row.text):
-            if not self.fence or self.fence == fence[1]:
-                self.fence = "" if self.fence else fence[1]
-            return None
-        if i + 1 < len(self.rows) and "|" in row.text and _is_separator(self.rows[i + 1].text):
-            end = i + 2
-            while end < len(self.rows) and self._is_table_row(self.rows[end]):
-                end += 1
-            self._end_of_block = end
-            return lambda: self._table(self.rows[i], self.rows[i + 2 : end])
-        if not self.fence and (heading := _HEADING.match(row.text)):
-            self._end_of_block = i + 1
-            return lambda: self._title(row, heading)
-        return None
-
-    def _is_table_row(self, row: _Row) -> bool:
-        return _PIPE.search(row.text) is not None and row.start not in self.labels
+    def _prose(self, end: int, *, resume: int | None = None) -> None:
+        """Cut the prose up to ``end``; what comes next begins at ``resume``."""
+        for part in segment(self.text[self.pending : end]):
+            self._add(self.pending + part.start, self.pending + part.end)
+        self.pending = end if resume is None else resume
 
     def _add(self, start: int, end: int, reading: str = "") -> None:
         quoted = self.text[start:end]
@@ -282,110 +282,81 @@ class _Walk:
                 Line(start=start, end=end, reading=reading, heading=self.heading, group=self.group)
             )
 
-    def _sentences(self, start: int, end: int) -> None:
-        for part in segment(self.text[start:end]):
-            self._add(start + part.start, start + part.end)
-
-    def _title(self, row: _Row, heading: re.Match[str]) -> None:
-        level, title = len(heading[1]), heading[2].rstrip().rstrip("#").rstrip() or heading[2]
-        while self.headings and self.headings[-1][0] >= level:
-            self.headings.pop()
-        self._set_heading()
-        start = row.start + heading.start(2)
-        self._add(start, start + len(title))
-        self.headings.append((level, _MARKS.sub("", title)))
-        self._set_heading()
-
-    def _set_heading(self) -> None:
-        titles = [title for _, title in self.headings[-2:]]
-        joined = " > ".join(titles)
-        if len(joined) > _MAX_HEADING_CHARS:
-            joined = titles[-1]
-        self.heading = _shortened(joined)
-
-    def _passage(self, row: _Row, i: int) -> None:
+    def _passage(self, i: int) -> None:
+        row = self.rows[i]
+        self._prose(row.start)
         self.group += 1
         self.fence = ""
         rest = self.text[self.labels[row.start] : row.end].strip()
-        following = self.rows[i + 1] if i + 1 < len(self.rows) else _Row(0, 0, "")
-        title = _passage_title(rest, following.text.strip())
-        self.headings = [(0, title)] if title else []
-        self._set_heading()
+        following = self.rows[i + 1].text.strip() if i + 1 < len(self.rows) else ""
+        title = shortened(passage_title(rest, following))
+        self._set_headings([(0, title)] if title else [])
 
-    def _table(self, header: _Row, rows: Sequence[_Row]) -> None:
-        names = _cells(header.text)
-        self._add_row(header, "; ".join(filter(None, names)))
-        for row in rows:
-            cells = _cells(row.text)
-            padded = [*names, *[""] * (len(cells) - len(names))]
-            named = [
-                f"{name}: {cell}" if name else cell
-                for name, cell in zip(padded, cells, strict=False)
-                if cell
-            ]
-            self._add_row(row, "; ".join(named))
+    def _fence(self, i: int) -> None:
+        mark = fence_of(self.rows[i].text)
+        if mark and self.fence in {"", mark}:
+            self.fence = "" if self.fence else mark
 
-    def _add_row(self, row: _Row, reading: str) -> None:
-        stripped = row.text.strip()
+    # Each of these reads a block that begins at a row, and returns the row after it; or 0.
+
+    def _data(self, i: int) -> int:
+        row = self.rows[i]
+        found = _DATA.match(row.text) if self.depth < _MAX_DEPTH else None
+        if found is None or self.n_wasted > _MAX_WASTE * len(self.text):
+            return 0
+        start = row.start + found.end("before")
+        fields, end = fields_at(self.text, start)
+        if not fields or not _ROW_END.match(self.text, end):
+            self.n_wasted += end - start
+            return 0
+        # A list of bare values reads well as it is.
+        if any(field.has_key for field in fields):
+            self._prose(start, resume=end)
+            self._add_fields(fields)
+        while i < len(self.rows) and self.rows[i].start < end:
+            i += 1
+        return i
+
+    def _add_fields(self, fields: Sequence[Field]) -> None:
+        lines = _field_lines(self.text, fields, self.depth + 1)
+        for line in lines:
+            heading = line.heading or self.heading
+            self.lines.append(replace(line, heading=heading, group=self.group + line.group))
+        if n_more := max(line.group for line in lines):
+            self.group += n_more + 1
+
+    def _table(self, i: int) -> int:
+        rows = self.rows
+        if i + 1 == len(rows) or not has_cells(rows[i].text) or not is_separator(rows[i + 1].text):
+            return 0
+        names = [words_of_key(name) for name in cells_of(rows[i].text)]
+        self._prose(rows[i].start)
+        self._add_row(rows[i], "; ".join(filter(None, names)))
+        names = [shortened(name) for name in names]
+        i += 2
+        while i < len(rows) and has_cells(rows[i].text) and rows[i].start not in self.labels:
+            self._add_row(rows[i], read_row(names, cells_of(rows[i].text)))
+            i += 1
+        self.pending = rows[i].start if i < len(rows) else len(self.text)
+        return i
+
+    def _add_row(self, row: Row, reading: str) -> None:
         start = row.start + len(row.text) - len(row.text.lstrip())
-        self._add(start, start + len(stripped), reading)
+        self._add(start, row.start + len(row.text.rstrip()), reading)
 
+    def _title(self, i: int) -> int:
+        row = self.rows[i]
+        found = None if self.fence else heading_of(row.text)
+        if found is None:
+            return 0
+        self._prose(row.start, resume=min(row.end + 1, len(self.text)))
+        outer = [(level, title) for level, title in self.headings if level < found.level]
+        self._set_headings([*outer, (found.level, shortened(found.title))])
+        # It stands under itself, so that it is packed with what it heads.
+        start = row.start + found.start
+        self._add(start, start + len(found.title))
+        return i + 1
 
-def _rows(text: str) -> Iterator[_Row]:
-    start = 0
-    for line in text.split("\n"):
-        yield _Row(start, start + len(line), line)
-        start += len(line) + 1
-
-
-def _labels(text: str) -> dict[int, int]:
-    """Where numbered passages begin: start of the row, and end of the label.
-
-    Of several kinds of labels the first counts that stands there twice: what is numbered within
-    a passage, or a tag within a tag, begins no passage.
-    """
-    kinds: dict[str, list[re.Match[str]]] = {}
-    for found in _LABEL.finditer(text):
-        kind = "[" if found["number"] else (found["word"] or f"<{found['tag']}").lower()
-        kinds.setdefault(kind, []).append(found)
-    for kind, marks in kinds.items():
-        numbers = [int(found["number"]) for found in marks] if kind == "[" else []
-        # Bracketed numbers are also how notes are cited: only a list counts up.
-        if len(marks) > 1 and all(a < b for a, b in pairwise(numbers)):
-            return {found.start(): found.end() for found in marks}
-    return {}
-
-
-def _passage_title(rest: str, following: str) -> str:
-    """The title of a passage, from what stands beside its label and on the next row."""
-    if found := _TITLE.match(rest) or (None if rest else _TITLE.match(following)):
-        return found["title"].strip()
-    is_title = following and len(rest) <= _MAX_HEADING_CHARS and not rest.endswith(tuple(".!?;,"))
-    return rest.strip("*=-# ") if is_title else ""
-
-
-def _is_separator(row: str) -> bool:
-    return set(row) <= set("|:- \t\r") and "|" in row and "-" in row
-
-
-def _cells(row: str) -> list[str]:
-    row = row.strip()
-    cells = _PIPE.split(row)
-    if row.startswith("|"):
-        cells = cells[1:]
-    if len(cells) > 1 and not cells[-1].strip():
-        cells = cells[:-1]
-    return [_one_line(_MARKS.sub("", _BREAK.sub(" ", cell.replace("\\|", "|")))) for cell in cells]
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
-
-
-def _shortened(text: str) -> str:
-    """The text on one line, cut after a word if it is too long for a heading."""
-    text = _SURROGATE.sub("\ufffd", _one_line(text))
-    if len(text) <= _MAX_HEADING_CHARS:
-        return text
-    cut = text[: _MAX_HEADING_CHARS + 1].rfind(" ")
-    return text[: cut if cut > 0 else _MAX_HEADING_CHARS]
+    def _set_headings(self, headings: list[tuple[int, str]]) -> None:
+        self.headings = headings
+        self.heading = breadcrumb([title for _, title in headings]) if headings else ""

@@ -8,7 +8,6 @@ suffice, and take time linear in the text however deep it nests.
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -43,9 +42,17 @@ _ESCAPE = re.compile(
 # What JSON and Python both know, and what only one of them does: nowhere do they disagree about
 # an escape that either of them writes, so the quotes need not tell which of the two it is.
 _ONE = dict(zip("nrtbfav/\"'\\", "\n\r\t\b\f\a\v/\"'\\", strict=True))
+_SPACE = re.compile(r"\s*+")
+_QUOTE = re.compile(r"\s*+[\"']")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
-#: Keys kept of a path, and characters of each but the last. Deep nesting would otherwise repeat
+_IDENTIFIER = re.compile(r"[\w.\-]+")
+# Between "Take" and "Out", or "HTTP" and "Server"; "iPhone" stays whole, and so does "WiFi", which
+# answers write as one word.
+_CAMEL = re.compile(r"(?<=[a-z]{2})(?=[A-Z])(?<!Wi(?=Fi))|(?<=[A-Z])(?=[A-Z][a-z]{2})")
+_BETWEEN_LETTERS = re.compile(r"(?<=[^\W\d_])[.\-](?=[^\W\d_])")
+
+#: Keys kept of a path, and characters of each but a leaf's own. Deep nesting would otherwise repeat
 #: the whole path at every leaf, and cost quadratic time and memory.
 _MAX_KEYS = 6
 _MAX_KEY_CHARS = 60
@@ -64,9 +71,10 @@ class Field:
         has_key: Whether it has a key of its own, and does not stand in a list.
         owner: Number of the object that it belongs to. What stands under ``metadata`` belongs
             to the object around that.
-        listing: Number of the list it was found in: a list at the top level, one directly under
-            a top level object, or else 1, the documents of JSON Lines (often a single one).
-        item: Number of the item of that list that it belongs to, unique in the text.
+        document: Number of the object or list at the top level, from 0; of JSON Lines, the line.
+        listing: Number of the list that it was found in, from 1: a list at the top level, or
+            one directly under an object there. 0 if none.
+        item: Number of the item of that list that it belongs to, unique in the text; 0 if none.
         is_item: Whether it is such an item itself.
     """
 
@@ -77,6 +85,7 @@ class Field:
     keys: tuple[str, ...]
     has_key: bool
     owner: int
+    document: int
     listing: int
     item: int
     is_item: bool
@@ -131,6 +140,18 @@ def _unescape(found: re.Match[str]) -> str:
     return chr(code) if code <= 0x10FFFF else "\ufffd"
 
 
+def one_line(text: str) -> str:
+    """Collapse white space, and replace what no text holds (lone surrogates) by U+FFFD."""
+    return _SURROGATE.sub("\ufffd", " ".join(text.split()))
+
+
+def words_of_key(key: str) -> str:
+    """Write a key as words: ``RestaurantsTakeOut`` as ``Restaurants Take Out``."""
+    if _IDENTIFIER.fullmatch(key):
+        key = _CAMEL.sub(" ", _BETWEEN_LETTERS.sub(" ", key))
+    return one_line(key.replace("_", " "))
+
+
 def fields_of(text: str) -> list[Field] | None:
     """Read a text that is data as a whole.
 
@@ -140,14 +161,44 @@ def fields_of(text: str) -> list[Field] | None:
     Returns:
         The leaves in reading order, or ``None`` if any part of the text is not data.
     """
+    scan = _Scan(text)
+    start, end = len(text) - len(text.lstrip().removeprefix("\ufeff")), len(text.rstrip())
+    position = start
     try:
-        return _Scan(text).run()
+        while position < end:
+            if position > start and "\n" not in text[position : _after_space(text, position)]:
+                return None
+            position = scan.document(position, end)
     except _NotDataError:
         return None
+    return scan.fields or None
+
+
+def fields_at(text: str, start: int) -> tuple[list[Field], int]:
+    """Read the one object or list that begins at a place in a text.
+
+    Returns:
+        Its leaves and where it ends; or no leaves, and how far it took to see that it is none.
+    """
+    scan = _Scan(text)
+    try:
+        end = scan.document(start, len(text))
+    except _NotDataError as error:
+        return [], error.position
+    return scan.fields, end
+
+
+def _after_space(text: str, position: int) -> int:
+    found = _SPACE.match(text, position)
+    return found.end() if found else position
 
 
 class _NotDataError(Exception):
-    """The text is something else."""
+    """The text is something else; ``position`` is how far it was read."""
+
+    def __init__(self, position: int) -> None:
+        super().__init__(position)
+        self.position = position
 
 
 @dataclass(slots=True)
@@ -180,39 +231,31 @@ class _Scan:
         self.n_owners = self.n_items = self.n_listings = 0
         self.n_documents = 0
 
-    def run(self) -> list[Field]:
-        for kind, start, end in self._tokens():
+    def document(self, position: int, end: int) -> int:
+        """Read one object or list, and return where it ends."""
+        while found := _TOKEN.match(self.text, position, end):
+            kind = found.lastgroup or ""
             if kind not in _EXPECTED[self.expected]:
-                raise _NotDataError
+                break
+            start, position = found.span(kind)
             match kind:
                 case "open":
                     self._open(start)
                 case "close":
-                    self._close(start, end)
+                    self._close(start, position)
+                    if not self.stack:
+                        return position
                 case "comma":
                     self.expected = "key" if self.stack[-1].closer == "}" else "item"
                 case "colon":
                     self.expected = "value"
                 case _ if self.expected == "key":
-                    self._key(kind, start, end)
+                    self._key(kind, start, position)
                 case _:
-                    self._leaf("string" if kind == "string" else "atom", start, end)
-        if self.stack or not self.n_documents:
-            raise _NotDataError
-        return self.fields
-
-    def _tokens(self) -> Iterator[tuple[str, int, int]]:
-        position = len(self.text) - len(self.text.lstrip().removeprefix("\ufeff"))
-        end = len(self.text.rstrip())
-        while position < end:
-            found = _TOKEN.match(self.text, position, end)
-            if found is None or found.lastgroup is None:
-                raise _NotDataError
-            start, stop = found.span(found.lastgroup)
-            if not self.stack and self.n_documents and "\n" not in self.text[position:start]:
-                raise _NotDataError
-            position = stop
-            yield found.lastgroup, start, stop
+                    self._leaf("string" if kind == "string" else "atom", start, position)
+        # A string without an end was looked for in all of the rest.
+        is_open = _QUOTE.match(self.text, position, end) is not None
+        raise _NotDataError(end if is_open else position)
 
     def _key(self, kind: str, start: int, end: int) -> None:
         frame = self.stack[-1]
@@ -231,10 +274,11 @@ class _Scan:
         if self.stack:
             frame = self._child(self.stack[-1], start)
         elif opener == "(":
-            raise _NotDataError  # prose in parentheses
+            raise _NotDataError(start)  # prose in parentheses
         else:
-            frame = self._document(start)
+            frame = _Frame("", start, start, (), False, 0, 0, 0, False)
         frame.closer = _CLOSER[opener]
+        frame.keys = tuple(key[:_MAX_KEY_CHARS] for key in frame.keys)
         if opener == "{":
             if not (frame.has_key and frame.keys[-1].lower() in {"metadata", "meta"}):
                 self.n_owners += 1
@@ -248,20 +292,12 @@ class _Scan:
     def _close(self, start: int, end: int) -> None:
         frame = self.stack.pop()
         if self.text[start] != frame.closer:
-            raise _NotDataError
+            raise _NotDataError(end)
         if not frame.is_used:
             self._add("empty", frame, end, owner=self.stack[-1].owner if self.stack else 0)
         if not self.stack:
             self.n_documents += 1
         self.expected = "next" if self.stack else "top"
-
-    def _document(self, start: int) -> _Frame:
-        # One document alone is item 0 of listing 1, so it takes no second look to tell JSON
-        # from JSON Lines.
-        self.n_listings = max(1, self.n_listings)
-        if self.n_documents:
-            self.n_items += 1
-        return _Frame("", start, start, (), False, 0, 1, self.n_items, True)
 
     def _child(self, parent: _Frame, start: int) -> _Frame:
         """The next element of a container, as it would be if it were one itself."""
@@ -269,7 +305,7 @@ class _Scan:
         has_key = parent.key is not None
         keys = parent.keys
         if parent.key is not None:
-            keys = (*(key[:_MAX_KEY_CHARS] for key in keys[1 - _MAX_KEYS :]), parent.key)
+            keys = (*keys[1 - _MAX_KEYS :], parent.key)
         frame = _Frame(
             "",
             parent.key_start if has_key else start,
@@ -299,6 +335,7 @@ class _Scan:
                 keys=frame.keys,
                 has_key=frame.has_key,
                 owner=owner,
+                document=self.n_documents,
                 listing=frame.listing,
                 item=frame.item,
                 is_item=frame.is_item,
