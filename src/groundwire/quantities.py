@@ -9,11 +9,14 @@ of factors is all that comparing needs.
 
 What is no quantity: "one" alone, ordinal words, weekday names, list markers and citations
 ("1. " at the start of a line, "[1]"), and digits that name something: identifiers ("AB-1234",
-"S0"), versions, IP addresses, phone numbers, ISBNs. Equal means:
+"S0", "passage 2"), versions, IP addresses, phone numbers, ISBNs; nor the scale in "4.5 out of 5"
+and the idioms "seven days a week" and "24 hours a day". Equal means:
 
 * numbers: the same base unit, and values within one in a million; where the units were written
   with different names also within 0.5 % (0.5 degrees for temperatures), because conversions in
   prose are rounded: "1 mile" equals "1.61 km", but "1.60 km" does not equal "1.61 km";
+* "165 degrees", of no stated scale, equal 165 °F and 165 °C;
+* ages are bare numbers: "15-year-old", "15 years old" and "aged 15" are equal;
 * a bare year equals the year of a date; "1990s" is the number 1990;
 * times: the same minute of the day; dates: every part the answer states.
 
@@ -178,7 +181,7 @@ Hz 1: Hz hertz
 Hz 1e3: kHz kilohertz
 Hz 1e6: MHz megahertz
 Hz 1e9: GHz gigahertz
-% 1: % percent per_cent pct percentage_point percentage_points
+% 1: % percent percentage per_cent pct percentage_point percentage_points
 usd 1: usd dollar dollars USD $ US$ us_dollar us_dollars bucks
 usd 0.01: cent cents ¢
 eur 1: eur euro euros EUR €
@@ -274,6 +277,13 @@ _MONTH = (
     r"|(?:Sep|SEP)(?:tember|TEMBER|t|T)?|(?:Oct|OCT)(?:ober|OBER)?|(?:Nov|NOV)(?:ember|EMBER)?"
     r"|(?:Dec|DEC)(?:ember|EMBER)?)(?!\w)(?:(?:(?<=\b[A-Za-z]{3})|(?<=\bSept))\.)?"
 )
+# "29 may" is a date in tables that were put in lower case, and a verb in prose.
+_LOWER_MONTH = (
+    r"(?:(?:january|february|april|june|july|august|september|october|november|december"
+    r"|jan|feb|apr|aug|sept?|oct|nov|dec)(?!\w)"
+    r"|(?:may|march)(?=[\"'|,\n]|[ ][|]|,?[ ][12][0-9]{3}))"
+)
+_LOWER_WORD = r"(?<![A-Za-z])(?!of|the|st|nd|rd|th)[a-z]{3,9}"
 _DAY = r"(?:3[01]|[12][0-9]|0?[1-9])"
 _YEAR = (
     rf"(?:,?{_SPACE}{{1,2}}(?:of{_SPACE})?|,)[12][0-9]{{3}}(?![0-9\w]|[.,:][0-9]|-[0-9]{{1,2}}-)"
@@ -293,18 +303,26 @@ _MASTER = re.compile(
             (?P<iso>[12][0-9]{{3}}([-/])[01]?[0-9]\g<-1>[0-3]?[0-9](?=T[0-9]|(?![-/\w]|\.[0-9])))
             |(?P<numeric>[0-3]?[0-9]([./-])[0-3]?[0-9]\g<-2>(?:[12][0-9]{{3}}|[0-9]{{2}})
                 (?![-/\w]|[.,][0-9]))
-            |(?P<day_month>{_DAY}(?:st|nd|rd|th)?(?:{_SPACE}|-|{_SPACE}of{_SPACE}){_MONTH}
-                (?:{_YEAR}|-[12][0-9]{{3}}(?!\w))?)
-            |(?P<clock>[0-9]{{1,2}}:[0-9]{{1,2}}(?::[0-9]{{2}}(?:\.[0-9]{{1,9}})?Z?)?(?![:\w]|\.[0-9])
+            |(?P<day_month>{_DAY}(?:st|nd|rd|th)?(?:{_SPACE}|-|{_SPACE}of{_SPACE})
+                (?:{_MONTH}|{_LOWER_MONTH})(?:{_YEAR}|-[12][0-9]{{3}}(?!\w))?)
+            |(?P<year_month>[12][0-9]{{3}},?{_SPACE}{_MONTH}
+                (?:{_SPACE}{_DAY}{_ENDS}|(?=["'|.,;)\n])))
+            |(?P<height>[3-8]['’′]{_SPACE}?(?:1[01]|[0-9])(?:["”″]|''))
+            |(?P<always>(?:7{_SPACE}days{_SPACE}(?:a|per){_SPACE}week
+                |24{_SPACE}hours{_SPACE}(?:a|per){_SPACE}day)(?!\w))
+            |(?P<clock>[0-9]{{1,2}}:[0-9]{{1,2}}(?::[0-9]{{2}}(?:\.[0-9]{{1,9}})?)?Z?(?![:\w]|\.[0-9])
                 |[0-9]{{1,2}}(?::[0-9]{{2}})?(?={_SPACE}?(?i:[ap]\.?m)(?!\w)|{_SPACE}o['’]clock))
             |(?P<chain>[0-9]++(?:[.-][0-9]++){{2,}}+(?:-[xX])?\w*+|[0-9]++(?:/[0-9]++){{2,}}+
                 |[0-9]{{3}}-[0-9]{{4}}(?!\w)|24/7(?!\w)|[0-9]{{1,3}}(?:,[0-9]{{3}}){{10,}}+)
-            |(?P<fraction>(?:[0-9]{{1,3}}{_SPACE})?[0-9]{{1,2}}[/⁄](?:2|3|4|8|16)(?![/\w]|[.,][0-9]))
+            |(?P<fraction>(?:[0-9]{{1,3}}(?:{_SPACE}|-))?[0-9]{{1,2}}[/⁄](?:2|3|4|8|16)(?![/\w]|[.,][0-9]))
         )
         |(?=[^\W\d])(?:
             (?P<link>(?:https?://|www\.)\S++)
+            |(?P<label>(?i:passages?|sources?|excerpts?|documents?){_SPACE}[0-9]{{1,2}}
+                (?:(?:,|,?{_SPACE}and|{_SPACE}?[-–&])?{_SPACE}?[0-9]{{1,2}}(?!\w)){{0,9}}(?!\w|\.[0-9]):?)
+            |(?P<every_day>(?i:seven{_SPACE}days{_SPACE}(?:a|per){_SPACE}week)(?!\w))
             |(?P<isbn>ISBN(?:-1[03])?:?{_SPACE}?[0-9-]{{9,20}}[xX]?)
-            |(?P<month_day>{_MONTH}{_SPACE}{{1,2}}(?:the{_SPACE})?{_DAY}(?:st|nd|rd|th)?
+            |(?P<month_day>(?:{_MONTH}|(?!may|march){_LOWER_MONTH}){_SPACE}{{1,2}}(?:the{_SPACE})?{_DAY}(?:st|nd|rd|th)?
                 (?:{_SPACE}?[-–]{_SPACE}?(?P<last_day>{_DAY})(?:st|nd|rd|th)?{_ENDS})?
                 (?:{_YEAR}|{_ENDS}))
             |(?P<month_year>{_MONTH}(?:,?{_SPACE}(?:of{_SPACE})?)[12][0-9]{{3}}{_ENDS})
@@ -319,7 +337,7 @@ _MASTER = re.compile(
         (?P<sign>(?<![\w)\]%.-])[-−](?=[$€£¥₹₩.]?[0-9.]))?
         (?:(?P<currency>(?<![^\W\d])(?:US|A|CA?|HK)?\$|[€£¥₹₩₽]|(?<!\w)(?:USD|EUR|GBP|JPY|CNY|INR|CHF|AUD|CAD|HKD|KRW|RUB|Rs\.?))
             {_SPACE}?-?)?
-        (?<![\w])(?<![0-9][.:])(?P<digits>(?:[0-9]{{1,3}}(?:,[0-9]{{3}}){{1,10}}+(?![0-9])
+        (?<![\w])(?<![0-9]\.)(?P<digits>(?:[0-9]{{1,3}}(?:,[0-9]{{3}}){{1,10}}+(?![0-9])
             |[0-9]{{1,2}}(?:,[0-9]{{2}}){{1,10}}+,[0-9]{{3}}(?![0-9])
             |[0-9]{{1,3}}(?:[\u00a0\u2009\u202f][0-9]{{3}}){{1,10}}+(?![0-9])
             |[0-9]++)(?:\.[0-9]++)?+
@@ -344,20 +362,22 @@ _MAGNITUDE = re.compile(
 _MONEY_MAGNITUDE = re.compile(rf"{_SPACE}?(bn|mn|mln|[kKmMbBtT])(?!\w)")
 _UNIT_WORD = r"[^\W\d_]{1,16}"
 _UNIT = re.compile(
-    rf"(?P<gap>{_SPACE}|-)?(?P<text>"
-    rf"[°º]{_SPACE}?[CF](?!\w)|[°º℃℉%¢]|(?:[€£¥₹]|(?:US)?\$)(?!{_SPACE}?[0-9.])"
+    rf"(?P<gap>\+?(?:{_SPACE}|-)?)(?P<text>"
+    rf"[°º˚]{_SPACE}?[CF](?!\w)|[°º˚℃℉%¢]|(?:[€£¥₹]|(?:US)?\$)(?!{_SPACE}?[0-9.])"
     rf"|(?:mi|km|m|ft|kbit|Mbit|Gbit|Mb|Gb)/[hs](?!\w)"
     rf"|(?:km|cm|m|ft|mi)(?:\^?[23](?![\w])|[²³])"
     rf"|(?:(?:sq|cu|fl|U\.?S)\.?(?:{_SPACE}|-)?)?{_UNIT_WORD}(?!\w)"
     rf"(?:(?:{_SPACE}|-){_UNIT_WORD}(?!\w)(?:(?:{_SPACE}|-){_UNIT_WORD}(?!\w))?)?)"
 )
 _MERIDIEM = re.compile(rf"{_SPACE}?(?:([ap])(?:\.m\.?|m)(?!\w)|o['’]clock)", re.IGNORECASE)
-_SCALE = re.compile(r"/5(?![\w./])|(?: stars?)? out of (?:5|five)(?![\w]|[.,][0-9])")
+_SCALE = re.compile(r"/5(?![\w./])|(?: stars?)? out of (?:5(?:\.0)?|five)(?![\w]|[.,][0-9])")
 _WORD = re.compile(r"\w*+")
 _NUMBER_WORDS = re.compile(r"[A-Za-z]+")
 _FRACTION_WORD = re.compile(
     r"[ -](halves|half|thirds?|quarters?|fifths?|tenths?)(?!\w)", re.IGNORECASE
 )
+_AGE = re.compile(r"[ -]olds?(?!\w)| of age(?!\w)")
+_PARTS = re.compile(f"{_SPACE}(?:and{_SPACE})?")
 _STAR = re.compile(r"[ -]stars?(?!\w)", re.IGNORECASE)
 _RANGE = re.compile(
     rf"{_SPACE}?(?:[-–—−]|(?:to|and|or|until|till|through)(?={_SPACE})){_SPACE}?", re.IGNORECASE
@@ -420,9 +440,11 @@ class _Scan:
             return self._fraction(match)
         if group == "bare_vulgar":
             return self._amount(match.start(), match.end(), _VULGAR[match[0]])
+        if match["height"] is not None:
+            return self._height(match)
         if match["iso"] is not None or match["numeric"] is not None:
             return self._numeric_date(match)
-        if match["month_day"] or match["month_year"] or match["day_month"]:
+        if match["month_day"] or match["month_year"] or match["day_month"] or match["year_month"]:
             return self._written_date(match)
         return match.end()  # a name, not a quantity
 
@@ -442,7 +464,7 @@ class _Scan:
         )
 
     def _fraction(self, match: re.Match[str]) -> int:
-        *whole, part = re.split(_SPACE, match[0])
+        *whole, part = re.split(f"{_SPACE}|-", match[0])
         above, below = re.split("[/⁄]", part)
         if int(above) >= int(below):  # "9/4" is no fraction in prose
             end = match.start() + re.match("[0-9]+", match[0]).end()  # type: ignore[union-attr]
@@ -486,6 +508,8 @@ class _Scan:
             magnitude *= _MAGNITUDES[(found[1] or found[2]).lower()]
             end = found.end()
         unit, unit_end = self._unit(end)
+        if unit is not None and unit.name == "year" and (age := _AGE.match(text, unit_end)):
+            unit, unit_end = None, age.end()  # "15 years old" is "aged 15", and "Ann, 15,"
         if unit is not None and unit.name == "lb" and magnitude >= 1e3:
             unit = _POUND_STERLING  # "5 million pounds"
         if currency is not None:
@@ -519,7 +543,7 @@ class _Scan:
             return None, position
         written, gap, start = match["text"], match["gap"], match.start("text")
         while True:
-            key = written.replace(".", "").replace("-", " ").replace("º", "°")
+            key = written.replace(".", "").replace("-", " ").replace("º", "°").replace("˚", "°")
             key = re.sub(_SPACE, " ", key).replace("° ", "°")
             unit = _UNITS.get(key)
             if unit is None and len(key) > 1:
@@ -534,7 +558,7 @@ class _Scan:
     def _is_doubtful(self, key: str, gap: str, end: int) -> bool:
         """Whether a unit after a gap is more likely a word: "5 in all", "1736 C Street"."""
         if key.lower() in _ONLY_GLUED:
-            return True
+            return key != "in" or re.match(r"\.?\)|\. [a-z]", self.text[end : end + 3]) is None
         if len(key) > 1 or not key.isascii() or not key.isalpha():
             return False
         following = self.text[end : end + 2]
@@ -607,6 +631,17 @@ class _Scan:
             return _end(_MERIDIEM, text, end)
         return self._amount(start, end, number, spoken=True)
 
+    def _height(self, match: re.Match[str]) -> int:
+        feet, inches = map(int, re.findall("[0-9]+", match[0]))
+        number = feet + inches / 12.0
+        value = _UNITS["feet"].convert(number)
+        self._keep(
+            _Found(
+                Quantity(match.start(), match.end(), Kind.NUMBER, value, "m", number, "foot inch")
+            )
+        )
+        return match.end()
+
     # -- times --------------------------------------------------------------------------------
 
     def _spoken_hour(self, start: int, end: int, hour: float) -> bool:
@@ -664,8 +699,8 @@ class _Scan:
 
     def _written_date(self, match: re.Match[str]) -> int:
         start, end = match.span()
-        name = re.search(_MONTH, match[0])
-        month = _MONTHS[name[0].rstrip(".").lower()] if name else None
+        name = re.search(f"{_MONTH}|{_LOWER_WORD}", match[0])
+        month = _MONTHS.get(name[0].rstrip(".").lower()) if name else None
         numbers = [(int(found[0]), found) for found in re.finditer("[0-9]+", match[0])]
         years = [value for value, found in numbers if len(found[0]) == 4]
         days = [(value, found) for value, found in numbers if len(found[0]) < 4]
@@ -685,6 +720,10 @@ class _Scan:
         if self.found:
             last = self.found[-1]
             gap_end = found.quantity.start
+            glue = _PARTS.fullmatch(self.text, last.quantity.end, gap_end)
+            if glue is not None and (whole := _sum(last, found, glue[0])):
+                self.found[-1] = whole
+                return
             join = _RANGE.match(self.text, last.quantity.end)
             if join is not None and join.end() == gap_end:
                 self.found[-1], found = _share(last, found)
@@ -732,6 +771,29 @@ def _share(first: _Found, second: _Found) -> tuple[_Found, _Found]:
         if first.money_first and right.unit is None and right.name is None:
             second = replace(second, quantity=replace(right, unit=left.unit, name=left.name))
     return first, second
+
+
+def _sum(first: _Found, second: _Found, glue: str) -> _Found | None:
+    """One quantity of two parts, "4 h 23 min" or "5 feet 8 inches", if they are that."""
+    left, right = first.quantity, second.quantity
+    unit = _UNITS.get((left.name or "").rpartition(" ")[2])
+    if unit is None or unit.base not in ("s", "m", "kg") or left.unit != unit.base:
+        return None
+    if not isinstance(left.value, float) or not isinstance(right.value, float):
+        return None
+    part, name = right.value, right.name
+    if unit.name == "h" and second.plain and len(glue) == 1 and part in range(60):
+        part, name = part * 60.0, "min"  # "4 h 23"
+    elif right.kind is not Kind.NUMBER or right.unit != unit.base or part >= unit.factor:
+        return None
+    value = left.value + part
+    number = value / _UNITS[(left.name or "").partition(" ")[0]].factor
+    return _Found(
+        Quantity(
+            left.start, right.end, Kind.NUMBER, value, unit.base, number, f"{left.name} {name}"
+        ),
+        raw=number,
+    )
 
 
 def _with_unit(first: _Found, second: _Found) -> _Found:
@@ -814,6 +876,18 @@ class QuantityIndex:
         return frozenset(values | {value // 1 for value in values})
 
     @cached_property
+    def _lengths(self) -> frozenset[float]:
+        """What is written like a time of day may be a time span: in seconds."""
+        return frozenset(value * 60.0 for value in self._times)
+
+    @cached_property
+    def _degrees(self) -> dict[str, frozenset[float]]:
+        """By what the other side may say, numbers of degrees with and without a scale."""
+        scaled = frozenset(entry.number for entry in self._entries if entry.unit == "°C")
+        bare = frozenset(entry.number for entry in self._entries if entry.unit == "°")
+        return {"°": scaled, "°C": bare}
+
+    @cached_property
     def _dates(self) -> list[type_date]:
         return [entry.value for entry in self._entries if isinstance(entry.value, tuple)]
 
@@ -845,6 +919,10 @@ class QuantityIndex:
         if quantity.unit is None:
             part = 2 if quantity.name == "th" else 0
             return any(date[part] == value for date in self._dates)
+        if value in self._lengths and " " in (quantity.name or ""):
+            return True  # "4 h 23" of a table that says "4:23"
+        if quantity.unit in ("°", "°C") and quantity.number in self._degrees[quantity.unit]:
+            return True
         spread = 0.5 if quantity.unit == "°C" else abs(value) * _ROUNDED
         return any(
             name != quantity.name for name in _between(values, value - spread, value + spread)
