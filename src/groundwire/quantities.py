@@ -9,8 +9,10 @@ of factors is all that comparing needs.
 
 What is no quantity: "one" alone, ordinal words, weekday names, list markers and citations
 ("1. " at the start of a line, "[1]"), and digits that name something: identifiers ("AB-1234",
-"S0", "passage 2"), versions, IP addresses, phone numbers, ISBNs; nor the scale in "4.5 out of 5"
-and the idioms "seven days a week" and "24 hours a day". Equal means:
+"S0", "passage 2", "step 3"), versions, IP addresses, phone numbers, ISBNs; nor the scale in
+"4.5 out of 5" and the idioms "seven days a week" and "24 hours a day".
+
+Equal means:
 
 * numbers: the same base unit, and values within one in a million; where the units were written
   with different names also within 0.5 % (0.5 degrees for temperatures), because conversions in
@@ -288,17 +290,19 @@ _DAY = r"(?:3[01]|[12][0-9]|0?[1-9])"
 _YEAR = (
     rf"(?:,?{_SPACE}{{1,2}}(?:of{_SPACE})?|,)[12][0-9]{{3}}(?![0-9\w]|[.,:][0-9]|-[0-9]{{1,2}}-)"
 )
-_ENDS = r"(?![0-9\w:]|[.,][0-9])"
+_ENDS = r"(?![0-9\w]|[.,:][0-9])"
 _SMALL_WORD = "|".join(sorted([*_SMALL, *_TENS], key=len, reverse=True))
 _NUMBER_WORD = f"(?:{_SMALL_WORD}|{'|'.join(_LARGE)})"
 
 _MASTER = re.compile(
     rf"""
+    (?:(?<!\w)|(?<=[0-9]T)|(?=\[))(?:
     (?P<marker>^[ \t*\#>-]{{0,16}}(?:[0-9]{{1,2}}[.)]|\([0-9]{{1,2}}\))(?=\s))
     |(?P<citation>(?<!:)(?<!:[ ])\[[0-9]{{1,3}}(?:[ ]?[,–-][ ]?[0-9]{{1,3}}){{0,20}}\])
     |(?P<phone>(?:\+[0-9]{{1,3}}[ .-]?)?\([0-9]{{2,4}}\)[ ]?[0-9]{{3,4}}[- .][0-9]{{3,4}}(?!\w)
         |\+[0-9]{{1,3}}(?:[ .-]?[0-9]{{2,4}}){{2,5}}(?!\w))
-    |(?:(?<!\w)|(?<=[0-9]T))(?:
+    |(?P<entity>&\#[0-9]{{1,6}};)
+    |(?:
         (?=[0-9])(?:
             (?P<iso>[12][0-9]{{3}}([-/])[01]?[0-9]\g<-1>[0-3]?[0-9](?=T[0-9]|(?![-/\w]|\.[0-9])))
             |(?P<numeric>[0-3]?[0-9]([./-])[0-3]?[0-9]\g<-2>(?:[12][0-9]{{3}}|[0-9]{{2}})
@@ -318,16 +322,16 @@ _MASTER = re.compile(
         )
         |(?=[^\W\d])(?:
             (?P<link>(?:https?://|www\.)\S++)
-            |(?P<label>(?i:passages?|sources?|excerpts?|documents?){_SPACE}[0-9]{{1,2}}
+            |(?P<label>(?i:passages?|sources?|excerpts?|documents?|steps?){_SPACE}[0-9]{{1,2}}
                 (?:(?:,|,?{_SPACE}and|{_SPACE}?[-–&])?{_SPACE}?[0-9]{{1,2}}(?!\w)){{0,9}}(?!\w|\.[0-9]):?)
             |(?P<every_day>(?i:seven{_SPACE}days{_SPACE}(?:a|per){_SPACE}week)(?!\w))
             |(?P<isbn>ISBN(?:-1[03])?:?{_SPACE}?[0-9-]{{9,20}}[xX]?)
-            |(?P<month_day>(?:{_MONTH}|(?!may|march){_LOWER_MONTH}){_SPACE}{{1,2}}(?:the{_SPACE})?{_DAY}(?:st|nd|rd|th)?
+            |(?P<month_day>(?=[JFMASONDjfmasond])(?:{_MONTH}|(?!may|march){_LOWER_MONTH}){_SPACE}{{1,2}}(?:the{_SPACE})?{_DAY}(?:st|nd|rd|th)?
                 (?:{_SPACE}?[-–]{_SPACE}?(?P<last_day>{_DAY})(?:st|nd|rd|th)?{_ENDS})?
                 (?:{_YEAR}|{_ENDS}))
-            |(?P<month_year>{_MONTH}(?:,?{_SPACE}(?:of{_SPACE})?)[12][0-9]{{3}}{_ENDS})
+            |(?P<month_year>(?=[JFMASOND]){_MONTH}(?:,?{_SPACE}(?:of{_SPACE})?)[12][0-9]{{3}}{_ENDS})
             |(?P<named>(?i:noon|midnight|midday)(?!\w))
-            |(?P<words>(?i:(?:an?{_SPACE})?{_NUMBER_WORD}
+            |(?P<words>(?=[aAbBdDeEfFhHmMnNoOsStTzZ])(?i:(?:an?{_SPACE})?{_NUMBER_WORD}
                 (?:(?:[ -]|{_SPACE}and{_SPACE}){_NUMBER_WORD}){{0,9}})(?!\w))
             |(?P<identifier>[A-Z]{{1,10}}-[0-9][\w-]*+|(?!(?:USD|EUR|GBP|Rs)[0-9])
                 [^\W\d]++[0-9]\w*+(?:[.-]\w++)*+)
@@ -346,7 +350,7 @@ _MASTER = re.compile(
         (?(sign)(?!:[0-9]))
         (?P<vulgar>[½¼¾⅓⅔⅛])?
     )
-    |(?P<bare_vulgar>(?<!\w)[½¼¾⅓⅔⅛])
+    |(?P<bare_vulgar>[½¼¾⅓⅔⅛]))
     """.replace(r"\g<-1>", "(?P=iso_mark)")
     .replace(r"\g<-2>", "(?P=numeric_mark)")
     .replace("{3}([-/])", "{3}(?P<iso_mark>[-/])")
