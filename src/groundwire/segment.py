@@ -52,7 +52,10 @@ _CLOSERS = re.compile(f"[{_CLOSING}]{{0,40}}")
 _CJK_CLOSERS = re.compile(f"(?:(?![“‘])[{_CLOSING}]){{0,40}}")
 _AFTER_CITATION = re.compile(f"[.!?…{_STRONG}{_CLOSING}]{{0,40}}")
 _BLANKS = re.compile(f"[^\\S{_BREAKS}]{{0,40}}")
-_UNWORDED = re.compile(f"(?:(?![{_BREAKS}])[\\W_]){{0,12}}")
+# JSON data read as text has its line breaks written out: "It closed.\\nThe plant..."
+_ESCAPE = r"\\[nrt](?![a-z])"
+_SPACING = re.compile(f"(?:[^\\S{_BREAKS}]|{_ESCAPE}){{0,40}}")
+_UNWORDED = re.compile(f"(?:{_ESCAPE}|(?![{_BREAKS}])[\\W_]){{0,12}}")
 _WORD = re.compile(rf"[^\W_]{{0,{_WORD_CHARS}}}")
 _KEY = re.compile(r"[\w.\-]{0,40}")
 _HASHES = re.compile("#{0,7}")
@@ -106,11 +109,11 @@ _PERHAPS_LAST = _words(
 _SHOUTED = frozenset({"Yahoo", "Jeopardy", "Yum"})
 #: Words that start sentences more often than they follow an abbreviation.
 _STARTERS = _words(
-    "A After All Also Although An And Another Any As At Because Before Besides Between Both But By "
-    "Consequently Despite Does During Each Even Every Finally First For From Further Furthermore "
-    "He Hence Her Here His How However I If In Indeed Instead It Its Last Later Like Many "
-    "Meanwhile More Moreover Most My Neither Nevertheless Next No Nobody None Nor Not Nothing Now "
-    "Of On Once One Only Or Other Others Our Overall People Second She Similarly Since So Some "
+    "A According After All Also Although An And Another Any As At Because Before Besides Between "
+    "Both But By Consequently Despite Does During Each Even Every Finally First For From Further "
+    "Furthermore He Hence Her Here His How However I If In Indeed Instead It Its Last Later Like "
+    "Many Meanwhile More Moreover Most My Neither Nevertheless Next No Nobody None Nor Not Nothing "
+    "Now Of On Once One Only Or Other Others Our Overall People Second She Similarly Since So Some "
     "Such That The Their Then There Therefore These They This Those Though Through Thus To Today "
     "Together Two Under Unlike Until Upon We Were What When Where Whether Which While Who Why With "
     "Without Yes Yet You Your "
@@ -519,7 +522,7 @@ class Segmenter:
             return self._strong_stop(run_end)
         closed = self._run(_CLOSERS, run_end)
         stop = self._tail_end(closed)
-        following = self._run(_BLANKS, stop)
+        following = self._spacing_end(stop)
         char = self._at(following)
         if not char:
             return stop
@@ -531,6 +534,12 @@ class Segmenter:
             # No white space: a decimal, an address... or a citation and a missing space.
             return stop if stop > closed and char.isalnum() and not char.islower() else None
         return stop if self._starts_sentence(following, kind) else None
+
+    def _spacing_end(self, position: int) -> int:
+        stop = self._run(_SPACING, position)
+        if self._at(stop) == "\\":
+            self._at(stop + 1)  # may be half of an escape
+        return stop
 
     def _strong_stop(self, run_end: int) -> int | None:
         closed = self._run(_CJK_CLOSERS, run_end)
@@ -599,6 +608,8 @@ def _stop_after(before: str, *, is_whole: bool) -> _Stop:
     is_first = is_whole and not _ALNUM.search(rest)
     if token.isdecimal():
         return _stop_after_number(token, rest, is_first=is_first)
+    if _is_unit(token, rest):
+        return _Stop.FULL
     if len(token) == 1 and token.isupper():
         if is_first:
             return _Stop.NEVER  # "A. The first option"
@@ -620,6 +631,16 @@ def _stop_after_number(number: str, rest: str, *, is_first: bool) -> _Stop:
     if (is_first and len(number) <= 3) or (number == "1" and rest.rstrip().endswith(":")):
         return _Stop.NEVER
     return _Stop.UNLESS_MONTH if len(number) <= 2 else _Stop.FULL
+
+
+def _is_unit(token: str, rest: str) -> bool:
+    """Whether a single letter is a unit, as in ``350 °F`` and ``12 m``, and no initial."""
+    if len(token) > 1:
+        return False
+    before = rest.rstrip()[-1:]
+    return before in ("°", "˚", "º") or (
+        before.isdigit() and (token.islower() or token in "FCKVWAJ")
+    )
 
 
 def _last_token(before: str) -> str:
