@@ -10,6 +10,7 @@ import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator
 from html import escape
+from itertools import groupby
 from string import Template
 
 from groundwire.detection import (
@@ -117,8 +118,12 @@ def to_terminal(detection: Detection, *, color: bool) -> str:
     lines = [
         *_indented(_mark_words(detection, color=color)),
         "",
-        *(line for span in detection.spans for line in _span_lines(span, paint)),
-        *(_unchecked_line(claim) for claim in detection.claims if claim.label is Label.UNCHECKED),
+        *(
+            line
+            for _, spans in groupby(detection.spans, key=lambda span: span.evidence)
+            for line in _span_lines(tuple(spans), paint)
+        ),
+        *map(_unchecked_line, _unchecked(detection)),
     ]
     if lines[-1]:
         lines.append("")
@@ -143,13 +148,13 @@ def to_html(detection: Detection, *, question: str | None = None) -> str:
         policy=escape(f"default-src 'none'; style-src '{_STYLE_HASH}'; base-uri 'none'"),
         style=_STYLE,
         outcome=escape(str(detection.outcome)),
-        explanation=escape(explain_outcome(detection)),
+        explanation=escape(explain_outcome(detection).capitalize()),
         question=_html_section("Question", f'<div class="text">{_html(question)}</div>')
         if question
         else "",
         answer=_html_answer(detection),
         spans=_html_spans(detection.spans),
-        unchecked=_html_unchecked(detection.claims),
+        unchecked=_html_unchecked(detection),
         coverage=_html_coverage(detection.coverage),
         detector=_html(describe_detector(detection.detector)),
         timings=_html_timings(detection),
@@ -251,16 +256,25 @@ def _mark_words(detection: Detection, *, color: bool) -> str:
     return "".join(written)
 
 
-def _span_lines(span: Span, paint: _Paint) -> Iterator[str]:
-    label = paint(f"{span.label:<12}", _LABEL_STYLES.get(span.label, "1"))
-    yield (
-        f"{label} {span.start}-{span.end}  probability {span.probability:.2f}  "
-        f'severity {span.severity}  "{_one_line(span.text)}"'
-    )
-    for reference in span.evidence:
-        quote = _one_line(excerpt(reference.text, around=span.text))
+def _unchecked(detection: Detection) -> Iterator[Claim]:
+    # Without evidence no claim is checked, and the outcome says so once for all.
+    for claim in detection.claims:
+        if claim.label is Label.UNCHECKED and claim.reason is not Reason.NO_EVIDENCE:
+            yield claim
+
+
+def _span_lines(spans: tuple[Span, ...], paint: _Paint) -> Iterator[str]:
+    for span in spans:
+        label = paint(f"{span.label:<12}", _LABEL_STYLES.get(span.label, "1"))
+        yield (
+            f"{label} {span.start}-{span.end}  probability {span.probability:.2f}  "
+            f'severity {span.severity}  "{_one_line(span.text)}"'
+        )
+    words = " ".join(span.text for span in spans)
+    for reference in spans[0].evidence:
+        quote = _one_line(excerpt(reference.text, around=words))
         yield paint(f'  against {_place(reference)}: "{quote}"', _DIM)
-    if not span.evidence:
+    if not spans[0].evidence:
         yield paint("  against no evidence", _DIM)
 
 
@@ -345,12 +359,11 @@ def _html_evidence(reference: EvidenceRef) -> str:
     )
 
 
-def _html_unchecked(claims: tuple[Claim, ...]) -> str:
+def _html_unchecked(detection: Detection) -> str:
     items = "".join(
         f"<li>{_html(claim.text)} "
         f"<em>({escape(_REASONS[claim.reason]) if claim.reason else 'no reason given'})</em></li>"
-        for claim in claims
-        if claim.label is Label.UNCHECKED
+        for claim in _unchecked(detection)
     )
     return _html_section("Not checked", f"<ul>{items}</ul>") if items else ""
 

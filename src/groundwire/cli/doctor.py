@@ -1,0 +1,237 @@
+"""``groundwire doctor``: what works here, what is missing, and how to install it."""
+
+import importlib
+import os
+import platform
+import re
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field
+from importlib import metadata
+from typing import TypeVar
+
+import click
+
+from groundwire import __version__
+from groundwire.cli.console import to_json
+from groundwire.cli.detectors import Choice, Setup
+from groundwire.cli.status import ExitStatus
+from groundwire.detection import Outcome
+from groundwire.errors import GroundwireError
+
+#: What the main job needs. Importing each shows more than its version does: a package can be
+#: installed and broken.
+PACKAGES = ("numpy", "onnxruntime", "tokenizers", "cachetools", "click", "rich")
+
+EXAMPLE_SOURCE = (
+    "The Eiffel Tower was built 1887-1889 and is 330 meters tall. It stands in Paris, France."
+)
+EXAMPLE_QUESTION = "When was the Eiffel Tower built?"
+EXAMPLE_ANSWER = "It was built in 1950 and stands 500 meters tall in Paris, France."
+EXAMPLE_WRONG = "1950"
+
+LANGUAGES = (
+    "English. Other languages in Latin letters are read, less well. Text in other scripts is not "
+    "read: it lowers the coverage (reason: language) and never counts as supported."
+)
+
+_T = TypeVar("_T")
+
+_REQUIREMENT = re.compile(r"""([\w.-]+).*;.*\bextra\s*==\s*["']([\w.-]+)["']""")
+_INNER_EXTRAS = {"dev", "all"}  # for developers; the sum of the others
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing that was looked at.
+
+    Attributes:
+        name: What it is.
+        ok: Whether it works; ``None`` where nothing depends on it.
+        detail: What was found.
+        fix: The next step if it does not work.
+    """
+
+    name: str
+    ok: bool | None
+    detail: str
+    fix: str = ""
+    data: dict[str, object] = field(default_factory=dict)
+
+
+@click.command(
+    epilog="\b\nExit status:\n  0  the main job, checking an answer, works\n  2  it does not"
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
+@click.pass_context
+def doctor(ctx: click.Context, /, *, as_json: bool) -> None:
+    """Say what works here, what is missing, and how to install it.
+
+    Checks the Python packages and the embedded models, and runs a real check on a small example.
+    Nothing is fetched or sent.
+    """
+    findings = [
+        look_at_system(),
+        *map(look_at_package, PACKAGES),
+        look_at_providers(),
+        *look_at_models(),
+        check_example(ctx.ensure_object(Setup)),
+        Finding(name="languages", ok=None, detail=LANGUAGES),
+        *look_at_extras(),
+        look_at_cache(),
+    ]
+    works = all(finding.ok is not False for finding in findings)
+    if as_json:
+        report = {"ok": works, "version": __version__, "findings": list(map(asdict, findings))}
+        click.echo(to_json(report, indent=2))
+    else:
+        click.echo(f"groundwire {__version__}")
+        for finding in findings:
+            _print(finding)
+        click.echo("\nThe main job works." if works else "\nThe main job does not work; see the lines marked no.")
+    ctx.exit(ExitStatus.PASSED if works else ExitStatus.FAILED)
+
+
+def look_at_system() -> Finding:
+    """Python, platform, processors."""
+    n_cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return Finding(
+        name="system",
+        ok=sys.version_info >= (3, 11),
+        detail=f"Python {platform.python_version()}, {platform.platform()}, {n_cpus} CPUs usable",
+        fix="Use Python 3.11 or later.",
+        data={"python": platform.python_version(), "cpus": n_cpus},
+    )
+
+
+def look_at_package(name: str) -> Finding:
+    """Whether a package that the main job needs can be imported, and its version."""
+    try:
+        importlib.import_module(name)
+        version = metadata.version(name)
+    except (ImportError, OSError, metadata.PackageNotFoundError) as error:
+        fix = f"Install it again: pip install --force-reinstall {name}"
+        return Finding(name=name, ok=False, detail=str(error), fix=fix)
+    return Finding(name=name, ok=True, detail=version, data={"version": version})
+
+
+def look_at_providers() -> Finding:
+    """Where ONNX Runtime can compute. The reader runs on the CPU; checkpoints on others too."""
+    try:
+        runtime = importlib.import_module("onnxruntime")
+    except (ImportError, OSError):
+        return Finding(name="devices", ok=None, detail="unknown, as onnxruntime does not work")
+    names = [str(name) for name in runtime.get_available_providers()]
+    return Finding(name="devices", ok=None, detail=", ".join(names), data={"providers": names})
+
+
+def look_at_models() -> Iterator[Finding]:
+    """Whether the embedded models are there and intact."""
+    from groundwire.models import DEFAULT_MODEL, list_models, verify
+
+    fix = "Install the package again: pip install --force-reinstall groundwire"
+    try:
+        manifests = list_models()
+    except GroundwireError as error:
+        yield Finding(name="models", ok=False, detail=str(error), fix=fix)
+        return
+    for manifest in manifests:
+        name = f"model {manifest.name}"
+        detail = f"{manifest.version}, {manifest.total_bytes / 1e6:.1f} MB, {manifest.licence}"
+        try:
+            verify(manifest)
+        except GroundwireError as error:
+            yield Finding(name=name, ok=False, detail=str(error), fix=fix)
+        else:
+            yield Finding(name=name, ok=True, detail=f"{detail}, files intact")
+    if all(manifest.name != DEFAULT_MODEL for manifest in manifests):
+        yield Finding(name=f"model {DEFAULT_MODEL}", ok=False, detail="not there", fix=fix)
+
+
+def check_example(setup: Setup) -> Finding:
+    """Run the main job on an example whose wrong words are known."""
+    name, fix = "self-check", "Run the command with --json and report what it prints."
+    try:
+        judge, load_ms = _timed(lambda: setup.load(Choice()))
+        detection, check_ms = _timed(
+            lambda: judge.detect(
+                sources=[EXAMPLE_SOURCE], question=EXAMPLE_QUESTION, answer=EXAMPLE_ANSWER
+            )
+        )
+    except Exception as error:  # noqa: BLE001  # whatever it is, it is what the user came to see
+        return Finding(name=name, ok=False, detail=f"{type(error).__name__}: {error}", fix=fix)
+    flagged = [span.text for span in detection.spans]
+    works = detection.outcome is Outcome.HALLUCINATED and any(
+        EXAMPLE_WRONG in text for text in flagged
+    )
+    return Finding(
+        name=name,
+        ok=works,
+        detail=f"{detection.outcome} ({', '.join(map(repr, flagged)) or 'no words marked'}); "
+        f"loaded in {load_ms:.0f} ms, checked in {check_ms:.0f} ms",
+        fix=fix,
+        data={
+            "outcome": str(detection.outcome),
+            "flagged": flagged,
+            "load_ms": round(load_ms, 1),
+            "check_ms": round(check_ms, 1),
+        },
+    )
+
+
+def look_at_extras() -> Iterator[Finding]:
+    """Optional parts, by what the installed package says of itself."""
+    needs: dict[str, list[str]] = {}
+    for requirement in metadata.requires("groundwire") or ():
+        if match := _REQUIREMENT.match(requirement):
+            needs.setdefault(match[2], []).append(match[1])
+    for extra, packages in sorted(needs.items()):
+        if extra in _INNER_EXTRAS:
+            continue
+        missing = [name for name in packages if not _is_installed(name)]
+        command = f"pip install 'groundwire[{extra}]'"
+        yield Finding(
+            name=f"extra {extra}",
+            ok=None,
+            detail=f"not installed (lacks {', '.join(missing)}); to install it: {command}"
+            if missing
+            else "installed",
+            data={"installed": not missing, "missing": missing, "install": command},
+        )
+
+
+def look_at_cache() -> Finding:
+    """Where hub models are kept once they are fetched."""
+    try:
+        from groundwire.engine.checkpoints import cache_folder
+    except (ImportError, OSError) as error:
+        return Finding(name="cache folder", ok=None, detail=f"unknown ({error})")
+    folder = cache_folder()
+    there = "" if folder.exists() else " (nothing there yet)"
+    return Finding(
+        name="cache folder",
+        ok=None,
+        detail=f"{folder}{there}; GROUNDWIRE_CACHE moves it",
+        data={"folder": str(folder)},
+    )
+
+
+def _is_installed(name: str) -> bool:
+    try:
+        metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return False
+    return True
+
+
+def _timed(work: Callable[[], _T]) -> tuple[_T, float]:
+    start = time.perf_counter()
+    return work(), 1000 * (time.perf_counter() - start)
+
+
+def _print(finding: Finding) -> None:
+    sign = {True: "ok", False: "no", None: "--"}[finding.ok]
+    click.echo(f"  {sign}  {finding.name:<14}{finding.detail}")
+    if finding.ok is False:
+        click.echo(f"      {finding.fix}")
