@@ -42,7 +42,7 @@ class Kind(StrEnum):
     DATE = "date"
 
 
-type_date = tuple[int | None, int | None, int | None]
+Date = tuple[int | None, int | None, int | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Quantity:
     start: int
     end: int
     kind: Kind
-    value: float | type_date
+    value: float | Date
     unit: str | None = None
     number: float = 0.0
     name: str | None = None
@@ -322,16 +322,16 @@ _MASTER = re.compile(
         )
         |(?=[^\W\d])(?:
             (?P<link>(?:https?://|www\.)\S++)
-            |(?P<label>(?i:passages?|sources?|excerpts?|documents?|steps?){_SPACE}[0-9]{{1,2}}
+            |(?P<label>(?ai:passages?|sources?|excerpts?|documents?|steps?){_SPACE}[0-9]{{1,2}}
                 (?:(?:,|,?{_SPACE}and|{_SPACE}?[-–&])?{_SPACE}?[0-9]{{1,2}}(?!\w)){{0,9}}(?!\w|\.[0-9]):?)
-            |(?P<every_day>(?i:seven{_SPACE}days{_SPACE}(?:a|per){_SPACE}week)(?!\w))
+            |(?P<every_day>(?ai:seven{_SPACE}days{_SPACE}(?:a|per){_SPACE}week)(?!\w))
             |(?P<isbn>ISBN(?:-1[03])?:?{_SPACE}?[0-9-]{{9,20}}[xX]?)
             |(?P<month_day>(?=[JFMASONDjfmasond])(?:{_MONTH}|(?!may|march){_LOWER_MONTH}){_SPACE}{{1,2}}(?:the{_SPACE})?{_DAY}(?:st|nd|rd|th)?
                 (?:{_SPACE}?[-–]{_SPACE}?(?P<last_day>{_DAY})(?:st|nd|rd|th)?{_ENDS})?
                 (?:{_YEAR}|{_ENDS}))
             |(?P<month_year>(?=[JFMASOND]){_MONTH}(?:,?{_SPACE}(?:of{_SPACE})?)[12][0-9]{{3}}{_ENDS})
-            |(?P<named>(?i:noon|midnight|midday)(?!\w))
-            |(?P<words>(?=[aAbBdDeEfFhHmMnNoOsStTzZ])(?i:(?:an?{_SPACE})?{_NUMBER_WORD}
+            |(?P<named>(?ai:noon|midnight|midday)(?!\w))
+            |(?P<words>(?=[aAbBdDeEfFhHmMnNoOsStTzZ])(?ai:(?:an?{_SPACE})?{_NUMBER_WORD}
                 (?:(?:[ -]|{_SPACE}and{_SPACE}){_NUMBER_WORD}){{0,9}})(?!\w))
             |(?P<identifier>[A-Z]{{1,10}}-[0-9][\w-]*+|(?!(?:USD|EUR|GBP|Rs)[0-9])
                 [^\W\d]++[0-9]\w*+(?:[.-]\w++)*+)
@@ -361,7 +361,7 @@ _ORDINAL = re.compile(r"(?:st|nd|rd|th)(?!\w)", re.IGNORECASE)
 _DECADE = re.compile(r"['’]?s(?!\w)")
 _MAGNITUDE = re.compile(
     rf"(bn|mn|mln|[kKMB])(?!\w)"
-    rf"|(?:{_SPACE}|-)?((?i:hundred|thousand|million|billion|trillion|dozen)|bn|mn|mln)(?!\w)"
+    rf"|(?:{_SPACE}|-)?((?ai:hundred|thousand|million|billion|trillion|dozen)|bn|mn|mln)(?!\w)"
 )
 _MONEY_MAGNITUDE = re.compile(rf"{_SPACE}?(bn|mn|mln|[kKmMbBtT])(?!\w)")
 _UNIT_WORD = r"[^\W\d_]{1,16}"
@@ -377,9 +377,7 @@ _MERIDIEM = re.compile(rf"{_SPACE}?(?:([ap])(?:\.m\.?|m)(?!\w)|o['’]clock)", r
 _SCALE = re.compile(r"/5(?![\w./])|(?: stars?)? out of (?:5(?:\.0)?|five)(?![\w]|[.,][0-9])")
 _WORD = re.compile(r"\w*+")
 _NUMBER_WORDS = re.compile(r"[A-Za-z]+")
-_FRACTION_WORD = re.compile(
-    r"[ -](halves|half|thirds?|quarters?|fifths?|tenths?)(?!\w)", re.IGNORECASE
-)
+_FRACTION_WORD = re.compile(r"[ -]((?ai:halves|half|thirds?|quarters?|fifths?|tenths?))(?!\w)")
 _AGE = re.compile(r"[ -]olds?(?!\w)| of age(?!\w)")
 _PARTS = re.compile(f"{_SPACE}(?:and{_SPACE})?")
 _STAR = re.compile(r"[ -]stars?(?!\w)", re.IGNORECASE)
@@ -846,18 +844,20 @@ class QuantityIndex:
         return len(self._entries)
 
     @cached_property
-    def _numbers(self) -> dict[str | None, list[tuple[float, str]]]:
-        """By base unit, the values and the names of their units, ascending."""
-        table: dict[str | None, list[tuple[float, str]]] = {}
+    def _numbers(self) -> dict[str | None, dict[str | None, list[float]]]:
+        """By base unit and by name of the unit, the values, ascending."""
+        table: dict[str | None, dict[str | None, list[float]]] = {}
         for entry in self._entries:
             if isinstance(entry.value, float) and entry.kind is Kind.NUMBER:
-                table.setdefault(entry.unit, []).append((entry.value, entry.name or ""))
-        for values in table.values():
-            values.sort()
+                names = table.setdefault(entry.unit, {})
+                names.setdefault(entry.name, []).append(entry.value)
+        for names in table.values():
+            for values in names.values():
+                values.sort()
         return table
 
     @cached_property
-    def _written(self) -> list[tuple[float, str]]:
+    def _written(self) -> list[float]:
         """The numbers before and after conversion, and the full hours of times, ascending."""
         values = set()
         for entry in self._entries:
@@ -868,7 +868,7 @@ class QuantityIndex:
             elif entry.value % 60 == 0:
                 hour = entry.value // 60
                 values |= {hour, hour % 12 or 12.0}
-        return sorted((value, "") for value in values)
+        return sorted(values)
 
     @cached_property
     def _times(self) -> frozenset[float]:
@@ -892,8 +892,16 @@ class QuantityIndex:
         return {"°": scaled, "°C": bare}
 
     @cached_property
-    def _dates(self) -> list[type_date]:
-        return [entry.value for entry in self._entries if isinstance(entry.value, tuple)]
+    def _dates(self) -> frozenset[Date]:
+        """The dates, each with every choice of its parts: what an answer may state of it."""
+        return frozenset(
+            (year, month, day)
+            for entry in self._entries
+            if isinstance(entry.value, tuple)
+            for year in {entry.value[0], None}
+            for month in {entry.value[1], None}
+            for day in {entry.value[2], None}
+        )
 
     def match(self, quantity: Quantity) -> Match:
         """How well the texts agree with a quantity.
@@ -910,54 +918,42 @@ class QuantityIndex:
             return Match.TIME_EQUAL if quantity.value in self._times else Match.TIME_ABSENT
         if self._has_equal(quantity, quantity.value):
             return Match.EQUAL
-        if _near(self._written, quantity.number, _EXACT) or _near(
-            self._written, quantity.value, _EXACT
-        ):
-            return Match.UNIT_DIFFERS
+        for number in (quantity.number, quantity.value):
+            if _has_near(self._written, number, abs(number) * _EXACT):
+                return Match.UNIT_DIFFERS
         return Match.ABSENT
 
     def _has_equal(self, quantity: Quantity, value: float) -> bool:
-        values = self._numbers.get(quantity.unit, [])
-        if _near(values, value, _EXACT):
+        names = self._numbers.get(quantity.unit, {})
+        if any(_has_near(values, value, abs(value) * _EXACT) for values in names.values()):
             return True
         if quantity.unit is None:
-            part = 2 if quantity.name == "th" else 0
-            return any(date[part] == value for date in self._dates)
+            date = (None, None, value) if quantity.name == "th" else (value, None, None)
+            return date in self._dates
         if value in self._lengths and " " in (quantity.name or ""):
             return True  # "4 h 23" of a table that says "4:23"
         if quantity.unit in ("°", "°C") and quantity.number in self._degrees[quantity.unit]:
             return True
         spread = 0.5 if quantity.unit == "°C" else abs(value) * _ROUNDED
         return any(
-            name != quantity.name for name in _between(values, value - spread, value + spread)
+            name != quantity.name and _has_near(values, value, spread)
+            for name, values in names.items()
         )
 
-    def _match_date(self, stated: type_date) -> Match:
-        partly = False
-        for date in self._dates:
-            pairs = list(zip(stated, date, strict=True))
-            if all(mine is None or mine == theirs for mine, theirs in pairs):
-                return Match.DATE_EQUAL
-            partly = partly or any(
-                mine is not None and mine == theirs for mine, theirs in pairs[:2]
-            )
-        year = stated[0]
-        if partly or (year is not None and _near(self._numbers.get(None, []), year, _EXACT)):
+    def _match_date(self, stated: Date) -> Match:
+        if stated in self._dates:
+            return Match.DATE_EQUAL
+        year, month, _ = stated
+        shares_year = year is not None and (
+            (year, None, None) in self._dates
+            or _has_near(self._numbers.get(None, {}).get(None, []), year, 0.0)
+        )
+        if shares_year or (month is not None and (None, month, None) in self._dates):
             return Match.DATE_PARTLY
         return Match.DATE_ABSENT
 
 
-def _near(values: list[tuple[float, str]], value: float, tolerance: float) -> bool:
-    spread = abs(value) * tolerance
-    return bool(_between(values, value - spread, value + spread))
-
-
-def _between(values: list[tuple[float, str]], low: float, high: float) -> list[str]:
-    """The names of the values in [low, high]."""
-    names = []
-    for position in range(bisect_left(values, (low, "")), len(values)):
-        value, name = values[position]
-        if value > high:
-            break
-        names.append(name)
-    return names
+def _has_near(values: list[float], value: float, spread: float) -> bool:
+    """Whether one of the ascending values lies within ``spread`` of a value."""
+    position = bisect_left(values, value - spread)
+    return position < len(values) and values[position] <= value + spread
