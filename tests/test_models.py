@@ -13,7 +13,7 @@ from groundwire.models import Manifest, find_model, list_models, verify
 WEIGHTS = b"weights"
 
 
-def manifest(**changes: Any) -> dict[str, Any]:
+def manifest(**changes: object) -> dict[str, Any]:
     return {
         "name": "tiny",
         "version": "1",
@@ -30,7 +30,7 @@ def manifest(**changes: Any) -> dict[str, Any]:
     }
 
 
-def write_model(root: Path, name: str = "tiny", **changes: Any) -> Path:
+def write_model(root: Path, name: str = "tiny", **changes: object) -> Path:
     folder = root / name
     folder.mkdir()
     (folder / "manifest.json").write_text(json.dumps(manifest(name=name, **changes)))

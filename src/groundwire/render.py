@@ -188,7 +188,7 @@ def describe_reasons(coverage: Coverage) -> list[str]:
 
 def describe_detector(detector: DetectorInfo) -> str:
     """What judged, and where its threshold lay."""
-    return visible(
+    return _one_line(
         f"{detector.name} {detector.revision[:12]}, "
         f"{detector.operating_point} (threshold {detector.threshold:g})"
     )
