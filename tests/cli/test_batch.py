@@ -1,0 +1,496 @@
+"""``groundwire check --batch``: no row ends the run, no result is lost."""
+
+import gzip
+import json
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from groundwire.cli import rows
+from groundwire.cli.detectors import Judge
+from groundwire.cli.progress import count_lines
+from groundwire.detection import Detection
+from groundwire.errors import GroundwireError
+from groundwire.example import Example
+from tests.cli.conftest import CommandLine
+from tests.fakes import FixedDetector
+
+GOOD: dict[str, Any] = {"sources": ["Paris."], "answer": "Paris."}
+WRONG = {"sources": ["Paris."], "answer": "In 1950."}
+UNVERIFIED: dict[str, Any] = {"sources": [], "answer": "Paris."}
+BROKEN = {"sources": ["Paris."], "answer": "BOOM"}
+
+
+def lines(*items: object) -> bytes:
+    return b"".join(
+        (item if isinstance(item, bytes) else json.dumps(item).encode()) + b"\n" for item in items
+    )
+
+
+@pytest.fixture
+def batch(tmp_path: Path) -> Path:
+    return tmp_path / "in.jsonl"
+
+
+def results(text: str | bytes) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def summary(results: Iterable[dict[str, Any]]) -> list[tuple[int, str]]:
+    return [
+        (each["row"], each["error"]["type"] if "error" in each else each["outcome"])
+        for each in results
+    ]
+
+
+# Rows
+
+
+def test_each_row_gets_one_result_in_order(run: CommandLine, batch: Path) -> None:
+    batch.write_bytes(lines({"id": "a", **GOOD}, {"id": 7, **WRONG}, UNVERIFIED))
+    result = run("check", "--batch", batch)
+    found = results(result.stdout)
+    assert [(each["row"], each.get("id"), each["outcome"]) for each in found] == [
+        (1, "a", "grounded"),
+        (2, 7, "hallucinated"),
+        (3, None, "unverified"),
+    ]
+    assert "id" not in found[2]
+
+
+def test_a_result_is_a_detection_with_the_name_of_its_row(run: CommandLine, batch: Path) -> None:
+    batch.write_bytes(lines({"id": "a", **WRONG}))
+    (found,) = results(run("check", "--batch", batch).stdout)
+    del found["row"], found["id"]
+    path = resources.files("groundwire").joinpath("schemas/detection.schema.json")
+    Draft202012Validator(json.loads(path.read_text("utf-8"))).validate(found)
+
+
+@pytest.mark.parametrize(
+    ("row", "texts"),
+    [
+        ({"sources": ["A", {"text": "B", "id": "b"}]}, [("S0", "A"), ("b", "B")]),
+        ({"source": "A"}, [("S0", "A")]),
+        ({"source": {"text": "A", "title": "T"}}, [("S0", "A")]),
+        ({"context": "A"}, [("S0", "A")]),
+        ({"context": ["A", "B"]}, [("S0", "A"), ("S1", "B")]),
+        ({"sources": ["A"], "source": "where it is from"}, [("S0", "A")]),
+    ],
+)
+def test_sources_may_be_given_in_several_ways(
+    run: CommandLine, batch: Path, row: dict[str, Any], texts: list[tuple[str, str]]
+) -> None:
+    batch.write_bytes(lines({**row, "answer": "In 1950.", "unknown key": 1}))
+    (found,) = results(run("check", "--batch", batch).stdout)
+    assert [(each["source_id"], each["text"]) for each in found["spans"][0]["evidence"]] == texts
+
+
+BAD = {
+    "malformed": (b"{bad", "RowError", "not JSON: Expecting property name"),
+    "cut": (b'{"answer": "a', "RowError", "not JSON"),
+    "no object": (b"[1]", "RowError", "The row is a JSON array"),
+    "null": (b"null", "RowError", "The row is a JSON null"),
+    "NaN": (b'{"id": NaN, "sources": [], "answer": "a"}', "RowError", "NaN is no JSON value"),
+    "nested too deep": (b"[" * 100_000, "RowError", "not JSON"),
+    "number too long": (b'{"id": ' + b"9" * 5000 + b"}", "RowError", "not JSON"),
+    "invalid UTF-8": (b'{"answer": "\xff"}', "NotUtf8Error", "Row 2 is not UTF-8 text"),
+    "no answer": ({"sources": []}, "RowError", "no key 'answer'. Its keys: 'sources'."),
+    "empty answer": ({"sources": [], "answer": " "}, "EmptyAnswerError", "nothing to check"),
+    "answer is a number": ({"sources": [], "answer": 1}, "InvalidTextError", "a int in place"),
+    "answer is null": ({"sources": [], "answer": None}, "InvalidTextError", "a NoneType"),
+    "no sources": ({"answer": "a", "src": "b"}, "RowError", "Its keys: 'answer', 'src'."),
+    "sources is a text": ({"sources": "A", "answer": "a"}, "RowError", "It must be an array."),
+    "a source is a number": ({"sources": [1], "answer": "a"}, "InvalidSourceError", "it is a int"),
+    "two sources": ({"source": "a", "context": "b", "answer": "a"}, "RowError", "has both"),
+    "question is a list": (
+        {"question": ["q"], "sources": [], "answer": "a"},
+        "InvalidTextError",
+        "The question is not valid text",
+    ),
+    "id is a list": (
+        {"id": [], "sources": [], "answer": "a"},
+        "RowError",
+        "The id is a JSON array",
+    ),
+    "half a surrogate pair": (
+        b'{"sources": [], "answer": "\\ud800"}',
+        "InvalidTextError",
+        "the lone surrogate U+D800",
+    ),
+    "the check fails": (BROKEN, "DetectionError", "The detector failed"),
+}
+
+
+@pytest.mark.parametrize(("row", "kind", "message"), BAD.values(), ids=BAD)
+def test_a_bad_row_is_an_error_in_its_place(
+    run: CommandLine, batch: Path, row: object, kind: str, message: str
+) -> None:
+    batch.write_bytes(lines(GOOD, row, WRONG))
+    result = run("check", "--batch", batch)
+    found = results(result.stdout)
+    assert summary(found) == [(1, "grounded"), (2, kind), (3, "hallucinated")]
+    assert message in found[1]["error"]["message"]
+    assert result.exit_code == 2
+
+
+def test_an_error_keeps_the_id_of_its_row(run: CommandLine, batch: Path) -> None:
+    batch.write_bytes(lines({"id": "a", "answer": ""}))
+    (found,) = results(run("check", "--batch", batch).stdout)
+    assert (found["row"], found["id"]) == (1, "a")
+
+
+def test_blank_lines_count_as_lines_and_give_no_result(run: CommandLine, batch: Path) -> None:
+    batch.write_bytes(b"\n" + lines(GOOD) + b"  \r\n" + lines(WRONG).rstrip())
+    found = results(run("check", "--batch", batch).stdout)
+    assert [each["row"] for each in found] == [2, 4]
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_row(run: CommandLine, batch: Path) -> None:
+    batch.write_bytes(b"\xef\xbb\xbf" + lines(GOOD))
+    assert summary(results(run("check", "--batch", batch).stdout)) == [(1, "grounded")]
+
+
+def test_line_separators_inside_texts_end_no_line(run: CommandLine, batch: Path) -> None:
+    answer = "In\u2028\x85 1950."
+    batch.write_text(
+        json.dumps({"sources": ["A"], "answer": answer}, ensure_ascii=False) + "\n", "utf-8"
+    )
+    result = run("check", "--batch", batch)
+    (found,) = results(result.stdout)
+    assert found["claims"][0]["text"] == answer
+
+
+def test_lines_may_be_long(run: CommandLine, batch: Path) -> None:
+    batch.write_bytes(lines({"sources": ["long " * 10**6], "answer": "In 1950."}, GOOD))
+    assert summary(results(run("check", "--batch", batch).stdout)) == [
+        (1, "hallucinated"),
+        (2, "grounded"),
+    ]
+
+
+def test_an_empty_file_gives_nothing(run: CommandLine, batch: Path) -> None:
+    batch.write_bytes(b"")
+    result = run("check", "--batch", batch)
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert "0 rows in" in result.stderr
+
+
+# Exit status and summary
+
+
+@pytest.mark.parametrize(
+    ("items", "status"),
+    [
+        ([GOOD], 0),
+        ([GOOD, WRONG], 1),
+        ([UNVERIFIED, GOOD], 1),
+        ([WRONG, BROKEN, GOOD], 2),
+    ],
+)
+def test_the_exit_status_is_that_of_the_worst_row(
+    run: CommandLine, batch: Path, items: list[object], status: int
+) -> None:
+    batch.write_bytes(lines(*items))
+    assert run("check", "--batch", batch).exit_code == status
+
+
+def test_the_summary_counts_outcomes(run: CommandLine, batch: Path, tmp_path: Path) -> None:
+    batch.write_bytes(lines(GOOD, WRONG, WRONG, UNVERIFIED, BROKEN))
+    result = run("check", "--batch", batch, "--output", tmp_path / "out.jsonl")
+    assert result.stdout == ""
+    assert result.stderr.startswith("5 rows in ")
+    assert "rows/s): 2 hallucinated, 1 unverified, 1 grounded, 1 with errors\n" in result.stderr
+    assert result.stderr.endswith(f"Results: {tmp_path / 'out.jsonl'}\n")
+
+
+# Streaming
+
+
+@dataclass(frozen=True, kw_only=True)
+class Watching(FixedDetector):
+    """Notes how many examples it was handed at a time."""
+
+    sizes: list[int] = field(default_factory=list)
+
+    def detect_batch(self, examples: Iterable[Example]) -> Iterator[Detection | GroundwireError]:
+        examples = list(examples)
+        self.sizes.append(len(examples))
+        return super().detect_batch(examples)
+
+
+def test_memory_is_bounded_by_rows_and_by_bytes(
+    run_with: Callable[[Judge], CommandLine], batch: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watching = Watching()
+    monkeypatch.setattr(rows, "MAX_BLOCK_ROWS", 4)
+    monkeypatch.setattr(rows, "MAX_BLOCK_BYTES", 1000)
+    long = {"sources": ["x" * 1000], "answer": "Paris."}
+    batch.write_bytes(lines(*[GOOD] * 9, long, long, GOOD))
+    found = results(run_with(watching)("check", "--batch", batch).stdout)
+    assert [each["row"] for each in found] == list(range(1, 13))
+    assert watching.sizes == [4, 4, 2, 1, 1]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Interrupted(FixedDetector):
+    """Judges some examples; then the user presses Ctrl-C."""
+
+    after: int
+
+    def detect_batch(self, examples: Iterable[Example]) -> Iterator[Detection | GroundwireError]:
+        for number, detection in enumerate(super().detect_batch(examples)):
+            if number == self.after:
+                raise KeyboardInterrupt
+            yield detection
+
+
+@pytest.mark.parametrize("name", ["out.jsonl", "out.jsonl.gz"])
+def test_an_interrupted_run_keeps_its_rows_and_goes_on(
+    run: CommandLine,
+    run_with: Callable[[Judge], CommandLine],
+    batch: Path,
+    tmp_path: Path,
+    name: str,
+) -> None:
+    batch.write_bytes(lines(GOOD, b"{bad", WRONG, GOOD, GOOD))
+    output = tmp_path / name
+    result = run_with(Interrupted(after=2, contradicted=["1950"]))(
+        "check", "--batch", batch, "--output", output
+    )
+    assert result.exit_code == 130
+    assert "Stopped after 3 rows. --resume continues." in result.stderr
+    assert "Traceback" not in result.stderr
+    result = run("check", "--batch", batch, "--output", output, "--resume")
+    assert "2 rows after the 3 there were in" in result.stderr
+    assert "1 hallucinated, 3 grounded, 1 with errors" in result.stderr
+    assert result.exit_code == 2  # of all rows, not only of those of the second run
+    assert summary(read_output(output)) == [
+        (1, "grounded"),
+        (2, "RowError"),
+        (3, "hallucinated"),
+        (4, "grounded"),
+        (5, "grounded"),
+    ]
+
+
+# Files
+
+
+def read_output(path: Path) -> list[dict[str, Any]]:
+    data = path.read_bytes()
+    return results(gzip.decompress(data) if path.suffix == ".gz" else data)
+
+
+@pytest.mark.parametrize("name", ["in.jsonl.gz", "in.jsonl", "in"])
+def test_packed_input_is_told_by_its_first_bytes(
+    run: CommandLine, tmp_path: Path, name: str
+) -> None:
+    batch = tmp_path / name
+    batch.write_bytes(gzip.compress(lines(GOOD)) + gzip.compress(lines(WRONG)))
+    found = results(run("check", "--batch", batch).stdout)
+    assert summary(found) == [(1, "grounded"), (2, "hallucinated")]
+
+
+def test_plain_input_may_be_named_gz(run: CommandLine, tmp_path: Path) -> None:
+    batch = tmp_path / "in.gz"
+    batch.write_bytes(lines(GOOD))
+    assert summary(results(run("check", "--batch", batch).stdout)) == [(1, "grounded")]
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_a_batch_may_come_from_standard_input(
+    run: CommandLine, pack: Callable[[bytes], bytes]
+) -> None:
+    result = run("check", "--batch", "-", stdin=pack(lines(GOOD, WRONG)))
+    assert summary(results(result.stdout)) == [(1, "grounded"), (2, "hallucinated")]
+
+
+def test_rows_before_damage_are_checked_and_the_damage_is_told(
+    run: CommandLine, batch: Path
+) -> None:
+    batch.write_bytes(gzip.compress(lines(GOOD, WRONG)) + gzip.compress(lines(GOOD))[:-9])
+    result = run("check", "--batch", batch)
+    assert summary(results(result.stdout))[:2] == [(1, "grounded"), (2, "hallucinated")]
+    assert f"error: {batch} is damaged after line" in result.stderr
+    assert result.exit_code == 2
+
+
+def test_packed_output_is_named_gz(run: CommandLine, batch: Path, tmp_path: Path) -> None:
+    batch.write_bytes(lines(GOOD, WRONG))
+    output = tmp_path / "out.jsonl.gz"
+    run("check", "--batch", batch, "--output", output)
+    assert output.read_bytes().startswith(b"\x1f\x8b")
+    assert summary(read_output(output)) == [(1, "grounded"), (2, "hallucinated")]
+
+
+def test_results_are_not_overwritten_unasked(run: CommandLine, batch: Path, tmp_path: Path) -> None:
+    batch.write_bytes(lines(GOOD))
+    output = tmp_path / "out.jsonl"
+    output.write_text("precious")
+    result = run("check", "--batch", batch, "--output", output)
+    assert result.exit_code == 2
+    assert f"error: {output} exists. Continue it with --resume" in result.stderr
+    assert output.read_text() == "precious"
+    assert run.choice is None
+    assert run("check", "--batch", batch, "--output", output, "--force").exit_code == 0
+    assert summary(read_output(output)) == [(1, "grounded")]
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["--resume"], "--resume and --force concern the file of --output: name it."),
+        (["--output", "x", "--resume", "--force"], "--resume continues the output and --force"),
+        (["--answer", "a"], "--answer cannot be used with --batch."),
+        (["--source-file", __file__], "--source-file cannot be used with --batch."),
+        (["--html", "x"], "--html cannot be used with --batch."),
+    ],
+)
+def test_wrong_usage_is_explained(
+    run: CommandLine, batch: Path, args: list[str], message: str
+) -> None:
+    batch.write_bytes(lines(GOOD))
+    result = run("check", "--batch", batch, *args)
+    assert result.exit_code == 2
+    assert message in " ".join(result.stderr.split())
+
+
+def test_the_input_is_never_the_output(run: CommandLine, batch: Path) -> None:
+    batch.write_bytes(lines(GOOD))
+    result = run("check", "--batch", batch, "--output", batch, "--force")
+    assert "--batch and --output are the same file." in result.stderr
+    assert batch.read_bytes() == lines(GOOD)
+
+
+# Resuming
+
+
+def pack(data: bytes, output: Path) -> bytes:
+    return gzip.compress(data) if output.suffix == ".gz" else data
+
+
+@pytest.fixture(params=["out.jsonl", "out.jsonl.gz"])
+def output(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    path: Path = tmp_path / request.param
+    return path
+
+
+def test_a_cut_output_is_completed_wherever_it_was_cut(
+    run: CommandLine, batch: Path, output: Path
+) -> None:
+    batch.write_bytes(lines(GOOD, b"{bad", WRONG))
+    run("check", "--batch", batch, "--output", output)
+    whole, wanted = output.read_bytes(), summary(read_output(output))
+    for n_bytes in range(0, len(whole) + 1, 7):
+        output.write_bytes(whole[:n_bytes])
+        result = run("check", "--batch", batch, "--output", output, "--resume")
+        assert result.exit_code == 2, result.stderr
+        assert summary(read_output(output)) == wanted
+
+
+def test_resuming_what_is_complete_adds_nothing(
+    run: CommandLine, batch: Path, output: Path
+) -> None:
+    batch.write_bytes(lines(GOOD, WRONG))
+    run("check", "--batch", batch, "--output", output)
+    before = read_output(output)
+    result = run("check", "--batch", batch, "--output", output, "--resume")
+    assert (read_output(output), result.exit_code) == (before, 1)
+
+
+def test_resuming_without_an_output_starts_one(run: CommandLine, batch: Path, output: Path) -> None:
+    batch.write_bytes(lines(GOOD))
+    assert run("check", "--batch", batch, "--output", output, "--resume").exit_code == 0
+    assert summary(read_output(output)) == [(1, "grounded")]
+
+
+def test_rows_added_to_the_input_are_checked(run: CommandLine, batch: Path, output: Path) -> None:
+    batch.write_bytes(lines(GOOD))
+    run("check", "--batch", batch, "--output", output)
+    batch.write_bytes(lines(GOOD, WRONG))
+    run("check", "--batch", batch, "--output", output, "--resume")
+    assert summary(read_output(output)) == [(1, "grounded"), (2, "hallucinated")]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"a text\n", b'{"row": "1"}\n', b'{"row": 1, "outcome": "fine"}\n', b'{"outcome": 1}\n[]\n'],
+)
+def test_a_file_that_holds_no_results_is_not_continued(
+    run: CommandLine, batch: Path, output: Path, content: bytes
+) -> None:
+    batch.write_bytes(lines(GOOD))
+    output.write_bytes(pack(content, output))
+    result = run("check", "--batch", batch, "--output", output, "--resume")
+    assert result.exit_code == 2
+    assert f"error: {output} cannot be continued: line 1 is no result" in result.stderr
+    assert output.read_bytes() == pack(content, output)
+
+
+@pytest.mark.parametrize(
+    "other", [[GOOD], [GOOD, {"id": "b", **GOOD}], [GOOD, b"", {"id": "a", **GOOD}]]
+)
+def test_results_of_another_input_are_not_continued(
+    run: CommandLine, batch: Path, output: Path, other: list[object]
+) -> None:
+    batch.write_bytes(lines(GOOD, {"id": "a", **GOOD}))
+    run("check", "--batch", batch, "--output", output)
+    batch.write_bytes(lines(*other))
+    result = run("check", "--batch", batch, "--output", output, "--resume")
+    assert result.exit_code == 2
+    assert "these results belong to another input" in result.stderr
+
+
+def test_packing_that_the_name_denies_is_not_continued(
+    run: CommandLine, batch: Path, tmp_path: Path
+) -> None:
+    batch.write_bytes(lines(GOOD, GOOD))
+    output = tmp_path / "out.jsonl"
+    output.write_bytes(gzip.compress(b""))
+    result = run("check", "--batch", batch, "--output", output, "--resume")
+    assert "the name and the content disagree on gzip" in result.stderr
+
+
+# Progress
+
+
+def test_without_a_terminal_a_line_now_and_then_tells_how_far_it_is(
+    run: CommandLine, batch: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("groundwire.cli.progress.LINE_EVERY_S", 0.0)
+    batch.write_bytes(lines(GOOD, GOOD))
+    progress = run("check", "--batch", batch).stderr.splitlines()[:-1]
+    assert [line.split(",")[0] for line in progress] == ["1 rows", "2 rows"]
+
+
+def test_a_terminal_shows_a_bar(
+    run: CommandLine, batch: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("groundwire.cli.batch._is_interactive", lambda files: True)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    batch.write_bytes(lines(GOOD, b"{bad", GOOD))
+    result = run("check", "--batch", batch, "--output", tmp_path / "out.jsonl")
+    assert "100%" in result.stderr
+    assert "3 rows" in result.stderr
+
+
+@pytest.mark.parametrize(("content", "n_lines"), [(b"", 0), (b"a", 1), (b"a\n", 1), (b"a\n\nb", 3)])
+def test_lines_are_counted(tmp_path: Path, content: bytes, n_lines: int) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(content)
+    assert count_lines(path) == n_lines
+    path.write_bytes(gzip.compress(content))
+    assert count_lines(path) == n_lines
+
+
+def test_lines_of_a_stream_or_a_damaged_file_are_not_counted(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(gzip.compress(b"a")[:-1])
+    assert count_lines(path) is None
+    assert count_lines(Path("-")) is None

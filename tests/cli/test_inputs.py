@@ -1,0 +1,32 @@
+"""Texts from files, and what results call them."""
+
+from pathlib import Path
+
+import pytest
+
+from groundwire.cli.inputs import NotUtf8Error, decode, unique_names
+
+
+@pytest.mark.parametrize(
+    ("paths", "names"),
+    [
+        (["x/a.txt", "x/b.txt"], ["a.txt", "b.txt"]),
+        (["x/a.txt", "y/a.txt", "b.txt"], ["x/a.txt", "y/a.txt", "b.txt"]),
+        (["a.txt", "a.txt"], ["a.txt", "a.txt#2"]),
+        (["S0"], ["S0#2"]),
+        (["-"], ["stdin"]),
+    ],
+)
+def test_a_source_file_goes_by_the_shortest_name_that_is_its_own(
+    paths: list[str], names: list[str]
+) -> None:
+    assert unique_names([Path(path) for path in paths], taken=["S0"]) == names
+
+
+def test_the_offset_of_a_wrong_byte_counts_the_byte_order_mark() -> None:
+    with pytest.raises(NotUtf8Error, match=r"f is not UTF-8 text: .* \(0xff\) at byte 4"):
+        decode(b"\xef\xbb\xbfa\xff", "f")
+
+
+def test_a_byte_order_mark_inside_a_text_stays() -> None:
+    assert decode(b"a\xef\xbb\xbf", "f") == "a\ufeff"
