@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 import onnxruntime as ort
 from numpy.typing import NDArray
+from onnxruntime.capi.onnxruntime_pybind11_state import Fail, InvalidArgument, RuntimeException
 from tokenizers import Tokenizer
 
 from groundwire.engine.scores import TokenScores
-from groundwire.errors import ModelError
+from groundwire.errors import DetectionError, ModelError
 
 #: Word pieces that two neighbouring windows share.
 OVERLAP = 64
@@ -24,16 +25,16 @@ CONTEXT_SHARE = 1 / 3
 #: A question may take this share of a window; of a longer one the beginning and the end are read.
 QUESTION_SHARE = 1 / 4
 
-_SUPPORTED = frozenset(
-    "o supported entailed entailment faithful factual grounded consistent correct clean truthful "
-    "nothallucinated nonhallucinated nohallucination nothallucination".split()
+# Names of classes in lower case, letters and digits only. One pattern each.
+_SUPPORTED = re.compile(
+    "o|supported|entailed|entailment|faithful|factual|grounded|consistent|correct|clean|truthful"
+    "|(no|not|non)hallucinat(ed|ion)"
 )
-_NOT_SUPPORTED = frozenset(
-    "hallucinated hallucination hallucinations hallu hal unsupported notsupported contradicted "
-    "contradiction contradictory nonfactual notfactual unfaithful notfaithful unfactual fabricated "
-    "baseless notgrounded ungrounded inconsistent incorrect neutral notentailed notentailment "
-    "conflict".split()
+_NOT_SUPPORTED = re.compile(
+    "hallu|hal|hallucinat(ed|ions?)|fabricated|baseless(info)?|conflict|contradict(ed|ion|ory)"
+    "|neutral|(not|non|un|in)(supported|factual|faithful|grounded|consistent|correct|entail(ed|ment))"
 )
+_INPUTS = {"input_ids", "attention_mask", "token_type_ids"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +57,8 @@ def plan_windows(n_context: int, n_answer: int, *, room: int) -> tuple[Window, .
         room: Word pieces of both that fit in one pass, at least 2.
 
     Returns:
-        Windows in the order of the answer, then of the context. Every pair of a context and an
-        answer piece stands in some window, except that pieces farther apart than a window's
-        context range meet through the overlap of ranges.
+        Windows in the order of the answer, then of the context. Each range of the answer is read
+        with each range of the context.
     """
     context_room = min(n_context, max(room - n_answer, int(room * CONTEXT_SHARE), 1))
     return tuple(
@@ -156,8 +156,8 @@ def not_supported_labels(config: Mapping[str, Any]) -> tuple[int, ...]:
     names = config.get("id2label") or {0: "LABEL_0", 1: "LABEL_1"}
     labels = {int(index): str(name) for index, name in names.items()}
     plain = {index: re.sub(r"[^a-z0-9]", "", name.lower()) for index, name in labels.items()}
-    supported = {index for index, name in plain.items() if name in _SUPPORTED}
-    against = {index for index, name in plain.items() if name in _NOT_SUPPORTED}
+    supported = {index for index, name in plain.items() if _SUPPORTED.fullmatch(name)}
+    against = {index for index, name in plain.items() if _NOT_SUPPORTED.fullmatch(name)}
     if len(labels) == 2 and not supported and len(against) != 2:
         return tuple(against) or (max(labels),)
     if len(labels) >= 2 and supported and len(supported) < len(labels):
@@ -200,13 +200,11 @@ class JointModel:
             node.name: np.int32 if node.type == "tensor(int32)" else np.int64
             for node in session.get_inputs()
         }
-        known = {"input_ids", "attention_mask", "token_type_ids", "position_ids"}
-        if "input_ids" not in self._inputs or (unknown := self._inputs.keys() - known):
+        if not {"input_ids"} <= self._inputs.keys() <= _INPUTS:
             raise ModelError(
-                f"The ONNX graph of {name} takes {sorted(self._inputs)}. It must take input_ids, "
-                f"and may take {sorted(known - {'input_ids'})}. Export it as a token classifier."
+                f"The ONNX graph of {name} takes {sorted(self._inputs)}. It must take input_ids "
+                f"and may take {sorted(_INPUTS - {'input_ids'})}. Export it as a token classifier."
             )
-        del unknown
         # What the graph calls logits; some graphs put hidden states beside them.
         outputs = [node.name for node in session.get_outputs()]
         self._output = "logits" if "logits" in outputs else outputs[0]
@@ -227,15 +225,14 @@ class JointModel:
 
         Raises:
             ModelError: If the graph does not answer as a token classifier of these classes.
+            DetectionError: If it failed.
         """
         pieces = self._tokenizer.encode(answer, add_special_tokens=False)
         if not answer.strip() or not pieces.ids:
             return TokenScores(np.zeros((0, 2), np.int32), np.zeros(0, np.float32))
         context_ids = self._ids(context)
         asked, is_shortened = self._shorten(self._ids(question) if question else [])
-        windows = plan_windows(
-            len(context_ids), len(pieces.ids), room=self._room(len(asked))
-        )
+        windows = plan_windows(len(context_ids), len(pieces.ids), room=self._room(len(asked)))
         probabilities = np.ones(len(pieces.ids), np.float32)
         for window in windows:
             (a, b), (c, d) = window.context, window.answer
@@ -281,10 +278,15 @@ class JointModel:
             "input_ids": ids,
             "attention_mask": [1] * len(ids),
             "token_type_ids": types,
-            "position_ids": list(range(len(ids))),
         }
         feeds = {name: np.array([given[name]], kind) for name, kind in self._inputs.items()}
-        logits = np.asarray(self._session.run([self._output], feeds)[0], np.float32)
+        try:
+            logits = np.asarray(self._session.run([self._output], feeds)[0], np.float32)
+        except (Fail, InvalidArgument, RuntimeException) as error:
+            raise DetectionError(
+                f"{self.name} failed on {len(ids)} word pieces: {error}. If memory ran out, load "
+                f"it with a max_length under {self.max_length}."
+            ) from error
         if logits.shape != (1, len(ids), self._n_labels):
             raise ModelError(
                 f"The graph of {self.name} returned shape {logits.shape} for {len(ids)} word "
@@ -293,9 +295,11 @@ class JointModel:
                 "belongs to this graph."
             )
         logits = logits[0, start : start + len(answer)]
-        exponents = np.exp(logits - logits.max(axis=1, keepdims=True))
-        shares: NDArray[np.float32] = exponents / exponents.sum(axis=1, keepdims=True)
-        return np.minimum(shares[:, self._not_supported].sum(axis=1), np.float32(1))
+        with np.errstate(invalid="ignore"):  # infinite logits give no number, which is told later
+            exponents = np.exp(logits - logits.max(axis=1, keepdims=True))
+            shares: NDArray[np.float32] = exponents / exponents.sum(axis=1, keepdims=True)
+            bad: NDArray[np.float32] = shares[:, self._not_supported].sum(axis=1)
+        return bad.clip(max=1)
 
 
 def _token_text(token: object) -> str | None:

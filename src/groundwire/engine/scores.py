@@ -5,6 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from groundwire.detection import EvidenceRef, Reason
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TokenScores:
@@ -32,3 +34,31 @@ class TokenScores:
 
     def __len__(self) -> int:
         return len(self.probabilities)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClaimScores:
+    """What a detector says about one claim.
+
+    Attributes:
+        offsets: Half-open character ranges in the answer, shape ``(n, 2)``, int32.
+        labels: Calibrated probabilities of supported, unsupported and contradicted for each word
+            piece, shape ``(n, 3)``, float32.
+        evidence: What the claim was held against, best match first.
+        reason: Why the claim was not judged; it then has no scores.
+    """
+
+    offsets: NDArray[np.int32]
+    labels: NDArray[np.float32]
+    evidence: tuple[EvidenceRef, ...] = ()
+    reason: Reason | None = None
+
+    @classmethod
+    def unread(cls, reason: Reason) -> "ClaimScores":
+        """A claim that was not judged."""
+        return cls(np.empty((0, 2), np.int32), np.empty((0, 3), np.float32), (), reason)
+
+    @property
+    def probabilities(self) -> NDArray[np.float32]:
+        """P(not supported) of each word piece, shape ``(n,)``."""
+        return np.asarray(1 - self.labels[:, 0])

@@ -1,0 +1,292 @@
+"""Published token classifiers, from a folder or a hub, as detectors on ONNX Runtime.
+
+A hub model is fetched at one commit, and only files that hold no code: configuration, tokenizer,
+ONNX, safetensors. If it has no ONNX graph, one is exported once (extra ``train``) and kept.
+"""
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import tempfile
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import onnxruntime as ort
+from onnxruntime.capi.onnxruntime_pybind11_state import Fail, InvalidGraph, InvalidProtobuf
+from tokenizers import Tokenizer
+
+from groundwire.engine.joint import Frame, JointModel, not_supported_labels
+from groundwire.errors import ModelError, SettingError, UnknownModelError, UnpinnedModelError
+
+#: Commits of hub models that are known to us; any other needs ``revision=``.
+PINS = {
+    "anulum/director-ragtruth-token-modernbert": "0d5bfc21044de07f764c99a9ca1094ccd516de93",
+}
+#: Word pieces of one pass if nothing else is asked for. Attention over more takes memory that
+#: grows with the square; the models read at most this in their published use.
+MAX_LENGTH = 4096
+_SHORTEST = 16
+
+_HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+_DEVICE = re.compile(r"cpu|cuda(:\d+)?")
+
+_GRAPHS = ("onnx/model.onnx", "model.onnx")
+_TEXT_FILES = ("*.json", "vocab.txt", "merges.txt", "*.model")
+_WEIGHTS = "*.safetensors"
+# RoBERTa's positions begin after its padding token, which its number of positions includes.
+_POSITIONS_AFTER_PADDING = {"roberta", "xlm-roberta", "camembert", "xlm-roberta-xl", "longformer"}
+#: Raise it when the export changes: it is part of the key under which graphs are kept.
+_EXPORT = "1"
+
+
+class DeviceWarning(UserWarning):
+    """The device asked for is not there; the model runs on the CPU."""
+
+
+def load_checkpoint(
+    model: str | Path,
+    *,
+    revision: str | None = None,
+    device: str = "cpu",
+    threads: int | None = None,
+    max_length: int | None = None,
+    cache_dir: Path | None = None,
+) -> JointModel:
+    """Load a Hugging Face token classifier as a detector.
+
+    Args:
+        model: A local folder, or a hub id such as ``KRLabsOrg/lettucedect-base-modernbert-en-v1``.
+            A folder of that name wins.
+        revision: The commit of a hub model, 40 hexadecimal digits; models in :data:`PINS` need
+            none. A branch or a tag is refused: it can move. Of no effect for a folder.
+        device: ``cpu``, ``cuda`` or ``cuda:1``. Without such a device: a warning, and the CPU.
+        threads: CPU threads of one pass; ``None`` leaves it to ONNX Runtime.
+        max_length: Word pieces of one pass, at least 16; ``None`` is what the model can, but at
+            most :data:`MAX_LENGTH`. Longer texts are read in windows, never cut.
+        cache_dir: Where fetched and exported files are kept. By default ``GROUNDWIRE_CACHE``, or
+            ``groundwire`` under ``XDG_CACHE_HOME`` or ``~/.cache``, and the hub's own cache.
+
+    Raises:
+        UnknownModelError: If it is neither a folder nor a hub id.
+        UnpinnedModelError: If a hub model comes without the commit.
+        SettingError: If a setting is outside its range.
+        MissingExtraError: If it has no ONNX graph and the ``train`` extra is not installed.
+        ModelError: If it cannot be fetched, or is no token classifier that we can read.
+    """
+    if not _DEVICE.fullmatch(device):
+        raise SettingError("device", device, "cpu, cuda or cuda:N")
+    if threads is not None and threads < 1:
+        raise SettingError("threads", threads, "1 or more, or None")
+    if max_length is not None and max_length < _SHORTEST:
+        raise SettingError("max_length", max_length, f"{_SHORTEST} or more, or None")
+    kept = cache_dir or cache_folder()
+    if Path(model).is_dir():
+        folder = Path(model)
+        commit = None
+    else:
+        commit = pinned_revision(str(model), revision)
+        folder = _fetch(str(model), commit, cache_dir and cache_dir / "hub")
+    config = _read_json(folder / "config.json")
+    kinds = config.get("architectures") or []
+    if kinds and not any(str(kind).endswith("ForTokenClassification") for kind in kinds):
+        raise ModelError(
+            f"{model} is a {', '.join(map(str, kinds))}, and a token classifier is needed "
+            "(...ForTokenClassification): it alone says which words are not supported."
+        )
+    not_supported = not_supported_labels(config)
+    revision = commit or _content_hash(folder)
+    graph, tokenizer_folder = _graph(folder, kept / "checkpoints" / f"{revision}-{_EXPORT}")
+    tokenizer, tokenizer_config = _read_tokenizer(tokenizer_folder)
+    joint = JointModel(
+        name=str(model),
+        revision=revision,
+        max_length=_longest(config, tokenizer_config, max_length),
+        tokenizer=tokenizer,
+        frame=Frame.of(tokenizer, tokenizer_config),
+        not_supported=not_supported,
+        n_labels=len(config.get("id2label") or "01"),
+        session=open_session(graph, device=device, threads=threads),
+    )
+    joint.read("a", None, "a")  # what does not fit together should say so now
+    return joint
+
+
+def pinned_revision(model: str, revision: str | None) -> str:
+    """Return the commit at which a hub model is to be fetched.
+
+    Raises:
+        UnknownModelError: If it is no hub id.
+        UnpinnedModelError: If the revision is missing or no commit hash.
+    """
+    if not _HUB_ID.fullmatch(model):
+        raise UnknownModelError(model, ("reader",))
+    commit = revision or PINS.get(model)
+    if commit is None or not _COMMIT.fullmatch(commit):
+        raise UnpinnedModelError(model)
+    return commit
+
+
+def cache_folder() -> Path:
+    """Return where exported graphs are kept if nothing else is asked for."""
+    if own := os.environ.get("GROUNDWIRE_CACHE"):
+        return Path(own).expanduser()
+    if shared := os.environ.get("XDG_CACHE_HOME"):
+        return Path(shared) / "groundwire"
+    return Path.home() / ".cache" / "groundwire"
+
+
+def open_session(graph: Path, *, device: str, threads: int | None) -> ort.InferenceSession:
+    """Open a graph on a device, or on the CPU with a warning if the device is not there.
+
+    Raises:
+        ModelError: If the file is no graph that ONNX Runtime can run.
+    """
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = threads or 0
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    providers: list[Any] = ["CPUExecutionProvider"]
+    on_gpu = device.startswith("cuda")
+    if on_gpu and "CUDAExecutionProvider" in ort.get_available_providers():
+        index = device.removeprefix("cuda").removeprefix(":") or "0"
+        providers.insert(0, ("CUDAExecutionProvider", {"device_id": index}))
+    try:
+        session = ort.InferenceSession(str(graph), options, providers=providers)
+    except (Fail, InvalidGraph, InvalidProtobuf) as error:
+        raise ModelError(
+            f"ONNX Runtime {ort.__version__} cannot open {graph}: {error}. Fetch the file again, "
+            "or export the model again."
+        ) from error
+    if on_gpu and "CUDAExecutionProvider" not in session.get_providers():
+        warnings.warn(
+            f"device = {device!r}, but ONNX Runtime finds no such device; {graph.name} runs on "
+            "the CPU. Install onnxruntime-gpu in place of onnxruntime and check the driver, or "
+            "set device='cpu'.",
+            DeviceWarning,
+            stacklevel=3,
+        )
+    return session
+
+
+def _fetch(model: str, commit: str, cache_dir: Path | None) -> Path:
+    """Fetch the files of a hub model: weights only if there is no graph."""
+    # Imported here: it takes 200 ms, and nobody else needs it.
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError, OfflineModeIsEnabled
+
+    def fetch(*patterns: str) -> Path:
+        return Path(
+            snapshot_download(
+                model, revision=commit, cache_dir=cache_dir, allow_patterns=list(patterns)
+            )
+        )
+
+    try:
+        # "onnx/model.onnx*" takes the graph's external data too.
+        folder = fetch(*_TEXT_FILES, *(f"{graph}*" for graph in _GRAPHS))
+        if not any((folder / graph).is_file() for graph in _GRAPHS):
+            fetch(_WEIGHTS)
+    except (HfHubHTTPError, LocalEntryNotFoundError, OfflineModeIsEnabled, OSError) as error:
+        raise ModelError(
+            f"{model} at {commit} could not be fetched: {error} Check the id, the commit and the "
+            "network (HF_HUB_OFFLINE, HF_ENDPOINT, HF_TOKEN for a gated model), or fetch it "
+            "elsewhere and pass its local folder."
+        ) from error
+    return folder
+
+
+def _graph(folder: Path, exported: Path) -> tuple[Path, Path]:
+    """Return the ONNX graph of a checkpoint, and the folder with its ``tokenizer.json``.
+
+    Both come from the checkpoint if it has them, else from the export, which is made if need be.
+    """
+    own = next((folder / graph for graph in _GRAPHS if (folder / graph).is_file()), None)
+    has_tokenizer = (folder / "tokenizer.json").is_file()
+    if own and has_tokenizer:
+        return own, folder
+    if not exported.is_dir():
+        _export(folder, exported)
+    return own or exported / "model.onnx", folder if has_tokenizer else exported
+
+
+def _export(folder: Path, target: Path) -> None:
+    """Export into a folder of its own, and move it into place when it is complete."""
+    from groundwire.engine.export import export_token_classifier
+
+    target.parent.mkdir(parents=True, exist_ok=True)
+    work = Path(tempfile.mkdtemp(prefix=".export-", dir=target.parent))
+    try:
+        export_token_classifier(folder, work)
+        try:
+            work.rename(target)
+        except OSError:
+            if not target.is_dir():  # else another process was faster, and made the same
+                raise
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def _read_tokenizer(folder: Path) -> tuple[Tokenizer, dict[str, Any]]:
+    path = folder / "tokenizer.json"
+    try:
+        tokenizer = Tokenizer.from_file(str(path))
+    except Exception as error:  # the library raises nothing narrower
+        raise ModelError(
+            f"{path} is no tokenizer that tokenizers can read: {error}. Save it again with a "
+            "current version of transformers."
+        ) from error
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    # "[SEP]" written in a text is text: it must not pass for the end of the context.
+    tokenizer.encode_special_tokens = True
+    settings = folder / "tokenizer_config.json"
+    return tokenizer, _read_json(settings) if settings.is_file() else {}
+
+
+def _longest(
+    config: Mapping[str, Any], tokenizer_config: Mapping[str, Any], asked: int | None
+) -> int:
+    """Word pieces of one pass: the least of what the model can, its tokenizer says and we want."""
+    limits = [MAX_LENGTH if asked is None else asked]
+    positions = config.get("max_position_embeddings")
+    if isinstance(positions, int) and positions > 0:
+        if config.get("model_type") in _POSITIONS_AFTER_PADDING:
+            positions -= int(config.get("pad_token_id") or 0) + 1
+        limits.append(positions)
+    stated = tokenizer_config.get("model_max_length")
+    if isinstance(stated, int) and stated >= _SHORTEST:  # "no limit" is written as 1e30
+        limits.append(stated)
+    return min(limits)
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise ModelError(
+            f"{path.parent} has no {path.name}, so it is no Hugging Face checkpoint. Pass the "
+            "folder that save_pretrained wrote."
+        ) from error
+    except ValueError as error:
+        raise ModelError(
+            f"{path} is not valid JSON: {error}. Fetch or save the model again."
+        ) from error
+    if not isinstance(content, dict):
+        raise ModelError(f"{path} holds no JSON object. Fetch or save the model again.")
+    return content
+
+
+def _content_hash(folder: Path) -> str:
+    """SHA-256 over the files that make a checkpoint what it is, names included."""
+    digest = hashlib.sha256()
+    patterns = (*_TEXT_FILES, _WEIGHTS, *(f"{graph}*" for graph in _GRAPHS))
+    for path in sorted({path for pattern in patterns for path in folder.glob(pattern)}):
+        digest.update(f"{path.relative_to(folder).as_posix()}\0{path.stat().st_size}\0".encode())
+        with path.open("rb") as file:
+            digest.update(hashlib.file_digest(file, "sha256").digest())
+    return digest.hexdigest()

@@ -1,0 +1,109 @@
+"""A PyTorch token classifier, written as an ONNX graph (extra ``train``)."""
+
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import onnxruntime as ort
+from numpy.typing import NDArray
+
+from groundwire.errors import MissingExtraError, ModelError
+
+#: The graph's probabilities may differ from PyTorch's by this much.
+TOLERANCE = 1e-4
+# Sequences that the graph is compared on: shorter and longer than the one it is traced with.
+_TRACED = 24
+_COMPARED = (7, 61)
+
+
+def export_token_classifier(folder: Path, target: Path) -> None:
+    """Write ``model.onnx`` and ``tokenizer.json`` of a checkpoint.
+
+    The graph takes ``input_ids`` and ``attention_mask``, and ``token_type_ids`` where the model
+    tells types apart, all of shape ``(batch, tokens)``, int64; it gives ``logits`` of shape
+    ``(batch, tokens, classes)``, float32. It is compared with PyTorch before it is used.
+
+    Args:
+        folder: What ``save_pretrained`` wrote, with safetensors weights. No code of it is run.
+        target: An existing folder.
+
+    Raises:
+        MissingExtraError: If torch or transformers is not installed.
+        ModelError: If it is no token classifier, cannot be exported, or the graph differs.
+    """
+    try:
+        import torch
+        from transformers import AutoConfig, AutoModelForTokenClassification, AutoTokenizer
+    except ImportError as error:
+        raise MissingExtraError("Exporting a model that has no ONNX graph", "train") from error
+
+    local = {"local_files_only": True, "trust_remote_code": False}
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            AutoTokenizer.from_pretrained(folder, **local).backend_tokenizer.save(
+                str(target / "tokenizer.json")
+            )
+            config = AutoConfig.from_pretrained(folder, **local)
+            config.reference_compile = False  # ModernBERT's; a compiled model cannot be traced
+            model, report = AutoModelForTokenClassification.from_pretrained(
+                folder,
+                config=config,
+                attn_implementation="eager",
+                use_safetensors=True,
+                output_loading_info=True,
+                **local,
+            )
+    except (OSError, ValueError, AttributeError, ImportError) as error:
+        raise ModelError(
+            f"transformers cannot load {folder} as a token classifier from safetensors: {error} "
+            "Pickled weights and code from a repository are not loaded; save the model again with "
+            "save_pretrained(..., safe_serialization=True)."
+        ) from error
+    if report["missing_keys"]:
+        raise ModelError(
+            f"{folder} has no weights for {sorted(report['missing_keys'])[:4]}: it was not "
+            "trained as a token classifier, and its verdicts would be random."
+        )
+    model = model.float().eval()
+    names = ["input_ids", "attention_mask"]
+    if getattr(config, "type_vocab_size", 0) > 1:
+        names.append("token_type_ids")
+
+    graph = target / "model.onnx"
+    n_bytes = sum(weight.numel() * weight.element_size() for weight in model.parameters())
+    with warnings.catch_warnings(), torch.no_grad():
+        warnings.simplefilter("ignore")
+        torch.onnx.export(
+            model,
+            f=str(graph),
+            kwargs={name: torch.from_numpy(a) for name, a in _inputs(names, _TRACED).items()},
+            input_names=names,
+            output_names=["logits"],
+            dynamic_shapes={name: {1: torch.export.Dim.DYNAMIC} for name in names},
+            dynamo=True,
+            external_data=n_bytes > 2**30,  # a graph is one protobuf message of at most 2 GB
+            verbose=False,
+        )
+        session = ort.InferenceSession(str(graph), providers=["CPUExecutionProvider"])
+        for length in _COMPARED:
+            feeds = _inputs(names, length)
+            expected = model(**{name: torch.from_numpy(a) for name, a in feeds.items()}).logits
+            taken = {node.name: feeds[node.name] for node in session.get_inputs()}
+            found = torch.from_numpy(np.asarray(session.run(["logits"], taken)[0]))
+            delta = float((found.softmax(-1) - expected.softmax(-1)).abs().max())
+            if not delta <= TOLERANCE:
+                raise ModelError(
+                    f"The exported graph of {folder} differs from PyTorch by {delta:.2g} where "
+                    f"{TOLERANCE:g} is allowed, so it is not used. Export it with another version "
+                    "of torch, and put it beside the weights as onnx/model.onnx."
+                )
+
+
+def _inputs(names: Sequence[str], length: int) -> dict[str, NDArray[np.int64]]:
+    """Make up one sequence: any word pieces will do, in two types."""
+    ids = np.random.default_rng(length).integers(5, 100, (1, length))
+    types = (np.arange(length) >= length // 2).astype(np.int64)[None]
+    given = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": types}
+    return {name: given[name] for name in names}
