@@ -16,7 +16,7 @@ MAX_HEADING_CHARS = 80
 
 _HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(\S.*)")
 _COLUMNS = re.compile(r"\S(?: {2,}|\t)\S.*?\S(?: {2,}|\t)\S")
-_FENCE = re.compile(r" {0,3}(```|~~~)")
+_FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
 _MARKS = re.compile(r"\*\*|`")
 _PIPE = re.compile(r"(?<!\\)\|")
 _BREAK = re.compile(r"<br ?/?>", re.IGNORECASE)
@@ -76,10 +76,17 @@ def heading_of(row: str) -> Heading | None:
     return Heading(len(found[1]), found.start(2), title.rstrip("#").rstrip() or title)
 
 
-def fence_of(row: str) -> str:
-    """The mark of a row that opens or closes a block of code, else an empty string."""
+def fence_after(row: str, fence: str) -> str:
+    """The mark of the block of code that is open after a row, empty if none is.
+
+    Args:
+        row: A row.
+        fence: The mark that was open before it.
+    """
     found = _FENCE.match(row)
-    return found[1] if found else ""
+    if found is None or not fence:
+        return found[1] if found else fence
+    return "" if found[1].startswith(fence) and not row[found.end() :].strip() else fence
 
 
 def breadcrumb(titles: Sequence[str]) -> str:

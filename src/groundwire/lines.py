@@ -13,7 +13,7 @@ from groundwire.layout import (
     Row,
     breadcrumb,
     cells_of,
-    fence_of,
+    fence_after,
     has_cells,
     heading_of,
     is_separator,
@@ -24,7 +24,6 @@ from groundwire.layout import (
     shortened,
 )
 from groundwire.records import (
-    Decoded,
     Field,
     decode,
     fields_at,
@@ -36,10 +35,11 @@ from groundwire.segment import segment
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _WORD_CHARACTER = re.compile(r"[^\W_]")
+_LEFT_OUT = re.compile(r"[(\[]?[^\W_]")
 # An object or list at the beginning of a row, or after what names it: "weather.get -> {".
 _DATA = re.compile(r"(?P<before>[ \t]*+|.{0,120}?[:>)\]][ \t]*+)[\[{]\s*(?:[\"'{\[]|$)")
 _ROW_END = re.compile(r"[ \t]*+[,;]?[ \t\r]*+(?:\n|\Z)")
-_MAX_WASTE = 8  # times that a text may be read as data in vain, to stay linear in hostile text
+_MAX_WASTE = 2  # times that a text may be read as data in vain, to stay linear in hostile text
 _MAX_DEPTH = 2  # data in prose in data
 
 
@@ -143,10 +143,10 @@ def _field_lines(text: str, fields: Sequence[Field], depth: int = 0) -> list[Lin
         path = [words[key] for key in field.keys if words[key]]
         document = field.document if by_document else 0
         item = field.item if field.listing and field.listing in listings else 0
-        for line in _lines_of_field(text, field, path, depth):
+        title = titles.get(field.owner, "")
+        for line in _lines_of_field(text, field, path, title, depth):
             group = groups.setdefault((document, item, line.group), len(groups))
-            heading = line.heading or titles.get(field.owner, "")
-            lines.append(replace(line, heading=heading, group=group))
+            lines.append(line if line.group == group else replace(line, group=group))
     return lines
 
 
@@ -197,33 +197,30 @@ def _plain(key: str) -> str:
     return words_of_key(key).lower()
 
 
-def _lines_of_field(text: str, field: Field, path: Sequence[str], depth: int) -> Iterator[Line]:
+def _lines_of_field(
+    text: str, field: Field, path: Sequence[str], title: str, depth: int
+) -> Iterator[Line]:
     if field.kind == "string":
         decoded = decode(text, field.value_start, field.end)
         parts = _prose_lines(decoded.text, depth) if _is_long(decoded.text) else []
         if len(parts) > 1:
-            yield from _sentences(field, path, decoded, parts)
+            # The nearest key is enough: the whole path before each sentence of a long text would
+            # take the room of its words.
+            label = [shortened(key) for key in path[-1:]]
+            for i, part in enumerate(parts):
+                yield Line(
+                    start=decoded.origin(part.start) if i else field.start,
+                    end=decoded.origin(part.end),
+                    reading=_labelled(label, part.reading),
+                    heading=part.heading or title,
+                    group=part.group,
+                )
             return
         value = decoded.text
     else:
         written = text[field.value_start : field.end]
         value = "empty" if field.kind == "empty" else _ATOMS.get(written, written)
-    yield Line(start=field.start, end=field.end, reading=_labelled(path, value))
-
-
-def _sentences(
-    field: Field, path: Sequence[str], decoded: Decoded, parts: Sequence[Line]
-) -> Iterator[Line]:
-    # The nearest key is enough: the whole path before each sentence of a long text would take the
-    # room of its words.
-    label = [shortened(key) for key in path[-1:]]
-    for i, part in enumerate(parts):
-        yield replace(
-            part,
-            start=decoded.origin(part.start) if i else field.start,
-            end=decoded.origin(part.end),
-            reading=_labelled(label, part.reading),
-        )
+    yield Line(start=field.start, end=field.end, reading=_labelled(path, value), heading=title)
 
 
 def _is_long(value: str) -> bool:
@@ -256,6 +253,7 @@ class _Walk:
         self.heading = ""
         self.group = 0
         self.fence = ""
+        self.fence_start = 0  # of the code in it
         self.n_wasted = 0  # characters read as data that were none
 
     def run(self) -> list[Line]:
@@ -270,8 +268,16 @@ class _Walk:
 
     def _prose(self, end: int, *, resume: int | None = None) -> None:
         """Cut the prose up to ``end``; what comes next begins at ``resume``."""
-        for part in segment(self.text[self.pending : end]):
-            self._add(self.pending + part.start, self.pending + part.end)
+        prose = self.text[self.pending : end]
+        last = 0
+        for part in segment(prose):
+            # What it leaves out for claims is kept here: enumerators, the language of a fence.
+            left_out = _LEFT_OUT.search(prose, last, part.start)
+            start = left_out.start() if left_out else part.start
+            self._add(self.pending + start, self.pending + part.end)
+            last = part.end
+        if left_out := _LEFT_OUT.search(prose, last):
+            self._add(self.pending + left_out.start(), self.pending + len(prose.rstrip()))
         self.pending = end if resume is None else resume
 
     def _add(self, start: int, end: int, reading: str = "") -> None:
@@ -293,9 +299,13 @@ class _Walk:
         self._set_headings([(0, title)] if title else [])
 
     def _fence(self, i: int) -> None:
-        mark = fence_of(self.rows[i].text)
-        if mark and self.fence in {"", mark}:
-            self.fence = "" if self.fence else mark
+        row, before = self.rows[i], self.fence
+        self.fence = fence_after(row.text, before)
+        if before and not self.fence and self.fence_start < self.pending:
+            # A block was taken out of the code, so this row would open a fence for what is left.
+            self._prose(row.start, resume=row.end)
+        elif self.fence and not before:
+            self.fence_start = row.end
 
     # Each of these reads a block that begins at a row, and returns the row after it; or 0.
 

@@ -9,7 +9,7 @@ suffice, and take time linear in the text however deep it nests.
 import re
 from bisect import bisect_right
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
 _TOKEN = re.compile(
     r"""\s*+(?:
@@ -56,10 +56,11 @@ _BETWEEN_LETTERS = re.compile(r"(?<=[^\W\d_])[.\-](?=[^\W\d_])")
 #: the whole path at every leaf, and cost quadratic time and memory.
 _MAX_KEYS = 6
 _MAX_KEY_CHARS = 60
+#: More containers within each other are no data: each open one takes a few hundred bytes.
+_MAX_NESTING = 200_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Field:
+class Field(NamedTuple):  # one for every leaf of large data: a dataclass takes six times as long
     """One leaf of the data: a string, another scalar, or an empty container.
 
     Attributes:
@@ -271,6 +272,8 @@ class _Scan:
 
     def _open(self, start: int) -> None:
         opener = self.text[start]
+        if len(self.stack) == _MAX_NESTING:
+            raise _NotDataError(start)
         if self.stack:
             frame = self._child(self.stack[-1], start)
         elif opener == "(":
@@ -278,7 +281,8 @@ class _Scan:
         else:
             frame = _Frame("", start, start, (), False, 0, 0, 0, False)
         frame.closer = _CLOSER[opener]
-        frame.keys = tuple(key[:_MAX_KEY_CHARS] for key in frame.keys)
+        if frame.has_key and len(frame.keys[-1]) > _MAX_KEY_CHARS:
+            frame.keys = (*frame.keys[:-1], frame.keys[-1][:_MAX_KEY_CHARS])
         if opener == "{":
             if not (frame.has_key and frame.keys[-1].lower() in {"metadata", "meta"}):
                 self.n_owners += 1
