@@ -121,6 +121,12 @@ _STARTERS = _words(
     "Ce Ces Cette Dans Elle Elles En Il Ils Je La Le Les Mais Nous On Un Une "
     "El Ella Ellas Ellos Esta Este Esto Los Las Pero Se Su Una Y"
 )
+#: A line that ends with one of them is not the end of a statement.
+_NEVER_AT_END = _words(
+    "a an and are as at because been between by can could from has have his if into is its may nor "
+    "of or our should than that the their this to was were when where which while whose will with "
+    "would your"
+)
 _GERMAN_MONTHS = _words(
     "Januar Jänner Februar März April Mai Juni Juli August September Oktober November Dezember"
 )
@@ -446,10 +452,24 @@ class Segmenter:
         if char == "[" and (stop := self._citation_line_end(line)):
             self._cursor = stop
             return None
-        if char.islower() and before[-1] not in ":：" and not self._is_item(line):
+        if before[-1] not in ":：" and self._goes_on(before, line):
             self._cursor = line
             return None
         return position
+
+    def _goes_on(self, before: str, line: int) -> bool:
+        """Whether the next line clearly continues the one that ends with ``before``."""
+        char = self._at(line)
+        if char.islower():
+            return not self._is_item(line)
+        if not _is_unfinished(before):
+            return False
+        is_code = char == "`" and self._run(_BACKTICKS, line) - line < 3
+        return (
+            (is_code or char.isalnum() or (char != "" and char in "([“"))
+            and not self._is_item(line)
+            and self._enumerator_end(line) == line
+        )
 
     def _next_line(self, position: int) -> int:
         """Where the next line's first visible character stands, or its end."""
@@ -458,11 +478,14 @@ class Segmenter:
         return self._run(_BLANKS, position + 1)
 
     def _is_item(self, position: int) -> bool:
-        """Whether a line that begins with a small letter is an item: ``a) ...``, ``key: ...``."""
+        """Whether a line that begins with a word is an item or a record: ``a) b``, ``a: b``."""
         stop = self._run(_KEY, position)
         char = self._at(stop)
-        if char == ":":
+        divider = self._at(self._run(_BLANKS, stop))
+        if char in (":", "#", "\t") or divider in ("|", "="):
             return True
+        if char == ",":
+            return not self._at(stop + 1).isspace()
         if char == ")":
             stop += 1
             char = self._at(stop)
@@ -631,6 +654,11 @@ def _stop_after_number(number: str, rest: str, *, is_first: bool) -> _Stop:
     if (is_first and len(number) <= 3) or (number == "1" and rest.rstrip().endswith(":")):
         return _Stop.NEVER
     return _Stop.UNLESS_MONTH if len(number) <= 2 else _Stop.FULL
+
+
+def _is_unfinished(line: str) -> bool:
+    word = line.rsplit(None, 1)[-1]
+    return word in _NEVER_AT_END or (word[-1] == "," and word[-2:-1].isalpha())
 
 
 def _is_unit(token: str, rest: str) -> bool:
