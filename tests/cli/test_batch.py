@@ -237,6 +237,33 @@ def test_memory_is_bounded_by_rows_and_by_bytes(
 
 
 @dataclass(frozen=True, kw_only=True)
+class Crashing(FixedDetector):
+    """Has a bug that some answers meet."""
+
+    def _judge(self, example: Example) -> Detection:
+        if "BUG" in example.answer:
+            raise ZeroDivisionError("division by zero")
+        return super()._judge(example)
+
+
+def test_what_nobody_foresaw_ends_no_run(
+    run_with: Callable[[Judge], CommandLine], batch: Path
+) -> None:
+    bug = {"sources": ["A"], "answer": "BUG"}
+    batch.write_bytes(lines(bug, GOOD, bug, b"{bad", bug, GOOD))
+    found = results(run_with(Crashing())("check", "--batch", batch).stdout)
+    assert summary(found) == [
+        (1, "DetectionError"),
+        (2, "grounded"),
+        (3, "DetectionError"),
+        (4, "RowError"),
+        (5, "DetectionError"),
+        (6, "grounded"),
+    ]
+    assert "ZeroDivisionError: division by zero" in found[0]["error"]["message"]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Interrupted(FixedDetector):
     """Judges some examples; then the user presses Ctrl-C."""
 
@@ -433,7 +460,7 @@ def test_a_file_that_holds_no_results_is_not_continued(
 
 
 @pytest.mark.parametrize(
-    "other", [[GOOD], [GOOD, {"id": "b", **GOOD}], [GOOD, b"", {"id": "a", **GOOD}]]
+    "other", [[GOOD], [GOOD, GOOD | {"id": "b"}], [GOOD, b"", GOOD | {"id": "a"}]]
 )
 def test_results_of_another_input_are_not_continued(
     run: CommandLine, batch: Path, output: Path, other: list[object]

@@ -259,16 +259,18 @@ def test_half_a_surrogate_pair_is_an_error(run: CommandLine) -> None:
 def test_options_choose_the_detector(run: CommandLine) -> None:
     run(
         *("check", "--answer", RIGHT, "--detector", "org/model", "--revision", "abc"),
-        *("--threads", 3, "--operating-point", "recall"),
+        *("--threads", 3, "--operating-point", "recall", "--device", "cuda:0"),
     )
     assert run.choice == Choice(
-        model="org/model", revision="abc", operating_point="recall", threads=3
+        model="org/model", revision="abc", operating_point="recall", threads=3, device="cuda:0"
     )
 
 
 def test_by_default_the_embedded_reader_judges_at_its_balanced_point(run: CommandLine) -> None:
     run("check", "--answer", RIGHT)
-    assert run.choice == Choice(model=None, revision=None, operating_point="balanced", threads=None)
+    assert run.choice == Choice(
+        model=None, revision=None, operating_point="balanced", threads=None, device="cpu"
+    )
 
 
 @pytest.mark.parametrize(("value", "number"), [("0.25", 0.25), ("1", 1.0), ("1e-3", 0.001)])

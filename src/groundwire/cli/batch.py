@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -15,7 +15,7 @@ from groundwire.cli.progress import progress
 from groundwire.cli.results import Tally, open_writer, repair
 from groundwire.cli.rows import DAMAGE, Row, in_blocks, open_lines, read_rows
 from groundwire.detection import Detection
-from groundwire.errors import GroundwireError, InputError
+from groundwire.errors import DetectionError, GroundwireError, InputError
 from groundwire.example import Example
 
 
@@ -109,11 +109,22 @@ def judge_rows(
 ) -> Iterator[tuple[Row, Detection | GroundwireError]]:
     """Judge rows in order; a row that cannot be read carries its error."""
     for block in in_blocks(rows):
-        verdicts = judge.detect_batch(
-            [row.content for row in block if isinstance(row.content, Example)]
-        )
+        examples = [row.content for row in block if isinstance(row.content, Example)]
+        verdicts = _judge_all(judge, examples)
         for row in block:
             yield row, next(verdicts) if isinstance(row.content, Example) else row.content
+
+
+def _judge_all(judge: Judge, examples: Sequence[Example]) -> Iterator[Detection | GroundwireError]:
+    n_done = 0
+    while n_done < len(examples):
+        try:
+            for verdict in judge.detect_batch(examples[n_done:]):
+                n_done += 1
+                yield verdict
+        except Exception as error:  # noqa: BLE001  # even what nobody foresaw ends no run
+            n_done += 1
+            yield DetectionError(f"The check failed unforeseen: {type(error).__name__}: {error}")
 
 
 class Lines:

@@ -140,6 +140,13 @@ Exit status:
 @click.option("--revision", metavar="COMMIT", help="The commit of a hub model.")
 @click.option("--threads", type=click.IntRange(min=1), metavar="N", help="CPU threads to use.")
 @click.option(
+    "--device",
+    metavar="DEVICE",
+    default="cpu",
+    show_default=True,
+    help="cpu or cuda:N, for models from a folder or the hub.",
+)
+@click.option(
     "--batch",
     type=TEXT_FILE,
     metavar="FILE",
@@ -166,6 +173,7 @@ def check(
     model: str | None,
     revision: str | None,
     threads: int | None,
+    device: str,
     batch: Path | None,
     output: Path | None,
     resume: bool,
@@ -179,7 +187,11 @@ def check(
     """
     setup = ctx.ensure_object(Setup)
     choice = Choice(
-        model=model, revision=revision, operating_point=operating_point, threads=threads
+        model=model,
+        revision=revision,
+        operating_point=operating_point,
+        threads=threads,
+        device=device,
     )
     if batch is None:
         _refuse(ctx, ("output", "resume", "force"), "needs --batch.")

@@ -32,12 +32,14 @@ class Choice:
         revision: Commit of a hub model.
         operating_point: Name or number of the threshold.
         threads: CPU threads; ``None`` leaves it to the detector.
+        device: ``cpu`` or ``cuda:N``, for loaded checkpoints.
     """
 
     model: str | None = None
     revision: str | None = None
     operating_point: str | float = "balanced"
     threads: int | None = None
+    device: str = "cpu"
 
 
 def load_detector(choice: Choice) -> Judge:
@@ -50,6 +52,7 @@ def load_detector(choice: Choice) -> Judge:
         revision=choice.revision,
         operating_point=choice.operating_point,
         threads=choice.threads,
+        device=choice.device,
     )
 
 

@@ -89,7 +89,11 @@ def doctor(ctx: click.Context, /, *, as_json: bool) -> None:
         click.echo(f"groundwire {__version__}")
         for finding in findings:
             _print(finding)
-        click.echo("\nThe main job works." if works else "\nThe main job does not work; see the lines marked no.")
+        click.echo(
+            "\nThe main job works."
+            if works
+            else "\nThe main job does not work; see the lines marked no."
+        )
     ctx.exit(ExitStatus.PASSED if works else ExitStatus.FAILED)
 
 

@@ -1,0 +1,158 @@
+"""The command line as a process: what it imports, how it ends."""
+
+import os
+import signal
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import click
+import pytest
+
+import groundwire
+from groundwire.cli import COMMANDS, cli
+
+ROOT = Path(__file__).parents[2]
+HEAVY = ("numpy", "onnxruntime", "rich", "tokenizers", "cachetools", "groundwire.detector")
+
+
+# Unbuffered, Python itself loses the rest of a write whose reader goes away, without an error.
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+
+
+def python(code: str, *args: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", code, *args],
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+        timeout=60,
+    )
+
+
+def with_fixed_detector(body: str, *args: str) -> subprocess.CompletedProcess[str]:
+    """Run ``body`` in a process of its own, with ``run()`` as the command line."""
+    code = (
+        "import os, signal, sys, threading, time\n"
+        f"sys.path.insert(0, {str(ROOT)!r})\n"
+        "from groundwire.cli import cli, main\n"
+        "from groundwire.cli.detectors import Setup\n"
+        "from tests.fakes import FixedDetector\n"
+        "Setup.__init__.__kwdefaults__['load'] = lambda choice: detector\n"
+        "detector = FixedDetector(unsupported=['1950'])\n"
+    )
+    return python(code + body, *args)
+
+
+@pytest.mark.parametrize("args", [["--help"], ["--version"], ["check", "--help"], ["models", "-h"]])
+def test_help_imports_nothing_heavy(args: list[str]) -> None:
+    code = (
+        "import sys\n"
+        "from groundwire.cli import main\n"
+        "try:\n"
+        "    main(sys.argv[1:])\n"
+        "except SystemExit as done:\n"
+        f"    heavy = [name for name in {HEAVY} if name in sys.modules]\n"
+        "    print(done.code, heavy, file=sys.stderr)\n"
+    )
+    result = python(code, *args)
+    assert result.stderr == "0 []\n"
+    assert result.stdout
+
+
+def test_help_lists_the_commands_without_importing_them() -> None:
+    code = (
+        "import sys\n"
+        "from groundwire.cli import main\n"
+        "try:\n"
+        "    main(['--help'])\n"
+        "except SystemExit:\n"
+        "    print([name for name in sys.modules if name.startswith('groundwire.cli.')])\n"
+    )
+    result = python(code)
+    assert all(f"  {name} " in result.stdout for name in COMMANDS)
+    assert "groundwire.cli.check" not in result.stdout.splitlines()[-1]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_can_be_called_and_explains_itself(name: str) -> None:
+    command = cli.get_command(click.Context(cli), name)
+    assert command is not None
+    assert command.name == name
+    assert command.help
+
+
+def test_an_unknown_command_is_wrong_usage() -> None:
+    result = python("from groundwire.cli import main; main(['chekc'])")
+    assert result.returncode == 2
+    assert "No such command 'chekc'" in result.stderr
+
+
+def test_the_version_is_that_of_the_package() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert groundwire.__version__ == project["version"]
+    result = python("from groundwire.cli import main; main(['--version'])")
+    assert result.stdout == f"groundwire {groundwire.__version__}\n"
+
+
+def test_the_package_runs_as_a_module() -> None:
+    result = subprocess.run(
+        [sys.executable, "-m", "groundwire", "--version"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert result.stdout == f"groundwire {groundwire.__version__}\n"
+
+
+def test_a_bug_exits_with_2_and_not_with_1_that_means_hallucinated() -> None:
+    result = with_fixed_detector("detector = None\nmain()", "check", "--answer", "a")
+    assert result.returncode == 2
+    assert "Traceback" in result.stderr
+    assert "error: this is a bug in groundwire" in result.stderr
+
+
+def test_ctrl_c_exits_with_130_and_no_traceback() -> None:
+    result = with_fixed_detector(
+        "def wait(**_):\n"
+        "    threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
+        "    time.sleep(30)\n"
+        "object.__setattr__(detector, 'detect', wait)\n"
+        "main()",
+        *("check", "--answer", "a"),
+    )
+    assert result.returncode == 130
+    assert result.stderr == "Interrupted.\n"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs /bin/sh")
+@pytest.mark.parametrize("options", ["", "--json"])
+def test_a_reader_that_goes_away_is_no_error(tmp_path: Path, options: str) -> None:
+    answer = tmp_path / "answer.txt"
+    answer.write_text("In 1950. " * 50_000)
+    body = (
+        "import subprocess\n"
+        "reader = subprocess.Popen(['head', '-c', '10'], stdin=subprocess.PIPE,"
+        " stdout=subprocess.DEVNULL)\n"
+        "os.dup2(reader.stdin.fileno(), 1)\n"
+        "reader.stdin.close()\n"
+        "main()"
+    )
+    result = with_fixed_detector(
+        body, "check", "--source", "a", "--answer-file", str(answer), *options.split()
+    )
+    assert result.returncode == 128 + signal.SIGPIPE
+    assert result.stderr == ""
+
+
+def test_a_terminal_without_our_markers_still_shows_the_verdict() -> None:
+    code = (
+        "sys.stdout.reconfigure(encoding='cp1252', errors='strict')\n"
+        "main(['check', '--source', 'a', '--answer', 'In 1950'])"
+    )
+    result = with_fixed_detector(code)
+    assert result.returncode == 1
+    assert result.stdout.startswith("  In \\u27e61950\\u27e7\n")
