@@ -76,6 +76,7 @@ def test_indices_are_left_out_of_the_path() -> None:
         ("WiFi", "WiFi"),
         ("FreeWiFi", "Free WiFi"),
         ("iPhone", "iPhone"),
+        ("ByAppointmentOnly", "By Appointment Only"),
         ("2024-03-10", "2024-03-10"),
         ("pm2.5", "pm2.5"),
         ("U.S. population", "U.S. population"),
@@ -93,7 +94,7 @@ def test_what_is_empty_says_so() -> None:
 
 
 def test_a_field_is_read_on_one_line() -> None:
-    assert readings('{"address": "1 Main St\\nDelft"}') == ["address: 1 Main St", "address: Delft"]
+    assert readings('{"address": "1 Main St.\\n Delft"}') == ["address: 1 Main St. Delft"]
     assert readings('{"a": "x\\t\\u2003y"}') == ["a: x y"]
 
 
@@ -107,16 +108,18 @@ def test_escapes_are_decoded_and_never_leave_half_a_character() -> None:
 
 
 def test_offsets_lead_back_through_escapes() -> None:
-    text = r'{"note": "She said \"no\" \u2013 twice. Then \ud83d\ude00 left.\nThe end came."}'
+    text = (
+        r'{"note": "Then the man said \"no\" \u2013 twice. Then \ud83d\ude00 left.\nAll is said."}'
+    )
     assert readings(text) == [
-        'note: She said "no" – twice.',
-        "note: Then 😀 left.",
-        "note: The end came.",
+        'note: Then the man said "no" – twice.',
+        "note: Then 😀 left at once.",
+        "note: All is said.",
     ]
     assert quotes(text) == [
-        r'"note": "She said \"no\" \u2013 twice.',
-        r"Then \ud83d\ude00 left.",
-        "The end came.",
+        r'"note": "Then the man said \"no\" \u2013 twice.',
+        r"Then \ud83d\ude00 left at once.",
+        "All is said.",
     ]
 
 
@@ -130,12 +133,12 @@ def test_long_texts_are_cut_into_sentences_under_their_nearest_key() -> None:
 
 
 def test_layout_within_a_text_of_data_is_read_too() -> None:
-    page = "# Prices\n\n| Item | Price |\n|---|---|\n| Tea | $2 |\n"
+    page = "# Prices\n\n| Item | Price |\n|---|---|\n| Tea from the hills of Assam | $2 |\n"
     text = json.dumps({"page_content": page})
     assert readings(text) == [
         "page content: Prices",
         "page content: Item; Price",
-        "page content: Item: Tea; Price: $2",
+        "page content: Item: Tea from the hills of Assam; Price: $2",
     ]
     assert set(headings(text)) == {"Prices"}
 
@@ -456,13 +459,15 @@ def test_every_field_of_json_stands_in_a_line(data: object, indent: int | None) 
     text = json.dumps(data, indent=indent, ensure_ascii=False)
     lines = lines_of(text)
     assert_sound(text, lines)
-    fields = fields_of(text) or []
     covered = {i for line in lines for i in range(line.start, line.end)}
-    for field in fields:
-        written = range(field.start, field.end)
-        lost = [text[i] for i in written if text[i].isalnum() and i not in covered]
-        # Of an escaped line break between two sentences the "n" is no letter of the text.
-        assert set(lost) <= {"n", "r", "t"}
+    for field in fields_of(text) or []:
+        assert covered.issuperset(range(field.start, field.value_start))
+        if field.kind != "string":
+            assert covered.issuperset(range(field.value_start, field.end))
+            continue
+        decoded = decode(text, field.value_start, field.end)
+        letters = [i for i, c in enumerate(decoded.text) if c.isalnum()]
+        assert covered.issuperset(decoded.origin(i) for i in letters)
 
 
 @settings(max_examples=200, deadline=None)

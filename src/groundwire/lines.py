@@ -123,6 +123,7 @@ _LIST_KEYS = {
 }
 _TITLE_KEYS = ("title", "name", "source")  # the first of these that there is
 _MIN_TEXT_CHARS = 60  # shorter, and the "text" of a record is a field like others
+_MIN_CUT_CHARS = 60  # a value that fits on a line stays together: "Available. Released 2023"
 _MAX_WHOLE_CHARS = 200
 _SENTENCE_END = re.compile(r"[.!?…。！？][\"'”’)\]]*\s+\S|\n\s*\S")
 _ATOMS = {"None": "null", "True": "true", "False": "false"}
@@ -224,7 +225,9 @@ def _lines_of_field(
 
 
 def _is_long(value: str) -> bool:
-    return len(value) > _MAX_WHOLE_CHARS or _SENTENCE_END.search(value.strip()) is not None
+    if not _MIN_CUT_CHARS <= len(value) <= _MAX_WHOLE_CHARS:
+        return len(value) > _MAX_WHOLE_CHARS
+    return _SENTENCE_END.search(value.strip()) is not None
 
 
 def _labelled(path: Sequence[str], value: str) -> str:

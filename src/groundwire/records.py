@@ -49,7 +49,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _IDENTIFIER = re.compile(r"[\w.\-]+")
 # Between "Take" and "Out", or "HTTP" and "Server"; "iPhone" stays whole, and so does "WiFi", which
 # answers write as one word.
-_CAMEL = re.compile(r"(?<=[a-z]{2})(?=[A-Z])(?<!Wi(?=Fi))|(?<=[A-Z])(?=[A-Z][a-z]{2})")
+_CAMEL = re.compile(r"(?<=[a-z])(?<!\b[a-z])(?=[A-Z])(?<!Wi(?=Fi))|(?<=[A-Z])(?=[A-Z][a-z]{2})")
 _BETWEEN_LETTERS = re.compile(r"(?<=[^\W\d_])[.\-](?=[^\W\d_])")
 
 #: Keys kept of a path, and characters of each but a leaf's own. Deep nesting would otherwise repeat
