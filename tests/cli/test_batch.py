@@ -12,10 +12,10 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from groundwire.cli import rows
-from groundwire.cli.detectors import Judge
+from groundwire.cli.detectors import Choice, Judge
 from groundwire.cli.progress import count_lines
 from groundwire.detection import Detection
-from groundwire.errors import GroundwireError
+from groundwire.errors import GroundwireError, UnknownModelError
 from groundwire.example import Example
 from tests.cli.conftest import CommandLine
 from tests.fakes import FixedDetector
@@ -368,6 +368,20 @@ def test_results_are_not_overwritten_unasked(run: CommandLine, batch: Path, tmp_
     assert summary(read_output(output)) == [(1, "grounded")]
 
 
+def test_a_detector_that_cannot_be_loaded_leaves_no_output(
+    run: CommandLine, batch: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(choice: Choice) -> Judge:
+        raise UnknownModelError(str(choice.model), ["reader"])
+
+    monkeypatch.setattr(run, "_load", refuse)
+    batch.write_bytes(lines(GOOD))
+    result = run("check", "--batch", batch, "--output", tmp_path / "out", "--detector", "x")
+    assert result.exit_code == 2
+    assert "There is no model 'x'" in result.stderr
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.parametrize(
     ("args", "message"),
     [
@@ -492,7 +506,7 @@ def test_without_a_terminal_a_line_now_and_then_tells_how_far_it_is(
     monkeypatch.setattr("groundwire.cli.progress.LINE_EVERY_S", 0.0)
     batch.write_bytes(lines(GOOD, GOOD))
     progress = run("check", "--batch", batch).stderr.splitlines()[:-1]
-    assert [line.split(",")[0] for line in progress] == ["1 rows", "2 rows"]
+    assert [line.split(",")[0] for line in progress] == ["1 row", "2 rows"]
 
 
 def test_a_terminal_shows_a_bar(

@@ -156,3 +156,17 @@ def test_a_terminal_without_our_markers_still_shows_the_verdict() -> None:
     result = with_fixed_detector(code)
     assert result.returncode == 1
     assert result.stdout.startswith("  In \\u27e61950\\u27e7\n")
+
+
+def test_a_warning_is_one_line_without_code() -> None:
+    result = with_fixed_detector(
+        "import warnings\n"
+        "check = detector.detect\n"
+        "def warn(**inputs):\n"
+        "    warnings.warn('there is no such device', stacklevel=1)\n"
+        "    return check(**inputs)\n"
+        "object.__setattr__(detector, 'detect', warn)\n"
+        "main()",
+        *("check", "--source", "a", "--answer", "b"),
+    )
+    assert result.stderr == "warning: there is no such device\n"

@@ -4,6 +4,7 @@ import io
 import os
 import sys
 import traceback
+import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 from importlib import import_module
@@ -105,12 +106,17 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
         if isinstance(stream, io.TextIOWrapper):
             # A terminal that knows no ⟦ shows its escape; that is better than no verdict.
             stream.reconfigure(errors="backslashreplace")
+    warnings.showwarning = _show_warning
     try:
         cli.main(args, prog_name="groundwire")
     except Exception:  # noqa: BLE001  # left to Python it would exit with 1, "hallucinated"
         traceback.print_exc()
         click.echo("error: this is a bug in groundwire; please report the lines above.", err=True)
     sys.exit(ExitStatus.FAILED)
+
+
+def _show_warning(message: Warning | str, *_: object) -> None:
+    click.echo(f"warning: {message}", err=True)
 
 
 def _detach_output() -> None:

@@ -11,8 +11,8 @@ import click
 
 from groundwire.cli.detectors import Choice, Judge, Setup
 from groundwire.cli.inputs import STDIN
-from groundwire.cli.progress import progress
-from groundwire.cli.results import Tally, open_writer, repair
+from groundwire.cli.progress import count_rows, progress
+from groundwire.cli.results import ResultsExistError, Tally, open_writer, repair
 from groundwire.cli.rows import DAMAGE, Row, in_blocks, open_lines, read_rows
 from groundwire.detection import Detection
 from groundwire.errors import DetectionError, GroundwireError, InputError
@@ -76,9 +76,8 @@ class DamagedInputError(InputError):
 
 def check_file(setup: Setup, choice: Choice, files: Files) -> None:
     """Check every row, print a summary on standard error, and exit with the status of all."""
-    tally = Tally()
-    if files.resume and files.output and files.output.exists():
-        tally = repair(files.output)
+    tally = prepare_output(files)
+    judge = setup.load(choice)  # before the output is opened: a failure leaves no empty file
     n_before, start = tally.n_rows, time.monotonic()
     with (
         open_lines(files.batch) as stream,
@@ -87,7 +86,6 @@ def check_file(setup: Setup, choice: Choice, files: Files) -> None:
     ):
         lines = Lines(stream, files.batch)
         rows = read_remaining(lines, tally, files)
-        judge = setup.load(choice)
         try:
             for row, verdict in judge_rows(judge, rows):
                 result = row.result(verdict)
@@ -96,12 +94,26 @@ def check_file(setup: Setup, choice: Choice, files: Files) -> None:
                 report(row.number, tally.n_rows - n_before)
         except KeyboardInterrupt:
             hint = " --resume continues." if files.output else ""
-            click.echo(f"Stopped after {tally.n_rows:,} rows.{hint}", err=True)
+            click.echo(f"Stopped after {count_rows(tally.n_rows)}.{hint}", err=True)
             raise
     _summarize(tally, n_before, time.monotonic() - start, files)
     if lines.damage:
         raise lines.damage
     click.get_current_context().exit(tally.status)
+
+
+def prepare_output(files: Files) -> Tally:
+    """Make the output fit to be written to; what is in it already is counted.
+
+    Raises:
+        ResultsExistError: If it is there and is neither to be continued nor replaced.
+        NotResultsError: If it is to be continued and holds no results.
+    """
+    if files.output is None or files.force or not files.output.exists():
+        return Tally()
+    if not files.resume:
+        raise ResultsExistError(files.output)
+    return repair(files.output)
 
 
 def judge_rows(
@@ -165,7 +177,7 @@ def _summarize(tally: Tally, n_before: int, elapsed_s: float, files: Files) -> N
     before = f" after the {n_before:,} there were" if n_before else ""
     rate = n_rows / max(elapsed_s, 1e-9)
     click.echo(
-        f"{n_rows:,} rows{before} in {elapsed_s:.1f} s ({rate:.1f} rows/s): {tally}", err=True
+        f"{count_rows(n_rows)}{before} in {elapsed_s:.1f} s ({rate:.1f} rows/s): {tally}", err=True
     )
     if files.output:
         click.echo(f"Results: {files.output}", err=True)

@@ -31,19 +31,24 @@ def progress(batch: Path, *, is_interactive: bool) -> Iterator[Report]:
     columns = (
         BarColumn(bar_width=None),
         TextColumn("{task.percentage:>3.0f}%"),
-        TextColumn("{task.fields[rows]} rows"),
+        TextColumn("{task.fields[rows]}"),
         TextColumn("{task.fields[rate]} rows/s"),
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=Console(file=sys.stderr), transient=True) as bar:
-        task = bar.add_task("", total=count_lines(batch), rows="0", rate="-")
+        task = bar.add_task("", total=count_lines(batch), rows=count_rows(0), rate="-")
         start = time.monotonic()
 
         def report(line: int, n_rows: int) -> None:
             rate = n_rows / max(time.monotonic() - start, 1e-9)
-            bar.update(task, completed=line, rows=f"{n_rows:,}", rate=f"{rate:.1f}")
+            bar.update(task, completed=line, rows=count_rows(n_rows), rate=f"{rate:.1f}")
 
         yield report
+
+
+def count_rows(n_rows: int) -> str:
+    """A number of rows for people."""
+    return f"{n_rows:,} {'row' if n_rows == 1 else 'rows'}"
 
 
 def count_lines(path: Path) -> int | None:
@@ -70,6 +75,6 @@ def _lines() -> Report:
         now = time.monotonic()
         if now - last >= LINE_EVERY_S:
             last = now
-            click.echo(f"{n_rows:,} rows, {n_rows / (now - start):.1f} rows/s", err=True)
+            click.echo(f"{count_rows(n_rows)}, {n_rows / (now - start):.1f} rows/s", err=True)
 
     return report
