@@ -109,7 +109,8 @@ def test_escapes_are_decoded_and_never_leave_half_a_character() -> None:
 
 def test_offsets_lead_back_through_escapes() -> None:
     text = (
-        r'{"note": "Then the man said \"no\" \u2013 twice. Then \ud83d\ude00 left.\nAll is said."}'
+        r'{"note": "Then the man said \"no\" \u2013 twice. '
+        r'Then \ud83d\ude00 left at once.\nAll is said."}'
     )
     assert readings(text) == [
         'note: Then the man said "no" – twice.',
