@@ -115,7 +115,7 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
     sys.exit(ExitStatus.FAILED)
 
 
-def _show_warning(message: Warning | str, *_: object) -> None:
+def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
     click.echo(f"warning: {message}", err=True)
 
 
