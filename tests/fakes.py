@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from groundwire.detection import (
     SEVERITY,
     Claim,
@@ -16,6 +18,7 @@ from groundwire.detection import (
     Span,
     decide_outcome,
 )
+from groundwire.engine.scores import TokenScores
 from groundwire.errors import DetectionError, GroundwireError
 from groundwire.example import Example, SourceLike
 
@@ -123,4 +126,26 @@ class FixedDetector:
             probability=0.97,
             severity=SEVERITY[label],
             evidence=evidence,
+        )
+
+
+@dataclass(kw_only=True)
+class FixedScores:
+    """A model that reads an answer as words, each with the spaces before it, as ModernBERT cuts.
+
+    Attributes:
+        doubtful: P(not supported) of a word, wherever it stands; any other has 0.1.
+        asked: What it was asked to read: context, question and answer.
+    """
+
+    doubtful: Mapping[str, float]
+    asked: list[tuple[str, str | None, str]] = field(default_factory=list)
+
+    def read(self, context: str, question: str | None, answer: str) -> TokenScores:
+        """Judge each word of an answer."""
+        self.asked.append((context, question, answer))
+        words = list(re.finditer(r"\s*(\w+|[^\w\s])", answer))
+        return TokenScores(
+            np.array([word.span() for word in words], np.int32).reshape(-1, 2),
+            np.array([self.doubtful.get(word.group(1), 0.1) for word in words], np.float32),
         )

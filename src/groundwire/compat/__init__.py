@@ -1,0 +1,1 @@
+"""Interfaces of other detectors, for code that was written against them."""

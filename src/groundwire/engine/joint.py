@@ -178,6 +178,7 @@ class JointModel:
         name: Hub id or folder.
         revision: Commit of the hub, or hash of the files.
         max_length: Word pieces of one pass, special tokens included.
+        tokenizer: What cuts the texts; special tokens written in them are text.
     """
 
     def __init__(
@@ -193,7 +194,7 @@ class JointModel:
         session: ort.InferenceSession,
     ) -> None:
         self.name, self.revision, self.max_length = name, revision, max_length
-        self._tokenizer, self._frame = tokenizer, frame
+        self.tokenizer, self._frame = tokenizer, frame
         self._not_supported, self._n_labels = list(not_supported), n_labels
         self._session = session
         self._inputs = {
@@ -227,7 +228,7 @@ class JointModel:
             ModelError: If the graph does not answer as a token classifier of these classes.
             DetectionError: If it failed.
         """
-        pieces = self._tokenizer.encode(answer, add_special_tokens=False)
+        pieces = self.tokenizer.encode(answer, add_special_tokens=False)
         if not answer.strip() or not pieces.ids:
             return TokenScores(np.zeros((0, 2), np.int32), np.zeros(0, np.float32))
         context_ids = self._ids(context)
@@ -260,7 +261,7 @@ class JointModel:
         return self.max_length - self._frame.size - separators - n_question
 
     def _ids(self, text: str) -> list[int]:
-        return list(self._tokenizer.encode(text, add_special_tokens=False).ids)
+        return list(self.tokenizer.encode(text, add_special_tokens=False).ids)
 
     def _shorten(self, question: list[int]) -> tuple[list[int], bool]:
         limit = int(self.max_length * QUESTION_SHARE)

@@ -1,0 +1,80 @@
+"""A judge with fixed scores, for tests of what stands around the model."""
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from groundwire import models
+from groundwire.detection import Reason
+from groundwire.engine.scores import ClaimScores
+from groundwire.engine.tokenizer import WordPieces
+from groundwire.evidence import Evidence, WordWeights
+from groundwire.example import Source
+from groundwire.segment import Segment
+
+
+@cache
+def _tables() -> tuple[WordPieces, WordWeights]:
+    """The reader's tables: they need no weights."""
+    folder = Path(models.__file__).parent / "reader"
+    return WordPieces(folder / "tokenizer.json"), WordWeights.load(folder)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FixedJudge:
+    """Reads words, and doubts fixed ones.
+
+    Attributes:
+        doubtful: P(not supported) of a word; any other has 0.1.
+        cannot_read: A claim with this word in it is not judged.
+    """
+
+    doubtful: Mapping[str, float]
+    cannot_read: str = "\0"
+    name: str = "fixed"
+    revision: str = "0" * 40
+    operating_points: Mapping[str, float] = field(default_factory=lambda: {"balanced": 0.5})
+
+    def open(
+        self, sources: Sequence[Source], question: str | None, *, threshold: float, tenant: str
+    ) -> "FixedReading":
+        """Index the sources."""
+        del question, threshold, tenant
+        return FixedReading(self, Evidence.of(sources, *_tables()))
+
+
+class FixedReading:
+    """One answer being judged."""
+
+    is_incremental = True
+
+    def __init__(self, judge: FixedJudge, evidence: Evidence) -> None:
+        self.evidence = evidence
+        self.attended: set[int] = set()
+        self.reasons: Counter[Reason] = Counter(evidence.reasons)
+        self._judge = judge
+
+    def prefetch(self) -> None:
+        """Nothing to do."""
+
+    def close(self) -> None:
+        """Nothing to stop."""
+
+    def read(self, answer: str, segments: Sequence[Segment]) -> list[ClaimScores]:
+        """Judge claims."""
+        return [self._claim(answer, segment) for segment in segments]
+
+    def _claim(self, answer: str, segment: Segment) -> ClaimScores:
+        if self._judge.cannot_read in answer[segment.start : segment.end]:
+            return ClaimScores.unread(Reason.LANGUAGE)
+        words = list(re.compile(r"\w+|[^\w\s]").finditer(answer, segment.start, segment.end))
+        doubt = np.array([self._judge.doubtful.get(w.group(), 0.1) for w in words], np.float32)
+        return ClaimScores(
+            offsets=np.array([word.span() for word in words], np.int32).reshape(-1, 2),
+            labels=np.column_stack([1 - doubt, doubt, np.zeros_like(doubt)]),
+        )
