@@ -1,3 +1,63 @@
-"""Groundwire checks whether an LLM's answer is supported by what it was given."""
+"""Groundwire checks whether an LLM's answer is supported by what it was given.
+
+>>> from groundwire import Detector
+>>> detector = Detector.load()
+>>> detection = detector.detect(sources=["The tower is 330 m tall."], answer="It is 500 m tall.")
+
+Names are loaded when they are first used: importing the package reads no model and imports no
+inference library.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from groundwire.detection import (
+        Claim,
+        Coverage,
+        Detection,
+        EvidenceRef,
+        Label,
+        Outcome,
+        Reason,
+        Span,
+    )
+    from groundwire.detector import Detector, Stream
+    from groundwire.errors import GroundwireError
+    from groundwire.example import Example, Source
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "Claim",
+    "Coverage",
+    "Detection",
+    "Detector",
+    "EvidenceRef",
+    "Example",
+    "GroundwireError",
+    "Label",
+    "Outcome",
+    "Reason",
+    "Source",
+    "Span",
+    "Stream",
+]
+
+_HOMES = {
+    "Detector": "detector",
+    "Example": "example",
+    "GroundwireError": "errors",
+    "Source": "example",
+    "Stream": "detector",
+}
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - a module's attribute may be anything
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES.get(name, 'detection')}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

@@ -233,7 +233,9 @@ class Evidence:
             tuple(sorted(int(i) for i in order[:n_first])), tuple(sorted(int(i) for i in second))
         )
 
-    def references(self, query: "Query", chosen: Sequence[int], most: int = 2) -> tuple[EvidenceRef, ...]:
+    def references(
+        self, query: "Query", chosen: Sequence[int], most: int = 2
+    ) -> tuple[EvidenceRef, ...]:
         """The lines among some passages that say most about a query, best first."""
         weights = np.zeros(len(self.words.idf), np.float32)
         weights[query.main_ids] = self.words.idf[query.main_ids]
@@ -329,9 +331,7 @@ class LexicalIndex:
         damping = _K1 * (1 - _B + _B * lengths[where] / _MEAN_PIECES) if passages else 0.0
         return cls(len(passages), idf, ids, where, counts * (_K1 + 1) / (counts + damping))
 
-    def scores(
-        self, ids: NDArray[np.int32], weights: NDArray[np.float32]
-    ) -> NDArray[np.float64]:
+    def scores(self, ids: NDArray[np.int32], weights: NDArray[np.float32]) -> NDArray[np.float64]:
         """BM25 of every passage over the best that the query allows, about [0, 1]."""
         wanted = self.idf[ids].astype(np.float64) * weights
         scores = np.zeros(self.n_passages)

@@ -80,9 +80,7 @@ class Example:
     question: str | None = None
 
     @classmethod
-    def of(
-        cls, *, sources: Iterable[SourceLike], answer: str, question: str | None = None
-    ) -> Self:
+    def of(cls, *, sources: Iterable[SourceLike], answer: str, question: str | None = None) -> Self:
         """Build an example from what users have at hand, and refuse what is no text.
 
         Raises:

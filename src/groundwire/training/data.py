@@ -144,7 +144,9 @@ def n_slots(annotated: str) -> int:
 def draw(record: Record, n: int, rng: random.Random) -> Record:
     """Some answers of a record; of a slot record the faithful one and random variants."""
     if record.slots is None:
-        return replace(record, answers=tuple(rng.sample(record.answers, min(n, len(record.answers)))))
+        return replace(
+            record, answers=tuple(rng.sample(record.answers, min(n, len(record.answers))))
+        )
     count = n_slots(record.slots)
     answers = [render_slots(record.slots, frozenset())]
     for _ in range(n - 1 if count else 0):

@@ -229,8 +229,4 @@ def _model(g: _Graph) -> onnx.ModelProto:
     ]
     graph = helper.make_graph(g.nodes, "reader", inputs, outputs, g.weights)
     opsets = [helper.make_opsetid("", _OPSET), helper.make_opsetid(_MS, 1)]
-    return helper.make_model(
-        graph, opset_imports=opsets, ir_version=8, producer_name="groundwire"
-    )
-
-
+    return helper.make_model(graph, opset_imports=opsets, ir_version=8, producer_name="groundwire")

@@ -48,7 +48,9 @@ class Recipe:
 class Loader:
     """Draws groups of tensors from records."""
 
-    def __init__(self, folder: Path, pieces: WordPieces, words: WordWeights, recipe: Recipe) -> None:
+    def __init__(
+        self, folder: Path, pieces: WordPieces, words: WordWeights, recipe: Recipe
+    ) -> None:
         records = data.ragtruth(folder / "ragtruth" / "train.jsonl.gz")
         random.Random(0).shuffle(records)
         self.validation = records[:_VALIDATION_CONTEXTS]
@@ -103,9 +105,7 @@ def loss_of(model: Reader, group: Group, recipe: Recipe) -> Tensor:
     with torch.autocast(group.ids.device.type, dtype=torch.bfloat16):
         pieces, sentences = model(group)
     loss = F.cross_entropy(pieces.float(), group.labels, ignore_index=-100)
-    return loss + recipe.sentence_weight * F.cross_entropy(
-        sentences.float(), group.sentence_labels
-    )
+    return loss + recipe.sentence_weight * F.cross_entropy(sentences.float(), group.sentence_labels)
 
 
 @torch.inference_mode()

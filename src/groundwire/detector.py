@@ -1,0 +1,562 @@
+"""Joins the stages: from sources, question and answer to a detection.
+
+Checking a text at rest is feeding the stream all at once, so that both say the same.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from time import perf_counter
+from typing import Protocol, Self
+
+from groundwire.detection import (
+    SEVERITY,
+    Claim,
+    Coverage,
+    Detection,
+    DetectorInfo,
+    Label,
+    Reason,
+    Span,
+    decide_outcome,
+)
+from groundwire.engine.cache import ByteCache, CacheStats
+from groundwire.engine.reader import Reader, n_threads
+from groundwire.engine.runtime import KeysValues
+from groundwire.engine.scores import ClaimScores
+from groundwire.engine.tokenizer import WordPieces
+from groundwire.errors import EmptyAnswerError, GroundwireError, LimitExceededError, SettingError
+from groundwire.evidence import Evidence, WordWeights
+from groundwire.example import Example, Source, SourceLike, read_sources, require_text
+from groundwire.models import DEFAULT_MODEL, find_model, list_models, verify
+from groundwire.segment import Segment, Segmenter
+from groundwire.spans import FlaggedSpan, keep, reduce_tokens, trim
+
+#: Names of thresholds; a detector may lack some.
+OPERATING_POINTS = ("precision", "balanced", "recall")
+
+
+class Reading(Protocol):
+    """One answer being judged."""
+
+    evidence: Evidence
+    attended: set[int]
+    reasons: Counter[Reason]
+    is_incremental: bool
+
+    def prefetch(self) -> None: ...  # noqa: D102
+    def read(self, answer: str, segments: Sequence[Segment]) -> list[ClaimScores]: ...  # noqa: D102
+    def close(self) -> None: ...  # noqa: D102
+
+
+class Judge(Protocol):
+    """What gives scores: the embedded reader, or a loaded checkpoint."""
+
+    @property
+    def name(self) -> str: ...  # noqa: D102
+    @property
+    def revision(self) -> str: ...  # noqa: D102
+    @property
+    def operating_points(self) -> Mapping[str, float]: ...  # noqa: D102
+
+    def open(  # noqa: D102
+        self, sources: Sequence[Source], question: str | None, *, threshold: float, tenant: str
+    ) -> Reading: ...
+
+
+class Detector:
+    """Checks answers against their sources. One detector serves any number of threads."""
+
+    def __init__(
+        self,
+        judge: Judge,
+        *,
+        operating_point: str | float = "balanced",
+        min_words: int = 0,
+        min_probability: float = 0.0,
+        max_answer_chars: int = 1_000_000,
+        workers: ThreadPoolExecutor | None = None,
+        cache: ByteCache[KeysValues] | None = None,
+    ) -> None:
+        """Put a detector together; :meth:`load` is the usual way.
+
+        Args:
+            judge: What gives scores.
+            operating_point: A named threshold, or a number in (0, 1].
+            min_words: Spans of fewer words are not reported.
+            min_probability: Spans whose probability is lower are not reported.
+            max_answer_chars: A longer answer is refused.
+            workers: Threads for batches and for reading ahead.
+            cache: What :attr:`cache` tells about.
+        """
+        self._judge = judge
+        self._min_words, self._min_probability = min_words, min_probability
+        self._max_answer_chars = max_answer_chars
+        keep((), "", min_words=min_words, min_probability=min_probability)  # refuse now, not later
+        self._workers = workers or ThreadPoolExecutor(1, "groundwire")
+        self._cache = cache
+        self._info = self._choose(operating_point)
+
+    @classmethod
+    def load(
+        cls,
+        model: str | Path | None = None,
+        *,
+        revision: str | None = None,
+        operating_point: str | float = "balanced",
+        threads: int | None = None,
+        cache_mb: float = 128,
+        cache_ttl_s: float = 3600,
+        device: str = "cpu",
+        min_words: int = 0,
+        min_probability: float = 0.0,
+        max_answer_chars: int = 1_000_000,
+    ) -> Self:
+        """Load a model and make a detector of it.
+
+        Args:
+            model: ``None`` or ``"reader"`` for the embedded reader; a folder, or the id of a
+                token classifier on the Hugging Face hub such as
+                ``KRLabsOrg/lettucedect-base-modernbert-en-v1``.
+            revision: Commit of a hub model, 40 hexadecimal digits.
+            operating_point: ``precision``, ``balanced`` or ``recall``, or a threshold in (0, 1].
+            threads: CPU threads; by default one for each processor this process may use.
+            cache_mb: Megabytes (of 1,000,000 bytes) for sources that were read.
+            cache_ttl_s: Seconds until a source that was read is forgotten.
+            device: ``cpu`` or ``cuda:N``, for loaded checkpoints; the reader runs on the CPU.
+            min_words: Spans of fewer words are not reported; 0 reports all.
+            min_probability: Spans whose probability is lower are not reported, in [0, 1].
+            max_answer_chars: An answer with more characters is refused, never cut.
+
+        Raises:
+            UnknownModelError: If there is no such model.
+            UnpinnedModelError: If a hub model has no pinned revision.
+            CorruptModelError: If a file does not have the hash of its manifest.
+            SettingError: If a setting is outside its range.
+        """
+        if threads is not None and threads < 1:
+            raise SettingError("threads", threads, "1 or more, or None")
+        if not cache_mb >= 0:
+            raise SettingError("cache_mb", cache_mb, "0 or more megabytes")
+        threads = n_threads(threads)
+        workers = ThreadPoolExecutor(threads, "groundwire")
+        cache: ByteCache[KeysValues] = ByteCache(int(cache_mb * 1e6), ttl_s=cache_ttl_s)
+        manifest = find_model(DEFAULT_MODEL)
+        verify(manifest)
+        judge: Judge
+        if model is None or str(model) == DEFAULT_MODEL:
+            judge = Reader.load(manifest, threads=threads, cache=cache, workers=workers)
+        else:
+            judge = _load_checkpoint(model, revision=revision, device=device, threads=threads)
+        return cls(
+            judge,
+            operating_point=operating_point,
+            min_words=min_words,
+            min_probability=min_probability,
+            max_answer_chars=max_answer_chars,
+            workers=workers,
+            cache=cache,
+        )
+
+    @property
+    def cache(self) -> CacheStats | None:
+        """Counters of the cache of sources; ``None`` if this detector keeps none."""
+        return self._cache.stats if self._cache else None
+
+    @property
+    def info(self) -> DetectorInfo:
+        """Which detector this is, with its threshold."""
+        return self._info
+
+    @property
+    def work(self) -> dict[str, int]:
+        """What was really done so far: texts and sentences read, second looks, word pieces."""
+        return self._judge.work.counts() if isinstance(self._judge, Reader) else {}
+
+    def detect(
+        self,
+        *,
+        sources: Iterable[SourceLike],
+        answer: str,
+        question: str | None = None,
+        operating_point: str | float | None = None,
+        tenant: str = "",
+    ) -> Detection:
+        """Check an answer.
+
+        Args:
+            sources: What the answer may rest on: texts, :class:`Source` values, mappings with the
+                key ``text``, or JSON data. Their order, and how often one is given, change nothing.
+            answer: The text to check.
+            question: What was asked. It helps to find evidence, and is none.
+            operating_point: Overrides that of the detector.
+            tenant: Whose sources these are: what was read for one is never used for another.
+
+        Returns:
+            The detection. Its outcome is ``unverified`` without sources, and ``unavailable`` if
+            a claim could not be judged and nothing was found in the others.
+
+        Raises:
+            InputError: If something given is no text, or the answer is empty or too long.
+            SettingError: If there is no such operating point.
+        """
+        example = Example.of(sources=sources, answer=answer, question=question)
+        return self._detect(example, operating_point, tenant)
+
+    def _detect(
+        self, example: Example, operating_point: str | float | None, tenant: str
+    ) -> Detection:
+        stream = self._open(example.sources, example.question, operating_point, tenant)
+        stream.feed(example.answer)
+        return stream.finish()
+
+    def detect_batch(
+        self,
+        examples: Iterable[Example],
+        *,
+        operating_point: str | float | None = None,
+        tenant: str = "",
+    ) -> Iterator[Detection | GroundwireError]:
+        """Check many answers, several at a time; each as :meth:`detect` would.
+
+        Yields:
+            In the order of the examples: a detection, or the error that stands for one.
+        """
+        ahead = 2 * n_threads(None)
+        with ThreadPoolExecutor(n_threads(None), "groundwire-batch") as pool:
+            waiting = []
+            for example in examples:
+                waiting.append(pool.submit(self._try, example, operating_point, tenant))
+                if len(waiting) > ahead:
+                    yield waiting.pop(0).result()
+            for future in waiting:
+                yield future.result()
+
+    def _try(
+        self, example: Example, operating_point: str | float | None, tenant: str
+    ) -> Detection | GroundwireError:
+        try:
+            checked = Example.of(
+                sources=example.sources, answer=example.answer, question=example.question
+            )
+            return self._detect(checked, operating_point, tenant)
+        except GroundwireError as error:
+            return error
+
+    def stream(
+        self,
+        *,
+        sources: Iterable[SourceLike],
+        question: str | None = None,
+        operating_point: str | float | None = None,
+        tenant: str = "",
+    ) -> "Stream":
+        """Begin to check an answer that is still being written.
+
+        The sources are indexed now, and those that rank best for the question are read in the
+        background while the model writes. Arguments and errors are those of :meth:`detect`.
+        """
+        if question is not None:
+            require_text(question, "question")
+        stream = self._open(read_sources(sources), question, operating_point, tenant)
+        stream.prefetch()
+        return stream
+
+    def _open(
+        self,
+        sources: Sequence[Source],
+        question: str | None,
+        operating_point: str | float | None,
+        tenant: str,
+    ) -> "Stream":
+        info = self._info if operating_point is None else self._choose(operating_point)
+        started = perf_counter()
+        reading = self._judge.open(sources, question, threshold=info.threshold, tenant=tenant)
+        return Stream(
+            reading,
+            info,
+            min_words=self._min_words,
+            min_probability=self._min_probability,
+            max_answer_chars=self._max_answer_chars,
+            index_s=perf_counter() - started,
+        )
+
+    async def adetect(
+        self,
+        *,
+        sources: Iterable[SourceLike],
+        answer: str,
+        question: str | None = None,
+        operating_point: str | float | None = None,
+        tenant: str = "",
+    ) -> Detection:
+        """:meth:`detect` in a thread, for code that must not block its event loop."""
+        example = Example.of(sources=sources, answer=answer, question=question)
+        return await asyncio.to_thread(self._detect, example, operating_point, tenant)
+
+    async def astream(
+        self,
+        deltas: AsyncIterable[str],
+        *,
+        sources: Iterable[SourceLike],
+        question: str | None = None,
+        operating_point: str | float | None = None,
+        tenant: str = "",
+    ) -> AsyncIterator[Claim | Detection]:
+        """Check an answer while it arrives.
+
+        Yields:
+            Each claim as soon as it is judged, and the detection at the end.
+        """
+        options = {"operating_point": operating_point, "tenant": tenant}
+        stream = await asyncio.to_thread(
+            lambda: self.stream(sources=sources, question=question, **options)  # type: ignore[arg-type]
+        )
+        try:
+            async for delta in deltas:
+                for claim in await asyncio.to_thread(stream.feed, delta):
+                    yield claim
+            n_known = len(stream.claims)
+            detection = await asyncio.to_thread(stream.finish)
+            for claim in detection.claims[n_known:]:
+                yield claim
+            yield detection
+        finally:
+            stream.close()
+
+    def close(self) -> None:
+        """Let go of the threads; what is being judged is finished first."""
+        self._workers.shutdown()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _choose(self, operating_point: str | float) -> DetectorInfo:
+        judge = self._judge
+        if isinstance(operating_point, str):
+            if operating_point not in judge.operating_points:
+                known = ", ".join(judge.operating_points)
+                raise SettingError(
+                    "operating_point",
+                    operating_point,
+                    f"one of {known}, or a threshold in (0, 1], for the detector {judge.name}",
+                )
+            name, threshold = operating_point, judge.operating_points[operating_point]
+        else:
+            name, threshold = "custom", float(operating_point)
+        if not 0 < threshold <= 1:
+            raise SettingError("operating_point", operating_point, "a threshold in (0, 1]")
+        return DetectorInfo(
+            name=judge.name, revision=judge.revision, operating_point=name, threshold=threshold
+        )
+
+
+class Stream:
+    """An answer being checked while it arrives; not to be shared between threads."""
+
+    def __init__(
+        self,
+        reading: Reading,
+        info: DetectorInfo,
+        *,
+        min_words: int,
+        min_probability: float,
+        max_answer_chars: int,
+        index_s: float,
+    ) -> None:
+        self._reading, self._info = reading, info
+        self._min_words, self._min_probability = min_words, min_probability
+        self._max_answer_chars = max_answer_chars
+        self._segmenter = Segmenter()
+        self._n_chars = 0
+        self._pending: list[Segment] = []
+        self._claims: list[Claim] = []
+        self._seconds = {"index": index_s, "read": 0.0}
+        self._detection: Detection | None = None
+
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        """The claims judged so far."""
+        return tuple(self._claims)
+
+    @property
+    def text(self) -> str:
+        """The text so far."""
+        return self._segmenter.text
+
+    def prefetch(self) -> None:
+        """Read the likeliest evidence in the background."""
+        self._reading.prefetch()
+
+    def feed(self, delta: str) -> list[Claim]:
+        """Take the next piece of text.
+
+        Returns:
+            The claims that it completes, judged. A claim is complete when no later text can
+            change where it ends.
+
+        Raises:
+            InvalidTextError: If the piece is no text.
+            LimitExceededError: If the answer has become too long.
+        """
+        require_text(delta, "answer")
+        if self._detection is not None:
+            raise RuntimeError("The stream is finished. Open a new one for another answer.")
+        self._n_chars += len(delta)
+        if self._n_chars > self._max_answer_chars:
+            self.close()
+            raise LimitExceededError(
+                "answer's length in characters",
+                self._n_chars,
+                self._max_answer_chars,
+                "max_answer_chars",
+            )
+        return self._take(self._segmenter.feed(delta))
+
+    def finish(self) -> Detection:
+        """Say that the text is complete.
+
+        Returns:
+            The detection, equal to that of the same text at rest.
+
+        Raises:
+            EmptyAnswerError: If there was no visible text.
+        """
+        if self._detection is None:
+            if not self.text.strip():
+                self.close()
+                raise EmptyAnswerError
+            self._take(self._segmenter.finish(), is_end=True)
+            self._detection = self._conclude()
+            self.close()
+        return self._detection
+
+    def close(self) -> None:
+        """Stop; harmless when done twice."""
+        self._reading.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _take(self, segments: list[Segment], *, is_end: bool = False) -> list[Claim]:
+        started = perf_counter()
+        self._pending += segments
+        if not self._pending or not (self._reading.is_incremental or is_end):
+            return []
+        ready, self._pending = self._pending, []
+        if self._reading.evidence.passages:
+            scores = self._reading.read(self.text, ready)
+        else:
+            scores = [ClaimScores.unread(Reason.NO_EVIDENCE)] * len(ready)
+        claims = [self._claim(*item) for item in zip(ready, scores, strict=True)]
+        self._claims += claims
+        self._seconds["read"] += perf_counter() - started
+        return claims
+
+    def _claim(self, segment: Segment, scores: ClaimScores) -> Claim:
+        text = self.text
+        reduced = reduce_tokens(
+            scores.offsets, scores.probabilities, text, threshold=self._info.threshold
+        )
+        kept = keep(
+            trim(reduced.spans, text),
+            text,
+            min_words=self._min_words,
+            min_probability=self._min_probability,
+        )
+        spans = tuple(self._span(span, scores) for span in kept)
+        if scores.reason is not None:
+            label = Label.UNCHECKED
+        else:
+            label = max(
+                (span.label for span in spans), key=SEVERITY.__getitem__, default=Label.SUPPORTED
+            )
+        return Claim(
+            start=segment.start,
+            end=segment.end,
+            text=text[segment.start : segment.end],
+            label=label,
+            probability=None if scores.reason else _rounded(reduced.max_score),
+            citations=tuple(dict.fromkeys(id_ for c in segment.citations for id_ in c.ids)),
+            spans=spans,
+            evidence=scores.evidence,
+            reason=scores.reason,
+        )
+
+    def _span(self, span: FlaggedSpan, scores: ClaimScores) -> Span:
+        offsets = scores.offsets
+        inside = (offsets[:, 0] < span.end) & (offsets[:, 1] > span.start)
+        unsupported, contradicted = scores.labels[inside, 1:].sum(axis=0)
+        label = Label.CONTRADICTED if contradicted > unsupported else Label.UNSUPPORTED
+        return Span(
+            start=span.start,
+            end=span.end,
+            text=self.text[span.start : span.end],
+            label=label,
+            probability=_rounded(span.score),
+            severity=SEVERITY[label],
+            evidence=scores.evidence,
+        )
+
+    def _conclude(self) -> Detection:
+        claims, evidence = tuple(self._claims), self._reading.evidence
+        reasons = Counter(self._reading.reasons)
+        reasons.update(claim.reason for claim in claims if claim.reason is not None)
+        attended = sum(evidence.passages[i].n_own_chars for i in self._reading.attended)
+        read = [claim for claim in claims if claim.reason is None]
+        coverage = Coverage(
+            offered_chars=evidence.offered_chars,
+            indexed_chars=evidence.indexed_chars,
+            attended_chars=attended,
+            # Text without a claim, such as a lone emoji, is text that nobody judged.
+            answer_chars=sum(map(_n_visible, claims)) or len(self.text.strip()),
+            read_chars=sum(map(_n_visible, read)),
+            reasons=dict(reasons),
+        )
+        milliseconds = {name: round(1000 * s, 3) for name, s in self._seconds.items()}
+        return Detection(
+            answer=self.text,
+            outcome=decide_outcome(claims, coverage),
+            claims=claims,
+            coverage=coverage,
+            detector=self._info,
+            timings_ms=milliseconds | {"total": round(sum(milliseconds.values()), 3)},
+        )
+
+
+def _n_visible(claim: Claim) -> int:
+    return sum(map(len, claim.text.split()))
+
+
+def _rounded(probability: float) -> float:
+    # Down, so that nothing reaches 1 or a threshold by rounding.
+    return int(probability * 1e6) / 1e6
+
+
+def _load_checkpoint(
+    model: str | Path, *, revision: str | None, device: str, threads: int
+) -> Judge:
+    from groundwire.engine.checkpoints import load_checkpoint
+    from groundwire.engine.whole import Whole
+    from groundwire.errors import UnknownModelError
+
+    if isinstance(model, str) and "/" not in model and not Path(model).exists():
+        raise UnknownModelError(model, [manifest.name for manifest in list_models()])
+    joint = load_checkpoint(model, revision=revision, device=device, threads=threads)
+    tables = find_model(DEFAULT_MODEL).folder
+    return Whole(
+        name=str(model),
+        revision=joint.revision,
+        operating_points={"balanced": 0.5},
+        model=joint,
+        pieces=WordPieces(tables / "tokenizer.json"),
+        words=WordWeights.load(tables),
+    )

@@ -1,0 +1,128 @@
+"""A byte-bounded cache of what was read: least recently used out first, entries expire."""
+
+import time
+from collections.abc import Callable, Hashable
+from concurrent.futures import Future
+from dataclasses import dataclass
+from threading import Lock
+from typing import Generic, Protocol, TypeVar
+
+from cachetools import TTLCache
+
+from groundwire.errors import SettingError
+
+
+class Sized(Protocol):
+    """A value that knows its size."""
+
+    @property
+    def nbytes(self) -> int: ...  # noqa: D102
+
+
+V = TypeVar("V", bound=Sized)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CacheStats:
+    """Counters since the cache was made; ``bytes`` and ``entries`` are what it holds now."""
+
+    hits: int
+    misses: int
+    evictions: int
+    entries: int
+    bytes: int
+    max_bytes: int
+
+
+class _Store(TTLCache[Hashable, V]):
+    """cachetools' cache with expiry, which counts what it drops to make room."""
+
+    evictions = 0
+
+    def popitem(self) -> tuple[Hashable, V]:
+        self.evictions += 1
+        return super().popitem()
+
+
+class ByteCache(Generic[V]):
+    """Values by key, at most so many bytes of them; safe to share between threads.
+
+    A value that several threads ask for at once is computed once. A value larger than the whole
+    cache is computed and not kept. Whether an entry is found changes nothing but the time it takes.
+    """
+
+    def __init__(
+        self,
+        max_bytes: int,
+        *,
+        ttl_s: float = 3600.0,
+        timer: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Make an empty cache.
+
+        Args:
+            max_bytes: Bound on the sum of the values' ``nbytes``; 0 keeps nothing.
+            ttl_s: Seconds after which an entry is gone, counted from when it was computed.
+            timer: Gives the time in seconds.
+
+        Raises:
+            SettingError: If the bound is negative or the lifetime is not positive.
+        """
+        if max_bytes < 0:
+            raise SettingError("max_bytes", max_bytes, "0 or more")
+        if not ttl_s > 0:
+            raise SettingError("ttl_s", ttl_s, "a positive number of seconds")
+        self._store: _Store[V] = _Store(max_bytes, ttl_s, timer, getsizeof=lambda v: v.nbytes)
+        self._max_bytes = max_bytes
+        self._lock = Lock()
+        self._in_flight: dict[Hashable, Future[V]] = {}
+        self._hits = self._misses = 0
+
+    def get(self, key: Hashable, compute: Callable[[], V]) -> V:
+        """The value of a key; computed if it is not there."""
+        with self._lock:
+            found = self._store.get(key)
+            if found is not None:
+                self._hits += 1
+                return found
+            waiting = self._in_flight.get(key)
+            if waiting is None:
+                self._misses += 1
+                mine: Future[V] = Future()
+                self._in_flight[key] = mine
+            else:
+                self._hits += 1
+        if waiting is not None:
+            return waiting.result()
+        try:
+            value = compute()
+        except BaseException as error:
+            with self._lock:
+                del self._in_flight[key]
+            mine.set_exception(error)
+            raise
+        with self._lock:
+            if value.nbytes <= self._max_bytes:
+                self._store[key] = value
+            del self._in_flight[key]
+        mine.set_result(value)
+        return value
+
+    def clear(self) -> None:
+        """Forget all entries; counters stay."""
+        with self._lock:
+            self._store.clear()
+
+    @property
+    def stats(self) -> CacheStats:
+        """The counters, read at one moment."""
+        with self._lock:
+            self._store.expire()
+            return CacheStats(
+                hits=self._hits,
+                misses=self._misses,
+                evictions=self._store.evictions,
+                entries=len(self._store),
+                bytes=int(self._store.currsize),
+                max_bytes=self._max_bytes,
+            )

@@ -1,0 +1,275 @@
+"""The default detector: passages are read once, each claim attends to those it selects."""
+
+import os
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from pathlib import Path
+from threading import Event, Lock
+
+import numpy as np
+from numpy.typing import NDArray
+
+from groundwire.detection import Reason
+from groundwire.engine.cache import ByteCache
+from groundwire.engine.features import FEATURE_RULES, NEUTRAL, match_features
+from groundwire.engine.roles import RECALLED_SENTENCES, Role
+from groundwire.engine.runtime import KeysValues, ReaderGraph, Verdict
+from groundwire.engine.scores import ClaimScores
+from groundwire.engine.sentence import Part, parts_of
+from groundwire.engine.tokenizer import WordPieces
+from groundwire.evidence import PASSAGE_PIECES, PASSAGE_RULES, Evidence, Query, WordWeights
+from groundwire.example import Source
+from groundwire.models import Manifest
+from groundwire.script import is_readable
+from groundwire.segment import Segment
+
+#: Passages that are read before any claim asks for them, best for the question first.
+PREFETCHED_PASSAGES = 32
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calibration:
+    """The fitted map from logits to P(not supported): ``sigmoid(scale * logit + offset)``."""
+
+    scale: float = 1.0
+    offset: float = 0.0
+
+    def labels(self, logits: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Logits ``(n, 3)`` to probabilities ``(n, 3)`` of the three labels."""
+        wide = logits.astype(np.float64)
+        wrong = np.logaddexp(wide[:, 1], wide[:, 2])
+        doubt = 1 / (1 + np.exp(-(self.scale * (wrong - wide[:, 0]) + self.offset)))
+        shares = np.exp(wide[:, 1:] - wrong[:, None])
+        return np.column_stack([1 - doubt, shares * doubt[:, None]]).astype(np.float32)
+
+
+class Work:
+    """Counts what was really done: passages and sentences read, second looks, word pieces."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._counts: Counter[str] = Counter()
+
+    def add(self, **counts: int) -> None:
+        """Add to the counts."""
+        with self._lock:
+            self._counts.update(counts)
+
+    def counts(self) -> dict[str, int]:
+        """The counts so far."""
+        with self._lock:
+            return dict(self._counts)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reader:
+    """The embedded model with its tables, its cache and its threads."""
+
+    name: str
+    revision: str
+    operating_points: Mapping[str, float]
+    calibration: Calibration
+    graph: ReaderGraph
+    pieces: WordPieces
+    words: WordWeights
+    cache: ByteCache[KeysValues]
+    workers: ThreadPoolExecutor
+    work: Work = field(default_factory=Work)
+
+    @classmethod
+    def load(
+        cls,
+        manifest: Manifest,
+        *,
+        threads: int,
+        cache: ByteCache[KeysValues],
+        workers: ThreadPoolExecutor,
+    ) -> "Reader":
+        """Open a model folder; its files are taken to be verified."""
+        folder: Path = manifest.folder
+        return cls(
+            name=manifest.name,
+            revision=manifest.revision,
+            operating_points=manifest.operating_points,
+            calibration=Calibration(**manifest.calibration),
+            graph=ReaderGraph(folder / "reader.onnx", threads=threads),
+            pieces=WordPieces(folder / "tokenizer.json"),
+            words=WordWeights.load(folder),
+            cache=cache,
+            workers=workers,
+        )
+
+    def open(
+        self, sources: Sequence[Source], question: str | None, *, threshold: float, tenant: str
+    ) -> "Reading":
+        """Index the sources of a request."""
+        evidence = Evidence.of(sources, self.pieces, self.words)
+        return Reading(self, evidence, question, threshold=threshold, tenant=tenant)
+
+
+class Reading:
+    """One answer being read, claim by claim. Each claim's scores depend on its own text, the three
+    claims before it, the question and the sources: on nothing that was computed for another.
+    """
+
+    is_incremental = True
+
+    def __init__(
+        self,
+        reader: Reader,
+        evidence: Evidence,
+        question: str | None,
+        *,
+        threshold: float,
+        tenant: str,
+    ) -> None:
+        self.evidence = evidence
+        self.attended: set[int] = set()
+        self.reasons: Counter[Reason] = Counter(evidence.reasons)
+        self._reader, self._threshold, self._tenant = reader, threshold, tenant
+        asked = reader.pieces.encode(question or "").ids
+        self._question_parts = _question_parts(asked)
+        self._question_ids = np.unique(np.concatenate([*self._question_parts, asked[:0]]))
+        if sum(map(len, self._question_parts)) < len(asked):
+            self.reasons[Reason.QUESTION_SHORTENED] = 1
+        self._earlier: list[Part] = []
+        self._closed = Event()
+
+    def prefetch(self) -> None:
+        """Read the passages that rank best for the question, in the background."""
+        order = (
+            self.evidence.rank(Query.of(self._question_ids))
+            if len(self._question_ids)
+            else range(len(self.evidence.passages))
+        )
+        wanted = [int(i) for i in order[:PREFETCHED_PASSAGES]]
+        self._reader.workers.submit(self._prefetch, wanted)
+
+    def _prefetch(self, wanted: Sequence[int]) -> None:
+        for index in wanted:
+            if self._closed.is_set():
+                return
+            self._passage(index)
+
+    def close(self) -> None:
+        """Stop reading ahead."""
+        self._closed.set()
+
+    def read(self, answer: str, segments: Sequence[Segment]) -> list[ClaimScores]:
+        """Judge the next claims of the answer, in order.
+
+        A claim that cannot be judged carries a reason in place of scores; one that fails does not
+        take the others with it.
+        """
+        tasks: list[tuple[Segment, list[tuple[Part, tuple[Part, ...]]]]] = []
+        for segment in segments:
+            parts = parts_of(answer, segment, self._reader.pieces)
+            readable = is_readable(answer[segment.start : segment.end])
+            units = []
+            for part in parts if readable else ():
+                units.append((part, tuple(self._earlier[-RECALLED_SENTENCES:])))
+                self._earlier.append(part)
+            tasks.append((segment, units))
+        if len(segments) == 1:
+            return [self._claim(*task) for task in tasks]
+        return list(self._reader.workers.map(lambda task: self._claim(*task), tasks))
+
+    def _claim(
+        self, segment: Segment, units: Sequence[tuple[Part, tuple[Part, ...]]]
+    ) -> ClaimScores:
+        if not units:
+            return ClaimScores.unread(Reason.LANGUAGE)
+        try:
+            looks = [self._look(part, earlier) for part, earlier in units]
+        except Exception:  # noqa: BLE001 - whatever went wrong, this claim was not checked
+            return ClaimScores.unread(Reason.DETECTOR_FAILED)
+        ids = np.concatenate([part.ids for part, _ in units])
+        chosen = sorted({index for look in looks for index in look.chosen})
+        self.attended.update(chosen)
+        return ClaimScores(
+            offsets=np.concatenate([part.offsets + part.start for part, _ in units]),
+            labels=np.concatenate([look.labels for look in looks]),
+            evidence=self.evidence.references(Query.of(ids), chosen),
+        )
+
+    def _look(self, part: Part, earlier: Sequence[Part]) -> "_Look":
+        """Read a part with its evidence, and once more with other evidence if it looks wrong."""
+        before = earlier[-1].ids if earlier else None
+        query = Query.of(part.ids, question=self._question_ids, before=before)
+        selection = self.evidence.select(query)
+        context = [self._text(Role.QUESTION, ids) for ids in self._question_parts]
+        context += [self._text(Role.HISTORY, p.ids) for p in earlier]
+        labels = self._judge(part, selection.first, context)
+        if not selection.second or 1 - labels[:, 0].min() < self._threshold:
+            return _Look(labels, selection.first)
+        # One selection with the evidence is enough: the other does not hold it, and says so.
+        self._reader.work.add(second_looks=1)
+        again = self._judge(part, selection.second, context)
+        labels = np.where((again[:, 0] > labels[:, 0])[:, None], again, labels)
+        return _Look(labels, (*selection.first, *selection.second))
+
+    def _judge(
+        self, part: Part, chosen: Sequence[int], context: Sequence[KeysValues]
+    ) -> NDArray[np.float32]:
+        reader = self._reader
+        past = KeysValues.join([*(self._passage(index) for index in chosen), *context])
+        features = np.empty((len(part.ids) + 2, 4), np.int64)
+        features[0] = features[-1] = NEUTRAL
+        features[1:-1] = match_features(
+            part.ids,
+            part.offsets,
+            part.text,
+            passages=[self.evidence.passages[index] for index in chosen],
+            question_ids=self._question_ids,
+        )
+        verdict: Verdict = reader.graph.read_sentence(
+            _with_specials(part.ids, reader.pieces), features, past
+        )
+        reader.work.add(sentences_read=1, pieces_judged=len(part.ids))
+        return reader.calibration.labels(verdict.pieces)
+
+    def _passage(self, index: int) -> KeysValues:
+        return self._text(Role.SOURCE, self.evidence.passages[index].ids)
+
+    def _text(self, role: Role, ids: NDArray[np.int32]) -> KeysValues:
+        """A text read alone, from the cache or anew."""
+        reader = self._reader
+
+        def compute() -> KeysValues:
+            reader.work.add(texts_read=1, pieces_read=len(ids))
+            return reader.graph.read_source(_with_specials(ids, reader.pieces), role)
+
+        digest = blake2b(ids.tobytes(), digest_size=16).digest()
+        rules = (reader.revision, PASSAGE_RULES, FEATURE_RULES)
+        key: Hashable = (self._tenant, rules, int(role), digest)
+        return reader.cache.get(key, compute)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Look:
+    labels: NDArray[np.float32]
+    chosen: tuple[int, ...]
+
+
+def _with_specials(ids: NDArray[np.int32], pieces: WordPieces) -> list[int]:
+    return [pieces.cls_id, *ids.tolist(), pieces.sep_id]
+
+
+def _question_parts(ids: NDArray[np.int32]) -> list[NDArray[np.int32]]:
+    """A question in at most two texts: what is asked stands at its beginning or at its end."""
+    if not len(ids):
+        return []
+    if len(ids) <= PASSAGE_PIECES:
+        return [ids]
+    return [ids[:PASSAGE_PIECES], ids[max(PASSAGE_PIECES, len(ids) - PASSAGE_PIECES) :]]
+
+
+def n_threads(threads: int | None) -> int:
+    """The threads to use: as asked, or one for each processor that this process may run on."""
+    if threads is not None:
+        return threads
+    affinity = getattr(os, "sched_getaffinity", None)
+    return max(1, len(affinity(0)) if affinity else os.cpu_count() or 1)

@@ -1,0 +1,131 @@
+"""The reader's graph in ONNX Runtime: word pieces with past keys and values, to logits."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+from numpy.typing import NDArray
+
+from groundwire.engine.features import TABLE_ROWS
+from groundwire.engine.roles import SENTENCE_START, Role
+from groundwire.errors import ModelError
+
+LAYERS, HEADS, WIDTH = 6, 12, 32
+_SHAPE = (LAYERS, HEADS, 0, WIDTH)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KeysValues:
+    """What a text leaves behind for others to attend to.
+
+    Attributes:
+        keys: Of each layer and head, shape ``(6, 12, n, 32)``, float16.
+        values: The same shape.
+    """
+
+    keys: NDArray[np.float16]
+    values: NDArray[np.float16]
+
+    @property
+    def nbytes(self) -> int:
+        """Size in bytes: 18,432 a word piece."""
+        return self.keys.nbytes + self.values.nbytes
+
+    @classmethod
+    def join(cls, parts: Sequence["KeysValues"]) -> "KeysValues":
+        """Several texts side by side, in this order."""
+        if not parts:
+            return NOTHING
+        return cls(
+            np.concatenate([part.keys for part in parts], axis=2),
+            np.concatenate([part.values for part in parts], axis=2),
+        )
+
+
+NOTHING = KeysValues(np.empty(_SHAPE, np.float16), np.empty(_SHAPE, np.float16))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Verdict:
+    """Raw output for one sentence.
+
+    Attributes:
+        pieces: Logits of each word piece, special tokens left out, shape ``(n, 3)``, float32;
+            supported, unsupported, contradicted.
+        sentence: Logits of the sentence as a whole, shape ``(3,)``.
+    """
+
+    pieces: NDArray[np.float32]
+    sentence: NDArray[np.float32]
+
+
+class ReaderGraph:
+    """One session, shared by all threads."""
+
+    def __init__(self, path: Path, *, threads: int) -> None:
+        """Open a graph.
+
+        Args:
+            path: The ``.onnx`` file.
+            threads: CPU threads that one call may use.
+
+        Raises:
+            ModelError: If ONNX Runtime cannot open it.
+        """
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = threads
+        options.inter_op_num_threads = 1
+        # Idle workers that spin take the processor from whoever writes the answer.
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        options.log_severity_level = 3
+        try:
+            self._session = onnxruntime.InferenceSession(
+                str(path), options, providers=["CPUExecutionProvider"]
+            )
+        except Exception as error:  # ONNX Runtime has no base class of its own
+            raise ModelError(
+                f"{path} cannot be opened as a model ({error}). "
+                "Run `groundwire models verify`, and install the package again if it fails."
+            ) from error
+
+    def read_source(self, ids: Sequence[int] | NDArray[np.int32], role: Role) -> KeysValues:
+        """Read a text on its own: at most 256 word pieces, special tokens included."""
+        n = len(ids)
+        inputs = self._inputs(np.asarray(ids, np.int64), role, 0, NOTHING)
+        inputs["features"] = np.full((n, 4), TABLE_ROWS - 1, np.int64)
+        keys, values = self._session.run(["keys", "values"], inputs)
+        return KeysValues(keys, values)
+
+    def read_sentence(
+        self,
+        ids: Sequence[int] | NDArray[np.int32],
+        features: NDArray[np.int64],
+        past: KeysValues,
+    ) -> Verdict:
+        """Read a sentence that attends to what was read before.
+
+        Args:
+            ids: At most 256 word pieces, [CLS] first and [SEP] last.
+            features: Match features, shape ``(n, 4)``, special tokens included.
+            past: Everything it may attend to beside itself.
+        """
+        inputs = self._inputs(np.asarray(ids, np.int64), Role.ANSWER, SENTENCE_START, past)
+        inputs["features"] = features
+        logits, sentence = self._session.run(["logits", "sentence"], inputs)
+        return Verdict(logits[1:-1], sentence[0])
+
+    @staticmethod
+    def _inputs(
+        ids: NDArray[np.int64], role: Role, start: int, past: KeysValues
+    ) -> dict[str, NDArray[np.generic]]:
+        inputs: dict[str, NDArray[np.generic]] = {
+            "ids": ids,
+            "roles": np.full(len(ids), int(role), np.int64),
+            "positions": np.arange(start, start + len(ids), dtype=np.int64),
+        }
+        for layer in range(LAYERS):
+            inputs[f"past_key_{layer}"] = past.keys[layer]
+            inputs[f"past_value_{layer}"] = past.values[layer]
+        return inputs

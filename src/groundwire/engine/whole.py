@@ -1,0 +1,80 @@
+"""A detector that reads the answer as a whole: a published checkpoint behind the same interface."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from groundwire.detection import Reason
+from groundwire.engine.joint import JointModel
+from groundwire.engine.scores import ClaimScores, TokenScores
+from groundwire.engine.tokenizer import WordPieces
+from groundwire.errors import DetectionError
+from groundwire.evidence import Evidence, Query, WordWeights
+from groundwire.example import Source
+from groundwire.segment import Segment
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Whole:
+    """A checkpoint, with the tables that find the evidence to show beside its verdicts."""
+
+    name: str
+    revision: str
+    operating_points: Mapping[str, float]
+    model: JointModel
+    pieces: WordPieces
+    words: WordWeights
+
+    def open(
+        self, sources: Sequence[Source], question: str | None, *, threshold: float, tenant: str
+    ) -> "WholeReading":
+        """Index the sources of a request; ``threshold`` and ``tenant`` change nothing here."""
+        return WholeReading(self, Evidence.of(sources, self.pieces, self.words), question)
+
+
+class WholeReading:
+    """One answer, judged when it is complete: each verdict may rest on all of its words."""
+
+    is_incremental = False
+
+    def __init__(self, judge: Whole, evidence: Evidence, question: str | None) -> None:
+        self.evidence = evidence
+        self.attended: set[int] = set()
+        self.reasons: Counter[Reason] = Counter()
+        self._judge, self._question = judge, question
+
+    def prefetch(self) -> None:
+        """Nothing can be read before the answer is there."""
+
+    def close(self) -> None:
+        """Nothing to stop."""
+
+    def read(self, answer: str, segments: Sequence[Segment]) -> list[ClaimScores]:
+        """Judge all claims of a complete answer."""
+        # Equal sources once, in the order of their text: as for the reader, order says nothing.
+        context = "\n\n".join(sorted({source.text for source in self.evidence.sources}))
+        try:
+            scores = self._judge.model.read(context, self._question, answer)
+        except DetectionError:
+            return [ClaimScores.unread(Reason.DETECTOR_FAILED) for _ in segments]
+        if scores.question_shortened:
+            self.reasons[Reason.QUESTION_SHORTENED] = 1
+        self.attended.update(range(len(self.evidence.passages)))
+        return [self._claim(answer, segment, scores) for segment in segments]
+
+    def _claim(self, answer: str, segment: Segment, scores: TokenScores) -> ClaimScores:
+        starts, ends = scores.offsets[:, 0], scores.offsets[:, 1]
+        inside = (starts < segment.end) & (ends > segment.start)
+        doubt = scores.probabilities[inside]
+        if not len(doubt) or not np.isfinite(doubt).all():
+            return ClaimScores.unread(Reason.DETECTOR_FAILED)
+        offsets = np.clip(scores.offsets[inside], segment.start, segment.end)
+        words = self._judge.pieces.encode(answer[segment.start : segment.end]).ids
+        everything = range(len(self.evidence.passages))
+        return ClaimScores(
+            offsets=offsets,
+            labels=np.column_stack([1 - doubt, doubt, np.zeros_like(doubt)]),
+            evidence=self.evidence.references(Query.of(words), everything),
+        )

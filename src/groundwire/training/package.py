@@ -1,0 +1,105 @@
+"""From weights to a model folder: graph, tables, manifest with hashes.
+
+``python -m groundwire.training.package --weights reader.safetensors --tables DIR --out DIR``
+"""
+
+import argparse
+import hashlib
+import json
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from safetensors.torch import load_file
+
+from groundwire.models import MANIFEST_NAME
+from groundwire.training.export import export
+
+#: What a model folder takes over from the folder of tables.
+TABLES = ("tokenizer.json", "words.npz")
+GRAPH = "reader.onnx"
+LABELS = ("supported", "unsupported", "contradicted")
+
+
+def package(
+    weights: Path,
+    tables: Path,
+    out: Path,
+    *,
+    version: str,
+    int8: bool = True,
+    operating_points: Mapping[str, float],
+    calibration: Mapping[str, float],
+) -> None:
+    """Write a model folder.
+
+    Args:
+        weights: A checkpoint of the training loop, ``.safetensors``.
+        tables: Folder with ``tokenizer.json`` and ``words.npz``.
+        out: The folder to write; may be the same as ``tables``.
+        version: Of the weights.
+        int8: Whether to quantise.
+        operating_points: Thresholds by name, each in (0, 1].
+        calibration: ``scale`` and ``offset`` of the fitted map.
+    """
+    out.mkdir(parents=True, exist_ok=True)
+    export(load_file(weights), out / GRAPH, int8=int8)
+    for name in TABLES:
+        if tables.resolve() != out.resolve():
+            shutil.copyfile(tables / name, out / name)
+    write_manifest(out, version=version, operating_points=operating_points, calibration=calibration)
+
+
+def write_manifest(
+    folder: Path,
+    *,
+    version: str,
+    operating_points: Mapping[str, float],
+    calibration: Mapping[str, float],
+) -> None:
+    """Describe a model folder, with the hash of every file as it is now."""
+    names = [name for name in (GRAPH, *TABLES, "MODEL_CARD.md") if (folder / name).exists()]
+    manifest = {
+        "name": "reader",
+        "version": version,
+        "kind": "reader",
+        "licence": "Apache-2.0",
+        "base": "sentence-transformers/all-MiniLM-L6-v2 (Apache-2.0)",
+        "languages": ["en"],
+        "labels": list(LABELS),
+        "operating_points": dict(operating_points),
+        "calibration": dict(calibration),
+        "files": {name: _described(folder / name) for name in names},
+    }
+    text = json.dumps(manifest, indent=2) + "\n"
+    (folder / MANIFEST_NAME).write_text(text, encoding="utf-8")
+
+
+def _described(path: Path) -> dict[str, Any]:
+    content = path.read_bytes()
+    return {"sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content)}
+
+
+def main() -> None:
+    """Package from the command line; thresholds come from ``groundwire.training.calibrate``."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--weights", type=Path, required=True)
+    parser.add_argument("--tables", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--version", default="0.1.0")
+    parser.add_argument("--fp32", action="store_true", help="do not quantise")
+    options = parser.parse_args()
+    package(
+        options.weights,
+        options.tables,
+        options.out,
+        version=options.version,
+        int8=not options.fp32,
+        operating_points={"precision": 0.8, "balanced": 0.5, "recall": 0.2},
+        calibration={"scale": 1.0, "offset": 0.0},
+    )
+
+
+if __name__ == "__main__":
+    main()
