@@ -427,7 +427,7 @@ def test_a_cut_output_is_completed_wherever_it_was_cut(
     batch.write_bytes(lines(GOOD, b"{bad", WRONG))
     run("check", "--batch", batch, "--output", output)
     whole, wanted = output.read_bytes(), summary(read_output(output))
-    for n_bytes in range(0, len(whole) + 1, 7):
+    for n_bytes in range(0, len(whole) + 1, 31):
         output.write_bytes(whole[:n_bytes])
         result = run("check", "--batch", batch, "--output", output, "--resume")
         assert result.exit_code == 2, result.stderr

@@ -6,24 +6,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 from jsonschema import Draft202012Validator
 
-from groundwire.cli import cli
 from groundwire.cli.doctor import EXAMPLE_ANSWER, EXAMPLE_QUESTION, EXAMPLE_SOURCE
-from groundwire.models import list_models
-
-pytestmark = pytest.mark.skipif(not list_models(), reason="the embedded model is not built")
+from tests.cli.conftest import invoke
 
 TRUE = "It was built in 1887-1889 and stands 330 meters tall in Paris, France."
 
 
-def run(*args: object, stdin: str | bytes | None = None) -> Result:
-    return CliRunner().invoke(cli, list(map(str, args)), input=stdin)
-
-
 def check(answer: str, *options: object) -> Result:
-    return run(
+    return invoke(
         *("check", "--source", EXAMPLE_SOURCE, "--question", EXAMPLE_QUESTION),
         *("--answer", answer, *options),
     )
@@ -75,7 +68,7 @@ def test_a_batch_says_what_single_checks_say(tmp_path: Path) -> None:
             for answer in answers
         )
     )
-    rows = run("check", "--batch", batch).stdout.splitlines()
+    rows = invoke("check", "--batch", batch).stdout.splitlines()
     assert len(rows) == len(answers)
     for row, answer in zip(rows, answers, strict=True):
         assert without_timings(row) == without_timings(check(answer, "--json").stdout)
@@ -89,7 +82,7 @@ def test_a_script_that_the_model_cannot_read_is_no_pass() -> None:
 
 
 def test_without_sources_the_answer_is_unverified() -> None:
-    result = run("check", "--answer", TRUE)
+    result = invoke("check", "--answer", TRUE)
     assert result.exit_code == 1
     assert "\noutcome   unverified: " in result.stdout
 
@@ -114,12 +107,12 @@ def test_a_detector_that_there_is_not_is_an_error(options: list[str], message: s
 
 
 def test_the_doctor_finds_the_main_job_working() -> None:
-    result = run("doctor", "--json")
+    result = invoke("doctor", "--json")
     assert result.exit_code == 0, result.stdout
     assert json.loads(result.stdout)["ok"] is True
 
 
 def test_the_embedded_models_verify() -> None:
-    result = run("models", "verify")
+    result = invoke("models", "verify")
     assert result.exit_code == 0, result.output
     assert result.stdout.startswith("reader: ")

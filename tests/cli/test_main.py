@@ -132,7 +132,7 @@ def test_ctrl_c_exits_with_130_and_no_traceback() -> None:
 @pytest.mark.parametrize("options", ["", "--json"])
 def test_a_reader_that_goes_away_is_no_error(tmp_path: Path, options: str) -> None:
     answer = tmp_path / "answer.txt"
-    answer.write_text("In 1950. " * 50_000)
+    answer.write_text("In 1951. " * 50_000)  # more than a pipe holds
     body = (
         "import subprocess\n"
         "reader = subprocess.Popen(['head', '-c', '10'], stdin=subprocess.PIPE,"
