@@ -180,7 +180,7 @@ class Evidence:
         seen: set[tuple[str, str | None]] = set()
         offered_chars = indexed_chars = 0
         reasons: Counter[Reason] = Counter()
-        # In the order of their ids: which of two sources names a shared passage depends on no order.
+        # By id: which of two sources is named for a passage they share depends on no order.
         for index in sorted(range(len(sources)), key=lambda i: (sources[i].id, i)):
             source = sources[index]
             if (source.text, source.title) in seen:

@@ -100,7 +100,7 @@ def longest_runs(
     for i in range(n - 2, -1, -1):
         following = through[i + 1, 1:] * goes_on
         np.maximum(through[i, :-1], following * same[i, :-1], out=through[i, :-1])
-    return through.max(axis=1).astype(np.int64)
+    return np.asarray(through.max(axis=1), np.int64)
 
 
 def _is_in(ids: NDArray[np.int32], texts: Sequence[NDArray[np.int32]]) -> NDArray[np.int64]:

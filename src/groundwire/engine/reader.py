@@ -1,5 +1,6 @@
 """The default detector: passages are read once, each claim attends to those it selects."""
 
+import logging
 import os
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
@@ -25,6 +26,8 @@ from groundwire.example import Source
 from groundwire.models import Manifest
 from groundwire.script import is_readable
 from groundwire.segment import Segment
+
+log = logging.getLogger(__name__)
 
 #: Passages that are read before any claim asks for them, best for the question first.
 PREFETCHED_PASSAGES = 32
@@ -111,8 +114,10 @@ class Reader:
 
 
 class Reading:
-    """One answer being read, claim by claim. Each claim's scores depend on its own text, the three
-    claims before it, the question and the sources: on nothing that was computed for another.
+    """One answer being read, claim by claim.
+
+    A claim's scores depend on its own text, the three claims before it, the question and the
+    sources: on nothing that was computed for another claim.
     """
 
     is_incremental = True
@@ -184,7 +189,12 @@ class Reading:
             return ClaimScores.unread(Reason.LANGUAGE)
         try:
             looks = [self._look(part, earlier) for part, earlier in units]
-        except Exception:  # noqa: BLE001 - whatever went wrong, this claim was not checked
+        except Exception as error:  # noqa: BLE001 - whatever went wrong, it was not checked
+            # The message may quote the answer, which has no place in a log.
+            log.warning("A claim could not be judged: %s", type(error).__name__)
+            return ClaimScores.unread(Reason.DETECTOR_FAILED)
+        if not all(np.isfinite(look.labels).all() for look in looks):
+            log.warning("A claim could not be judged: the model's output is not a number")
             return ClaimScores.unread(Reason.DETECTOR_FAILED)
         ids = np.concatenate([part.ids for part, _ in units])
         chosen = sorted({index for look in looks for index in look.chosen})

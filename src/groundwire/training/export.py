@@ -15,12 +15,13 @@ past_key_i     ``(12, P, 32)`` float16   keys of layer i that are attended to, `
 past_value_i   the same                  values
 ============== ========================= =====================================================
 
-Outputs: ``logits`` ``(L, 3)``, ``sentence`` ``(1, 3)`` (of the first piece), ``keys`` and ``values``
-``(6, 12, L, 32)`` float16.
+Outputs: ``logits`` ``(L, 3)``, ``sentence`` ``(1, 3)`` (of the first piece), and ``keys`` and
+``values`` ``(6, 12, L, 32)`` float16.
 """
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -44,13 +45,18 @@ class _Graph:
         self._known: set[str] = set()
 
     def add(
-        self, op: str, inputs: Sequence[str], out: str | Sequence[str], **attributes: object
+        self,
+        op: str,
+        inputs: Sequence[str],
+        out: str | Sequence[str],
+        **attributes: int | float | list[int],
     ) -> str:
         """Append a node; returns its first output."""
         outputs = [out] if isinstance(out, str) else list(out)
         ours = {"FusedMatMul", "SkipLayerNormalization", "BiasGelu", "DynamicQuantizeMatMul"}
         domain = _MS if op in ours else ""
-        node = helper.make_node(op, list(inputs), outputs, domain=domain, **attributes)
+        options: dict[str, Any] = dict(attributes)
+        node = helper.make_node(op, list(inputs), outputs, domain=domain, **options)
         self.nodes.append(node)
         return outputs[0]
 
@@ -205,22 +211,23 @@ def quantise(
 
 
 def _model(g: _Graph) -> onnx.ModelProto:
-    past = [HEADS, "P", _WIDTH]
+    past: list[str | int] = [HEADS, "P", _WIDTH]
+    integers: dict[str, list[str | int]] = {
+        "ids": ["L"],
+        "roles": ["L"],
+        "positions": ["L"],
+        "features": ["L", 4],
+    }
     inputs = [
         helper.make_tensor_value_info(name, TensorProto.INT64, shape)
-        for name, shape in {
-            "ids": ["L"],
-            "roles": ["L"],
-            "positions": ["L"],
-            "features": ["L", 4],
-        }.items()
+        for name, shape in integers.items()
     ]
     inputs += [
         helper.make_tensor_value_info(f"past_{kind}_{i}", TensorProto.FLOAT16, past)
         for i in range(LAYERS)
         for kind in ("key", "value")
     ]
-    kv = [LAYERS, HEADS, "L", _WIDTH]
+    kv: list[str | int] = [LAYERS, HEADS, "L", _WIDTH]
     outputs = [
         helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["L", 3]),
         helper.make_tensor_value_info("sentence", TensorProto.FLOAT, [1, 3]),

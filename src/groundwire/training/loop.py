@@ -1,7 +1,7 @@
 """The training loop of the reader: ``python -m groundwire.training.loop --help``.
 
 Each step reads a few contexts with several answers each, RAGTruth and slot-annotated ones mixed,
-through the stages of the deployed reader. A checkpoint holds everything that the run needs to go on.
+through the stages of the deployed reader. A checkpoint holds all that the run needs to go on.
 """
 
 import argparse
@@ -26,7 +26,8 @@ from groundwire.training.model import Group, Reader
 
 log = logging.getLogger(__name__)
 
-_VALIDATION_CONTEXTS = 150
+#: Contexts of the training part that are held out.
+VALIDATION_CONTEXTS = 150
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,8 +54,8 @@ class Loader:
     ) -> None:
         records = data.ragtruth(folder / "ragtruth" / "train.jsonl.gz")
         random.Random(0).shuffle(records)
-        self.validation = records[:_VALIDATION_CONTEXTS]
-        self.ragtruth = records[_VALIDATION_CONTEXTS:]
+        self.validation = records[:VALIDATION_CONTEXTS]
+        self.ragtruth = records[VALIDATION_CONTEXTS:]
         self.slots = data.slots(folder / "slots" / "train.jsonl.gz")
         self.slots_validation = data.slots(folder / "slots" / "validation.jsonl.gz")
         self.pieces, self.words, self.recipe = pieces, words, recipe
@@ -204,8 +205,12 @@ def train(recipe: Recipe, loader: Loader, model: Reader, out: Path, resume: bool
             log.info("step %d loss %.4f, %.0f s", step + 1, total, time.perf_counter() - begun)
         if (step + 1) % 100 == 0 or step + 1 == recipe.steps:
             save_file(model.state_dict(), out / "reader.safetensors")
-            parts = {"model": model, "optimizer": optimizer, "schedule": schedule}
-            saved = {name: part.state_dict() for name, part in parts.items()} | {"step": step + 1}
+            saved = {
+                "model": model.state_dict(),
+                "optimizer": optimizer.state_dict(),
+                "schedule": schedule.state_dict(),
+                "step": step + 1,
+            }
             torch.save(saved, state.with_suffix(".new"))
             state.with_suffix(".new").replace(state)
             if (step + 1) % 300 == 0 or step + 1 == recipe.steps:

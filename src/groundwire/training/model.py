@@ -1,8 +1,8 @@
 """The reader in PyTorch: sources are read alone, a sentence attends to them in every layer.
 
 The base is all-MiniLM-L6-v2. What the deployed graph does with past keys and values, one sentence
-at a time, is done here for all sentences of several answers at once, with masks. Shapes in comments:
-C passages of L word pieces, T word pieces of all sentences in a row, H = 12 heads of 32, D = 384.
+at a time, is done here for all sentences of several answers at once, with masks. Shapes: C passages
+of L word pieces, T word pieces of all sentences in a row, H = 12 heads of 32, D = 384.
 """
 
 from dataclasses import dataclass
@@ -135,7 +135,7 @@ class Reader(nn.Module):
         same = group.sentence[:, None] == group.sentence[None, :]
         within = group.passage_mask[:, None, None, :]
         mask = self._mask(group, same)[None, None]
-        for i, layer in enumerate(self.layers):
+        for i, layer in enumerate(self._typed_layers()):
             kp, vp = layer.keys_values(passages)
             kq, vq = layer.keys_values(question)
             kh, vh = layer.keys_values(history)
@@ -150,6 +150,9 @@ class Reader(nn.Module):
                     question = layer.attend(question, kq, vq, None)
         firsts = answer[0][(group.places == 0) & (group.sentence >= 0)]
         return self.head(self.drop(answer[0])), self.sentence_head(self.drop(firsts))
+
+    def _typed_layers(self) -> list[Layer]:
+        return [layer for layer in self.layers if isinstance(layer, Layer)]
 
     @staticmethod
     def _mask(group: Group, same: Tensor) -> Tensor:
