@@ -60,9 +60,8 @@ _MAX_KEY_CHARS = 60
 _MAX_NESTING = 200_000
 
 
-class Field(
-    NamedTuple
-):  # one a leaf of large data; a frozen dataclass takes about three times as long
+# One for every leaf of large data: a frozen dataclass takes about three times as long to build.
+class Field(NamedTuple):
     """One leaf of the data: a string, another scalar, or an empty container.
 
     Attributes:
