@@ -67,6 +67,8 @@ def test_fewer_flagged_word_pieces_than_asked_for_are_told_but_do_not_count() ->
     assert not found.hallucinated
     assert found.flagged_tokens == 1
     assert [span.text for span in found.spans] == [" chef"]
+    both = detector({"chef": 0.99, "won": 0.99}, min_tokens=2).detect(CONTEXT, RESPONSE)
+    assert both.hallucinated
 
 
 @pytest.mark.parametrize("response", [None, "", " \n\t"])

@@ -351,6 +351,31 @@ def test_of_a_long_question_both_ends_are_read_and_that_is_told(tmp_path: Path) 
     assert not model.read("paris", "what is big", "rome").question_shortened
 
 
+@pytest.mark.parametrize("n_question", [0, 5, 200])
+@pytest.mark.parametrize("n_answer", [1, 30, 300])
+@pytest.mark.parametrize("n_context", [0, 30, 300])
+def test_no_pass_is_longer_than_the_model_can(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    n_context: int,
+    n_answer: int,
+    n_question: int,
+) -> None:
+    model = tiny(tmp_path)
+    lengths = []
+    join = Frame.join
+
+    def spy(frame: Frame, *texts: Any) -> tuple[list[int], list[int], int]:  # noqa: ANN401
+        joined = join(frame, *texts)
+        lengths.append(len(joined[0]))
+        return joined
+
+    monkeypatch.setattr(Frame, "join", spy)
+    scores = model.read("big " * n_context, "what " * n_question, "rome " * n_answer)
+    assert len(scores) == n_answer
+    assert max(lengths) <= model.max_length == 64
+
+
 @pytest.mark.parametrize("answer", ["", "  \n "])
 def test_an_answer_without_text_has_no_scores(tmp_path: Path, answer: str) -> None:
     assert len(tiny(tmp_path).read("paris", None, answer)) == 0
@@ -582,6 +607,18 @@ def test_a_model_is_exported_once_and_then_needs_no_torch(
     monkeypatch.setitem(sys.modules, "transformers", None)
     second = load_checkpoint(trained, cache_dir=tmp_path).read(CONTEXT, None, ANSWER)
     assert np.array_equal(first.probabilities, second.probabilities)
+
+
+@pytest.mark.torch
+@pytest.mark.filterwarnings("default")
+def test_weights_too_large_for_one_file_go_beside_the_graph(
+    trained: Path, kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("groundwire.engine.export._ONE_FILE_BYTES", 0)
+    beside = load_checkpoint(trained, cache_dir=tmp_path).read(CONTEXT, None, ANSWER)
+    within = load_checkpoint(trained, cache_dir=kept).read(CONTEXT, None, ANSWER)
+    assert np.array_equal(beside.probabilities, within.probabilities)
+    assert len(list((tmp_path / "checkpoints").glob("*/model.onnx*"))) == 2
 
 
 @pytest.mark.torch

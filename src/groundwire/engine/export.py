@@ -15,6 +15,8 @@ TOLERANCE = 1e-4
 # Sequences that the graph is compared on: shorter and longer than the one it is traced with.
 _TRACED = 24
 _COMPARED = (7, 61)
+# A graph is one protobuf message of at most 2 GB; larger weights go into a file beside it.
+_ONE_FILE_BYTES = 2**30
 
 
 def export_token_classifier(folder: Path, target: Path) -> None:
@@ -83,7 +85,7 @@ def export_token_classifier(folder: Path, target: Path) -> None:
             output_names=["logits"],
             dynamic_shapes={name: {1: torch.export.Dim.DYNAMIC} for name in names},
             dynamo=True,
-            external_data=n_bytes > 2**30,  # a graph is one protobuf message of at most 2 GB
+            external_data=n_bytes > _ONE_FILE_BYTES,
             verbose=False,
         )
         session = ort.InferenceSession(str(graph), providers=["CPUExecutionProvider"])
