@@ -4,9 +4,9 @@ Checking a text at rest is feeding the stream all at once, so that both say the 
 """
 
 import asyncio
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from time import perf_counter
 from typing import Protocol, Self
@@ -27,7 +27,13 @@ from groundwire.engine.reader import Reader, n_threads
 from groundwire.engine.runtime import KeysValues
 from groundwire.engine.scores import ClaimScores
 from groundwire.engine.tokenizer import WordPieces
-from groundwire.errors import EmptyAnswerError, GroundwireError, LimitExceededError, SettingError
+from groundwire.errors import (
+    DetectionError,
+    EmptyAnswerError,
+    GroundwireError,
+    LimitExceededError,
+    SettingError,
+)
 from groundwire.evidence import Evidence, WordWeights
 from groundwire.example import Example, Source, SourceLike, read_sources, require_text
 from groundwire.models import DEFAULT_MODEL, find_model, list_models, verify
@@ -77,6 +83,7 @@ class Detector:
         min_words: int = 0,
         min_probability: float = 0.0,
         max_answer_chars: int = 1_000_000,
+        threads: int | None = None,
         workers: ThreadPoolExecutor | None = None,
         cache: ByteCache[KeysValues] | None = None,
     ) -> None:
@@ -88,13 +95,16 @@ class Detector:
             min_words: Spans of fewer words are not reported.
             min_probability: Spans whose probability is lower are not reported.
             max_answer_chars: A longer answer is refused.
-            workers: Threads for batches and for reading ahead.
+            threads: Answers of a batch that are checked at a time; by default one for each
+                processor this process may use.
+            workers: Threads that read claims side by side and sources ahead.
             cache: What :attr:`cache` tells about.
         """
         self._judge = judge
         self._min_words, self._min_probability = min_words, min_probability
         self._max_answer_chars = max_answer_chars
         keep((), "", min_words=min_words, min_probability=min_probability)  # refuse now, not later
+        self._threads = n_threads(threads)
         self._workers = workers or ThreadPoolExecutor(1, "groundwire")
         self._cache = cache
         self._info = self._choose(operating_point)
@@ -156,6 +166,7 @@ class Detector:
             min_words=min_words,
             min_probability=min_probability,
             max_answer_chars=max_answer_chars,
+            threads=threads,
             workers=workers,
             cache=cache,
         )
@@ -224,15 +235,18 @@ class Detector:
         Yields:
             In the order of the examples: a detection, or the error that stands for one.
         """
-        ahead = 2 * n_threads(None)
-        with ThreadPoolExecutor(n_threads(None), "groundwire-batch") as pool:
-            waiting = []
+        pool = ThreadPoolExecutor(self._threads, "groundwire-batch")
+        waiting: deque[Future[Detection | GroundwireError]] = deque()
+        try:
             for example in examples:
                 waiting.append(pool.submit(self._try, example, operating_point, tenant))
-                if len(waiting) > ahead:
-                    yield waiting.pop(0).result()
-            for future in waiting:
-                yield future.result()
+                # Some ahead, so that no thread waits; not all, for there may be millions.
+                if len(waiting) > 2 * self._threads:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            pool.shutdown(cancel_futures=True)
 
     def _try(
         self, example: Example, operating_point: str | float | None, tenant: str
@@ -244,6 +258,10 @@ class Detector:
             return self._detect(checked, operating_point, tenant)
         except GroundwireError as error:
             return error
+        except Exception as error:  # noqa: BLE001 - one example must not end the others
+            failed = DetectionError(f"The check failed unforeseen: {type(error).__name__}: {error}")
+            failed.__cause__ = error
+            return failed
 
     def stream(
         self,

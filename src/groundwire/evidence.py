@@ -34,7 +34,9 @@ PASSAGE_RULES = 1
 # BM25 (Robertson and Zaragoza 2009, https://doi.org/10.1561/1500000019) with a fixed mean length:
 # a mean over the request would let one source change the rank of another.
 _K1, _B, _MEAN_PIECES = 1.2, 0.4, 200.0
-_COSINE_WEIGHT = 0.7
+_COSINE_WEIGHT = 0.15
+# What a word of the question or of the claim before counts beside one of the claim itself.
+_CONTEXT_WEIGHT = 0.6
 
 
 class Pieces(Protocol):
@@ -297,7 +299,7 @@ class Query:
     ) -> "Query":
         """Rank by a claim; what was asked and said before helps where it says "it"."""
         parts = [(claim, 1.0)]
-        parts += [(ids, 0.3) for ids in (question, before) if ids is not None]
+        parts += [(ids, _CONTEXT_WEIGHT) for ids in (question, before) if ids is not None]
         ids = np.concatenate([ids for ids, _ in parts])
         weights = np.concatenate([np.full(len(ids), w, np.float32) for ids, w in parts])
         order = np.lexsort((-weights, ids))
