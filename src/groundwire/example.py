@@ -101,9 +101,10 @@ def read_sources(sources: Iterable[SourceLike]) -> tuple[Source, ...]:
 
     Raises:
         InvalidTextError: If a text holds a lone surrogate.
-        InvalidSourceError: If one is of no known kind, or ``sources`` is a single text.
+        InvalidSourceError: If one is of no known kind, or ``sources`` is a single text or no list.
     """
-    if isinstance(sources, (str, Mapping, Source)):
+    single = (str, bytes, bytearray, Mapping, Source)
+    if isinstance(sources, single) or not isinstance(sources, Iterable):
         raise InvalidSourceError(
             0, f"sources is a single {type(sources).__name__}; pass a list: sources=[...]"
         )
