@@ -2,9 +2,9 @@
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -15,14 +15,16 @@ from groundwire.engine.scores import ClaimScores
 from groundwire.engine.tokenizer import WordPieces
 from groundwire.evidence import Evidence, WordWeights
 from groundwire.example import Source
+from groundwire.passages import CutSource, cut_source
 from groundwire.segment import Segment
 
 
 @cache
-def _tables() -> tuple[WordPieces, WordWeights]:
+def _tables() -> tuple[Callable[[Source], CutSource], WordWeights]:
     """The reader's tables: they need no weights."""
     folder = Path(models.__file__).parent / "reader"
-    return WordPieces(folder / "tokenizer.json"), WordWeights.load(folder)
+    pieces = WordPieces(folder / "tokenizer.json")
+    return partial(cut_source, pieces=pieces), WordWeights.load(folder)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -37,6 +37,7 @@ from groundwire.errors import (
 from groundwire.evidence import Evidence, WordWeights
 from groundwire.example import Example, Source, SourceLike, read_sources, require_text
 from groundwire.models import DEFAULT_MODEL, find_model, list_models, verify
+from groundwire.passages import CutSource
 from groundwire.segment import Segment, Segmenter
 from groundwire.spans import FlaggedSpan, keep, reduce_tokens, trim
 
@@ -152,12 +153,17 @@ class Detector:
             raise SettingError("cache_mb", cache_mb, "0 or more megabytes")
         threads = n_threads(threads)
         workers = ThreadPoolExecutor(threads, "groundwire")
-        cache: ByteCache[KeysValues] = ByteCache(int(cache_mb * 1e6), ttl_s=cache_ttl_s)
+        budget = int(cache_mb * 1e6)
+        # Word pieces of a source take a hundredth of its keys and values.
+        sources: ByteCache[CutSource] = ByteCache(budget // 10, ttl_s=cache_ttl_s)
+        cache: ByteCache[KeysValues] = ByteCache(budget - budget // 10, ttl_s=cache_ttl_s)
         manifest = find_model(DEFAULT_MODEL)
         verify(manifest)
         judge: Judge
         if model is None or str(model) == DEFAULT_MODEL:
-            judge = Reader.load(manifest, threads=threads, cache=cache, workers=workers)
+            judge = Reader.load(
+                manifest, threads=threads, cache=cache, sources=sources, workers=workers
+            )
         else:
             judge = _load_checkpoint(model, revision=revision, device=device, threads=threads)
         return cls(
@@ -170,6 +176,11 @@ class Detector:
             workers=workers,
             cache=cache,
         )
+
+    @property
+    def judge(self) -> Judge:
+        """What gives the scores."""
+        return self._judge
 
     @property
     def cache(self) -> CacheStats | None:
@@ -555,8 +566,8 @@ def _n_visible(claim: Claim) -> int:
 
 
 def _rounded(probability: float) -> float:
-    # Down, so that nothing reaches 1 or a threshold by rounding.
-    return int(probability * 1e6) / 1e6
+    # Float32 holds no more than this, and JSON would print what it does not hold.
+    return round(float(probability), 6)
 
 
 def _load_checkpoint(

@@ -7,51 +7,25 @@ stand once, and word weights come from a table that is shipped, not from the req
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from hashlib import blake2b
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from groundwire.detection import EvidenceRef, Reason
 from groundwire.example import Source
-from groundwire.lines import Line, lines_of
-from groundwire.quantities import QuantityIndex, quantities
-from groundwire.script import is_readable
+from groundwire.passages import CutSource, Passage, PassageLine
 
-#: Word pieces of a passage at most, breadcrumb included; with [CLS] and [SEP] it fills 256.
-PASSAGE_PIECES = 254
-#: Word pieces of a breadcrumb at most.
-BREADCRUMB_PIECES = 40
 #: Word pieces of passages that a claim is read with, special tokens included.
 SELECTED_PIECES = 1024
-#: Part of the cache key: raise it when passages are cut differently.
-PASSAGE_RULES = 1
-
 # BM25 (Robertson and Zaragoza 2009, https://doi.org/10.1561/1500000019) with a fixed mean length:
 # a mean over the request would let one source change the rank of another.
 _K1, _B, _MEAN_PIECES = 1.2, 0.4, 200.0
 _COSINE_WEIGHT = 0.15
 # What a word of the question or of the claim before counts beside one of the claim itself.
 _CONTEXT_WEIGHT = 0.6
-
-
-class Pieces(Protocol):
-    """Word pieces of a text: ids ``(n,)`` and character ranges ``(n, 2)``."""
-
-    @property
-    def ids(self) -> NDArray[np.int32]: ...  # noqa: D102
-    @property
-    def offsets(self) -> NDArray[np.int32]: ...  # noqa: D102
-
-
-class WordPieces(Protocol):
-    """What cuts texts into word pieces."""
-
-    def encode_batch(self, texts: Sequence[str]) -> Sequence[Pieces]: ...  # noqa: D102
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,62 +59,6 @@ class WordWeights:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PassageLine:
-    """One line of a passage.
-
-    Attributes:
-        source: Index of the source.
-        start: First character in the source's text.
-        end: One past the last.
-        first: Its first word piece among the passage's ids.
-        reading: What the model reads.
-    """
-
-    source: int
-    start: int
-    end: int
-    first: int
-    reading: str
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Passage:
-    """What the model reads at a time.
-
-    Attributes:
-        key: Hash of the content, 16 bytes.
-        ids: Word pieces, at most 254, without special tokens, shape ``(n,)``, int32.
-        n_breadcrumb: How many pieces at the beginning are breadcrumb, which is no evidence.
-        lines: What stands in it, in order.
-        n_own_chars: Characters of the source that no earlier passage holds.
-    """
-
-    key: bytes
-    ids: NDArray[np.int32]
-    n_breadcrumb: int
-    lines: tuple[PassageLine, ...]
-    n_own_chars: int
-    _quantities: list[QuantityIndex] = field(default_factory=list)
-
-    @property
-    def n_read(self) -> int:
-        """Word pieces that the model reads, [CLS] and [SEP] included."""
-        return len(self.ids) + 2
-
-    @property
-    def line_starts(self) -> NDArray[np.intp]:
-        """Where lines begin among the ids: no verbatim run crosses them."""
-        return np.array([line.first for line in self.lines], np.intp)
-
-    def quantities(self) -> QuantityIndex:
-        """The numbers, dates and amounts it states; found when first asked for."""
-        if not self._quantities:
-            found = (quantity for line in self.lines for quantity in quantities(line.reading))
-            self._quantities.append(QuantityIndex.of(found))
-        return self._quantities[0]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Selection:
     """Which passages a claim is read with, as indices into :attr:`Evidence.passages`.
 
@@ -159,15 +77,15 @@ class Evidence:
     """All passages of a request, ready to be searched.
 
     Attributes:
-        sources: What they were cut from.
         passages: Each content once, in the order of their keys.
+        origins: The source that each passage is quoted from.
         offered_chars: Characters of the sources, equal ones counted once.
         indexed_chars: Of these, characters that stand in a passage.
         reasons: Why the two differ.
     """
 
-    sources: tuple[Source, ...]
     passages: tuple[Passage, ...]
+    origins: tuple[Source, ...]
     offered_chars: int
     indexed_chars: int
     reasons: Mapping[Reason, int]
@@ -176,34 +94,38 @@ class Evidence:
     _vectors: NDArray[np.float32]
 
     @classmethod
-    def of(cls, sources: Sequence[Source], pieces: WordPieces, words: WordWeights) -> "Evidence":
-        """Cut sources into passages and index them."""
-        by_key: dict[bytes, Passage] = {}
-        seen: set[tuple[str, str | None]] = set()
+    def of(
+        cls,
+        sources: Sequence[Source],
+        cut: Callable[[Source], CutSource],
+        words: WordWeights,
+    ) -> "Evidence":
+        """Cut sources into passages and index them.
+
+        Args:
+            sources: What the answer may rest on; equal ones count once.
+            cut: Cuts one source: :func:`groundwire.passages.cut_source`, or a cache before it.
+            words: Weights and vectors of word pieces.
+        """
+        by_key: dict[bytes, tuple[Passage, Source]] = {}
         offered_chars = indexed_chars = 0
         reasons: Counter[Reason] = Counter()
-        # By id: which of two sources is named for a passage they share depends on no order.
-        for index in sorted(range(len(sources)), key=lambda i: (sources[i].id, i)):
-            source = sources[index]
-            if (source.text, source.title) in seen:
-                continue
-            seen.add((source.text, source.title))
-            lines = lines_of(source.text)
-            readable = [line for line in lines if is_readable(line.reading)]
-            offered_chars += sum(line.end - line.start for line in lines)
-            indexed_chars += sum(line.end - line.start for line in readable)
-            if len(readable) < len(lines):
-                reasons[Reason.LANGUAGE] += 1
-            for passage in _passages(index, source, readable, pieces):
-                by_key.setdefault(passage.key, passage)
-        passages = tuple(by_key[key] for key in sorted(by_key))
+        for source in _distinct(sources):
+            found = cut(source)
+            offered_chars += found.offered_chars
+            indexed_chars += found.indexed_chars
+            reasons[Reason.LANGUAGE] += found.indexed_chars < found.offered_chars
+            for passage in found.passages:
+                by_key.setdefault(passage.key, (passage, source))
+        ordered = [by_key[key] for key in sorted(by_key)]
+        passages = tuple(passage for passage, _ in ordered)
         vectors = np.array([words.mean(passage.ids) for passage in passages], np.float32)
         return cls(
-            sources=tuple(sources),
             passages=passages,
+            origins=tuple(source for _, source in ordered),
             offered_chars=offered_chars,
             indexed_chars=indexed_chars,
-            reasons=dict(reasons),
+            reasons=dict(+reasons),
             words=words,
             _index=LexicalIndex.of(passages, words.idf),
             _vectors=vectors.reshape(-1, words.vectors.shape[1]),
@@ -241,20 +163,20 @@ class Evidence:
         """The lines among some passages that say most about a query, best first."""
         weights = np.zeros(len(self.words.idf), np.float32)
         weights[query.main_ids] = self.words.idf[query.main_ids]
-        found: list[tuple[float, bytes, PassageLine]] = []
+        found: list[tuple[float, int, PassageLine]] = []
         for index in chosen:
             passage = self.passages[index]
             bounds = [*(line.first for line in passage.lines), len(passage.ids)]
             for line, first, last in zip(passage.lines, bounds, bounds[1:], strict=False):
                 score = float(weights[np.unique(passage.ids[first:last])].sum())
                 if score > 0:
-                    found.append((-round(score, 4), passage.key, line))
+                    found.append((-round(score, 4), index, line))
         found.sort(key=lambda item: (item[0], item[1], item[2].start))
         references: dict[EvidenceRef, None] = {}
-        for _, _, line in found:
+        for _, index, line in found:
             if len(references) == most:
                 break
-            source = self.sources[line.source]
+            source = self.origins[index]
             references[
                 EvidenceRef(
                     source_id=source.id,
@@ -345,69 +267,9 @@ class LexicalIndex:
         return scores / total if total else scores
 
 
-def _passages(
-    index: int, source: Source, lines: Sequence[Line], pieces: WordPieces
-) -> Iterator[Passage]:
-    """Pack the lines of a source into passages, one line of overlap."""
-    encoded = [found.ids for found in pieces.encode_batch([line.reading for line in lines])]
-    crumbs: dict[str, NDArray[np.int32]] = {}
-    packed = _Pack(index)
-    for line, ids in zip(lines, encoded, strict=True):
-        if line.heading not in crumbs:
-            text = " > ".join(part for part in (source.title, line.heading) if part)
-            crumbs[line.heading] = pieces.encode_batch([text])[0].ids[:BREADCRUMB_PIECES]
-        crumb = crumbs[line.heading]
-        room = PASSAGE_PIECES - len(crumb)
-        if packed.lines and (
-            line.group != packed.group
-            or line.heading != packed.heading
-            or packed.n_pieces + len(ids) > room
-        ):
-            yield packed.passage()
-            carries = line.group == packed.group and line.heading == packed.heading
-            packed = packed.next(carries=carries, room=room - min(len(ids), room))
-        packed.group, packed.heading, packed.crumb = line.group, line.heading, crumb
-        for start in range(0, max(len(ids), 1), room):
-            part = ids[start : start + room]
-            if packed.lines and packed.n_pieces + len(part) > room:
-                yield packed.passage()
-                packed = packed.next(carries=False, room=0)
-                packed.group, packed.heading, packed.crumb = line.group, line.heading, crumb
-            packed.add(line, part, is_new=start == 0)
-    if packed.lines:
-        yield packed.passage()
-
-
-class _Pack:
-    """A passage being packed."""
-
-    def __init__(self, source: int) -> None:
-        self.source = source
-        self.lines: list[tuple[Line, NDArray[np.int32]]] = []
-        self.n_pieces = self.n_own_chars = self.group = 0
-        self.heading = ""
-        self.crumb = np.empty(0, np.int32)
-
-    def add(self, line: Line, ids: NDArray[np.int32], *, is_new: bool) -> None:
-        self.lines.append((line, ids))
-        self.n_pieces += len(ids)
-        self.n_own_chars += (line.end - line.start) if is_new else 0
-
-    def next(self, *, carries: bool, room: int) -> "_Pack":
-        """The pack that follows; it begins with the last line of this one, if there is room."""
-        following = _Pack(self.source)
-        line, ids = self.lines[-1]
-        if carries and len(ids) <= min(room, PASSAGE_PIECES // 3):
-            following.add(line, ids, is_new=False)
-        return following
-
-    def passage(self) -> Passage:
-        firsts = np.cumsum([len(self.crumb), *(len(ids) for _, ids in self.lines)])
-        ids = np.concatenate([self.crumb, *(ids for _, ids in self.lines)]).astype(np.int32)
-        lines = tuple(
-            PassageLine(self.source, line.start, line.end, int(first), line.reading)
-            for (line, _), first in zip(self.lines, firsts, strict=False)
-        )
-        layout = np.array([len(self.crumb), *firsts], np.int32)
-        key = blake2b(ids.tobytes() + b"|" + layout.tobytes(), digest_size=16).digest()
-        return Passage(key, ids, len(self.crumb), lines, self.n_own_chars)
+def _distinct(sources: Sequence[Source]) -> list[Source]:
+    """Each content once. By id: which of two equal sources is quoted depends on no order."""
+    first: dict[tuple[str, str | None], Source] = {}
+    for source in sorted(sources, key=lambda s: (s.id, s.title or "", s.text)):
+        first.setdefault((source.text, source.title), source)
+    return list(first.values())

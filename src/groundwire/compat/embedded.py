@@ -41,7 +41,7 @@ class EmbeddedReader:
             threshold: From which probability on a sentence gets a second look at other passages,
                 in [0, 1].
         """
-        self._judge, self._threshold = detector._judge, threshold
+        self._judge, self._threshold = detector.judge, threshold
 
     def read(self, context: str, question: str | None, answer: str) -> TokenScores:
         """Judge an answer against one text."""

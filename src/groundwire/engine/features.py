@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from groundwire.evidence import Passage
+from groundwire.passages import Passage
 from groundwire.quantities import QuantityIndex, quantities
 
 #: Codes of one feature; the four features stand one after the other in the embedding table.

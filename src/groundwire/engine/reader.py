@@ -21,9 +21,10 @@ from groundwire.engine.runtime import KeysValues, ReaderGraph, Verdict
 from groundwire.engine.scores import ClaimScores
 from groundwire.engine.sentence import Part, parts_of
 from groundwire.engine.tokenizer import WordPieces
-from groundwire.evidence import PASSAGE_PIECES, PASSAGE_RULES, Evidence, Query, WordWeights
+from groundwire.evidence import Evidence, Query, WordWeights
 from groundwire.example import Source
 from groundwire.models import Manifest
+from groundwire.passages import PASSAGE_PIECES, PASSAGE_RULES, CutSource, cut_source
 from groundwire.script import is_readable
 from groundwire.segment import Segment
 
@@ -79,6 +80,7 @@ class Reader:
     pieces: WordPieces
     words: WordWeights
     cache: ByteCache[KeysValues]
+    sources: ByteCache[CutSource]
     workers: ThreadPoolExecutor
     work: Work = field(default_factory=Work)
 
@@ -89,9 +91,18 @@ class Reader:
         *,
         threads: int,
         cache: ByteCache[KeysValues],
+        sources: ByteCache[CutSource],
         workers: ThreadPoolExecutor,
     ) -> "Reader":
-        """Open a model folder; its files are taken to be verified."""
+        """Open a model folder; its files are taken to be verified.
+
+        Args:
+            manifest: Of the folder.
+            threads: CPU threads that one call may use.
+            cache: For passages that were read.
+            sources: For sources that were cut into passages.
+            workers: Threads that read claims side by side.
+        """
         folder: Path = manifest.folder
         return cls(
             name=manifest.name,
@@ -102,6 +113,7 @@ class Reader:
             pieces=WordPieces(folder / "tokenizer.json"),
             words=WordWeights.load(folder),
             cache=cache,
+            sources=sources,
             workers=workers,
         )
 
@@ -109,7 +121,15 @@ class Reader:
         self, sources: Sequence[Source], question: str | None, *, threshold: float, tenant: str
     ) -> "Reading":
         """Index the sources of a request."""
-        evidence = Evidence.of(sources, self.pieces, self.words)
+
+        def cut(source: Source) -> CutSource:
+            text = blake2b(repr((source.title, source.text)).encode(), digest_size=16).digest()
+            return self.sources.get(
+                (tenant, self.revision, PASSAGE_RULES, text),
+                lambda: cut_source(source, self.pieces),
+            )
+
+        evidence = Evidence.of(sources, cut, self.words)
         return Reading(self, evidence, question, threshold=threshold, tenant=tenant)
 
 

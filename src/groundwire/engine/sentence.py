@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groundwire.engine.tokenizer import WordPieces
-from groundwire.evidence import PASSAGE_PIECES
+from groundwire.passages import PASSAGE_PIECES
 from groundwire.segment import Segment
 
 

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from groundwire.engine.tokenizer import WordPieces
 from groundwire.errors import DetectionError
 from groundwire.evidence import Evidence, Query, WordWeights
 from groundwire.example import Source
+from groundwire.passages import cut_source
 from groundwire.segment import Segment
 
 
@@ -31,7 +33,11 @@ class Whole:
         self, sources: Sequence[Source], question: str | None, *, threshold: float, tenant: str
     ) -> "WholeReading":
         """Index the sources of a request; ``threshold`` and ``tenant`` change nothing here."""
-        return WholeReading(self, Evidence.of(sources, self.pieces, self.words), question)
+        return WholeReading(
+            self,
+            Evidence.of(sources, partial(cut_source, pieces=self.pieces), self.words),
+            question,
+        )
 
 
 class WholeReading:
@@ -54,7 +60,7 @@ class WholeReading:
     def read(self, answer: str, segments: Sequence[Segment]) -> list[ClaimScores]:
         """Judge all claims of a complete answer."""
         # Equal sources once, in the order of their text: as for the reader, order says nothing.
-        context = "\n\n".join(sorted({source.text for source in self.evidence.sources}))
+        context = "\n\n".join(sorted({source.text for source in self.evidence.origins}))
         try:
             scores = self._judge.model.read(context, self._question, answer)
         except DetectionError:
@@ -71,10 +77,9 @@ class WholeReading:
         if not len(doubt) or not np.isfinite(doubt).all():
             return ClaimScores.unread(Reason.DETECTOR_FAILED)
         offsets = np.clip(scores.offsets[inside], segment.start, segment.end)
-        words = self._judge.pieces.encode(answer[segment.start : segment.end]).ids
-        everything = range(len(self.evidence.passages))
+        query = Query.of(self._judge.pieces.encode(answer[segment.start : segment.end]).ids)
         return ClaimScores(
             offsets=offsets,
             labels=np.column_stack([1 - doubt, doubt, np.zeros_like(doubt)]),
-            evidence=self.evidence.references(Query.of(words), everything),
+            evidence=self.evidence.references(query, self.evidence.select(query).first),
         )

@@ -121,8 +121,9 @@ def tops_of(scored: list[Scored], calibration: Calibration) -> NDArray[np.float6
 def choose(tops: NDArray[np.float64], gold: NDArray[np.bool_]) -> dict[str, float]:
     """Thresholds on whole answers.
 
-    ``balanced`` has the best F1, were 35 % of answers hallucinated; ``precision`` flags at most 2 % of grounded answers; ``recall``
-    finds at least 90 % of hallucinated ones, and no more than it must.
+    ``balanced`` has the best F1, were 35 % of answers hallucinated; ``precision`` flags at most
+    2 % of grounded answers; ``recall`` finds at least 90 % of hallucinated ones, and no more than
+    it must.
     """
     grid = np.unique(np.round(np.linspace(0.01, 0.99, 197), 3))
     weights = np.where(gold, _PREVALENCE / gold.mean(), (1 - _PREVALENCE) / (1 - gold.mean()))
@@ -180,6 +181,7 @@ def open_reader(folder: Path, threads: int) -> Reader:
         Manifest.read(folder),
         threads=threads,
         cache=ByteCache(512_000_000),
+        sources=ByteCache(16_000_000),
         workers=ThreadPoolExecutor(threads),
     )
 

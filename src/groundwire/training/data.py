@@ -6,6 +6,7 @@ import random
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,9 @@ from groundwire.engine.features import NEUTRAL, TABLE_ROWS, match_features
 from groundwire.engine.roles import RECALLED_SENTENCES
 from groundwire.engine.sentence import parts_of
 from groundwire.engine.tokenizer import WordPieces
-from groundwire.evidence import PASSAGE_PIECES, Evidence, Passage, Query, WordWeights
+from groundwire.evidence import Evidence, Query, WordWeights
 from groundwire.example import Source, SourceLike, read_sources
+from groundwire.passages import PASSAGE_PIECES, Passage, cut_source
 from groundwire.segment import segment
 from groundwire.training.model import Group
 
@@ -252,4 +254,4 @@ def _up(n: int) -> int:
 
 def evidence_of(record: Record, pieces: WordPieces, words: WordWeights) -> Evidence:
     """The evidence of a record, cut and indexed as in deployment."""
-    return Evidence.of(record.sources, pieces, words)
+    return Evidence.of(record.sources, partial(cut_source, pieces=pieces), words)

@@ -20,7 +20,8 @@ from torch import Tensor
 
 from groundwire.engine.features import TABLE_ROWS
 from groundwire.engine.tokenizer import WordPieces
-from groundwire.evidence import Passage, WordWeights
+from groundwire.evidence import WordWeights
+from groundwire.passages import Passage
 from groundwire.training import data
 from groundwire.training.model import Group, Reader
 
