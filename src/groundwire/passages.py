@@ -4,7 +4,7 @@ A passage ends where a sentence, a field or a row does, carries a breadcrumb tha
 comes from, and depends on nothing but the text and the title of its source.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Protocol
@@ -117,10 +117,18 @@ class CutSource:
         return 600 * len(self.passages) + 200 * n_lines + 4 * n_pieces + 2 * self.offered_chars
 
 
-def cut_source(source: Source, pieces: WordPieces) -> CutSource:
-    """Cut a source into passages of at most 254 word pieces, with one line of overlap."""
+def cut_source(
+    source: Source, pieces: WordPieces, *, reads: Callable[[str], bool] = is_readable
+) -> CutSource:
+    """Cut a source into passages of at most 254 word pieces, with one line of overlap.
+
+    Args:
+        source: What to cut.
+        pieces: Cuts text into word pieces.
+        reads: Says whether the model can read a line; others are left out, and counted.
+    """
     lines = lines_of(source.text)
-    readable = [line for line in lines if is_readable(line.reading)]
+    readable = [line for line in lines if reads(line.reading)]
     return CutSource(
         tuple(_passages(source.title, readable, pieces)),
         sum(line.end - line.start for line in lines),
