@@ -17,7 +17,7 @@ from groundwire.detection import Reason
 from groundwire.engine.cache import ByteCache
 from groundwire.engine.features import FEATURE_RULES, NEUTRAL, match_features
 from groundwire.engine.roles import RECALLED_SENTENCES, Role
-from groundwire.engine.runtime import KeysValues, ReaderGraph, Verdict
+from groundwire.engine.runtime import BYTES_PER_PIECE, KeysValues, ReaderGraph, Verdict
 from groundwire.engine.scores import ClaimScores
 from groundwire.engine.sentence import Part, parts_of
 from groundwire.engine.tokenizer import WordPieces
@@ -170,7 +170,9 @@ class Reading:
             if len(self._question_ids)
             else range(len(self.evidence.passages))
         )
-        wanted = [int(i) for i in order[:PREFETCHED_PASSAGES]]
+        # No more than half of the cache, or reading ahead would throw out what it has just read.
+        room = self._reader.cache.stats.max_bytes // (2 * BYTES_PER_PIECE * (PASSAGE_PIECES + 2))
+        wanted = [int(i) for i in order[: min(PREFETCHED_PASSAGES, room)]]
         self._reader.workers.submit(self._prefetch, wanted)
 
     def _prefetch(self, wanted: Sequence[int]) -> None:

@@ -13,6 +13,8 @@ from groundwire.engine.roles import SENTENCE_START, Role
 from groundwire.errors import ModelError
 
 LAYERS, HEADS, WIDTH = 6, 12, 32
+#: Of keys and values of one word piece, in float16: 9,216.
+BYTES_PER_PIECE = 2 * LAYERS * HEADS * WIDTH * 2
 _SHAPE = (LAYERS, HEADS, 0, WIDTH)
 
 
@@ -30,7 +32,7 @@ class KeysValues:
 
     @property
     def nbytes(self) -> int:
-        """Size in bytes: 18,432 a word piece."""
+        """Size in bytes: :data:`BYTES_PER_PIECE` for each word piece."""
         return self.keys.nbytes + self.values.nbytes
 
     @classmethod
