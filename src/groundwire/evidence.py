@@ -268,8 +268,12 @@ class LexicalIndex:
 
 
 def _distinct(sources: Sequence[Source]) -> list[Source]:
-    """Each content once. By id: which of two equal sources is quoted depends on no order."""
+    """Each content once, in an order that is not that of the request, nor of its numbering.
+
+    Which of two sources stands for a passage they share follows from their text; of equal sources
+    the first is quoted: S2 before S13.
+    """
     first: dict[tuple[str, str | None], Source] = {}
-    for source in sorted(sources, key=lambda s: (s.id, s.title or "", s.text)):
+    for source in sorted(sources, key=lambda s: (s.text, s.title or "", len(s.id), s.id)):
         first.setdefault((source.text, source.title), source)
     return list(first.values())
