@@ -1,0 +1,115 @@
+"""What the documentation says is what the code does: its examples run, its generated parts are new.
+
+These tests need a checkout with the embedded model.
+"""
+
+import doctest
+import importlib
+import os
+import pkgutil
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from sybil import Sybil
+from sybil.parsers.markdown import PythonCodeBlockParser, SkipParser
+
+import groundwire
+from groundwire.models import list_models
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
+PAGES += sorted((ROOT / "docs").glob("*.md"))
+
+pytestmark = [
+    pytest.mark.skipif(not list_models(), reason="the embedded model is not built"),
+    pytest.mark.skipif(not (ROOT / "docs").is_dir(), reason="this is no checkout"),
+]
+
+_LINK = re.compile(r"(?<!`)\[[^\]\n]+\]\(([^)\s]+)\)")
+_HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+
+
+def run(script: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-W", "error", str(script), *arguments],
+        capture_output=True,
+        check=False,
+        encoding="utf-8",
+        env=os.environ | {"PYTHONUTF8": "1"},
+    )
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_examples_of_a_page_are_true(page: Path) -> None:
+    for example in Sybil([PythonCodeBlockParser(), SkipParser()]).parse(page).examples():
+        example.evaluate()
+
+
+def test_the_examples_of_docstrings_are_true() -> None:
+    found = doctest.TestResults(0, 0)
+    for module in pkgutil.walk_packages(groundwire.__path__, "groundwire."):
+        assert isinstance(module.module_finder, importlib.machinery.FileFinder)
+        path = Path(module.module_finder.path, *module.name.rpartition(".")[2:])
+        source = path / "__init__.py" if module.ispkg else path.with_suffix(".py")
+        if ">>> " in source.read_text(encoding="utf-8"):
+            result = doctest.testmod(importlib.import_module(module.name))
+            found = doctest.TestResults(found[0] + result[0], found[1] + result[1])
+    result = doctest.testmod(groundwire)
+    assert found.failed + result.failed == 0
+    assert found.attempted + result.attempted > 3
+
+
+def test_the_generated_parts_are_what_would_be_generated() -> None:
+    result = run(ROOT / "docs" / "generate.py", "--check")
+    assert result.returncode == 0, result.stderr
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_within_the_repository_lead_somewhere(page: Path) -> None:
+    for target in _LINK.findall(page.read_text(encoding="utf-8")):
+        if "://" in target or target == "https://...":
+            continue
+        name, _, anchor = target.partition("#")
+        path = page.parent / name if name else page
+        assert path.exists(), target
+        if anchor:
+            titles = _HEADING.findall(path.read_text(encoding="utf-8"))
+            assert anchor in {title.lower().replace(" ", "-") for title in titles}, target
+
+
+def test_every_page_is_on_the_map() -> None:
+    index = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    missing = [page.name for page in (ROOT / "docs").glob("*.md") if f"]({page.name})" not in index]
+    assert missing == ["index.md"]
+
+
+def test_every_module_is_on_the_map_of_the_architecture() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    package = ROOT / "src" / "groundwire"
+    modules = [*package.glob("*.py"), *(package / "engine").glob("*.py")]
+    missing = [path.name for path in modules if path.name not in page]
+    assert sorted({*missing} - {"__init__.py", "__main__.py"}) == []
+
+
+@pytest.mark.parametrize(
+    ("script", "shown"),
+    [
+        ("rag_check.py", ["hallucinated, 100% of the answer read", "2010", "guide: "]),
+        ("stream.py", ["It was painted green in 2010.", "stopped"]),
+        ("batch.py", ['"hallucinated", "marked": [', '{"outcome": "partial", "marked": []}']),
+    ],
+)
+def test_an_example_runs_and_shows_what_it_should(script: str, shown: list[str]) -> None:
+    result = run(ROOT / "examples" / script)
+    assert result.returncode == 0, result.stderr
+    assert result.stderr == ""
+    for text in shown:
+        assert text in result.stdout
+
+
+def test_every_example_is_run() -> None:
+    scripts = {path.name for path in (ROOT / "examples").glob("*.py")}
+    assert scripts == {"rag_check.py", "stream.py", "batch.py"}

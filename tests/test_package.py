@@ -1,0 +1,128 @@
+"""What the package promises as a whole: its names, its version, what importing it does."""
+
+import re
+import subprocess
+import sys
+import tomllib
+from importlib import metadata, resources
+from pathlib import Path
+
+import pytest
+
+import groundwire
+
+ROOT = Path(__file__).parents[1]
+PYPROJECT = ROOT / "pyproject.toml"
+
+checkout = pytest.mark.skipif(not (ROOT / "src").is_dir(), reason="this is no checkout")
+
+NAMES = [
+    "Claim",
+    "Coverage",
+    "Detection",
+    "Detector",
+    "EvidenceRef",
+    "Example",
+    "GroundwireError",
+    "Label",
+    "Outcome",
+    "Reason",
+    "Source",
+    "Span",
+    "Stream",
+]
+#: What importing the package, or asking the command line for help, must not import.
+HEAVY = ("numpy", "onnxruntime", "tokenizers", "rich", "huggingface_hub", "torch", "transformers")
+
+
+def modules_after(code: str) -> set[str]:
+    """The modules that a new interpreter has imported after some code."""
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}\nimport sys; print(*sys.modules)"],
+        capture_output=True,
+        check=True,
+        encoding="utf-8",
+    )
+    return set(done.stdout.splitlines()[-1].split())
+
+
+def test_the_package_exports_these_names() -> None:
+    assert groundwire.__all__ == NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_exported_name_is_there(name: str) -> None:
+    assert getattr(groundwire, name).__name__ == name
+    assert name in dir(groundwire)
+
+
+def test_a_name_that_is_not_exported_is_an_error() -> None:
+    with pytest.raises(AttributeError, match="has no attribute 'Segmenter'"):
+        groundwire.Segmenter  # noqa: B018
+
+
+def test_types_are_published() -> None:
+    assert resources.files("groundwire").joinpath("py.typed").is_file()
+
+
+def test_the_installed_version_is_that_of_the_package() -> None:
+    assert metadata.version("groundwire") == groundwire.__version__
+
+
+@checkout
+def test_pyproject_package_and_changelog_name_the_same_version() -> None:
+    project = tomllib.loads(PYPROJECT.read_text(encoding="utf-8"))["project"]
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    entries = re.findall(r"^## \[(.+?)\]", changelog, re.MULTILINE)
+    assert project["version"] == groundwire.__version__ == entries[0]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import groundwire",
+        "from groundwire.cli import cli\ntry: cli.main(['--help'])\nexcept SystemExit: print()",
+    ],
+)
+def test_nothing_heavy_is_imported_before_it_is_needed(code: str) -> None:
+    assert modules_after(code).isdisjoint(HEAVY)
+
+
+def test_the_detector_needs_neither_torch_nor_the_hub() -> None:
+    modules = modules_after("from groundwire import Detector; Detector.load().close()")
+    assert modules.isdisjoint({"torch", "transformers", "huggingface_hub", "onnx"})
+
+
+@checkout
+def test_the_main_job_is_installed_without_torch() -> None:
+    project = tomllib.loads(PYPROJECT.read_text(encoding="utf-8"))["project"]
+    names = {re.split(r"[^\w-]", need)[0] for need in project["dependencies"]}
+    assert names.isdisjoint({"torch", "transformers", "onnx", "scikit-learn"})
+
+
+@checkout
+def test_only_the_engine_and_the_training_import_an_inference_library() -> None:
+    imports = re.compile(r"^\s*(?:import|from) (?:onnxruntime|torch|transformers)\b", re.MULTILINE)
+    package = ROOT / "src" / "groundwire"
+    found = {
+        path.relative_to(package).parts[0]
+        for path in package.rglob("*.py")
+        if imports.search(path.read_text(encoding="utf-8"))
+    }
+    assert found <= {"engine", "training"}
+
+
+@checkout
+def test_nothing_refers_to_the_machine_it_was_written_on() -> None:
+    elsewhere = re.compile(r"(?<![\w.])/(?:work|root|tmp|home)/|\bshared/")
+    texts = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", PYPROJECT, ROOT / ".ci" / "run"]
+    for folder in ("src", "tests", "docs", "examples", "benchmarks"):
+        for kind in ("*.py", "*.md", "*.json"):
+            texts += (ROOT / folder).rglob(kind)
+    found = [
+        f"{path.relative_to(ROOT)}: {match.group()}"
+        for path in texts
+        if path != Path(__file__) and path.name != "tokenizer.json"
+        for match in elsewhere.finditer(path.read_text(encoding="utf-8"))
+    ]
+    assert found == []
