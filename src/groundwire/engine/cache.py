@@ -96,15 +96,16 @@ class ByteCache(Generic[V]):
             return waiting.result()
         try:
             value = compute()
+            if value.nbytes <= self._max_bytes:
+                with self._lock:
+                    self._store[key] = value
         except BaseException as error:
-            with self._lock:
-                del self._in_flight[key]
             mine.set_exception(error)
             raise
-        with self._lock:
-            if value.nbytes <= self._max_bytes:
-                self._store[key] = value
-            del self._in_flight[key]
+        finally:
+            # Whatever happened: who asks next must not wait for it.
+            with self._lock:
+                del self._in_flight[key]
         mine.set_result(value)
         return value
 
