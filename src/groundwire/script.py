@@ -9,6 +9,7 @@ MAX_UNREADABLE = 0.3
 
 _NOT_ASCII = re.compile(r"[^\W\d_\x00-\x7f]")
 _LETTER = re.compile(r"[^\W\d_]")
+_UNITS = "\u00b5\u03bc\u2126\u03a9"  # micro and ohm, as signs and as Greek letters
 
 
 def is_readable(text: str) -> bool:
@@ -25,6 +26,8 @@ def is_readable(text: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def _is_latin(letter: str) -> bool:
-    # Letters of formulas and units (a Greek mu, a mathematical bold x) fold to what they stand for.
+    # Letters of formulas fold to what they stand for: a mathematical bold x to x.
     name = unicodedata.name(unicodedata.normalize("NFKC", letter)[0], "")
-    return name.startswith(("LATIN", "MODIFIER LETTER", "FEMININE", "MASCULINE"))
+    return letter in _UNITS or name.startswith(
+        ("LATIN", "MODIFIER LETTER", "FEMININE", "MASCULINE")
+    )
