@@ -21,6 +21,7 @@ from groundwire.engine.runtime import BYTES_PER_PIECE, KeysValues, ReaderGraph, 
 from groundwire.engine.scores import ClaimScores
 from groundwire.engine.sentence import Part, parts_of
 from groundwire.engine.tokenizer import WordPieces
+from groundwire.errors import DetectionError
 from groundwire.evidence import Evidence, Query, WordWeights
 from groundwire.example import Source
 from groundwire.models import Manifest
@@ -45,7 +46,8 @@ class Calibration:
         """Logits ``(n, 3)`` to probabilities ``(n, 3)`` of the three labels."""
         wide = logits.astype(np.float64)
         wrong = np.logaddexp(wide[:, 1], wide[:, 2])
-        doubt = 1 / (1 + np.exp(-(self.scale * (wrong - wide[:, 0]) + self.offset)))
+        # A sigmoid that does not overflow, however sure the model is.
+        doubt = np.exp(-np.logaddexp(0, -(self.scale * (wrong - wide[:, 0]) + self.offset)))
         shares = np.exp(wide[:, 1:] - wrong[:, None])
         return np.column_stack([1 - doubt, shares * doubt[:, None]]).astype(np.float32)
 
@@ -215,9 +217,6 @@ class Reading:
             # The message may quote the answer, which has no place in a log.
             log.warning("A claim could not be judged: %s", type(error).__name__)
             return ClaimScores.unread(Reason.DETECTOR_FAILED)
-        if not all(np.isfinite(look.labels).all() for look in looks):
-            log.warning("A claim could not be judged: the model's output is not a number")
-            return ClaimScores.unread(Reason.DETECTOR_FAILED)
         ids = np.concatenate([part.ids for part, _ in units])
         chosen = sorted({index for look in looks for index in look.chosen})
         self.attended.update(chosen)
@@ -261,6 +260,9 @@ class Reading:
             _with_specials(part.ids, reader.pieces), features, past
         )
         reader.work.add(sentences_read=1, pieces_judged=len(part.ids))
+        # Before calibration: it would make a sure verdict of an infinite logit.
+        if not np.isfinite(verdict.pieces).all():
+            raise DetectionError("The model's output is not a number.")
         return reader.calibration.labels(verdict.pieces)
 
     def _passage(self, index: int) -> KeysValues:

@@ -1,0 +1,450 @@
+"""What the reader reads for a claim, how often, and what becomes of failures.
+
+The graph looks word pieces up: a piece is supported if a passage that the claim attends to has it.
+"""
+
+import random
+from collections.abc import Callable, Sequence
+from threading import Event
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from groundwire import Detection, Detector
+from groundwire.detection import Label, Outcome, Reason
+from groundwire.engine.reader import PREFETCHED_PASSAGES, Calibration, Reader, n_threads
+from groundwire.engine.roles import RECALLED_SENTENCES, Role
+from groundwire.engine.runtime import KeysValues
+from groundwire.evidence import SELECTED_PIECES
+from groundwire.passages import PASSAGE_PIECES
+from tests.engine.lookup import LookupGraph, looking_up
+
+Logits = NDArray[np.float32]
+FACTS = ["The tower is tall.", "The bridge is long."]
+
+
+def padding(seed: int, n_sentences: int) -> str:
+    """Text that shares few words with the facts."""
+    rng = random.Random(seed)
+    words = ["copper", "harvest", "violin", "glacier", "pepper", "orbit", "canvas", "lantern"]
+    return " ".join(
+        f"Some {' '.join(rng.choices(words, k=9))} {rng.randrange(100, 999)}."
+        for _ in range(n_sentences)
+    )
+
+
+def words(detection: Detection) -> list[str]:
+    return [span.text for span in detection.spans]
+
+
+def id_of(reader: Reader, word: str) -> int:
+    (id_,) = reader.pieces.encode(word).ids.tolist()
+    return int(id_)
+
+
+@pytest.fixture
+def graph() -> LookupGraph:
+    return LookupGraph()
+
+
+@pytest.fixture
+def lookup(reader: Reader, graph: LookupGraph) -> Detector:
+    return looking_up(reader, graph)
+
+
+def test_words_that_no_source_has_are_marked(lookup: Detector) -> None:
+    found = lookup.detect(sources=FACTS, answer="The tower is red. The bridge is long.")
+    assert words(found) == ["red"]
+    assert [claim.label for claim in found.claims] == [Label.UNSUPPORTED, Label.SUPPORTED]
+    assert found.outcome is Outcome.HALLUCINATED
+
+
+def test_the_label_of_a_span_is_the_likelier_of_the_two(reader: Reader) -> None:
+    detector = looking_up(reader, LookupGraph(logits=lambda found: found[:, [0, 2, 1]]))
+    found = detector.detect(sources=FACTS, answer="The tower is red.")
+    assert [(span.text, span.label, span.severity) for span in found.spans] == [
+        ("red", Label.CONTRADICTED, 4)
+    ]
+    assert found.claims[0].label is Label.CONTRADICTED
+
+
+# What a claim is read with.
+
+
+def test_a_claim_attends_to_passages_the_question_and_three_claims_before(
+    lookup: Detector, graph: LookupGraph
+) -> None:
+    answer = "The tower is tall. The bridge is long. The tower is long. It is. The bridge is tall."
+    lookup.detect(sources=FACTS, answer=answer, question="What is tall?")
+    by_ids = {sentence.ids: sentence for sentence in graph.sentences}
+    encode = reader_ids(lookup)
+    last = by_ids[encode("The bridge is tall.")]
+    assert RECALLED_SENTENCES == 3
+    assert last.roles() == [Role.SOURCE] * 2 + [Role.QUESTION] + [Role.HISTORY] * 3
+    assert [text.ids for text in last.past[2:]] == [
+        encode("What is tall?"),
+        encode("The bridge is long."),
+        encode("The tower is long."),
+        encode("It is."),
+    ]
+    first = by_ids[encode("The tower is tall.")]
+    assert first.roles() == [Role.SOURCE] * 2 + [Role.QUESTION]
+
+
+def reader_ids(detector: Detector) -> Callable[[str], tuple[int, ...]]:
+    """What cuts a text into word pieces."""
+    judge = detector.judge
+    assert isinstance(judge, Reader)
+    return lambda text: tuple(judge.pieces.encode(text).ids.tolist())
+
+
+def test_the_question_is_no_evidence(lookup: Detector) -> None:
+    found = lookup.detect(
+        sources=FACTS, answer="The tower is red.", question="Is it true that the tower is red?"
+    )
+    assert words(found) == ["red"]
+
+
+def test_earlier_claims_are_no_evidence(lookup: Detector) -> None:
+    found = lookup.detect(sources=FACTS, answer="The tower is red. Yes, the tower is red.")
+    assert words(found)[0] == "red"
+    assert "red" in words(found)[-1]
+
+
+def test_citations_are_not_read(lookup: Detector, graph: LookupGraph) -> None:
+    found = lookup.detect(sources=FACTS, answer="The tower is tall [S0, S1].")
+    assert found.outcome is Outcome.GROUNDED
+    assert found.claims[0].citations == ("S0", "S1")
+    encode = reader_ids(lookup)
+    assert graph.sentences[0].ids == encode("The tower is tall .")
+
+
+def test_a_claim_longer_than_the_model_reads_at_a_time_is_read_in_parts(
+    lookup: Detector, graph: LookupGraph
+) -> None:
+    answer = "Numbers " + " ".join("1a2" for _ in range(140)) + " violin."
+    assert len(answer) <= 600
+    found = lookup.detect(sources=["Numbers 1a2."], answer=answer)
+    (claim,) = found.claims
+    encode = reader_ids(lookup)
+    assert [len(s.ids) for s in sorted(graph.sentences, key=lambda s: -len(s.ids))] == [
+        PASSAGE_PIECES,
+        len(encode(answer)) - PASSAGE_PIECES,
+    ]
+    assert words(found) == ["violin"]
+    assert (claim.text, claim.reason) == (answer, None)
+    assert found.coverage.answer == 1.0
+
+
+def test_a_long_question_is_read_at_both_ends_and_said_to_be_shortened(
+    lookup: Detector, graph: LookupGraph
+) -> None:
+    question = "first " + "many words here " * 300 + "last"
+    found = lookup.detect(sources=FACTS, answer="The tower is tall.", question=question)
+    asked = [text.ids for text in graph.sentences[0].past if text.role is Role.QUESTION]
+    encode = reader_ids(lookup)
+    assert [len(ids) for ids in asked] == [PASSAGE_PIECES, PASSAGE_PIECES]
+    assert asked[0][:1] + asked[1][-1:] == encode("first last")
+    assert found.coverage.reasons == {Reason.QUESTION_SHORTENED: 1}
+
+
+@pytest.mark.parametrize("n_words", [PASSAGE_PIECES, PASSAGE_PIECES + 1, 2 * PASSAGE_PIECES])
+def test_a_question_that_fits_is_read_in_full(
+    lookup: Detector, graph: LookupGraph, n_words: int
+) -> None:
+    found = lookup.detect(
+        sources=FACTS, answer="The tower is tall.", question=" ".join(["why"] * n_words)
+    )
+    asked = [text.ids for text in graph.sentences[0].past if text.role is Role.QUESTION]
+    assert sum(map(len, asked)) == n_words
+    assert found.coverage.reasons == {}
+
+
+def test_claims_in_another_script_are_not_read_and_lower_the_coverage(
+    lookup: Detector, graph: LookupGraph
+) -> None:
+    found = lookup.detect(
+        sources=FACTS, answer="The tower is tall.\n北京是中国的首都。\nThe bridge is long."
+    )
+    assert [claim.label for claim in found.claims] == [
+        Label.SUPPORTED,
+        Label.UNCHECKED,
+        Label.SUPPORTED,
+    ]
+    assert found.claims[1].reason is Reason.LANGUAGE
+    assert found.claims[1].probability is None
+    assert found.outcome is Outcome.PARTIAL
+    assert found.coverage.answer == pytest.approx(31 / 40)
+    assert len(graph.sentences) == 2
+
+
+# How much is read.
+
+
+def test_sources_that_come_again_are_not_read_again(lookup: Detector, graph: LookupGraph) -> None:
+    lookup.detect(sources=FACTS, answer="The tower is tall.")
+    n_texts = len(graph.texts)
+    assert n_texts == 2
+    lookup.detect(sources=[*reversed(FACTS), FACTS[0]], answer="The bridge is tall.")
+    assert len(graph.texts) == n_texts
+    assert lookup.work["texts_read"] == n_texts
+    assert lookup.cache is not None
+    assert lookup.cache.misses == n_texts
+
+
+def test_what_was_read_for_a_tenant_is_read_anew_for_another(
+    lookup: Detector, graph: LookupGraph
+) -> None:
+    for tenant in ("a", "b", "a"):
+        lookup.detect(sources=FACTS, answer="The tower is tall.", tenant=tenant)
+    assert len(graph.texts) == 4
+    judge = lookup.judge
+    assert isinstance(judge, Reader)
+    assert (judge.sources.stats.misses, judge.sources.stats.hits) == (4, 2)
+
+
+def test_the_same_text_as_source_and_as_question_is_read_as_each(
+    lookup: Detector, graph: LookupGraph
+) -> None:
+    text = "The tower is tall."
+    lookup.detect(sources=[text], question=text, answer="So it is. Very.")
+    ids = reader_ids(lookup)(text)
+    assert {text.role for text in graph.texts if text.ids == ids} == {Role.SOURCE, Role.QUESTION}
+
+
+def test_only_passages_that_are_selected_are_read(lookup: Detector, graph: LookupGraph) -> None:
+    lookup.detect(sources=[*FACTS, padding(1, 600)], answer="The tower is tall.")
+    assert len(graph.texts) < 12
+    assert sum(len(text.ids) for text in graph.texts) <= SELECTED_PIECES
+
+
+def test_a_claim_costs_the_same_among_4_thousand_and_100_thousand_word_pieces(
+    reader: Reader,
+) -> None:
+    costs = []
+    for n_sentences in (260, 6500):
+        graph = LookupGraph()
+        found = looking_up(reader, graph).detect(
+            sources=[padding(2, n_sentences)], answer="Some copper horse violin."
+        )
+        assert found.coverage.indexed == 1.0
+        costs.append([sentence.n_past for sentence in graph.sentences])
+    small, large = costs
+    assert len(small) == len(large) == 2  # it is marked, so it is read twice
+    for few, many in zip(small, large, strict=True):
+        assert SELECTED_PIECES - 2 * PASSAGE_PIECES < few <= SELECTED_PIECES
+        assert SELECTED_PIECES - 2 * PASSAGE_PIECES < many <= SELECTED_PIECES
+
+
+def test_a_supported_claim_is_read_once(lookup: Detector, graph: LookupGraph) -> None:
+    lookup.detect(sources=[*FACTS, padding(3, 200)], answer="The tower is tall.")
+    assert len(graph.sentences) == 1
+    assert "second_looks" not in lookup.work
+
+
+def test_a_claim_that_would_be_marked_is_read_again_with_other_evidence(
+    lookup: Detector, graph: LookupGraph
+) -> None:
+    found = lookup.detect(sources=[*FACTS, padding(3, 200)], answer="The tower is red.")
+    assert len(graph.sentences) == 2
+    assert lookup.work["second_looks"] == 1
+    assert words(found) == ["red"]
+    first, second = (set(sentence.past) for sentence in graph.sentences)
+    assert len(first & second) == 1  # the best passage
+
+
+def test_a_claim_that_has_seen_everything_is_not_read_again(
+    lookup: Detector, graph: LookupGraph
+) -> None:
+    lookup.detect(sources=FACTS, answer="The tower is red.")
+    assert len(graph.sentences) == 1
+
+
+def test_evidence_found_at_the_second_look_supports(reader: Reader) -> None:
+    class Forgetful(LookupGraph):
+        """Does not recognise anything at the first look, and everything at the second."""
+
+        def __init__(self) -> None:
+            super().__init__(logits=self.change)
+
+        def change(self, found: Logits) -> Logits:
+            sure = np.array([1, -1, -1], np.float32)
+            return np.full_like(found, 1) * sure * (1 if len(self.sentences) > 1 else -1)
+
+    graph = Forgetful()
+    found = looking_up(reader, graph).detect(
+        sources=[*FACTS, padding(3, 200)], answer="The tower is tall."
+    )
+    assert len(graph.sentences) == 2
+    assert found.outcome is Outcome.GROUNDED
+
+
+def test_the_evidence_of_a_claim_is_among_what_it_was_read_with(lookup: Detector) -> None:
+    found = lookup.detect(sources=[padding(4, 100), *FACTS], answer="The bridge is long.")
+    (claim,) = found.claims
+    assert claim.evidence[0].text == "The bridge is long."
+    assert claim.evidence[0].source_id == "S2"
+    coverage = found.coverage
+    assert 0 < coverage.attended_chars < coverage.indexed_chars == coverage.offered_chars
+
+
+# Reading ahead.
+
+
+def drain(detector: Detector) -> None:
+    """Wait until nothing is being read in the background."""
+    detector.close()
+
+
+def test_a_stream_reads_the_likeliest_passages_ahead(lookup: Detector, graph: LookupGraph) -> None:
+    with lookup.stream(sources=FACTS, question="How tall is the tower?"):
+        drain(lookup)
+    assert {text.role for text in graph.texts} <= {Role.SOURCE}
+
+
+def test_reading_ahead_is_bounded(reader: Reader, graph: LookupGraph) -> None:
+    detector = looking_up(reader, graph, cache_bytes=100_000_000_000)
+    stream = detector.stream(sources=[padding(5, 1500)], question="Which violin?")
+    drain(detector)
+    stream.close()
+    assert len(graph.texts) == PREFETCHED_PASSAGES
+
+
+def test_reading_ahead_never_throws_out_what_it_has_read(
+    reader: Reader, graph: LookupGraph
+) -> None:
+    detector = looking_up(reader, graph, cache_bytes=20_000_000)  # of four passages
+    detector.stream(sources=[padding(5, 1500)], question="Which violin?")
+    drain(detector)
+    assert 0 < len(graph.texts) <= 4
+    assert detector.cache is not None
+    assert detector.cache.evictions == 0
+
+
+def test_a_closed_stream_reads_no_further(reader: Reader) -> None:
+    begun = Event()
+
+    class Slow(LookupGraph):
+        def read_source(self, ids: Sequence[int] | NDArray[np.int32], role: Role) -> KeysValues:
+            begun.set()
+            return super().read_source(ids, role)
+
+    graph = Slow()
+    graph.go_on.clear()
+    detector = looking_up(reader, graph)
+    stream = detector.stream(sources=[padding(5, 1500)], question="Which violin?")
+    assert begun.wait(10)
+    stream.close()
+    graph.go_on.set()
+    drain(detector)
+    assert len(graph.texts) == 1
+
+
+def test_reading_ahead_saves_the_claim_from_reading(lookup: Detector, graph: LookupGraph) -> None:
+    stream = lookup.stream(sources=FACTS, question="How tall is the tower?")
+    drain(lookup)
+    assert len(graph.texts) == 2
+    stream.feed("The tower is tall.")
+    assert stream.finish().outcome is Outcome.GROUNDED
+    assert [text.role for text in graph.texts] == [Role.SOURCE, Role.SOURCE, Role.QUESTION]
+
+
+# Failures.
+
+FOUR = "The tower is tall. The violin is tall. The bridge is long. The tower is long."
+
+
+def test_a_claim_that_fails_is_unchecked_and_the_answer_unavailable(reader: Reader) -> None:
+    graph = LookupGraph(fails_on=id_of(reader, "violin"))
+    found = looking_up(reader, graph).detect(sources=FACTS, answer=FOUR)
+    labels = [claim.label for claim in found.claims]
+    # The two claims after it recall it, and what it says cannot be read either.
+    assert labels == [Label.SUPPORTED, Label.UNCHECKED, Label.UNCHECKED, Label.UNCHECKED]
+    assert {claim.reason for claim in found.claims[1:]} == {Reason.DETECTOR_FAILED}
+    assert found.outcome is Outcome.UNAVAILABLE
+    assert found.coverage.reasons == {Reason.DETECTOR_FAILED: 3}
+    assert found.coverage.answer < 1
+
+
+def test_what_was_found_beside_a_failure_still_counts(reader: Reader) -> None:
+    graph = LookupGraph(fails_on=id_of(reader, "violin"))
+    found = looking_up(reader, graph).detect(
+        sources=FACTS, answer="The tower is red. The violin is tall."
+    )
+    assert found.outcome is Outcome.HALLUCINATED
+    assert words(found) == ["red"]
+    assert found.claims[1].reason is Reason.DETECTOR_FAILED
+
+
+def test_a_source_that_cannot_be_read_fails_the_claims_that_need_it(reader: Reader) -> None:
+    graph = LookupGraph(fails_on=id_of(reader, "bridge"))
+    detector = looking_up(reader, graph)
+    found = detector.detect(sources=FACTS, answer="The tower is tall.")
+    assert found.outcome is Outcome.UNAVAILABLE
+    graph.fails_on = -1  # a failure is not remembered
+    assert detector.detect(sources=FACTS, answer="The tower is tall.").outcome is Outcome.GROUNDED
+
+
+def test_a_stream_fails_as_the_text_at_rest_does(reader: Reader) -> None:
+    graph = LookupGraph(fails_on=id_of(reader, "violin"))
+    detector = looking_up(reader, graph)
+    stream = detector.stream(sources=FACTS)
+    for letter in FOUR:
+        stream.feed(letter)
+    assert stream.finish() == detector.detect(sources=FACTS, answer=FOUR)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("column", [0, 1, 2])
+def test_output_that_is_no_number_supports_nothing(
+    reader: Reader, value: float, column: int
+) -> None:
+    def spoil(found: Logits) -> Logits:
+        found = found.copy()
+        found[-1, column] = value
+        return found
+
+    detector = looking_up(reader, LookupGraph(logits=spoil))
+    found = detector.detect(sources=FACTS, answer="The tower is tall.")
+    assert found.outcome is Outcome.UNAVAILABLE
+    assert found.claims[0].reason is Reason.DETECTOR_FAILED
+    assert found.spans == ()
+
+
+def test_a_second_look_that_fails_leaves_no_verdict(reader: Reader) -> None:
+    graph = LookupGraph()
+    graph.logits = lambda found: found if len(graph.sentences) == 1 else found * np.float32("nan")
+    found = looking_up(reader, graph).detect(
+        sources=[*FACTS, padding(3, 200)], answer="The tower is red."
+    )
+    assert len(graph.sentences) == 2
+    assert found.outcome is Outcome.UNAVAILABLE
+
+
+# Numbers.
+
+
+def test_probabilities_follow_from_logits() -> None:
+    labels = Calibration().labels(np.log(np.array([[1, 1, 2], [3, 1, 0.5]], np.float32)))
+    assert labels.dtype == np.float32
+    np.testing.assert_allclose(labels, [[1 / 4, 1 / 4, 1 / 2], [6 / 9, 2 / 9, 1 / 9]], rtol=1e-6)
+
+
+def test_calibration_scales_and_shifts_the_odds() -> None:
+    logits = np.log(np.array([[1, 1, 1]], np.float32))  # the odds of "not supported" are 2
+    (labels,) = Calibration(scale=2.0, offset=float(np.log(3))).labels(logits)
+    np.testing.assert_allclose(labels, [1 / 13, 6 / 13, 6 / 13], rtol=1e-6)
+
+
+@pytest.mark.filterwarnings("error")
+def test_the_surest_logits_give_nought_and_one() -> None:
+    most = np.float32(3e38)
+    labels = Calibration().labels(np.array([[most, -most, -most], [-most, most, 0]], np.float32))
+    assert labels.tolist() == [[1, 0, 0], [0, 1, 0]]
+
+
+def test_threads_are_as_asked_or_one_for_each_processor() -> None:
+    assert n_threads(3) == 3
+    assert n_threads(None) >= 1
