@@ -1,0 +1,109 @@
+"""What every benchmark does: describe the machine, sum up times, print a table, write the data."""
+
+import json
+import os
+import platform
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+Row = Mapping[str, Any]
+
+
+def milliseconds(call: Callable[[], object]) -> float:
+    """Time of one call."""
+    begin = perf_counter()
+    call()
+    return (perf_counter() - begin) * 1000
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """The smallest value that at least this share of the values does not exceed."""
+    ordered = sorted(values)
+    return ordered[max(0, -int(-share * len(ordered) // 1) - 1)]
+
+
+def summary(values: Sequence[float], digits: int = 2) -> dict[str, float | int]:
+    """How many values there are, their median and their quartiles."""
+    if len(values) < 2:
+        q1 = q3 = values[0]
+    else:
+        q1, _, q3 = statistics.quantiles(values, n=4, method="inclusive")
+    return {
+        "n": len(values),
+        "median": round(statistics.median(values), digits),
+        "q1": round(q1, digits),
+        "q3": round(q3, digits),
+    }
+
+
+def machine(*packages: str) -> dict[str, Any]:
+    """The machine and the versions that a result was measured with.
+
+    Args:
+        packages: Distributions to name beside those of the base install.
+    """
+    return {
+        "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M"),
+        "cpu": _cpu(),
+        "cores": len(os.sched_getaffinity(0)),
+        "load_before": round(os.getloadavg()[0], 2),
+        "memory_gb": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9, 1),
+        "system": f"{platform.system()} {platform.release()}",
+        "python": platform.python_version(),
+        "versions": {
+            name: found
+            for name in ("groundwire", "numpy", "onnxruntime", "tokenizers", *packages)
+            if (found := _version(name))
+        },
+    }
+
+
+def table(rows: Sequence[Row], columns: Sequence[str]) -> str:
+    """Rows as an aligned table; the header names the columns."""
+    cells = [list(columns)] + [[_cell(row.get(column)) for column in columns] for row in rows]
+    widths = [max(len(line[i]) for line in cells) for i in range(len(columns))]
+    lines = []
+    for line in cells:
+        first, *rest = (cell.rjust(width) for cell, width in zip(line, widths, strict=True))
+        lines.append("  ".join([line[0].ljust(len(first)), *rest]))
+    return "\n".join(lines)
+
+
+def write(path: Path | None, report: Row) -> None:
+    """Keep a report as JSON, if a file is named."""
+    if path is not None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(report, indent=1) + "\n", "utf-8")
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return "-"
+    return f"{value:,.1f}" if isinstance(value, float) else str(value)
+
+
+def _cpu() -> str:
+    model = platform.processor() or platform.machine()
+    described = Path("/proc/cpuinfo")
+    if described.exists():
+        for line in described.read_text("utf-8").splitlines():
+            if line.startswith("model name"):
+                model = line.partition(":")[2].strip()
+    flags = [
+        flag
+        for flag in ("avx2", "avx512f", "avx512_vnni", "avx512_bf16", "amx_tile")
+        if described.exists() and f" {flag}" in described.read_text("utf-8")
+    ]
+    return f"{model} ({', '.join(flags)})" if flags else model
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
