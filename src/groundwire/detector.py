@@ -7,6 +7,8 @@ import asyncio
 from collections import Counter, deque
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from math import inf, nan
+from numbers import Real
 from pathlib import Path
 from time import perf_counter
 from typing import Protocol, Self
@@ -26,6 +28,7 @@ from groundwire.engine.cache import ByteCache, CacheStats
 from groundwire.engine.reader import Reader, n_threads
 from groundwire.engine.runtime import KeysValues
 from groundwire.engine.scores import ClaimScores
+from groundwire.engine.sentence import has_statement
 from groundwire.engine.tokenizer import WordPieces
 from groundwire.errors import (
     DetectionError,
@@ -105,6 +108,8 @@ class Detector:
         self._min_words, self._min_probability = min_words, min_probability
         self._max_answer_chars = max_answer_chars
         keep((), "", min_words=min_words, min_probability=min_probability)  # refuse now, not later
+        if max_answer_chars < 1:
+            raise SettingError("max_answer_chars", max_answer_chars, "1 or more")
         self._threads = n_threads(threads)
         self._workers = workers or ThreadPoolExecutor(1, "groundwire")
         self._cache = cache
@@ -147,10 +152,12 @@ class Detector:
             CorruptModelError: If a file does not have the hash of its manifest.
             SettingError: If a setting is outside its range.
         """
-        if threads is not None and threads < 1:
+        if threads is not None and threads not in range(1, 1 << 20):
             raise SettingError("threads", threads, "1 or more, or None")
-        if not cache_mb >= 0:
+        if not 0 <= cache_mb < inf:
             raise SettingError("cache_mb", cache_mb, "0 or more megabytes")
+        if not cache_ttl_s > 0:
+            raise SettingError("cache_ttl_s", cache_ttl_s, "a positive number of seconds")
         threads = n_threads(threads)
         workers = ThreadPoolExecutor(threads, "groundwire")
         budget = int(cache_mb * 1e6)
@@ -377,7 +384,8 @@ class Detector:
                 )
             name, threshold = operating_point, judge.operating_points[operating_point]
         else:
-            name, threshold = "custom", float(operating_point)
+            is_number = isinstance(operating_point, Real)
+            name, threshold = "custom", float(operating_point) if is_number else nan
         if not 0 < threshold <= 1:
             raise SettingError("operating_point", operating_point, "a threshold in (0, 1]")
         return DetectorInfo(
@@ -437,14 +445,7 @@ class Stream:
         if self._detection is not None:
             raise RuntimeError("The stream is finished. Open a new one for another answer.")
         self._n_chars += len(delta)
-        if self._n_chars > self._max_answer_chars:
-            self.close()
-            raise LimitExceededError(
-                "answer's length in characters",
-                self._n_chars,
-                self._max_answer_chars,
-                "max_answer_chars",
-            )
+        self._check_length()
         return self._take(self._segmenter.feed(delta))
 
     def finish(self) -> Detection:
@@ -455,8 +456,10 @@ class Stream:
 
         Raises:
             EmptyAnswerError: If there was no visible text.
+            LimitExceededError: If the answer was too long, so that not all of it was taken.
         """
         if self._detection is None:
+            self._check_length()
             if not self.text.strip():
                 self.close()
                 raise EmptyAnswerError
@@ -475,9 +478,19 @@ class Stream:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def _check_length(self) -> None:
+        if self._n_chars > self._max_answer_chars:
+            self.close()
+            raise LimitExceededError(
+                "answer's length in characters",
+                self._n_chars,
+                self._max_answer_chars,
+                "max_answer_chars",
+            )
+
     def _take(self, segments: list[Segment], *, is_end: bool = False) -> list[Claim]:
         started = perf_counter()
-        self._pending += segments
+        self._pending += [found for found in segments if has_statement(self.text, found)]
         if not self._pending or not (self._reading.is_incremental or is_end):
             return []
         ready, self._pending = self._pending, []

@@ -1,5 +1,6 @@
 """What the reader sees of a claim: its word pieces, without the citations."""
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,6 +9,8 @@ from numpy.typing import NDArray
 from groundwire.engine.tokenizer import WordPieces
 from groundwire.passages import PASSAGE_PIECES
 from groundwire.segment import Segment
+
+_ALNUM = re.compile(r"[^\W_]")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,15 +30,17 @@ class Part:
     offsets: NDArray[np.int32]
 
 
+def has_statement(answer: str, segment: Segment) -> bool:
+    """Whether a segment says anything; ``[1]`` on a line of its own only cites."""
+    return not segment.citations or _ALNUM.search(_without_citations(answer, segment)) is not None
+
+
 def parts_of(answer: str, segment: Segment, pieces: WordPieces) -> list[Part]:
     """Cut a claim into what is read at a time; nearly always that is one part.
 
     A citation is no statement: it is replaced by spaces, so that offsets stay what they are.
     """
-    text = answer[segment.start : segment.end]
-    for citation in segment.citations:
-        start, end = citation.start - segment.start, citation.end - segment.start
-        text = text[:start] + " " * (end - start) + text[end:]
+    text = _without_citations(answer, segment)
     encoded = pieces.encode(text)
     return [
         Part(
@@ -46,3 +51,11 @@ def parts_of(answer: str, segment: Segment, pieces: WordPieces) -> list[Part]:
         )
         for first in range(0, len(encoded), PASSAGE_PIECES)
     ]
+
+
+def _without_citations(answer: str, segment: Segment) -> str:
+    text = answer[segment.start : segment.end]
+    for citation in segment.citations:
+        start, end = citation.start - segment.start, citation.end - segment.start
+        text = text[:start] + " " * (end - start) + text[end:]
+    return text
