@@ -166,11 +166,12 @@ class Evidence:
         found: list[tuple[float, int, PassageLine]] = []
         for index in chosen:
             passage = self.passages[index]
-            bounds = [*(line.first for line in passage.lines), len(passage.ids)]
-            for line, first, last in zip(passage.lines, bounds, bounds[1:], strict=False):
-                score = float(weights[np.unique(passage.ids[first:last])].sum())
-                if score > 0:
-                    found.append((-round(score, 4), index, line))
+            scores = passage.line_weights(weights).round(4).tolist()
+            found += [
+                (-score, index, line)
+                for line, score in zip(passage.lines, scores, strict=True)
+                if score > 0
+            ]
         found.sort(key=lambda item: (item[0], item[1], item[2].start))
         references: dict[EvidenceRef, None] = {}
         for _, index, line in found:

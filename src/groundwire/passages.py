@@ -5,7 +5,8 @@ comes from, and depends on nothing but the text and the title of its source.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from hashlib import blake2b
 from typing import Protocol
 
@@ -57,7 +58,7 @@ class PassageLine:
     reading: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)  # no slots: what is derived is kept beside the fields
 class Passage:
     """What the model reads at a time.
 
@@ -74,24 +75,42 @@ class Passage:
     n_breadcrumb: int
     lines: tuple[PassageLine, ...]
     n_own_chars: int
-    _quantities: list[QuantityIndex] = field(default_factory=list)
 
     @property
     def n_read(self) -> int:
         """Word pieces that the model reads, [CLS] and [SEP] included."""
         return len(self.ids) + 2
 
-    @property
+    @cached_property
     def line_starts(self) -> NDArray[np.intp]:
         """Where lines begin among the ids: no verbatim run crosses them."""
         return np.array([line.first for line in self.lines], np.intp)
 
+    @cached_property
     def quantities(self) -> QuantityIndex:
-        """The numbers, dates and amounts it states; found when first asked for."""
-        if not self._quantities:
-            found = (quantity for line in self.lines for quantity in quantities(line.reading))
-            self._quantities.append(QuantityIndex.of(found))
-        return self._quantities[0]
+        """The numbers, dates and amounts it states."""
+        return QuantityIndex.of(q for line in self.lines for q in quantities(line.reading))
+
+    def line_weights(self, weights: NDArray[np.float32]) -> NDArray[np.float32]:
+        """What each line holds of some word pieces, each counted once a line.
+
+        Args:
+            weights: Of each word piece, shape ``(vocabulary,)``.
+
+        Returns:
+            Sums, shape ``(n_lines,)``; a line without word pieces has 0.
+        """
+        lines, ids = self._line_pieces
+        return np.bincount(lines, weights[ids], len(self.lines)).astype(np.float32)
+
+    @cached_property
+    def _line_pieces(self) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
+        """Each line's distinct word pieces: the lines' numbers, and the ids."""
+        bounds = np.append(self.line_starts, len(self.ids))
+        lines = np.repeat(np.arange(len(self.lines)), np.diff(bounds))
+        ids = self.ids[bounds[0] :].astype(np.int64)
+        _, firsts = np.unique((lines << 32) + ids, return_index=True)
+        return lines[firsts], ids[firsts]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

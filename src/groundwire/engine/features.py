@@ -106,7 +106,7 @@ def longest_runs(
 def _is_in(ids: NDArray[np.int32], texts: Sequence[NDArray[np.int32]]) -> NDArray[np.int64]:
     if not texts:
         return np.zeros(len(ids), np.int64)
-    return np.isin(ids, np.concatenate(texts)).astype(np.int64)
+    return np.isin(ids, np.concatenate(texts), kind="table").astype(np.int64)
 
 
 def _kind(word: str) -> int:
@@ -124,7 +124,7 @@ def _quantity_codes(
     found = quantities(text)
     if not found:
         return codes
-    index = QuantityIndex.union(passage.quantities() for passage in passages)
+    index = QuantityIndex.union(passage.quantities for passage in passages)
     for quantity in found:
         inside = (offsets[:, 0] < quantity.end) & (offsets[:, 1] > quantity.start)
         codes[inside] = int(index.match(quantity))

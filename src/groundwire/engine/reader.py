@@ -182,6 +182,9 @@ class Reading:
             if self._closed.is_set():
                 return
             self._passage(index)
+            _ = self.evidence.passages[
+                index
+            ].quantities  # found now rather than after the last word
 
     def close(self) -> None:
         """Stop reading ahead."""

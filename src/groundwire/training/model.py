@@ -135,7 +135,7 @@ class Reader(nn.Module):
         same = group.sentence[:, None] == group.sentence[None, :]
         within = group.passage_mask[:, None, None, :]
         mask = self._mask(group, same)[None, None]
-        for i, layer in enumerate(self._typed_layers()):
+        for i, layer in enumerate(self.typed_layers()):
             kp, vp = layer.keys_values(passages)
             kq, vq = layer.keys_values(question)
             kh, vh = layer.keys_values(history)
@@ -151,7 +151,8 @@ class Reader(nn.Module):
         firsts = answer[0][(group.places == 0) & (group.sentence >= 0)]
         return self.head(self.drop(answer[0])), self.sentence_head(self.drop(firsts))
 
-    def _typed_layers(self) -> list[Layer]:
+    def typed_layers(self) -> list[Layer]:
+        """The six layers."""
         return [layer for layer in self.layers if isinstance(layer, Layer)]
 
     @staticmethod
