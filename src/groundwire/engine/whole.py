@@ -33,11 +33,9 @@ class Whole:
         self, sources: Sequence[Source], question: str | None, *, threshold: float, tenant: str
     ) -> "WholeReading":
         """Index the sources of a request; ``threshold`` and ``tenant`` change nothing here."""
-        return WholeReading(
-            self,
-            Evidence.of(sources, partial(cut_source, pieces=self.pieces), self.words),
-            question,
-        )
+        # Which scripts a checkpoint reads is its own matter; here lines are only quoted.
+        cut = partial(cut_source, pieces=self.pieces, reads=bool)
+        return WholeReading(self, Evidence.of(sources, cut, self.words), question)
 
 
 class WholeReading:
