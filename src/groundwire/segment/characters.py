@@ -1,0 +1,16 @@
+"""The characters and stretches that several rules of the segmenter know."""
+
+import re
+
+#: Line breaks, as in ``str.splitlines``.
+BREAKS = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
+#: Full stops that end a sentence whatever follows.
+STRONG = "。！？｡।॥؟۔"
+
+#: A letter or digit.
+ALNUM = re.compile(r"[^\W_]")
+LINE_BREAK = re.compile(f"[{BREAKS}]")
+
+# These match at any position, perhaps nothing, and are bounded.
+BLANKS = re.compile(f"[^\\S{BREAKS}]{{0,40}}")
+BACKTICKS = re.compile("`{0,41}")

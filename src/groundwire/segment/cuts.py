@@ -1,0 +1,30 @@
+"""Where a claim that grows too long is cut."""
+
+import unicodedata
+
+#: A claim has at most this many characters; a longer sentence is cut.
+MAX_CLAIM_CHARS = 600
+# How far a cut moves to keep a letter whole.
+_CLUSTER_CHARS = 16
+
+
+def forced_cut(text: str, start: int, limit: int) -> int:
+    """Where to cut a piece that is too long: the last white space, or else the limit."""
+    words = text[start : limit + 1].rsplit(None, 1)
+    if text[limit].isspace():
+        return limit
+    if len(words) == 2:
+        return limit - len(words[1])
+    for stop in range(limit, limit - _CLUSTER_CHARS, -1):
+        if not _joins(text[stop - 1], text[stop]):
+            return stop
+    return limit
+
+
+def _joins(before: str, after: str) -> bool:
+    """Whether a cut between two characters would take a letter or an emoji apart."""
+    return (
+        unicodedata.category(after)[0] == "M"
+        or "\u200d" in (before, after)
+        or "\U0001f3fb" <= after <= "\U0001f3ff"
+    )
