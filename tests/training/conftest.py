@@ -1,0 +1,80 @@
+"""Random weights, exported once."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from groundwire.training.data import Record
+    from groundwire.training.model import Reader
+
+
+@dataclass(frozen=True)
+class Exported:
+    """A reader that knows nothing, in PyTorch and as graphs."""
+
+    model: "Reader"
+    fp32: Path
+    int8: Path
+
+
+@pytest.fixture(autouse=True)
+def _one_thread() -> Iterator[None]:
+    """What is computed here is small: threads would wait for each other most of the time."""
+    torch = pytest.importorskip("torch")
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="session")
+def exported(tmp_path_factory: pytest.TempPathFactory) -> Exported:
+    """Weights whose attention and features matter, unlike those of a fresh model."""
+    torch = pytest.importorskip("torch")
+    from groundwire.training.export import export
+    from groundwire.training.model import Reader
+
+    torch.manual_seed(0)
+    model = Reader().eval()
+    with torch.no_grad():
+        torch.nn.init.normal_(model.feat.weight, std=0.1)
+        model.feat.weight[-1] = 0
+        for parameter in model.layers.parameters():
+            if parameter.ndim > 1:
+                torch.nn.init.normal_(parameter, std=0.05)
+    folder = tmp_path_factory.mktemp("graphs")
+    for name, int8 in (("fp32", False), ("int8", True)):
+        export(model.state_dict(), folder / f"{name}.onnx", int8=int8)
+    return Exported(model, folder / "fp32.onnx", folder / "int8.onnx")
+
+
+@pytest.fixture
+def record() -> "Record":
+    """Several passages, a question, and an answer whose last sentences recall the first."""
+    pytest.importorskip("torch")
+    from groundwire.example import read_sources
+    from groundwire.training.data import Marked, Record
+
+    return Record(
+        id="1",
+        task="QA",
+        sources=read_sources(
+            [
+                "The tower is 330 m tall. It opened in 1889.",
+                "The bridge is long. " * 30,
+                {"text": "Doors open at nine.", "title": "Hours"},
+            ]
+        ),
+        question="How tall is the tower?",
+        answers=(
+            Marked(
+                "The tower is 330 metres tall. It opened in 1989, in May. Doors open at ten. "
+                "It is a bridge. It is so.",
+                ((43, 47, 2), (49, 55, 1)),
+            ),
+        ),
+    )

@@ -1,0 +1,103 @@
+"""The deployed reader computes what was trained: in PyTorch with masks, in ONNX piece by piece."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+pytest.importorskip("torch")
+
+import torch
+
+from groundwire.engine.cache import ByteCache
+from groundwire.engine.reader import Calibration, Reader
+from groundwire.engine.runtime import NOTHING, ReaderGraph
+from groundwire.engine.tokenizer import WordPieces
+from groundwire.evidence import WordWeights
+from groundwire.segment import segment
+from groundwire.training import data
+from tests.training.conftest import Exported
+
+pytestmark = pytest.mark.torch
+
+Labels = NDArray[np.float32]
+
+
+def trained(
+    exported: Exported, record: data.Record, pieces: WordPieces, words: WordWeights
+) -> list[Labels]:
+    """Probabilities of the three labels by sentence, as training computes them."""
+    evidence = data.evidence_of(record, pieces, words)
+    sentences = data.sentences_of(record, evidence, pieces)
+    question = pieces.encode(record.question or "").ids
+    group = data.group_of(sentences, evidence.passages, question, pieces)
+    with torch.inference_mode():
+        logits, _ = exported.model(group)
+    found: list[Labels] = []
+    at = 0
+    for sentence in sentences:
+        own = logits[at + 1 : at + 1 + len(sentence.ids)]
+        found.append(own.softmax(-1).numpy())
+        at += len(sentence.ids) + 2
+    return found
+
+
+def deployed(graph: Path, record: data.Record, reader: Reader) -> list[Labels]:
+    """The same by the deployed reader, sentence by sentence with past keys and values."""
+    judge = replace(
+        reader,
+        graph=ReaderGraph(graph, threads=1),
+        calibration=Calibration(),
+        cache=ByteCache(100_000_000),
+    )
+    reading = judge.open(record.sources, record.question, threshold=1.0, tenant="parity")
+    answer = record.answers[0].text
+    return [scores.labels for scores in reading.read(answer, segment(answer))]
+
+
+@pytest.mark.parametrize("question", [None, "How tall is the tower?"])
+def test_fp32_gives_the_probabilities_of_training(
+    exported: Exported,
+    record: data.Record,
+    reader: Reader,
+    words: WordWeights,
+    question: str | None,
+) -> None:
+    record = replace(record, question=question)
+    expected = trained(exported, record, reader.pieces, words)
+    found = deployed(exported.fp32, record, reader)
+    assert len(found) == len(expected) == 5
+    for mine, theirs in zip(found, expected, strict=True):
+        # Keys and values of the past are kept in half precision.
+        np.testing.assert_allclose(mine, theirs, atol=1e-4)
+        assert theirs.std() > 0.05  # there is something to tell apart
+
+
+def test_int8_stays_within_three_hundredths(
+    exported: Exported, record: data.Record, reader: Reader, words: WordWeights
+) -> None:
+    expected = np.concatenate(trained(exported, record, reader.pieces, words))
+    found = np.concatenate(deployed(exported.int8, record, reader))
+    np.testing.assert_allclose(found, expected, atol=0.03)
+    clear = np.sort(expected)[:, -1] - np.sort(expected)[:, -2] > 0.06
+    assert clear.sum() > 20
+    assert (found.argmax(1) == expected.argmax(1))[clear].all()
+
+
+def test_without_past_the_graph_is_the_plain_encoder(
+    exported: Exported, record: data.Record, pieces: WordPieces, words: WordWeights
+) -> None:
+    evidence = data.evidence_of(record, pieces, words)
+    (sentence, *_) = data.sentences_of(record, evidence, pieces)
+    alone = replace(sentence, reads=())
+    group = data.group_of([alone], evidence.passages, np.empty(0, np.int32), pieces)
+    with torch.inference_mode():
+        logits, overall = exported.model(group)
+    n = len(sentence.ids)
+    verdict = ReaderGraph(exported.fp32, threads=1).read_sentence(
+        group.ids[: n + 2].numpy(), group.features[: n + 2].numpy(), NOTHING
+    )
+    np.testing.assert_allclose(verdict.pieces, logits[1 : n + 1].numpy(), atol=1e-4)
+    np.testing.assert_allclose(verdict.sentence, overall[0].numpy(), atol=1e-4)
