@@ -22,9 +22,10 @@ if TYPE_CHECKING:
         Reason,
         Span,
     )
-    from groundwire.detector import Detector, Stream
+    from groundwire.detector import Detector
     from groundwire.errors import GroundwireError
     from groundwire.example import Example, Source
+    from groundwire.stream import Stream
 
 __version__ = "0.1.0"
 
@@ -49,7 +50,7 @@ _HOMES = {
     "Example": "example",
     "GroundwireError": "errors",
     "Source": "example",
-    "Stream": "detector",
+    "Stream": "stream",
 }
 
 

@@ -42,6 +42,9 @@ class Reason(StrEnum):
     DETECTOR_FAILED = "detector_failed"
 
 
+#: Names of thresholds; a detector may lack some.
+OPERATING_POINTS = ("precision", "balanced", "recall")
+
 #: Severity of a label, from 0 (entailed) to 4 (contradicted).
 SEVERITY = {Label.SUPPORTED: 0, Label.UNSUPPORTED: 2, Label.CONTRADICTED: 4}
 

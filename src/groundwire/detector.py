@@ -4,7 +4,7 @@ Checking a text at rest is feeding the stream all at once, so that both say the 
 """
 
 import asyncio
-from collections import Counter, deque
+from collections import deque
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from math import inf, nan
@@ -14,51 +14,25 @@ from time import perf_counter
 from typing import Protocol, Self
 
 from groundwire.detection import (
-    SEVERITY,
     Claim,
-    Coverage,
     Detection,
     DetectorInfo,
-    Label,
-    Reason,
-    Span,
-    decide_outcome,
 )
 from groundwire.engine.cache import ByteCache, CacheStats
 from groundwire.engine.reader import Reader, n_threads
 from groundwire.engine.runtime import KeysValues
-from groundwire.engine.scores import ClaimScores
-from groundwire.engine.sentence import has_statement
 from groundwire.engine.tokenizer import WordPieces
 from groundwire.errors import (
     DetectionError,
-    EmptyAnswerError,
     GroundwireError,
-    LimitExceededError,
     SettingError,
 )
-from groundwire.evidence import Evidence, WordWeights
+from groundwire.evidence import WordWeights
 from groundwire.example import Example, Source, SourceLike, read_sources, require_text
 from groundwire.models import DEFAULT_MODEL, find_model, list_models, verify
 from groundwire.passages import CutSource
-from groundwire.segment import Segment, Segmenter
-from groundwire.spans import FlaggedSpan, keep, reduce_tokens, trim
-
-#: Names of thresholds; a detector may lack some.
-OPERATING_POINTS = ("precision", "balanced", "recall")
-
-
-class Reading(Protocol):
-    """One answer being judged."""
-
-    evidence: Evidence
-    attended: set[int]
-    reasons: Counter[Reason]
-    is_incremental: bool
-
-    def prefetch(self) -> None: ...  # noqa: D102
-    def read(self, answer: str, segments: Sequence[Segment]) -> list[ClaimScores]: ...  # noqa: D102
-    def close(self) -> None: ...  # noqa: D102
+from groundwire.spans import keep
+from groundwire.stream import Reading, Stream
 
 
 class Judge(Protocol):
@@ -391,196 +365,6 @@ class Detector:
         return DetectorInfo(
             name=judge.name, revision=judge.revision, operating_point=name, threshold=threshold
         )
-
-
-class Stream:
-    """An answer being checked while it arrives; not to be shared between threads."""
-
-    def __init__(
-        self,
-        reading: Reading,
-        info: DetectorInfo,
-        *,
-        min_words: int,
-        min_probability: float,
-        max_answer_chars: int,
-        index_s: float,
-    ) -> None:
-        self._reading, self._info = reading, info
-        self._min_words, self._min_probability = min_words, min_probability
-        self._max_answer_chars = max_answer_chars
-        self._segmenter = Segmenter()
-        self._n_chars = 0
-        self._pending: list[Segment] = []
-        self._claims: list[Claim] = []
-        self._seconds = {"index": index_s, "read": 0.0}
-        self._detection: Detection | None = None
-
-    @property
-    def claims(self) -> tuple[Claim, ...]:
-        """The claims judged so far."""
-        return tuple(self._claims)
-
-    @property
-    def text(self) -> str:
-        """The text so far."""
-        return self._segmenter.text
-
-    def prefetch(self) -> None:
-        """Read the likeliest evidence in the background."""
-        self._reading.prefetch()
-
-    def feed(self, delta: str) -> list[Claim]:
-        """Take the next piece of text.
-
-        Returns:
-            The claims that it completes, judged. A claim is complete when no later text can
-            change where it ends.
-
-        Raises:
-            InvalidTextError: If the piece is no text.
-            LimitExceededError: If the answer has become too long.
-        """
-        require_text(delta, "answer")
-        if self._detection is not None:
-            raise RuntimeError("The stream is finished. Open a new one for another answer.")
-        self._n_chars += len(delta)
-        self._check_length()
-        return self._take(self._segmenter.feed(delta))
-
-    def finish(self) -> Detection:
-        """Say that the text is complete.
-
-        Returns:
-            The detection, equal to that of the same text at rest.
-
-        Raises:
-            EmptyAnswerError: If there was no visible text.
-            LimitExceededError: If the answer was too long, so that not all of it was taken.
-        """
-        if self._detection is None:
-            self._check_length()
-            if not self.text.strip():
-                self.close()
-                raise EmptyAnswerError
-            self._take(self._segmenter.finish(), is_end=True)
-            self._detection = self._conclude()
-            self.close()
-        return self._detection
-
-    def close(self) -> None:
-        """Stop; harmless when done twice."""
-        self._reading.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def _check_length(self) -> None:
-        if self._n_chars > self._max_answer_chars:
-            self.close()
-            raise LimitExceededError(
-                "answer's length in characters",
-                self._n_chars,
-                self._max_answer_chars,
-                "max_answer_chars",
-            )
-
-    def _take(self, segments: list[Segment], *, is_end: bool = False) -> list[Claim]:
-        started = perf_counter()
-        self._pending += [found for found in segments if has_statement(self.text, found)]
-        if not self._pending or not (self._reading.is_incremental or is_end):
-            return []
-        ready, self._pending = self._pending, []
-        if self._reading.evidence.passages:
-            scores = self._reading.read(self.text, ready)
-        else:
-            scores = [ClaimScores.unread(Reason.NO_EVIDENCE)] * len(ready)
-        claims = [self._claim(*item) for item in zip(ready, scores, strict=True)]
-        self._claims += claims
-        self._seconds["read"] += perf_counter() - started
-        return claims
-
-    def _claim(self, segment: Segment, scores: ClaimScores) -> Claim:
-        text = self.text
-        reduced = reduce_tokens(
-            scores.offsets, scores.probabilities, text, threshold=self._info.threshold
-        )
-        kept = keep(
-            trim(reduced.spans, text),
-            text,
-            min_words=self._min_words,
-            min_probability=self._min_probability,
-        )
-        spans = tuple(self._span(span, scores) for span in kept)
-        if scores.reason is not None:
-            label = Label.UNCHECKED
-        else:
-            label = max(
-                (span.label for span in spans), key=SEVERITY.__getitem__, default=Label.SUPPORTED
-            )
-        return Claim(
-            start=segment.start,
-            end=segment.end,
-            text=text[segment.start : segment.end],
-            label=label,
-            probability=None if scores.reason else _rounded(reduced.max_score),
-            citations=tuple(dict.fromkeys(id_ for c in segment.citations for id_ in c.ids)),
-            spans=spans,
-            evidence=scores.evidence,
-            reason=scores.reason,
-        )
-
-    def _span(self, span: FlaggedSpan, scores: ClaimScores) -> Span:
-        offsets = scores.offsets
-        inside = (offsets[:, 0] < span.end) & (offsets[:, 1] > span.start)
-        unsupported, contradicted = scores.labels[inside, 1:].sum(axis=0)
-        label = Label.CONTRADICTED if contradicted > unsupported else Label.UNSUPPORTED
-        return Span(
-            start=span.start,
-            end=span.end,
-            text=self.text[span.start : span.end],
-            label=label,
-            probability=_rounded(span.score),
-            severity=SEVERITY[label],
-            evidence=scores.evidence,
-        )
-
-    def _conclude(self) -> Detection:
-        claims, evidence = tuple(self._claims), self._reading.evidence
-        reasons = Counter(self._reading.reasons)
-        reasons.update(claim.reason for claim in claims if claim.reason is not None)
-        attended = sum(evidence.passages[i].n_own_chars for i in self._reading.attended)
-        read = [claim for claim in claims if claim.reason is None]
-        coverage = Coverage(
-            offered_chars=evidence.offered_chars,
-            indexed_chars=evidence.indexed_chars,
-            attended_chars=attended,
-            # Text without a claim, such as a lone emoji, is text that nobody judged.
-            answer_chars=sum(map(_n_visible, claims)) or len(self.text.strip()),
-            read_chars=sum(map(_n_visible, read)),
-            reasons=dict(reasons),
-        )
-        milliseconds = {name: round(1000 * s, 3) for name, s in self._seconds.items()}
-        return Detection(
-            answer=self.text,
-            outcome=decide_outcome(claims, coverage),
-            claims=claims,
-            coverage=coverage,
-            detector=self._info,
-            timings_ms=milliseconds | {"total": round(sum(milliseconds.values()), 3)},
-        )
-
-
-def _n_visible(claim: Claim) -> int:
-    return sum(map(len, claim.text.split()))
-
-
-def _rounded(probability: float) -> float:
-    # Float32 holds no more than this, and JSON would print what it does not hold.
-    return round(float(probability), 6)
 
 
 def _load_checkpoint(

@@ -21,7 +21,6 @@ from groundwire.cli.status import exit_status
 from groundwire.example import Example
 
 #: Names of thresholds; each model says what they are.
-OPERATING_POINTS = ("precision", "balanced", "recall")
 
 
 def read_operating_point(ctx: click.Context, param: click.Parameter, value: str) -> str | float:
