@@ -196,6 +196,13 @@ def synthesize(
     return Sample(sources=tuple(documents), question=question, answer=" ".join(sentences))
 
 
+def paragraphs(seed: int) -> Iterator[str]:
+    """Endless made-up paragraphs of a few sentences."""
+    rng = random.Random(seed)
+    while True:
+        yield " ".join(_paragraph(rng)[0])
+
+
 def samples(
     path: Path | None, n_context: int, *, seed: int, n_answer: int = 200
 ) -> Iterator[Sample]:

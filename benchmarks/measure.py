@@ -74,17 +74,71 @@ def table(rows: Sequence[Row], columns: Sequence[str]) -> str:
     return "\n".join(lines)
 
 
+def bar(
+    what: str, limit: float, measured: float | None, unit: str, *, at_least: bool = False
+) -> dict[str, Any]:
+    """A number that must hold, beside what was measured.
+
+    Args:
+        what: In words.
+        limit: The most allowed, or the least if ``at_least``.
+        measured: ``None`` if it was not measured.
+        unit: Of both.
+        at_least: Whether more is better.
+    """
+    holds = None
+    if measured is not None:
+        holds = measured >= limit if at_least else measured <= limit
+    sign = "≥" if at_least else "≤"
+    return {
+        "what": what,
+        "bar": f"{sign} {limit:,g} {unit}",
+        "measured": None if measured is None else f"{measured:,.1f} {unit}",
+        "holds": {True: "yes", False: "no", None: "not measured"}[holds],
+    }
+
+
+BAR_COLUMNS = ("what", "bar", "measured", "holds")
+
+
+def print_bars(bars: Sequence[Row]) -> None:
+    """The bars as a table."""
+    print("\nbars\n" + table(bars, BAR_COLUMNS))
+
+
+def resident_mb() -> float:
+    """Memory of this process, shared libraries included, in megabytes."""
+    return _status("VmRSS")
+
+
+def peak_mb() -> float:
+    """The most memory that this process ever had, or had since :func:`reset_peak`."""
+    return _status("VmHWM")
+
+
+def reset_peak() -> None:
+    """Measure the peak anew from here on."""
+    Path("/proc/self/clear_refs").write_text("5", "utf-8")
+
+
 def write(path: Path | None, report: Row) -> None:
     """Keep a report as JSON, if a file is named."""
     if path is not None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(report, indent=1) + "\n", "utf-8")
+        path.write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n", "utf-8")
 
 
 def _cell(value: object) -> str:
     if value is None:
         return "-"
     return f"{value:,.1f}" if isinstance(value, float) else str(value)
+
+
+def _status(name: str) -> float:
+    for line in Path("/proc/self/status").read_text("utf-8").splitlines():
+        if line.startswith(f"{name}:"):
+            return round(int(line.split()[1]) * 1024 / 1e6, 1)
+    raise OSError(f"/proc/self/status has no {name}: memory is measured on Linux")
 
 
 def _cpu() -> str:

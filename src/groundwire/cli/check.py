@@ -18,9 +18,8 @@ from groundwire.cli.inputs import (
     refuse_shared_stdin,
 )
 from groundwire.cli.status import exit_status
+from groundwire.detection import OPERATING_POINTS
 from groundwire.example import Example
-
-#: Names of thresholds; each model says what they are.
 
 
 def read_operating_point(ctx: click.Context, param: click.Parameter, value: str) -> str | float:
