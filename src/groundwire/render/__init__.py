@@ -1,0 +1,32 @@
+"""Views of a detection for people: a terminal, plain text, and one HTML page.
+
+Answers, sources and their ids come from models and strangers. Whatever could move the cursor,
+recolour the screen, turn the reading direction or vanish is written out visibly, and in HTML
+everything is escaped.
+"""
+
+from groundwire.render.descriptions import (
+    describe_coverage,
+    describe_detector,
+    describe_reasons,
+    explain_outcome,
+    percent,
+)
+from groundwire.render.page import to_html
+from groundwire.render.quotes import QUOTE_CHARS, excerpt
+from groundwire.render.screen import visible
+from groundwire.render.terminal import to_terminal, to_text
+
+__all__ = [
+    "QUOTE_CHARS",
+    "describe_coverage",
+    "describe_detector",
+    "describe_reasons",
+    "excerpt",
+    "explain_outcome",
+    "percent",
+    "to_html",
+    "to_terminal",
+    "to_text",
+    "visible",
+]

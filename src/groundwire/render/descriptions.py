@@ -1,0 +1,97 @@
+"""What a detection says, in words that all its views share."""
+
+from collections.abc import Iterable, Iterator
+
+from groundwire.detection import (
+    Claim,
+    Coverage,
+    Detection,
+    DetectorInfo,
+    Label,
+    Outcome,
+    Reason,
+    Span,
+)
+from groundwire.render.screen import one_line
+
+_OUTCOMES = {
+    Outcome.GROUNDED: "the sources support all of the answer",
+    Outcome.HALLUCINATED: "the sources do not support the marked words",
+    Outcome.PARTIAL: "nothing unsupported was found, but not everything was read: see the coverage",
+    Outcome.UNVERIFIED: "there was no evidence to hold the answer against: give a source",
+    Outcome.SKIPPED: "the question calls for no check",
+    Outcome.UNAVAILABLE: "a check was due and failed: do not take this for a pass",
+}
+
+#: Why something was left out.
+REASONS = {
+    Reason.NO_EVIDENCE: "there was no evidence",
+    Reason.LANGUAGE: "written in a script that the detector cannot read",
+    Reason.DROPPED_LONG: "a source was over the length limit",
+    Reason.DROPPED_OVER_CAP: "there were more sources than the limit allows",
+    Reason.ANSWER_OVER_LIMIT: "the answer was over the length limit",
+    Reason.QUESTION_SHORTENED: "only the beginning and the end of the question were read",
+    Reason.DETECTOR_FAILED: "the detector failed",
+}
+
+
+def explain_outcome(detection: Detection) -> str:
+    """What the outcome means, in half a sentence."""
+    return _OUTCOMES[detection.outcome]
+
+
+def describe_coverage(coverage: Coverage) -> str:
+    """How much was read, in one line."""
+    answer = f"{percent(coverage.read_chars, coverage.answer_chars)} of the answer read"
+    if not coverage.offered_chars:
+        return f"no evidence; {answer}"
+    return (
+        f"{percent(coverage.indexed_chars, coverage.offered_chars)} of the evidence indexed, "
+        f"{percent(coverage.attended_chars, coverage.offered_chars)} read with the answer "
+        f"({coverage.offered_chars:,} characters); {answer}"
+    )
+
+
+def describe_reasons(coverage: Coverage) -> list[str]:
+    """What was left out, how often and why, one line each."""
+    return [
+        f"{reason} ({count:,}): {REASONS[reason]}"
+        for reason, count in sorted(coverage.reasons.items())
+    ]
+
+
+def describe_detector(detector: DetectorInfo) -> str:
+    """What judged, and where its threshold lay."""
+    return one_line(
+        f"{detector.name} {detector.revision[:12]}, "
+        f"{detector.operating_point} (threshold {detector.threshold:g})"
+    )
+
+
+def percent(part: int, whole: int) -> str:
+    """A share for people. Only all of it is 100 %, only nothing is 0 %.
+
+    >>> percent(9_999, 10_000), percent(1, 10_000), percent(2, 3)
+    ('99%', '<1%', '66%')
+    """
+    if part >= whole:
+        return "100%"
+    return f"{100 * part // whole}%" if part == 0 or 100 * part >= whole else "<1%"
+
+
+def pieces(answer: str, spans: Iterable[Span]) -> Iterator[tuple[str, Span | None]]:
+    """The answer cut at its spans: each stretch, and the span that it is, if it is one."""
+    position = 0
+    for span in spans:
+        yield answer[position : span.start], None
+        yield answer[span.start : span.end], span
+        position = span.end
+    yield answer[position:], None
+
+
+def unchecked(detection: Detection) -> Iterator[Claim]:
+    """The claims that could not be checked, each for a reason of its own."""
+    # Without evidence no claim is checked, and the outcome says so once for all.
+    for claim in detection.claims:
+        if claim.label is Label.UNCHECKED and claim.reason is not Reason.NO_EVIDENCE:
+            yield claim

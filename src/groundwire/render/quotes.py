@@ -1,0 +1,47 @@
+"""The stretch of a long text that is worth quoting."""
+
+import re
+
+#: Longest piece of evidence quoted in a terminal, in characters.
+QUOTE_CHARS = 160
+
+_WORD = re.compile(r"\w+")
+_TOKEN = re.compile(r"\S+")
+
+
+def excerpt(text: str, *, around: str, width: int = QUOTE_CHARS) -> str:
+    """The stretch of a text, on one line, that has the most words in common with ``around``.
+
+    Args:
+        text: What to quote from.
+        around: The words that matter.
+        width: Longest stretch, in characters; ``…`` stands outside it for what was left out.
+    """
+    flat = " ".join(text.split())
+    if len(flat) <= width:
+        return flat
+    wanted = {
+        word.casefold() for word in _WORD.findall(around) if len(word) > 3 or not word.isalpha()
+    }
+    start, end = _best_window(flat, wanted, width)
+    return f"{'…' if start else ''}{flat[start:end]}{'…' if end < len(flat) else ''}"
+
+
+def _best_window(text: str, wanted: set[str], width: int) -> tuple[int, int]:
+    tokens = [match.span() for match in _TOKEN.finditer(text)]
+    hits = [
+        any(word.casefold() in wanted for word in _WORD.findall(text[start:end]))
+        for start, end in tokens
+    ]
+    best, first, found = (-1, 0, width), 0, 0
+    for last, (_, end) in enumerate(tokens):
+        found += hits[last]
+        while first <= last and end - tokens[first][0] > width:
+            found -= hits[first]
+            first += 1
+        # A window may start anywhere before its first hit; the earliest start reads best.
+        if first <= last and found > best[0]:
+            best = (found, tokens[first][0], end)
+    _, start, _ = best
+    ends = [end for begin, end in tokens if begin >= start and end - start <= width]
+    return (start, ends[-1]) if ends else (0, width)

@@ -1,0 +1,123 @@
+"""A detection as text, for a terminal and for pipes, logs and mails."""
+
+import re
+from collections.abc import Callable, Iterator
+from itertools import groupby
+
+from groundwire.detection import Claim, Detection, EvidenceRef, Label, Outcome, Span
+from groundwire.render.descriptions import (
+    REASONS,
+    describe_coverage,
+    describe_detector,
+    describe_reasons,
+    explain_outcome,
+    pieces,
+    unchecked,
+)
+from groundwire.render.quotes import excerpt
+from groundwire.render.screen import one_line, visible
+
+_LABEL_STYLES = {Label.UNSUPPORTED: "1;4;33", Label.CONTRADICTED: "1;4;31"}
+_OUTCOME_STYLES = {
+    Outcome.GROUNDED: "1;32",
+    Outcome.HALLUCINATED: "1;31",
+    Outcome.PARTIAL: "1;33",
+    Outcome.UNVERIFIED: "1;33",
+    Outcome.SKIPPED: "1",
+    Outcome.UNAVAILABLE: "1;31",
+}
+_DIM = "2"
+_Paint = Callable[[str, str], str]
+_MARKERS = re.compile("[⟦⟧]")
+
+
+def to_text(detection: Detection) -> str:
+    """Plain text: unsupported words stand in ``⟦`` and ``⟧``, for pipes, logs and mails."""
+    return to_terminal(detection, color=False)
+
+
+def to_terminal(detection: Detection, *, color: bool) -> str:
+    """The report of ``groundwire check``: the answer, its spans, the outcome, the coverage.
+
+    Lines of the answer and quotes are indented and the report's own lines are not, so that no
+    answer can imitate the report.
+
+    Args:
+        detection: What was found.
+        color: Highlight with ANSI colours; otherwise with markers.
+    """
+    paint = _paint if color else _plain
+    lines = [
+        *_indented(_mark_words(detection, color=color)),
+        "",
+        *(
+            line
+            for _, spans in groupby(detection.spans, key=lambda span: span.evidence)
+            for line in _span_lines(tuple(spans), paint)
+        ),
+        *map(_unchecked_line, unchecked(detection)),
+    ]
+    if lines[-1]:
+        lines.append("")
+    lines += [
+        f"outcome   {paint(str(detection.outcome), _OUTCOME_STYLES[detection.outcome])}: "
+        f"{explain_outcome(detection)}",
+        f"coverage  {describe_coverage(detection.coverage)}",
+        *(f"          {reason}" for reason in describe_reasons(detection.coverage)),
+        paint(f"detector  {describe_detector(detection.detector)}", _DIM),
+    ]
+    return "\n".join(lines)
+
+
+def _plain(text: str, style: str) -> str:
+    del style
+    return text
+
+
+def _paint(text: str, style: str) -> str:
+    return f"\x1b[{style}m{text}\x1b[0m"
+
+
+def _indented(text: str) -> list[str]:
+    return [f"  {line}".rstrip(" ") for line in text.split("\n")]
+
+
+def _mark_words(detection: Detection, *, color: bool) -> str:
+    written = []
+    for text, span in pieces(detection.answer, detection.spans):
+        if color and span:
+            # Line by line, so that the indent between two lines is not painted.
+            style = _LABEL_STYLES.get(span.label, "1;4")
+            written.append("\n".join(_paint(line, style) for line in visible(text).split("\n")))
+        elif color:
+            written.append(visible(text))
+        else:
+            # Brackets of the answer's own would pass for ours.
+            inner = _MARKERS.sub(lambda found: f"\\u{ord(found.group()):04x}", visible(text))
+            written.append(f"⟦{inner}⟧" if span else inner)
+    return "".join(written)
+
+
+def _span_lines(spans: tuple[Span, ...], paint: _Paint) -> Iterator[str]:
+    for span in spans:
+        label = paint(f"{span.label:<12}", _LABEL_STYLES.get(span.label, "1"))
+        yield (
+            f"{label} {span.start}-{span.end}  probability {span.probability:.2f}  "
+            f'severity {span.severity}  "{one_line(span.text)}"'
+        )
+    words = " ".join(span.text for span in spans)
+    for reference in spans[0].evidence:
+        quote = one_line(excerpt(reference.text, around=words))
+        yield paint(f'  against {_place(reference)}: "{quote}"', _DIM)
+    if not spans[0].evidence:
+        yield paint("  against no evidence", _DIM)
+
+
+def _unchecked_line(claim: Claim) -> str:
+    reason = f"{REASONS[claim.reason]}  " if claim.reason else ""
+    text = one_line(excerpt(claim.text, around=""))
+    return f'unchecked    {claim.start}-{claim.end}  {reason}"{text}"'
+
+
+def _place(reference: EvidenceRef) -> str:
+    return f"{one_line(reference.source_id)} {reference.start}-{reference.end}"
