@@ -163,7 +163,8 @@ def _passages(title: str | None, lines: Sequence[Line], pieces: WordPieces) -> I
     for line, ids in zip(lines, encoded, strict=True):
         if line.heading not in crumbs:
             text = " > ".join(part for part in (title, line.heading) if part)
-            crumbs[line.heading] = pieces.encode_batch([text])[0].ids[:BREADCRUMB_PIECES]
+            found = pieces.encode_batch([text])[0].ids if text else np.empty(0, np.int32)
+            crumbs[line.heading] = found[:BREADCRUMB_PIECES]
         crumb = crumbs[line.heading]
         room = PASSAGE_PIECES - len(crumb)
         if packed.lines and (
