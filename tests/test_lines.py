@@ -1,14 +1,14 @@
 """Sources are cut into lines, each read as what it is, and no text is lost."""
 
 import json
-from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from groundwire.lines import Line, lines_of
-from groundwire.records import decode, fields_of, words_of_key
+from groundwire.records import decode, fields_of
+from tests.json_values import json_data
 
 LONG = "The museum opened in 1912 after ten years of work. It closes at six."
 
@@ -27,10 +27,6 @@ def groups(text: str) -> list[int]:
 
 def headings(text: str) -> list[str]:
     return [line.heading for line in lines_of(text)]
-
-
-def is_json(text: str) -> bool:
-    return fields_of(text) is not None
 
 
 # Data.
@@ -63,28 +59,6 @@ def test_the_python_form_of_a_record_reads_like_its_json_form() -> None:
 
 def test_indices_are_left_out_of_the_path() -> None:
     assert readings('{"rooms": [{"beds": 2}, {"beds": 1}]}') == ["rooms beds: 2", "rooms beds: 1"]
-
-
-@pytest.mark.parametrize(
-    ("key", "words"),
-    [
-        ("RestaurantsTakeOut", "Restaurants Take Out"),
-        ("review_text", "review text"),
-        ("content-type", "content type"),
-        ("user.firstName", "user first Name"),
-        ("HTTPServer", "HTTP Server"),
-        ("WiFi", "WiFi"),
-        ("FreeWiFi", "Free WiFi"),
-        ("iPhone", "iPhone"),
-        ("ByAppointmentOnly", "By Appointment Only"),
-        ("2024-03-10", "2024-03-10"),
-        ("pm2.5", "pm2.5"),
-        ("U.S. population", "U.S. population"),
-        ("__", ""),
-    ],
-)
-def test_keys_are_written_as_words(key: str, words: str) -> None:
-    assert words_of_key(key) == words
 
 
 def test_what_is_empty_says_so() -> None:
@@ -189,34 +163,6 @@ def test_what_a_record_lists_stays_with_the_record() -> None:
 def test_json_lines_are_data() -> None:
     assert readings('{"a": 1}\n{"a": 2}\n') == ["a: 1", "a: 2"]
     assert groups(f'{{"text": "{LONG}"}}\n{{"text": "{LONG}", "tags": ["x"]}}') == [0, 0, 1, 1, 1]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        '{"a": 1} and more',
-        '{"a": 1',
-        '{"a": 1}}',
-        '{"a" 1}',
-        '{"a": 1, 2}',
-        "[1, two]",
-        "[1 2]",
-        '["open]',
-        "[1)",
-        '{"a": 1} {"b": 2}',
-        '"text"',
-        "(1, 2)",
-        "42",
-        "",
-    ],
-)
-def test_what_is_not_data_as_a_whole_is_prose(text: str) -> None:
-    assert not is_json(text)
-
-
-@pytest.mark.parametrize("text", ["\ufeff [1]", "{'a': (1, 2,),}", "[NaN, -Infinity, .5, 1.]"])
-def test_slips_that_programs_make_are_forgiven(text: str) -> None:
-    assert is_json(text)
 
 
 # Data within prose.
@@ -372,22 +318,6 @@ def test_a_line_is_never_empty() -> None:
 
 # What holds for every text.
 
-scalars = (
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=30)
-)
-long_texts = st.lists(
-    st.sampled_from(
-        ["It is 5.", 'A "b"\n', "é😀 \\ ", "# H\n", "| a | b |\n", "|-|-|\n", "x. Y. "]
-    ),
-    max_size=40,
-).map("".join)
-json_data = st.recursive(
-    scalars | long_texts,
-    lambda inner: (
-        st.lists(inner, max_size=5) | st.dictionaries(st.text(max_size=10), inner, max_size=5)
-    ),
-    max_leaves=20,
-).filter(lambda data: isinstance(data, (list, dict)))
 layouts = st.lists(
     st.sampled_from(
         [
@@ -414,44 +344,6 @@ def assert_sound(text: str, lines: list[Line]) -> None:
 def assert_complete(text: str, lines: list[Line]) -> None:
     covered = {i for line in lines for i in range(line.start, line.end)}
     assert not [c for i, c in enumerate(text) if c.isalnum() and i not in covered]
-
-
-def leaves(data: object) -> list[object]:
-    if isinstance(data, dict) and data:
-        return [leaf for value in data.values() for leaf in leaves(value)]
-    if isinstance(data, list) and data:
-        return [leaf for value in data for leaf in leaves(value)]
-    return [data]
-
-
-@settings(max_examples=200, deadline=None)
-@given(json_data, st.sampled_from([None, 0, 2]), st.booleans())
-def test_every_value_of_json_is_found_at_its_offsets(
-    data: object, indent: int | None, is_ascii: bool
-) -> None:
-    text = json.dumps(data, indent=indent, ensure_ascii=is_ascii)
-    fields = fields_of(text)
-    assert fields is not None
-    values = [json.loads(text[field.value_start : field.end]) for field in fields]
-    assert values == leaves(data)
-    for field, value in zip(fields, values, strict=True):
-        if isinstance(value, str):
-            decoded = decode(text, field.value_start, field.end)
-            assert decoded.text == value
-            origins = [decoded.origin(i) for i in range(len(value) + 1)]
-            assert (origins[0], origins[-1]) == (field.value_start + 1, field.end - 1)
-            pieces = [text[a:b] for a, b in pairwise(origins)]
-            assert [json.loads(f'"{piece}"') for piece in pieces] == list(value)
-
-
-@settings(max_examples=200, deadline=None)
-@given(json_data)
-def test_the_python_form_is_read_to_the_same_values(data: object) -> None:
-    text = str(data)
-    fields = fields_of(text)
-    assert fields is not None
-    found = [decode(text, f.value_start, f.end).text for f in fields if f.kind == "string"]
-    assert found == [leaf for leaf in leaves(data) if isinstance(leaf, str)]
 
 
 @settings(max_examples=200, deadline=None)

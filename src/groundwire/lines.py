@@ -29,12 +29,12 @@ from groundwire.records import (
     fields_at,
     fields_of,
     one_line,
+    without_surrogates,
     words_of_key,
 )
 from groundwire.segment import segment
+from groundwire.segment.characters import ALNUM
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
-_WORD_CHARACTER = re.compile(r"[^\W_]")
 _LEFT_OUT = re.compile(r"[(\[]?[^\W_]")
 # An object or list at the beginning of a row, or after what names it: "weather.get -> {".
 _DATA = re.compile(r"(?P<before>[ \t]*+|.{0,120}?[:>)\]][ \t]*+)[\[{]\s*(?:[\"'{\[]|$)")
@@ -285,8 +285,8 @@ class _Walk:
 
     def _add(self, start: int, end: int, reading: str = "") -> None:
         quoted = self.text[start:end]
-        if _WORD_CHARACTER.search(quoted):
-            reading = _SURROGATE.sub("\ufffd", reading or quoted)
+        if ALNUM.search(quoted):
+            reading = without_surrogates(reading or quoted)
             self.lines.append(
                 Line(start=start, end=end, reading=reading, heading=self.heading, group=self.group)
             )

@@ -128,7 +128,7 @@ def decode(text: str, start: int, end: int) -> Decoded:
             origins += (found.start(), found.end())
             length, last = length + len(character), found.end()
     parts.append(text[last : end - 1])
-    return Decoded(_SURROGATE.sub("\ufffd", "".join(parts)), positions, origins)
+    return Decoded(without_surrogates("".join(parts)), positions, origins)
 
 
 def _unescape(found: re.Match[str]) -> str:
@@ -143,8 +143,13 @@ def _unescape(found: re.Match[str]) -> str:
 
 
 def one_line(text: str) -> str:
-    """Collapse white space, and replace what no text holds (lone surrogates) by U+FFFD."""
-    return _SURROGATE.sub("\ufffd", " ".join(text.split()))
+    """Collapse white space, and replace lone surrogates."""
+    return without_surrogates(" ".join(text.split()))
+
+
+def without_surrogates(text: str) -> str:
+    """Replace lone surrogates, which no text holds, by U+FFFD."""
+    return _SURROGATE.sub("\ufffd", text)
 
 
 def words_of_key(key: str) -> str:

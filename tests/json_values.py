@@ -1,0 +1,20 @@
+"""Any data that JSON can hold, with the strings that readers stumble over."""
+
+from hypothesis import strategies as st
+
+scalars = (
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=30)
+)
+long_texts = st.lists(
+    st.sampled_from(
+        ["It is 5.", 'A "b"\n', "é😀 \\ ", "# H\n", "| a | b |\n", "|-|-|\n", "x. Y. "]
+    ),
+    max_size=40,
+).map("".join)
+json_data = st.recursive(
+    scalars | long_texts,
+    lambda inner: (
+        st.lists(inner, max_size=5) | st.dictionaries(st.text(max_size=10), inner, max_size=5)
+    ),
+    max_leaves=20,
+).filter(lambda data: isinstance(data, (list, dict)))
