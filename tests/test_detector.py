@@ -476,3 +476,10 @@ def test_a_detector_lets_go_of_its_threads_at_the_end_of_its_block() -> None:
         assert set(threading.enumerate()) > before
     assert set(threading.enumerate()) <= before
     detector.close()  # twice is harmless
+
+
+def test_a_closed_detector_says_that_it_is_closed() -> None:
+    detector = Detector.load(threads=1)
+    detector.close()
+    with pytest.raises(DetectionError, match=r"This detector is closed\. Load another"):
+        detector.detect(sources=["Paris is in France."], answer="Paris is in France.")

@@ -87,6 +87,7 @@ class Detector:
         self._threads = n_threads(threads)
         self._workers = workers or ThreadPoolExecutor(1, "groundwire")
         self._cache = cache
+        self._is_closed = False
         self._info = self._choose(operating_point)
 
     @classmethod
@@ -204,6 +205,7 @@ class Detector:
         Raises:
             InputError: If something given is no text, or the answer is empty or too long.
             SettingError: If there is no such operating point.
+            DetectionError: If the detector is closed.
         """
         example = Example.of(sources=sources, answer=answer, question=question)
         return self._detect(example, operating_point, tenant)
@@ -281,6 +283,8 @@ class Detector:
         operating_point: str | float | None,
         tenant: str,
     ) -> "Stream":
+        if self._is_closed:
+            raise DetectionError("This detector is closed. Load another with Detector.load().")
         info = self._info if operating_point is None else self._choose(operating_point)
         started = perf_counter()
         reading = self._judge.open(sources, question, threshold=info.threshold, tenant=tenant)
@@ -338,6 +342,7 @@ class Detector:
 
     def close(self) -> None:
         """Let go of the threads; what is being judged is finished first."""
+        self._is_closed = True
         self._workers.shutdown()
 
     def __enter__(self) -> Self:
