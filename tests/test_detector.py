@@ -105,9 +105,10 @@ def test_numbers_of_any_kind_are_thresholds(fixed: Detector, value: float) -> No
 @pytest.mark.parametrize(
     ("setting", "value", "valid"),
     [
-        ("threads", 0, "1 or more, or None"),
-        ("threads", 1.5, "1 or more, or None"),
-        ("threads", "2", "1 or more, or None"),
+        ("threads", 0, "1 to 256, or None"),
+        ("threads", 100_000, "1 to 256, or None"),
+        ("threads", 1.5, "1 to 256, or None"),
+        ("threads", "2", "1 to 256, or None"),
         ("cache_mb", -1, "0 or more megabytes"),
         ("cache_mb", float("nan"), "0 or more megabytes"),
         ("cache_mb", float("inf"), "0 or more megabytes"),

@@ -34,6 +34,9 @@ from groundwire.passages import CutSource
 from groundwire.spans import keep
 from groundwire.stream import Reading, Stream
 
+# Each is started: a slip of the finger must not take the machine down.
+_MAX_THREADS = 256
+
 
 class Judge(Protocol):
     """What gives scores: the embedded reader, or a loaded checkpoint."""
@@ -113,7 +116,8 @@ class Detector:
                 ``KRLabsOrg/lettucedect-base-modernbert-en-v1``.
             revision: Commit of a hub model, 40 hexadecimal digits.
             operating_point: ``precision``, ``balanced`` or ``recall``, or a threshold in (0, 1].
-            threads: CPU threads; by default one for each processor this process may use.
+            threads: CPU threads, at most 256; by default one for each processor this process may
+                use.
             cache_mb: Megabytes (of 1,000,000 bytes) for sources that were read.
             cache_ttl_s: Seconds until a source that was read is forgotten.
             device: ``cpu`` or ``cuda:N``, for loaded checkpoints; the reader runs on the CPU.
@@ -127,8 +131,8 @@ class Detector:
             CorruptModelError: If a file does not have the hash of its manifest.
             SettingError: If a setting is outside its range.
         """
-        if threads is not None and threads not in range(1, 1 << 20):
-            raise SettingError("threads", threads, "1 or more, or None")
+        if threads is not None and threads not in range(1, _MAX_THREADS + 1):
+            raise SettingError("threads", threads, f"1 to {_MAX_THREADS}, or None")
         if not 0 <= cache_mb < inf:
             raise SettingError("cache_mb", cache_mb, "0 or more megabytes")
         if not cache_ttl_s > 0:
