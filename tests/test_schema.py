@@ -103,6 +103,12 @@ def test_the_schema_knows_every_outcome_label_and_reason() -> None:
     assert definitions["reason"]["enum"] == list(Reason)
 
 
+def test_an_answer_without_a_statement_has_a_reason_of_its_own() -> None:
+    data = detected()
+    data["coverage"]["reasons"] = {"no_claim": 1}
+    VALIDATOR.validate(data)
+
+
 def test_objects_are_closed_and_all_their_keys_required() -> None:
     found = 0
     for schema in [SCHEMA, *SCHEMA["$defs"].values()]:

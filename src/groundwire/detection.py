@@ -34,6 +34,7 @@ class Reason(StrEnum):
     """Why something was not checked, or not read in full."""
 
     NO_EVIDENCE = "no_evidence"  # a check is due and there is nothing to check against
+    NO_CLAIM = "no_claim"  # the answer has text, such as "[1]" or "!!!", and no statement in it
     LANGUAGE = "language"  # a script that the model cannot read
     DROPPED_LONG = "dropped_long"  # a source over the length limit
     DROPPED_OVER_CAP = "dropped_over_cap"  # sources beyond the number allowed

@@ -26,6 +26,7 @@ _OUTCOMES = {
 #: Why something was left out.
 REASONS = {
     Reason.NO_EVIDENCE: "there was no evidence",
+    Reason.NO_CLAIM: "the answer has text, and no statement in it that could be checked",
     Reason.LANGUAGE: "written in a script that the detector cannot read",
     Reason.DROPPED_LONG: "a source was over the length limit",
     Reason.DROPPED_OVER_CAP: "there were more sources than the limit allows",
