@@ -100,9 +100,14 @@ def test_severity_is_two_for_unsupported_and_four_for_contradicted() -> None:
 
 
 @pytest.mark.parametrize(("start", "end"), [(0, 0), (3, 2), (-1, 2)])
-def test_a_span_is_never_empty(start: int, end: int) -> None:
-    with pytest.raises(ValueError, match=f"0 <= start < end, got {start} and {end}"):
+def test_spans_claims_and_evidence_are_never_empty(start: int, end: int) -> None:
+    problem = f"needs 0 <= start < end, got {start} and {end}"
+    with pytest.raises(ValueError, match=f"a span {problem}"):
         Span(start=start, end=end, text="", label=Label.UNSUPPORTED, probability=0.9, severity=2)
+    with pytest.raises(ValueError, match=f"a claim {problem}"):
+        Claim(start=start, end=end, text="", label=Label.SUPPORTED, probability=0.1)
+    with pytest.raises(ValueError, match=f"a place of evidence {problem}"):
+        EvidenceRef(source_id="S0", start=start, end=end, text="")
 
 
 def test_shares_are_of_what_was_offered() -> None:

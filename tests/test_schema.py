@@ -35,13 +35,13 @@ def detected() -> dict[str, Any]:
 
 
 shares = st.floats(0, 1)
-counts = st.integers(0, 10**9)
 texts = st.text(min_size=1, max_size=10)
-evidence = st.builds(EvidenceRef, source_id=texts, start=counts, end=counts, text=texts)
+starts, ends = st.integers(0, 9), st.integers(10, 10**9)
+evidence = st.builds(EvidenceRef, source_id=texts, start=starts, end=ends, text=texts)
 spans = st.builds(
     Span,
-    start=st.integers(0, 9),
-    end=st.integers(10, 99),
+    start=starts,
+    end=ends,
     text=texts,
     label=st.sampled_from([Label.UNSUPPORTED, Label.CONTRADICTED]),
     probability=shares,
@@ -50,8 +50,8 @@ spans = st.builds(
 )
 claims = st.builds(
     Claim,
-    start=counts,
-    end=counts,
+    start=starts,
+    end=ends,
     text=texts,
     label=st.sampled_from(Label),
     probability=st.none() | shares,

@@ -62,6 +62,9 @@ class EvidenceRef:
     end: int
     text: str
 
+    def __post_init__(self) -> None:
+        _require_range("place of evidence", self.start, self.end)
+
     def to_dict(self) -> dict[str, Any]:
         """As JSON data."""
         return {
@@ -96,8 +99,7 @@ class Span:
     evidence: tuple[EvidenceRef, ...] = ()
 
     def __post_init__(self) -> None:
-        if not 0 <= self.start < self.end:
-            raise ValueError(f"a span needs 0 <= start < end, got {self.start} and {self.end}")
+        _require_range("span", self.start, self.end)
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON data."""
@@ -138,6 +140,9 @@ class Claim:
     spans: tuple[Span, ...] = ()
     evidence: tuple[EvidenceRef, ...] = ()
     reason: Reason | None = None
+
+    def __post_init__(self) -> None:
+        _require_range("claim", self.start, self.end)
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON data. Spans stand once, at the top of the detection."""
@@ -283,6 +288,11 @@ def decide_outcome(claims: tuple[Claim, ...], coverage: Coverage) -> Outcome:
     if not coverage.is_complete:
         return Outcome.PARTIAL
     return Outcome.GROUNDED
+
+
+def _require_range(what: str, start: int, end: int) -> None:
+    if not 0 <= start < end:
+        raise ValueError(f"a {what} needs 0 <= start < end, got {start} and {end}")
 
 
 def _share(part: int, whole: int) -> float:
