@@ -1,6 +1,11 @@
 """The values of a result, and how claims make an outcome."""
 
+import copy
+import json
+import pickle
+from collections.abc import Callable, Mapping
 from itertools import product
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -37,7 +42,13 @@ def claim(*spans: Span, reason: Reason | None = None) -> Claim:
 
 
 def coverage(
-    *, offered: int = 10, indexed: int = 10, attended: int = 10, answer: int = 2, read: int = 2
+    *,
+    offered: int = 10,
+    indexed: int = 10,
+    attended: int = 10,
+    answer: int = 2,
+    read: int = 2,
+    reasons: Mapping[Reason, int] | None = None,
 ) -> Coverage:
     return Coverage(
         offered_chars=offered,
@@ -45,6 +56,7 @@ def coverage(
         attended_chars=attended,
         answer_chars=answer,
         read_chars=read,
+        reasons=reasons or {},
     )
 
 
@@ -172,6 +184,61 @@ def detection(**timings: float) -> Detection:
 
 def test_two_detections_are_equal_if_they_found_the_same_however_long_it_took() -> None:
     assert detection(total=1.0) == detection(total=99.0)
+
+
+def test_equal_detections_are_one_in_a_set() -> None:
+    assert len({detection(total=1.0), detection(total=99.0)}) == 1
+
+
+def test_the_order_of_reasons_is_no_difference() -> None:
+    one = coverage(reasons={Reason.LANGUAGE: 2, Reason.NO_CLAIM: 1})
+    other = coverage(reasons={Reason.NO_CLAIM: 1, Reason.LANGUAGE: 2})
+    assert one == other
+    assert hash(one) == hash(other)
+    assert one != coverage(reasons={Reason.LANGUAGE: 2})
+
+
+def test_what_was_found_cannot_be_changed_afterwards() -> None:
+    reasons, timings = {Reason.LANGUAGE: 2}, {"total": 1.0}
+    found = detection(**timings)
+    read = coverage(reasons=reasons)
+    reasons.clear()
+    assert read.reasons == {Reason.LANGUAGE: 2}
+    with pytest.raises(TypeError, match="does not support item assignment"):
+        read.reasons[Reason.LANGUAGE] = 0  # type: ignore[index]
+    with pytest.raises(TypeError, match="does not support item assignment"):
+        found.timings_ms["total"] = 0.0  # type: ignore[index]
+    with pytest.raises(TypeError, match="does not support item deletion"):
+        del found.timings_ms["total"]  # type: ignore[attr-defined]
+    assert found.timings_ms == timings
+
+
+def test_reasons_and_timings_read_like_a_dict() -> None:
+    found = detection(index=1.0, total=2.0)
+    assert found.timings_ms == {"index": 1.0, "total": 2.0}
+    assert repr(found.timings_ms) == "{'index': 1.0, 'total': 2.0}"
+    assert (len(found.timings_ms), found.timings_ms.get("read")) == (2, None)
+    assert json.loads(json.dumps(found.to_dict()))["timings_ms"] == {"index": 1.0, "total": 2.0}
+
+
+def pickled(protocol: int) -> Callable[[Any], Any]:
+    return lambda value: pickle.loads(pickle.dumps(value, protocol))
+
+
+@pytest.mark.parametrize(
+    "duplicate",
+    [copy.copy, copy.deepcopy, *map(pickled, range(2, pickle.HIGHEST_PROTOCOL + 1))],
+)
+def test_a_copy_is_equal_and_as_frozen(duplicate: Callable[[Any], Any]) -> None:
+    found = detection(total=1.0)
+    again = duplicate(found)
+    assert again == found
+    assert hash(again) == hash(found)
+    assert again.to_dict() == found.to_dict()
+    with pytest.raises(TypeError):
+        again.coverage.reasons[Reason.LANGUAGE] = 0
+    with pytest.raises(TypeError):
+        again.timings_ms["total"] = 0.0
 
 
 def test_it_is_written_as_json_data() -> None:

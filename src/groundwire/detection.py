@@ -1,9 +1,12 @@
 """What a check found: frozen values, and how they are written as JSON."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, Generic, TypeVar
+
+K = TypeVar("K")
+V = TypeVar("V")
 
 
 class Label(StrEnum):
@@ -48,6 +51,37 @@ OPERATING_POINTS = ("precision", "balanced", "recall")
 
 #: Severity of a label, from 0 (entailed) to 4 (contradicted).
 SEVERITY = {Label.SUPPORTED: 0, Label.UNSUPPORTED: 2, Label.CONTRADICTED: 4}
+
+
+class FrozenMapping(Mapping[K, V], Generic[K, V]):
+    """A mapping that nobody can change, equal to a ``dict`` of the same items, and hashable.
+
+    Its items are its own: the mapping it was made of may change. Unlike a
+    :class:`types.MappingProxyType` it can be pickled and copied.
+    """
+
+    __slots__ = ("_items",)
+
+    def __init__(self, items: Mapping[K, V]) -> None:
+        self._items = dict(items)
+
+    def __getitem__(self, key: K) -> V:
+        return self._items[key]
+
+    def __iter__(self) -> Iterator[K]:
+        return iter(self._items)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self._items.items()))  # no order, as in equality
+
+    def __repr__(self) -> str:
+        return repr(self._items)
+
+    def __reduce__(self) -> tuple[type["FrozenMapping[K, V]"], tuple[dict[K, V]]]:
+        return type(self), (self._items,)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,6 +213,9 @@ class Coverage:
     read_chars: int
     reasons: Mapping[Reason, int] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "reasons", FrozenMapping(self.reasons))
+
     @property
     def indexed(self) -> float:
         """Share of the evidence offered that was indexed, in [0, 1]; 1 if none was offered."""
@@ -244,13 +281,15 @@ class DetectorInfo:
 class Detection:
     """The result of one check. Two detections are equal if they found the same.
 
+    It is frozen in depth and hashable: it can be kept in a set, pickled and copied.
+
     Attributes:
         answer: The text that was checked; all offsets count in it.
         outcome: What is known about the answer as a whole.
         claims: Its statements in reading order, disjoint.
         coverage: What was read of the evidence and of the answer.
         detector: What judged.
-        timings_ms: Wall time by stage, in milliseconds; no part of equality.
+        timings_ms: Wall time by stage, in milliseconds; no part of equality, nor of the hash.
     """
 
     answer: str
@@ -259,6 +298,9 @@ class Detection:
     coverage: Coverage
     detector: DetectorInfo
     timings_ms: Mapping[str, float] = field(default_factory=dict, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "timings_ms", FrozenMapping(self.timings_ms))
 
     @property
     def spans(self) -> tuple[Span, ...]:
