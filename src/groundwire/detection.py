@@ -34,7 +34,11 @@ class Outcome(StrEnum):
 
 
 class Reason(StrEnum):
-    """Why something was not checked, or not read in full."""
+    """Why something was not checked, or not read in full.
+
+    ``dropped_long``, ``dropped_over_cap`` and ``answer_over_limit`` are set by the limits of the
+    gateway only: a detector reads all it is given, or raises.
+    """
 
     NO_EVIDENCE = "no_evidence"  # a check is due and there is nothing to check against
     NO_CLAIM = "no_claim"  # the answer has text, such as "[1]" or "!!!", and no statement in it
@@ -119,7 +123,9 @@ class Span:
         text: The words.
         label: ``unsupported`` (the evidence does not say so) or ``contradicted`` (it says
             otherwise).
-        probability: Calibrated P(not supported) of the most doubtful word piece, in [0, 1].
+        probability: Calibrated P(not supported) of the most doubtful word piece, in [0, 1]. It
+            depends on the operating point: the threshold decides which sentences get a second
+            look, and the more favourable of two readings counts.
         severity: 0 to 4; unsupported is 2, contradicted 4.
         evidence: What the span was held against, best match first.
     """
@@ -158,7 +164,7 @@ class Claim:
         text: The statement, citations included.
         label: ``supported``, ``unsupported``, ``contradicted``, or ``unchecked`` with a reason.
         probability: Calibrated P(not supported) of its most doubtful word piece, in [0, 1];
-            ``None`` if it was not read.
+            ``None`` if it was not read. Like that of a span it depends on the operating point.
         citations: The ids it cites, such as ``("S0", "S2")``, in order, each once.
         spans: The unsupported stretches in it, in reading order, disjoint.
         evidence: The best-matching evidence among what the claim was read with.
@@ -257,7 +263,8 @@ class DetectorInfo:
 
     Attributes:
         name: ``reader``, or the id or folder of a loaded checkpoint.
-        revision: What pins the weights: the hash of the model file, or the hub's commit.
+        revision: What pins the weights: 12 hexadecimal digits over the hashes of the model's
+            files; for a hub model the commit; for a folder a hash of its files.
         operating_point: ``precision``, ``balanced``, ``recall``, or ``custom`` for a number.
         threshold: A word piece whose probability is at or above it is flagged, in (0, 1].
     """
