@@ -49,9 +49,19 @@ def test_an_id_may_be_a_number_or_missing() -> None:
     assert read_sources([{"text": "a", "id": None, "title": None}]) == (Source(text="a", id="S0"),)
 
 
+def test_a_hit_of_a_retriever_is_a_source_as_it_is() -> None:
+    hit = {"text": "It is 330 m tall.", "id": "doc7", "score": 0.3, "metadata": {"page": object()}}
+    assert Source.of(hit) == Source(text="It is 330 m tall.", id="doc7")
+    assert Source.of({"text": "", "score": 0.3}) == Source(text="")
+
+
 def test_other_mappings_and_lists_are_data() -> None:
-    (data,) = read_sources([{"hours": {"Monday": "9-17"}, "text": "x"}])
-    assert json.loads(data.text) == {"hours": {"Monday": "9-17"}, "text": "x"}
+    (data,) = read_sources([{"hours": {"Monday": "9-17"}, "page_content": "x"}])
+    assert json.loads(data.text) == {"hours": {"Monday": "9-17"}, "page_content": "x"}
+    (data,) = read_sources([{"text": ["x", "y"], "id": "doc7"}])
+    assert json.loads(data.text) == {"text": ["x", "y"], "id": "doc7"}
+    (data,) = read_sources([[{"hours": "9-17", "text": "x"}]])  # in a list, nothing is ignored
+    assert json.loads(data.text) == [{"hours": "9-17", "text": "x"}]
     (rows,) = read_sources([[1, "zwölf", None]])
     assert json.loads(rows.text) == [1, "zwölf", None]
     assert "zwölf" in rows.text  # offsets count in readable text

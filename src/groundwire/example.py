@@ -9,7 +9,6 @@ from typing import Self, TypeAlias, Union
 from groundwire.errors import EmptyAnswerError, InvalidSourceError, InvalidTextError
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_SOURCE_KEYS = {"text", "id", "title"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,8 +32,9 @@ class Source:
         """Read a source from any of the kinds that users have at hand.
 
         Args:
-            value: A text; a :class:`Source`; a mapping with the key ``text`` and perhaps ``id``
-                and ``title``; any other mapping or list, which is taken as JSON data and written
+            value: A text; a :class:`Source`; a mapping with a text under ``text`` and perhaps
+                ``id`` and ``title``, whose other keys (a retriever's ``score``, ``metadata``...)
+                are ignored; any other mapping or list, which is taken as JSON data and written
                 out (offsets then count in :attr:`text`).
             index: Where it stands among the sources, for the error message.
 
@@ -46,7 +46,7 @@ class Source:
                 return value
             case str():
                 return cls(text=value)
-            case Mapping() if isinstance(value.get("text"), str) and value.keys() <= _SOURCE_KEYS:
+            case Mapping() if isinstance(value.get("text"), str):
                 id_, title = value.get("id"), value.get("title")
                 return cls(
                     text=str(value["text"]),
