@@ -67,6 +67,47 @@ def test_other_mappings_and_lists_are_data() -> None:
     assert "zwölf" in rows.text  # offsets count in readable text
 
 
+@pytest.mark.parametrize(
+    ("given_", "ids"),
+    [
+        (["", "", ""], ["S0", "S1", "S2"]),
+        (["S1", ""], ["S1", "S2"]),
+        (["", "S0"], ["S2", "S0"]),
+        (["S1", "", ""], ["S1", "S3", "S2"]),  # who has no rival is named by its position
+        (["S1", "", "S3", ""], ["S1", "S4", "S3", "S5"]),
+        (["S2", "", "", "S4"], ["S2", "S1", "S5", "S4"]),
+    ],
+)
+def test_a_generated_id_is_none_that_was_given(given_: list[str], ids: list[str]) -> None:
+    sources = [Source(text=f"Text {n}.", id=id_) for n, id_ in enumerate(given_)]
+    named = read_sources(sources)
+    assert [source.id for source in named] == ids
+    assert [source.text for source in named] == [source.text for source in sources]
+    assert read_sources(named) == named
+
+
+@given(st.lists(st.sampled_from(["", "S0", "S1", "S2", "S3", "S9", "x"]), max_size=8))
+def test_one_id_never_names_two_texts(given_: list[str]) -> None:
+    sources = [Source(text=f"The text of {id_ or n}.", id=id_) for n, id_ in enumerate(given_)]
+    named = read_sources(sources)
+    assert len({(s.id, s.text) for s in named}) == len({s.id for s in named})
+
+
+def test_two_texts_with_one_id_are_refused() -> None:
+    cats, dogs = {"text": "Cats.", "id": "doc7"}, Source(text="Dogs.", id="doc7")
+    with pytest.raises(InvalidSourceError) as raised:
+        read_sources(["zero", cats, "two", dogs])
+    assert str(raised.value) == (
+        "Source 3 cannot be read: its id 'doc7' is that of source 1, which has another text. "
+        "Give each text an id of its own, or none."
+    )
+
+
+def test_a_source_may_be_given_twice() -> None:
+    cats = Source(text="Cats.", id="doc7")
+    assert read_sources([cats, {"text": "Cats.", "id": "doc7"}]) == (cats, cats)
+
+
 def test_a_source_stays_as_it_is() -> None:
     source = Source(text="a", id="x", title="t")
     assert read_sources(iter([source])) == (source,)

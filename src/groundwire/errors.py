@@ -6,7 +6,7 @@
     ├── InputError (ValueError)          what was given cannot be checked
     │   ├── EmptyAnswerError
     │   ├── InvalidTextError             lone surrogates, bytes that are not UTF-8
-    │   ├── InvalidSourceError           a source of a kind we cannot read
+    │   ├── InvalidSourceError           a source of a kind we cannot read, two with one id
     │   └── LimitExceededError           more than a named setting allows
     ├── SettingError (ValueError)        a setting outside its range
     ├── ModelError                       the model cannot be used
@@ -21,6 +21,11 @@ Each message says what happened, with the numbers, and what to do next.
 
 from collections.abc import Sequence
 from pathlib import Path
+
+_KINDS_OF_SOURCE = (
+    "A source is a text, a Source, a mapping with the keys text, id and title, "
+    "or JSON data (a dict or a list)."
+)
 
 
 class GroundwireError(Exception):
@@ -56,17 +61,14 @@ class InvalidTextError(InputError):
 
 
 class InvalidSourceError(InputError):
-    """A source is of a kind that cannot be read."""
+    """A source is of a kind that cannot be read, or has an id that names another text."""
 
-    def __init__(self, index: int, problem: str) -> None:
-        super().__init__(index, problem)
-        self.index, self.problem = index, problem
+    def __init__(self, index: int, problem: str, remedy: str = _KINDS_OF_SOURCE) -> None:
+        super().__init__(index, problem, remedy)
+        self.index, self.problem, self.remedy = index, problem, remedy
 
     def __str__(self) -> str:
-        return (
-            f"Source {self.index} cannot be read: {self.problem}. A source is a text, a Source, "
-            "a mapping with the keys text, id and title, or JSON data (a dict or a list)."
-        )
+        return f"Source {self.index} cannot be read: {self.problem}. {self.remedy}"
 
 
 class LimitExceededError(InputError):

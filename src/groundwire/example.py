@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import Self, TypeAlias, Union
 
 from groundwire.errors import EmptyAnswerError, InvalidSourceError, InvalidTextError
@@ -19,6 +20,7 @@ class Source:
         text: The text. Plain text, Markdown with tables, JSON and lists of numbered passages
             are each read as what they are; character offsets always count in this text.
         id: Names the source in results. Empty: the position among the sources, ``S0``, ``S1``...
+            or a number beyond all positions, if another source was given that id.
         title: What the text is about, if its own words do not say so. It helps to find and to
             read the source, and is not evidence itself.
     """
@@ -86,7 +88,7 @@ class Example:
         Raises:
             EmptyAnswerError: If the answer has no visible text.
             InvalidTextError: If a text is not a ``str``, or holds a lone surrogate.
-            InvalidSourceError: If a source is of no known kind.
+            InvalidSourceError: If a source is of no known kind, or two texts have the same id.
         """
         require_text(answer, "answer")
         if not answer.strip():
@@ -101,7 +103,8 @@ def read_sources(sources: Iterable[SourceLike]) -> tuple[Source, ...]:
 
     Raises:
         InvalidTextError: If a text holds a lone surrogate.
-        InvalidSourceError: If one is of no known kind, or ``sources`` is a single text or no list.
+        InvalidSourceError: If one is of no known kind, two texts have the same id, or ``sources``
+            is a single text or no list.
     """
     single = (str, bytes, bytearray, Mapping, Source)
     if isinstance(sources, single) or not isinstance(sources, Iterable):
@@ -115,8 +118,29 @@ def read_sources(sources: Iterable[SourceLike]) -> tuple[Source, ...]:
         require_text(source.id, f"id of source {i}")
         if source.title is not None:
             require_text(source.title, f"title of source {i}")
-        found.append(source if source.id else replace(source, id=f"S{i}"))
-    return tuple(found)
+        found.append(source)
+    return _give_ids(found)
+
+
+def _give_ids(sources: Sequence[Source]) -> tuple[Source, ...]:
+    """Give an id of its own to each source that has none: ``S`` and its position.
+
+    If another source was given that id, it is the first number beyond all positions that is free.
+    """
+    given: dict[str, int] = {}
+    for i, source in enumerate(sources):
+        first = given.setdefault(source.id, i)
+        if source.id and source.text != sources[first].text:
+            raise InvalidSourceError(
+                i,
+                f"its id {source.id!r} is that of source {first}, which has another text",
+                "Give each text an id of its own, or none.",
+            )
+    free = (id_ for n in count(len(sources)) if (id_ := f"S{n}") not in given)
+    return tuple(
+        source if source.id else replace(source, id=next(free) if f"S{i}" in given else f"S{i}")
+        for i, source in enumerate(sources)
+    )
 
 
 def require_text(text: object, where: str) -> None:
