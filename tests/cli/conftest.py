@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from groundwire.cli import cli
-from groundwire.cli.detectors import Choice, Judge, Setup
+from groundwire.cli.detectors import AnyDetector, Choice, Setup
 from tests.fakes import FixedDetector
 
 
@@ -25,15 +25,15 @@ def invoke(*args: object, stdin: str | bytes | None = None, setup: Setup | None 
 class CommandLine:
     """Runs commands; :attr:`choice` is what the last one asked to be loaded."""
 
-    judge: Judge
+    detector: AnyDetector
     choice: Choice | None = None
 
     def __call__(self, *args: object, stdin: str | bytes | None = None) -> Result:
         return invoke(*args, stdin=stdin, setup=Setup(load=self._load))
 
-    def _load(self, choice: Choice) -> Judge:
+    def _load(self, choice: Choice) -> AnyDetector:
         self.choice = choice
-        return self.judge
+        return self.detector
 
 
 @pytest.fixture
@@ -45,6 +45,6 @@ def run() -> CommandLine:
 
 
 @pytest.fixture
-def run_with() -> Callable[[Judge], CommandLine]:
+def run_with() -> Callable[[AnyDetector], CommandLine]:
     """Commands with a detector of the test's own."""
     return CommandLine

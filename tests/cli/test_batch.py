@@ -12,7 +12,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from groundwire.cli import rows
-from groundwire.cli.detectors import Choice, Judge
+from groundwire.cli.detectors import AnyDetector, Choice
 from groundwire.cli.progress import count_lines
 from groundwire.detection import Detection
 from groundwire.errors import GroundwireError, UnknownModelError
@@ -224,7 +224,7 @@ class Watching(FixedDetector):
 
 
 def test_memory_is_bounded_by_rows_and_by_bytes(
-    run_with: Callable[[Judge], CommandLine], batch: Path, monkeypatch: pytest.MonkeyPatch
+    run_with: Callable[[AnyDetector], CommandLine], batch: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     watching = Watching()
     monkeypatch.setattr(rows, "MAX_BLOCK_ROWS", 4)
@@ -247,7 +247,7 @@ class Crashing(FixedDetector):
 
 
 def test_what_nobody_foresaw_ends_no_run(
-    run_with: Callable[[Judge], CommandLine], batch: Path
+    run_with: Callable[[AnyDetector], CommandLine], batch: Path
 ) -> None:
     bug = {"sources": ["A"], "answer": "BUG"}
     batch.write_bytes(lines(bug, GOOD, bug, b"{bad", bug, GOOD))
@@ -279,7 +279,7 @@ class Interrupted(FixedDetector):
 @pytest.mark.parametrize("name", ["out.jsonl", "out.jsonl.gz"])
 def test_an_interrupted_run_keeps_its_rows_and_goes_on(
     run: CommandLine,
-    run_with: Callable[[Judge], CommandLine],
+    run_with: Callable[[AnyDetector], CommandLine],
     batch: Path,
     tmp_path: Path,
     name: str,
@@ -371,7 +371,7 @@ def test_results_are_not_overwritten_unasked(run: CommandLine, batch: Path, tmp_
 def test_a_detector_that_cannot_be_loaded_leaves_no_output(
     run: CommandLine, batch: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(choice: Choice) -> Judge:
+    def refuse(choice: Choice) -> AnyDetector:
         raise UnknownModelError(str(choice.model), ["reader"])
 
     monkeypatch.setattr(run, "_load", refuse)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from groundwire.cli.detectors import Choice, Judge
+from groundwire.cli.detectors import AnyDetector, Choice
 from groundwire.detection import Detection, Outcome, Reason
 from groundwire.errors import MissingExtraError
 from tests.cli.conftest import CommandLine
@@ -120,7 +120,7 @@ def test_colour_is_the_option_then_the_environment_then_the_terminal(
     ],
 )
 def test_the_exit_status_tells_the_outcome(
-    run_with: Callable[[Judge], CommandLine], outcome: Outcome, status: int
+    run_with: Callable[[AnyDetector], CommandLine], outcome: Outcome, status: int
 ) -> None:
     class Decided(FixedDetector):
         def _judge(self, *args: object, **kwargs: object) -> Detection:
@@ -298,7 +298,7 @@ def test_a_failed_check_is_an_error_and_no_pass(run: CommandLine) -> None:
 def test_a_detector_that_cannot_be_loaded_is_an_error(
     run: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(choice: Choice) -> Judge:
+    def refuse(choice: Choice) -> AnyDetector:
         raise MissingExtraError("A checkpoint", "train")
 
     monkeypatch.setattr(run, "_load", refuse)
@@ -315,7 +315,7 @@ def test_messages_cannot_act_on_the_terminal(run: CommandLine, tmp_path: Path) -
     assert "a␛[2J.txt is not UTF-8" in result.stderr
 
 
-def test_reasons_are_told(run_with: Callable[[Judge], CommandLine]) -> None:
+def test_reasons_are_told(run_with: Callable[[AnyDetector], CommandLine]) -> None:
     run = run_with(FixedDetector(reasons={Reason.DROPPED_LONG: 3}))
     result = run("check", "--source", FACT, "--answer", RIGHT)
     assert "dropped_long (3): a source was over the length limit" in result.stdout

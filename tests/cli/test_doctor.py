@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from click.testing import Result
 
-from groundwire.cli.detectors import Judge
+from groundwire.cli.detectors import AnyDetector
 from tests.cli.conftest import CommandLine
 from tests.fakes import FixedDetector
 from tests.test_models import write_model
@@ -41,7 +41,7 @@ def test_where_the_main_job_works_doctor_says_so(run: CommandLine) -> None:
 
 
 def test_the_self_check_really_checks(
-    run: CommandLine, run_with: Callable[[Judge], CommandLine]
+    run: CommandLine, run_with: Callable[[AnyDetector], CommandLine]
 ) -> None:
     found = finding(run("doctor", "--json"), "self-check")
     assert found["ok"] is True
@@ -54,7 +54,7 @@ def test_the_self_check_really_checks(
 
 
 def test_a_self_check_that_fails_is_a_finding_and_no_crash(
-    run_with: Callable[[Judge], CommandLine],
+    run_with: Callable[[AnyDetector], CommandLine],
 ) -> None:
     result = run_with(FixedDetector(fails_on="1950"))("doctor")
     assert result.exit_code == 2

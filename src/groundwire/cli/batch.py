@@ -9,7 +9,7 @@ from typing import BinaryIO
 
 import click
 
-from groundwire.cli.detectors import Choice, Judge, Setup
+from groundwire.cli.detectors import AnyDetector, Choice, Setup
 from groundwire.cli.inputs import STDIN
 from groundwire.cli.progress import count_rows, progress
 from groundwire.cli.results import ResultsExistError, Tally, open_writer, repair
@@ -77,7 +77,7 @@ class DamagedInputError(InputError):
 def check_file(setup: Setup, choice: Choice, files: Files) -> None:
     """Check every row, print a summary on standard error, and exit with the status of all."""
     tally = prepare_output(files)
-    judge = setup.load(choice)  # before the output is opened: a failure leaves no empty file
+    detector = setup.load(choice)  # before the output is opened: a failure leaves no empty file
     n_before, start = tally.n_rows, time.monotonic()
     with (
         open_lines(files.batch) as stream,
@@ -87,7 +87,7 @@ def check_file(setup: Setup, choice: Choice, files: Files) -> None:
         lines = Lines(stream, files.batch)
         rows = read_remaining(lines, tally, files)
         try:
-            for row, verdict in judge_rows(judge, rows):
+            for row, verdict in judge_rows(detector, rows):
                 result = row.result(verdict)
                 writer.write(result)
                 tally.add(result)
@@ -117,21 +117,23 @@ def prepare_output(files: Files) -> Tally:
 
 
 def judge_rows(
-    judge: Judge, rows: Iterable[Row]
+    detector: AnyDetector, rows: Iterable[Row]
 ) -> Iterator[tuple[Row, Detection | GroundwireError]]:
     """Judge rows in order; a row that cannot be read carries its error."""
     for block in in_blocks(rows):
         examples = [row.content for row in block if isinstance(row.content, Example)]
-        verdicts = _judge_all(judge, examples)
+        verdicts = _judge_all(detector, examples)
         for row in block:
             yield row, next(verdicts) if isinstance(row.content, Example) else row.content
 
 
-def _judge_all(judge: Judge, examples: Sequence[Example]) -> Iterator[Detection | GroundwireError]:
+def _judge_all(
+    detector: AnyDetector, examples: Sequence[Example]
+) -> Iterator[Detection | GroundwireError]:
     n_done = 0
     while n_done < len(examples):
         try:
-            for verdict in judge.detect_batch(examples[n_done:]):
+            for verdict in detector.detect_batch(examples[n_done:]):
                 n_done += 1
                 yield verdict
         except Exception as error:  # noqa: BLE001  # even what nobody foresaw ends no run

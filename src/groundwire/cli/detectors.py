@@ -9,7 +9,7 @@ from groundwire.errors import GroundwireError
 from groundwire.example import Example, SourceLike
 
 
-class Judge(Protocol):
+class AnyDetector(Protocol):
     """What the commands need of a detector."""
 
     def detect(
@@ -42,7 +42,7 @@ class Choice:
     device: str = "cpu"
 
 
-def load_detector(choice: Choice) -> Judge:
+def load_detector(choice: Choice) -> AnyDetector:
     """Load the real one."""
     # Numpy and the inference library come with it: 200 ms that --help does not need.
     from groundwire.detector import Detector
@@ -60,4 +60,4 @@ def load_detector(choice: Choice) -> Judge:
 class Setup:
     """What the commands work with, handed down as click's context object."""
 
-    load: Callable[[Choice], Judge] = load_detector
+    load: Callable[[Choice], AnyDetector] = load_detector

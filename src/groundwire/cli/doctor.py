@@ -157,9 +157,9 @@ def check_example(setup: Setup) -> Finding:
     """Run the main job on an example whose wrong words are known."""
     name, fix = "self-check", "Run the command with --json and report what it prints."
     try:
-        judge, load_ms = _timed(lambda: setup.load(Choice()))
+        detector, load_ms = _timed(lambda: setup.load(Choice()))
         detection, check_ms = _timed(
-            lambda: judge.detect(
+            lambda: detector.detect(
                 sources=[EXAMPLE_SOURCE], question=EXAMPLE_QUESTION, answer=EXAMPLE_ANSWER
             )
         )
