@@ -10,7 +10,8 @@ from jsonschema import Draft202012Validator
 
 from groundwire.cli.detectors import AnyDetector, Choice
 from groundwire.detection import Detection, Outcome, Reason
-from groundwire.errors import MissingExtraError
+from groundwire.detector import Detector
+from groundwire.errors import MissingExtraError, SettingError
 from tests.cli.conftest import CommandLine
 from tests.fakes import FixedDetector
 
@@ -225,7 +226,8 @@ def test_utf16_is_recognised(run: CommandLine, tmp_path: Path) -> None:
         (["--answer", "a", "--question", "q", "--question-file", "-"], "exclude each other"),
         (["--answer-file", "no such file"], "'no such file' does not exist"),
         (["--answer", "a", "--operating-point", "high"], "precision, balanced, recall, or a"),
-        (["--answer", "a", "--threads", "0"], "0 is not in the range"),
+        (["--answer", "a", "--threads", "0"], "0 is not in the range 1<=x<=256"),
+        (["--answer", "a", "--threads", "257"], "257 is not in the range 1<=x<=256"),
         (["--answer", "a", "--output", "x"], "--output needs --batch."),
         (["--answer", "a", "--resume"], "--resume needs --batch."),
         (["--answer", "a", "stray"], "unexpected extra argument"),
@@ -236,6 +238,30 @@ def test_wrong_usage_is_explained(run: CommandLine, args: list[str], message: st
     assert result.exit_code == 2
     assert message in " ".join(result.stderr.split())
     assert result.stdout == ""
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        *("--detector", "--revision", "--device", "--html", "--batch", "--output"),
+        *("--source-file", "--question-file", "--answer-file"),
+    ],
+)
+def test_an_empty_name_is_refused_and_never_the_current_folder(
+    run: CommandLine, option: str
+) -> None:
+    result = run("check", "--source", FACT, "--answer", RIGHT, option, "")
+    assert result.exit_code == 2
+    assert f"Invalid value for '{option}': it is empty." in " ".join(result.stderr.split())
+    assert (result.stdout, run.choice) == ("", None)
+
+
+def test_as_many_threads_may_be_asked_for_as_a_detector_takes(run: CommandLine) -> None:
+    assert run("check", "--source", FACT, "--answer", RIGHT, "--threads", 256).exit_code == 0
+    assert run.choice
+    assert run.choice.threads == 256
+    with pytest.raises(SettingError, match="1 to 256"):
+        Detector.load(threads=257)
 
 
 @pytest.mark.parametrize("answer", ["", " \n\t "])

@@ -12,9 +12,11 @@ from click.core import ParameterSource
 from groundwire.cli.console import ColorChoice, to_json, wants_color
 from groundwire.cli.detectors import Choice, Setup
 from groundwire.cli.inputs import (
+    RESULT_FILE,
     TEXT_FILE,
     read_sources,
     read_text_option,
+    refuse_empty,
     refuse_shared_stdin,
 )
 from groundwire.cli.status import exit_status
@@ -108,7 +110,7 @@ Exit status:
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @click.option(
     "--html",
-    type=click.Path(dir_okay=False, writable=True, path_type=Path),
+    type=RESULT_FILE,
     metavar="FILE",
     help="Also write the result as a page of its own.",
 )
@@ -131,14 +133,18 @@ Exit status:
 @click.option(
     "--detector",
     "model",
+    callback=refuse_empty,
     metavar="NAME_OR_PATH",
     help="An embedded model (see: groundwire models), a folder, or the id of a hub model.  "
     "[default: reader]",
 )
-@click.option("--revision", metavar="COMMIT", help="The commit of a hub model.")
-@click.option("--threads", type=click.IntRange(min=1), metavar="N", help="CPU threads to use.")
+@click.option(
+    "--revision", callback=refuse_empty, metavar="COMMIT", help="The commit of a hub model."
+)
+@click.option("--threads", type=click.IntRange(1, 256), metavar="N", help="CPU threads to use.")
 @click.option(
     "--device",
+    callback=refuse_empty,
     metavar="DEVICE",
     default="cpu",
     show_default=True,
@@ -153,7 +159,7 @@ Exit status:
 )
 @click.option(
     "--output",
-    type=click.Path(dir_okay=False, writable=True, path_type=Path),
+    type=RESULT_FILE,
     metavar="FILE",
     help="Where the results of --batch go, a JSON row each; packed if the name ends in .gz.  "
     "[default: standard output]",

@@ -1,10 +1,12 @@
 """What commands read: texts from options, files and standard input, always UTF-8."""
 
 import codecs
+import os
 import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -14,7 +16,30 @@ from groundwire.example import Source
 #: Stands for standard input where a file is expected.
 STDIN = Path("-")
 
-TEXT_FILE = click.Path(exists=True, dir_okay=False, readable=True, allow_dash=True, path_type=Path)
+
+class FilePath(click.Path):
+    """A file; an empty name is refused, for as a path it would be the current folder."""
+
+    def convert(  # noqa: D102  # as click declares it
+        self,
+        value: str | os.PathLike[str],
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> Any:  # noqa: ANN401
+        if not os.fspath(value):
+            self.fail("it is empty. Name a file, or leave the option out.", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+TEXT_FILE = FilePath(exists=True, dir_okay=False, readable=True, allow_dash=True, path_type=Path)
+RESULT_FILE = FilePath(dir_okay=False, writable=True, path_type=Path)
+
+
+def refuse_empty(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """Refuse a name that is empty: often a shell variable that is not set."""
+    if value == "":
+        raise click.BadParameter("it is empty. Name one, or leave the option out.", ctx, param)
+    return value
 
 
 class NotUtf8Error(InputError):
