@@ -222,8 +222,8 @@ def fingerprint(evidence: Evidence, queries: Sequence[Query]) -> list[object]:
 def test_order_and_repetition_of_sources_say_nothing(
     cut: Cutter, texts: list[str], data: st.DataObject
 ) -> None:
-    ids = data.draw(st.lists(st.sampled_from("abc"), min_size=len(texts), max_size=len(texts)))
-    sources = [Source(text=text, id=id_) for text, id_ in zip(texts, ids, strict=True)]
+    ids = data.draw(st.permutations("abcdef"))
+    sources = [Source(text=text, id=id_) for text, id_ in zip(texts, ids, strict=False)]
     mixed = data.draw(st.permutations(sources + data.draw(st.lists(st.sampled_from(sources)))))
     queries = [cut.query("The tower in Paris is 330 m tall."), cut.query("Doors open at six.")]
     first, second = cut(*sources), cut(*mixed)
@@ -233,14 +233,12 @@ def test_order_and_repetition_of_sources_say_nothing(
     assert first.reasons == second.reasons
 
 
-def test_of_passages_that_only_their_capitals_tell_apart_one_stands_for_both_in_any_order(
-    cut: Cutter,
-) -> None:
+def test_passages_that_only_their_capitals_tell_apart_are_two(cut: Cutter) -> None:
     # The pieces are the same, what is quoted and counted is not: 5 M is a number, 5 m a length.
     one, other = "The tower is 5 M tall.", "the tower is 5 m tall."
     forth, back = cut(one, other), cut(other, one)
-    assert len(forth.passages) == 1
-    assert cut.read(forth.passages[0]) == cut.read(back.passages[0])
+    assert len(forth.passages) == 2
+    assert [p.key for p in forth.passages] == [p.key for p in back.passages]
 
 
 def test_of_repeated_sources_the_first_is_named(cut: Cutter) -> None:

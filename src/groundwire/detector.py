@@ -4,6 +4,8 @@ Checking a text at rest is feeding the stream all at once, so that both say the 
 """
 
 import asyncio
+import os
+import warnings
 from collections import deque
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -25,13 +27,13 @@ from groundwire.engine.tokenizer import WordPieces
 from groundwire.errors import (
     DetectionError,
     GroundwireError,
+    InputError,
     SettingError,
 )
 from groundwire.evidence import WordWeights
 from groundwire.example import Example, Source, SourceLike, read_sources, require_text
 from groundwire.models import DEFAULT_MODEL, find_model, list_models, verify
 from groundwire.passages import CutSource
-from groundwire.spans import keep
 from groundwire.stream import Reading, Stream
 
 # Each is started: a slip of the finger must not take the machine down.
@@ -47,6 +49,8 @@ class Judge(Protocol):
     def revision(self) -> str: ...  # noqa: D102
     @property
     def operating_points(self) -> Mapping[str, float]: ...  # noqa: D102
+    @property
+    def work(self) -> dict[str, int]: ...  # noqa: D102
 
     def open(  # noqa: D102
         self, sources: Sequence[Source], question: str | None, *, threshold: float, tenant: str
@@ -84,13 +88,15 @@ class Detector:
         self._judge = judge
         self._min_words, self._min_probability = min_words, min_probability
         self._max_answer_chars = max_answer_chars
-        keep((), "", min_words=min_words, min_probability=min_probability)  # refuse now, not later
-        if max_answer_chars < 1:
-            raise SettingError("max_answer_chars", max_answer_chars, "1 or more")
+        _require_whole("min_words", min_words, 0)
+        if not _is_number(min_probability) or not 0 <= min_probability <= 1:
+            raise SettingError("min_probability", min_probability, "between 0 and 1")
+        _require_whole("max_answer_chars", max_answer_chars, 1)
         self._threads = n_threads(threads)
         self._workers = workers or ThreadPoolExecutor(1, "groundwire")
         self._cache = cache
         self._is_closed = False
+        self._process = os.getpid()
         self._info = self._choose(operating_point)
 
     @classmethod
@@ -104,6 +110,7 @@ class Detector:
         cache_mb: float = 128,
         cache_ttl_s: float = 3600,
         device: str = "cpu",
+        max_length: int | None = None,
         min_words: int = 0,
         min_probability: float = 0.0,
         max_answer_chars: int = 1_000_000,
@@ -120,7 +127,10 @@ class Detector:
                 use.
             cache_mb: Megabytes (of 1,000,000 bytes) for sources that were read.
             cache_ttl_s: Seconds until a source that was read is forgotten.
-            device: ``cpu`` or ``cuda:N``, for loaded checkpoints; the reader runs on the CPU.
+            device: ``cpu`` or ``cuda:N``, for loaded checkpoints; the embedded reader runs on the
+                CPU, with a warning if another device is asked for.
+            max_length: Word pieces that a loaded checkpoint reads in one pass; by default as many
+                as it can.
             min_words: Spans of fewer words are not reported; 0 reports all.
             min_probability: Spans whose probability is lower are not reported, in [0, 1].
             max_answer_chars: An answer with more characters is refused, never cut.
@@ -129,14 +139,19 @@ class Detector:
             UnknownModelError: If there is no such model.
             UnpinnedModelError: If a hub model has no pinned revision.
             CorruptModelError: If a file does not have the hash of its manifest.
+            ModelError: If its files are not those of a token classifier.
+            MissingExtraError: If it has no ONNX graph and the ``train`` extra is not installed.
             SettingError: If a setting is outside its range.
         """
-        if threads is not None and threads not in range(1, _MAX_THREADS + 1):
-            raise SettingError("threads", threads, f"1 to {_MAX_THREADS}, or None")
-        if not 0 <= cache_mb < inf:
+        if threads is not None:
+            _require_whole("threads", threads, 1, _MAX_THREADS, ", or None")
+        if not _is_number(cache_mb) or not 0 <= cache_mb < inf:
             raise SettingError("cache_mb", cache_mb, "0 or more megabytes")
-        if not cache_ttl_s > 0:
+        if not _is_number(cache_ttl_s) or not cache_ttl_s > 0:
             raise SettingError("cache_ttl_s", cache_ttl_s, "a positive number of seconds")
+        is_embedded = model is None or str(model) == DEFAULT_MODEL
+        if is_embedded:
+            _check_for_embedded(revision, device, max_length)
         threads = n_threads(threads)
         workers = ThreadPoolExecutor(threads, "groundwire")
         budget = int(cache_mb * 1e6)
@@ -146,12 +161,14 @@ class Detector:
         manifest = find_model(DEFAULT_MODEL)
         verify(manifest)
         judge: Judge
-        if model is None or str(model) == DEFAULT_MODEL:
+        if is_embedded:
             judge = Reader.load(
                 manifest, threads=threads, cache=cache, sources=sources, workers=workers
             )
         else:
-            judge = _load_checkpoint(model, revision=revision, device=device, threads=threads)
+            judge = _load_checkpoint(
+                str(model), revision=revision, device=device, threads=threads, max_length=max_length
+            )
         return cls(
             judge,
             operating_point=operating_point,
@@ -181,7 +198,7 @@ class Detector:
     @property
     def work(self) -> dict[str, int]:
         """What was really done so far: texts and sentences read, second looks, word pieces."""
-        return self._judge.work.counts() if isinstance(self._judge, Reader) else {}
+        return self._judge.work
 
     def detect(
         self,
@@ -230,13 +247,32 @@ class Detector:
     ) -> Iterator[Detection | GroundwireError]:
         """Check many answers, several at a time; each as :meth:`detect` would.
 
-        Yields:
-            In the order of the examples: a detection, or the error that stands for one.
+        Returns:
+            In the order of the examples: a detection, or the error that stands for one. An error of
+            the examples' own iterator is raised after the results of those before it.
+
+        Raises:
+            SettingError: If there is no such operating point.
         """
+        if operating_point is not None:
+            self._choose(operating_point)  # refused here, once, and not for each example
+        return self._batch(iter(examples), operating_point, tenant)
+
+    def _batch(
+        self, examples: Iterator[Example], operating_point: str | float | None, tenant: str
+    ) -> Iterator[Detection | GroundwireError]:
         pool = ThreadPoolExecutor(self._threads, "groundwire-batch")
         waiting: deque[Future[Detection | GroundwireError]] = deque()
+        failure: Exception | None = None
         try:
-            for example in examples:
+            while True:
+                try:
+                    example = next(examples)
+                except StopIteration:
+                    break
+                except Exception as error:  # noqa: BLE001 - raised after the results before it
+                    failure = error
+                    break
                 waiting.append(pool.submit(self._try, example, operating_point, tenant))
                 # Some ahead, so that no thread waits; not all, for there may be millions.
                 if len(waiting) > 2 * self._threads:
@@ -245,11 +281,18 @@ class Detector:
                 yield waiting.popleft().result()
         finally:
             pool.shutdown(cancel_futures=True)
+        if failure is not None:
+            raise failure
 
     def _try(
         self, example: Example, operating_point: str | float | None, tenant: str
     ) -> Detection | GroundwireError:
         try:
+            if not isinstance(example, Example):
+                raise InputError(
+                    f"A batch holds Example values, and this is a {type(example).__name__}. "
+                    "Build each with Example.of(sources=..., question=..., answer=...)."
+                )
             checked = Example.of(
                 sources=example.sources, answer=example.answer, question=example.question
             )
@@ -289,6 +332,14 @@ class Detector:
     ) -> "Stream":
         if self._is_closed:
             raise DetectionError("This detector is closed. Load another with Detector.load().")
+        if self._process != os.getpid():
+            # Threads do not survive a fork: waiting for one would never end.
+            raise DetectionError(
+                "This detector was loaded before the process was forked. "
+                "Load one in each process, after the fork."
+            )
+        if not isinstance(tenant, str):
+            raise SettingError("tenant", tenant, "a text")
         info = self._info if operating_point is None else self._choose(operating_point)
         started = perf_counter()
         reading = self._judge.open(sources, question, threshold=info.threshold, tenant=tenant)
@@ -328,9 +379,10 @@ class Detector:
         Yields:
             Each claim as soon as it is judged, and the detection at the end.
         """
-        options = {"operating_point": operating_point, "tenant": tenant}
         stream = await asyncio.to_thread(
-            lambda: self.stream(sources=sources, question=question, **options)  # type: ignore[arg-type]
+            lambda: self.stream(
+                sources=sources, question=question, operating_point=operating_point, tenant=tenant
+            )
         )
         try:
             async for delta in deltas:
@@ -367,8 +419,8 @@ class Detector:
                 )
             name, threshold = operating_point, judge.operating_points[operating_point]
         else:
-            is_number = isinstance(operating_point, Real)
-            name, threshold = "custom", float(operating_point) if is_number else nan
+            name = "custom"
+            threshold = float(operating_point) if _is_number(operating_point) else nan
         if not 0 < threshold <= 1:
             raise SettingError("operating_point", operating_point, "a threshold in (0, 1]")
         return DetectorInfo(
@@ -376,19 +428,55 @@ class Detector:
         )
 
 
+def _is_number(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def _require_whole(
+    name: str, value: object, low: int, high: int | None = None, otherwise: str = ""
+) -> None:
+    if (
+        not isinstance(value, int)
+        or isinstance(value, bool)
+        or value < low
+        or (high is not None and value > high)
+    ):
+        valid = f"{low} or more" if high is None else f"{low} to {high}"
+        raise SettingError(name, value, valid + otherwise)
+
+
+def _check_for_embedded(revision: str | None, device: str, max_length: int | None) -> None:
+    """What is said of a loaded checkpoint has no meaning for the model in the package."""
+    if revision is not None:
+        raise SettingError("revision", revision, "None: the embedded model has one revision")
+    if max_length is not None:
+        raise SettingError("max_length", max_length, "None: the embedded model reads sentences")
+    if device != "cpu":
+        from groundwire.engine.checkpoints import DeviceWarning, require_device
+
+        require_device(device)
+        warnings.warn(
+            f"The embedded model runs on the CPU; device={device!r} is for loaded checkpoints.",
+            DeviceWarning,
+            stacklevel=3,
+        )
+
+
 def _load_checkpoint(
-    model: str | Path, *, revision: str | None, device: str, threads: int
+    model: str, *, revision: str | None, device: str, threads: int, max_length: int | None
 ) -> Judge:
     from groundwire.engine.checkpoints import load_checkpoint
     from groundwire.engine.whole import Whole
     from groundwire.errors import UnknownModelError
 
-    if isinstance(model, str) and "/" not in model and not Path(model).exists():
+    if not model.strip() or ("/" not in model and not Path(model).exists()):
         raise UnknownModelError(model, [manifest.name for manifest in list_models()])
-    joint = load_checkpoint(model, revision=revision, device=device, threads=threads)
+    joint = load_checkpoint(
+        model, revision=revision, device=device, threads=threads, max_length=max_length
+    )
     tables = find_model(DEFAULT_MODEL).folder
     return Whole(
-        name=str(model),
+        name=model,
         revision=joint.revision,
         operating_points={"balanced": 0.5},
         model=joint,

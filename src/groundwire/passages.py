@@ -133,7 +133,7 @@ class CutSource:
         """About what it takes in memory, in bytes."""
         n_lines = sum(len(passage.lines) for passage in self.passages)
         n_pieces = sum(len(passage.ids) for passage in self.passages)
-        return 600 * len(self.passages) + 200 * n_lines + 4 * n_pieces + 2 * self.offered_chars
+        return 900 * len(self.passages) + 400 * n_lines + 4 * n_pieces + 2 * self.offered_chars
 
 
 def cut_source(
@@ -217,5 +217,8 @@ class _Pack:
             for (line, _), first in zip(self.lines, firsts, strict=False)
         )
         layout = np.array([len(self.crumb), *firsts], np.int32)
-        key = blake2b(ids.tobytes() + b"|" + layout.tobytes(), digest_size=16).digest()
+        # The readings too: word pieces are without case, and "5 mW" is not "5 MW".
+        readings = "\n".join(line.reading for line in lines).encode()
+        content = b"|".join((ids.tobytes(), layout.tobytes(), readings))
+        key = blake2b(content, digest_size=16).digest()
         return Passage(key, ids, len(self.crumb), lines, self.n_own_chars)

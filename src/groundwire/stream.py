@@ -3,6 +3,7 @@
 Checking a text at rest is feeding the stream all at once, so that both say the same.
 """
 
+import logging
 from collections import Counter
 from collections.abc import Sequence
 from time import perf_counter
@@ -21,11 +22,13 @@ from groundwire.detection import (
 )
 from groundwire.engine.scores import ClaimScores
 from groundwire.engine.sentence import has_statement
-from groundwire.errors import EmptyAnswerError, LimitExceededError
+from groundwire.errors import DetectionError, EmptyAnswerError, LimitExceededError
 from groundwire.evidence import Evidence
 from groundwire.example import require_text
 from groundwire.segment import Segment, Segmenter
 from groundwire.spans import FlaggedSpan, keep, reduce_tokens, trim
+
+log = logging.getLogger(__name__)
 
 
 class Reading(Protocol):
@@ -63,6 +66,8 @@ class Stream:
         self._claims: list[Claim] = []
         self._seconds = {"index": index_s, "read": 0.0}
         self._detection: Detection | None = None
+        self._is_closed = self._is_broken = False
+        self._n_unread = self._n_partly_read = 0
 
     @property
     def claims(self) -> tuple[Claim, ...]:
@@ -88,10 +93,12 @@ class Stream:
         Raises:
             InvalidTextError: If the piece is no text.
             LimitExceededError: If the answer has become too long.
+            DetectionError: If the stream was closed, or interrupted while it judged.
         """
         require_text(delta, "answer")
         if self._detection is not None:
             raise RuntimeError("The stream is finished. Open a new one for another answer.")
+        self._check_open()
         self._n_chars += len(delta)
         self._check_length()
         return self._take(self._segmenter.feed(delta))
@@ -105,9 +112,11 @@ class Stream:
         Raises:
             EmptyAnswerError: If there was no visible text.
             LimitExceededError: If the answer was too long, so that not all of it was taken.
+            DetectionError: If the stream was closed, or interrupted while it judged.
         """
         if self._detection is None:
             self._check_length()
+            self._check_open()
             if not self.text.strip():
                 self.close()
                 raise EmptyAnswerError
@@ -117,7 +126,8 @@ class Stream:
         return self._detection
 
     def close(self) -> None:
-        """Stop; harmless when done twice."""
+        """Take no more text, and stop reading ahead; harmless when done twice."""
+        self._is_closed = True
         self._reading.close()
 
     def __enter__(self) -> Self:
@@ -125,6 +135,13 @@ class Stream:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def _check_open(self) -> None:
+        if self._is_broken or self._is_closed:
+            what = "interrupted while it judged a claim" if self._is_broken else "closed"
+            raise DetectionError(
+                f"This stream was {what}, so not all of the answer was checked. Open a new one."
+            )
 
     def _check_length(self) -> None:
         if self._n_chars > self._max_answer_chars:
@@ -142,14 +159,26 @@ class Stream:
         if not self._pending or not (self._reading.is_incremental or is_end):
             return []
         ready, self._pending = self._pending, []
-        if self._reading.evidence.passages:
-            scores = self._reading.read(self.text, ready)
-        else:
-            scores = [ClaimScores.unread(Reason.NO_EVIDENCE)] * len(ready)
+        # Until its claims are kept: who catches an interrupt must not get a result without them.
+        self._is_broken = True
+        scores = self._scores(ready)
         claims = [self._claim(*item) for item in zip(ready, scores, strict=True)]
         self._claims += claims
+        self._n_unread += sum(found.n_unread for found in scores)
+        self._n_partly_read += sum(found.n_unread > 0 for found in scores)
+        self._is_broken = False
         self._seconds["read"] += perf_counter() - started
         return claims
+
+    def _scores(self, ready: Sequence[Segment]) -> list[ClaimScores]:
+        if not self._reading.evidence.passages:
+            return [ClaimScores.unread(Reason.NO_EVIDENCE)] * len(ready)
+        try:
+            return self._reading.read(self.text, ready)
+        except Exception as error:  # noqa: BLE001 - whatever went wrong, they were not checked
+            # The message may quote the answer, which has no place in a log.
+            log.warning("%d claims could not be judged: %s", len(ready), type(error).__name__)
+            return [ClaimScores.unread(Reason.DETECTOR_FAILED)] * len(ready)
 
     def _claim(self, segment: Segment, scores: ClaimScores) -> Claim:
         text = self.text
@@ -200,6 +229,8 @@ class Stream:
         claims, evidence = tuple(self._claims), self._reading.evidence
         reasons = Counter(self._reading.reasons)
         reasons.update(claim.reason for claim in claims if claim.reason is not None)
+        reasons[Reason.LANGUAGE] += self._n_partly_read
+        reasons[Reason.NO_CLAIM] += not claims
         attended = sum(evidence.passages[i].n_own_chars for i in self._reading.attended)
         read = [claim for claim in claims if claim.reason is None]
         coverage = Coverage(
@@ -208,8 +239,8 @@ class Stream:
             attended_chars=attended,
             # Text without a claim, such as a lone emoji, is text that nobody judged.
             answer_chars=sum(map(_n_visible, claims)) or len(self.text.strip()),
-            read_chars=sum(map(_n_visible, read)),
-            reasons=dict(reasons),
+            read_chars=sum(map(_n_visible, read)) - self._n_unread,
+            reasons=dict(+reasons),
         )
         milliseconds = {name: round(1000 * s, 3) for name, s in self._seconds.items()}
         return Detection(

@@ -122,6 +122,6 @@ def looking_up(
         cache=ByteCache(cache_bytes),
         sources=ByteCache(cache_bytes),
         workers=ThreadPoolExecutor(threads),
-        work=Work(),
+        counter=Work(),
     )
     return Detector(judge, workers=judge.workers, cache=judge.cache, threads=threads)

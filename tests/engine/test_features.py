@@ -100,6 +100,7 @@ class Coder:
             claim,
             passages=self.passages(*sources, title=title),
             question_ids=np.unique(self.pieces.encode(question).ids),
+            unknown_id=100,
         )
         assert codes.shape == (len(found), 4)
         return np.asarray(codes - np.array(NEUTRAL))

@@ -78,8 +78,7 @@ def load_checkpoint(
         MissingExtraError: If it has no ONNX graph and the ``train`` extra is not installed.
         ModelError: If it cannot be fetched, or is no token classifier that we can read.
     """
-    if not _DEVICE.fullmatch(device):
-        raise SettingError("device", device, "cpu, cuda or cuda:N")
+    require_device(device)
     if threads is not None and threads < 1:
         raise SettingError("threads", threads, "1 or more, or None")
     if max_length is not None and max_length < _SHORTEST:
@@ -114,6 +113,16 @@ def load_checkpoint(
     )
     joint.read("a", None, "a")  # what does not fit together should say so now
     return joint
+
+
+def require_device(device: str) -> None:
+    """Refuse what is no name of a device.
+
+    Raises:
+        SettingError: If it is neither ``cpu`` nor ``cuda`` nor ``cuda:N``.
+    """
+    if not _DEVICE.fullmatch(device):
+        raise SettingError("device", device, "cpu, cuda or cuda:N")
 
 
 def pinned_revision(model: str, revision: str | None) -> str:

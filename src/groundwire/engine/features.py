@@ -33,6 +33,7 @@ def match_features(
     *,
     passages: Sequence[Passage],
     question_ids: NDArray[np.int32],
+    unknown_id: int,
 ) -> NDArray[np.int64]:
     """Codes of each word piece of a claim.
 
@@ -42,6 +43,8 @@ def match_features(
         text: The claim as it is read.
         passages: What it is read with.
         question_ids: Word pieces of the question.
+        unknown_id: The piece that stands for any word without pieces; it matches nothing, for two
+            such words need not be the same.
 
     Returns:
         Shape ``(n, 4)``: the length of the longest verbatim run through the piece (0 to 23; runs
@@ -50,6 +53,7 @@ def match_features(
         and what became of the quantity it belongs to (:class:`groundwire.quantities.Match`).
     """
     codes = np.empty((len(ids), 4), np.int64)
+    ids = np.where(ids == unknown_id, -1, ids).astype(np.int32)
     evidence = [passage.ids[passage.n_breadcrumb :] for passage in passages]
     crumbs = [passage.ids[: passage.n_breadcrumb] for passage in passages]
     starts = [passage.line_starts - passage.n_breadcrumb for passage in passages]

@@ -19,7 +19,7 @@ from groundwire.engine.features import FEATURE_RULES, NEUTRAL, match_features
 from groundwire.engine.roles import RECALLED_SENTENCES, Role
 from groundwire.engine.runtime import BYTES_PER_PIECE, KeysValues, ReaderGraph, Verdict
 from groundwire.engine.scores import ClaimScores
-from groundwire.engine.sentence import Part, parts_of
+from groundwire.engine.sentence import Part, n_unknown_chars, parts_of
 from groundwire.engine.tokenizer import WordPieces
 from groundwire.errors import DetectionError
 from groundwire.evidence import Evidence, Query, WordWeights
@@ -84,7 +84,7 @@ class Reader:
     cache: ByteCache[KeysValues]
     sources: ByteCache[CutSource]
     workers: ThreadPoolExecutor
-    work: Work = field(default_factory=Work)
+    counter: Work = field(default_factory=Work)
 
     @classmethod
     def load(
@@ -119,6 +119,11 @@ class Reader:
             workers=workers,
         )
 
+    @property
+    def work(self) -> dict[str, int]:
+        """What was really done so far."""
+        return self.counter.counts()
+
     def open(
         self, sources: Sequence[Source], question: str | None, *, threshold: float, tenant: str
     ) -> "Reading":
@@ -138,8 +143,9 @@ class Reader:
 class Reading:
     """One answer being read, claim by claim.
 
-    A claim's scores depend on its own text, the three claims before it, the question and the
-    sources: on nothing that was computed for another claim.
+    A claim's scores depend on its own text, the three parts before it (a claim is one part unless
+    it exceeds 254 word pieces), the question and the sources: on nothing that was computed for
+    another claim.
     """
 
     is_incremental = True
@@ -182,9 +188,8 @@ class Reading:
             if self._closed.is_set():
                 return
             self._passage(index)
-            _ = self.evidence.passages[
-                index
-            ].quantities  # found now rather than after the last word
+            # Found now rather than after the last word.
+            _ = self.evidence.passages[index].quantities
 
     def close(self) -> None:
         """Stop reading ahead."""
@@ -215,11 +220,14 @@ class Reading:
         if not units:
             return ClaimScores.unread(Reason.LANGUAGE)
         try:
-            looks = [self._look(part, earlier) for part, earlier in units]
+            return self._scores(units)
         except Exception as error:  # noqa: BLE001 - whatever went wrong, it was not checked
             # The message may quote the answer, which has no place in a log.
             log.warning("A claim could not be judged: %s", type(error).__name__)
             return ClaimScores.unread(Reason.DETECTOR_FAILED)
+
+    def _scores(self, units: Sequence[tuple[Part, tuple[Part, ...]]]) -> ClaimScores:
+        looks = [self._look(part, earlier) for part, earlier in units]
         ids = np.concatenate([part.ids for part, _ in units])
         chosen = sorted({index for look in looks for index in look.chosen})
         self.attended.update(chosen)
@@ -227,6 +235,9 @@ class Reading:
             offsets=np.concatenate([part.offsets + part.start for part, _ in units]),
             labels=np.concatenate([look.labels for look in looks]),
             evidence=self.evidence.references(Query.of(ids), chosen),
+            n_unread=sum(
+                n_unknown_chars(part, self._reader.pieces.unknown_id) for part, _ in units
+            ),
         )
 
     def _look(self, part: Part, earlier: Sequence[Part]) -> "_Look":
@@ -240,7 +251,7 @@ class Reading:
         if not selection.second or 1 - labels[:, 0].min() < self._threshold:
             return _Look(labels, selection.first)
         # One selection with the evidence is enough: the other does not hold it, and says so.
-        self._reader.work.add(second_looks=1)
+        self._reader.counter.add(second_looks=1)
         again = self._judge(part, selection.second, context)
         labels = np.where((again[:, 0] > labels[:, 0])[:, None], again, labels)
         return _Look(labels, (*selection.first, *selection.second))
@@ -258,11 +269,12 @@ class Reading:
             part.text,
             passages=[self.evidence.passages[index] for index in chosen],
             question_ids=self._question_ids,
+            unknown_id=reader.pieces.unknown_id,
         )
         verdict: Verdict = reader.graph.read_sentence(
             _with_specials(part.ids, reader.pieces), features, past
         )
-        reader.work.add(sentences_read=1, pieces_judged=len(part.ids))
+        reader.counter.add(sentences_read=1, pieces_judged=len(part.ids))
         # Before calibration: it would make a sure verdict of an infinite logit.
         if not np.isfinite(verdict.pieces).all():
             raise DetectionError("The model's output is not a number.")
@@ -276,7 +288,7 @@ class Reading:
         reader = self._reader
 
         def compute() -> KeysValues:
-            reader.work.add(texts_read=1, pieces_read=len(ids))
+            reader.counter.add(texts_read=1, pieces_read=len(ids))
             return reader.graph.read_source(_with_specials(ids, reader.pieces), role)
 
         digest = blake2b(ids.tobytes(), digest_size=16).digest()

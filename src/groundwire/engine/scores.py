@@ -46,12 +46,14 @@ class ClaimScores:
             piece, shape ``(n, 3)``, float32.
         evidence: What the claim was held against, best match first.
         reason: Why the claim was not judged; it then has no scores.
+        n_unread: Characters of a judged claim that the model could not read.
     """
 
     offsets: NDArray[np.int32]
     labels: NDArray[np.float32]
     evidence: tuple[EvidenceRef, ...] = ()
     reason: Reason | None = None
+    n_unread: int = 0
 
     @classmethod
     def unread(cls, reason: Reason) -> "ClaimScores":

@@ -35,6 +35,16 @@ def has_statement(answer: str, segment: Segment) -> bool:
     return not segment.citations or _ALNUM.search(_without_citations(answer, segment)) is not None
 
 
+def n_unknown_chars(part: Part, unknown_id: int) -> int:
+    """How many letters and digits of a part the vocabulary has no word pieces for.
+
+    Such a word is one unknown piece, whatever it says, so nothing can be said about it. A sign
+    that is unknown, such as an emoji, states nothing.
+    """
+    unknown = part.offsets[part.ids == unknown_id].tolist()
+    return sum(len(_ALNUM.findall(part.text[start:end])) for start, end in unknown)
+
+
 def parts_of(answer: str, segment: Segment, pieces: WordPieces) -> list[Part]:
     """Cut a claim into what is read at a time; nearly always that is one part.
 

@@ -37,8 +37,11 @@ class WordPieces:
         self._tokenizer = Tokenizer.from_file(str(path))
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
+        # "[SEP]" in a text is five characters that somebody wrote, and no end of a text.
+        self._tokenizer.encode_special_tokens = True
         self.cls_id = self._special("[CLS]")
         self.sep_id = self._special("[SEP]")
+        self.unknown_id = self._special("[UNK]")
 
     def encode(self, text: str) -> Pieces:
         """Cut one text into word pieces; an empty text gives none."""

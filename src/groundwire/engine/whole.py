@@ -29,13 +29,18 @@ class Whole:
     pieces: WordPieces
     words: WordWeights
 
+    @property
+    def work(self) -> dict[str, int]:
+        """Nothing is counted: an answer is one pass over all of its windows."""
+        return {}
+
     def open(
         self, sources: Sequence[Source], question: str | None, *, threshold: float, tenant: str
     ) -> "WholeReading":
         """Index the sources of a request; ``threshold`` and ``tenant`` change nothing here."""
         # Which scripts a checkpoint reads is its own matter; here lines are only quoted.
         cut = partial(cut_source, pieces=self.pieces, reads=bool)
-        return WholeReading(self, Evidence.of(sources, cut, self.words), question)
+        return WholeReading(self, sources, Evidence.of(sources, cut, self.words), question)
 
 
 class WholeReading:
@@ -43,11 +48,20 @@ class WholeReading:
 
     is_incremental = False
 
-    def __init__(self, judge: Whole, evidence: Evidence, question: str | None) -> None:
+    def __init__(
+        self, judge: Whole, sources: Sequence[Source], evidence: Evidence, question: str | None
+    ) -> None:
         self.evidence = evidence
         self.attended: set[int] = set()
         self.reasons: Counter[Reason] = Counter()
         self._judge, self._question = judge, question
+        self._context = self.join(sources)
+
+    @staticmethod
+    def join(sources: Sequence[Source]) -> str:
+        """One context: equal sources once, in the order of their text, for order says nothing."""
+        texts = {"\n".join(filter(None, (source.title, source.text))) for source in sources}
+        return "\n\n".join(sorted(texts))
 
     def prefetch(self) -> None:
         """Nothing can be read before the answer is there."""
@@ -57,10 +71,8 @@ class WholeReading:
 
     def read(self, answer: str, segments: Sequence[Segment]) -> list[ClaimScores]:
         """Judge all claims of a complete answer."""
-        # Equal sources once, in the order of their text: as for the reader, order says nothing.
-        context = "\n\n".join(sorted({source.text for source in self.evidence.origins}))
         try:
-            scores = self._judge.model.read(context, self._question, answer)
+            scores = self._judge.model.read(self._context, self._question, answer)
         except DetectionError:
             return [ClaimScores.unread(Reason.DETECTOR_FAILED) for _ in segments]
         if scores.question_shortened:

@@ -29,9 +29,10 @@ from groundwire.training.package import write_manifest
 
 #: The second look is taken as it would be near the balanced threshold.
 _SECOND_LOOK_AT = 0.3
-#: Share of hallucinated answers that ``balanced`` is chosen for. Validation has more than users
-#: meet; a threshold fitted to it would flag half of all grounded answers.
-_PREVALENCE = 0.35
+#: Share of hallucinated answers that ``balanced`` is chosen for: an assumption about use. Half of
+#: the validation answers are hallucinated; a threshold for that share would flag over a quarter of
+#: the grounded ones.
+_PREVALENCE = 0.2
 #: At ``precision``, at most this share of grounded answers is flagged.
 _MAX_FALSE_POSITIVES = 0.02
 #: At ``recall``, at least this share of hallucinated answers is flagged.
@@ -121,9 +122,9 @@ def tops_of(scored: list[Scored], calibration: Calibration) -> NDArray[np.float6
 def choose(scored: list[Scored], calibration: Calibration) -> dict[str, float]:
     """Thresholds by name.
 
-    ``balanced`` has the best mean of two scores, of whole answers (F1, were 35 % hallucinated) and
-    of marked characters (F1); ``precision`` flags at most 2 % of grounded answers; ``recall`` finds
-    at least 90 % of hallucinated ones, and no more than it must.
+    ``balanced`` has the best mean of two scores, of whole answers (F1, were one in five
+    hallucinated) and of marked characters (F1); ``precision`` flags at most 2 % of grounded
+    answers; ``recall`` finds at least 90 % of hallucinated ones, and no more than it must.
     """
     tops = tops_of(scored, calibration)
     gold = np.array([answer.is_hallucinated for answer in scored])

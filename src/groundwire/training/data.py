@@ -191,6 +191,7 @@ def sentences_of(
                 part.text,
                 passages=[evidence.passages[i] for i in chosen],
                 question_ids=asked,
+                unknown_id=pieces.unknown_id,
             )
             labels = labels_of(part.offsets, answer.spans, part.start)
             offsets = part.offsets + part.start
