@@ -126,10 +126,10 @@ def cyclic() -> list[object]:
 @pytest.mark.parametrize(
     ("value", "problem"),
     [
-        (b"abc", "it is a bytes"),
-        (None, "it is a NoneType"),
-        (3, "it is a int"),
-        ({1, 2}, "it is a set"),
+        (b"abc", "its type is bytes"),
+        (None, "its type is NoneType"),
+        (3, "its type is int"),
+        ({1, 2}, "its type is set"),
         ({"a": object()}, "it is not JSON data (Object of type object"),
         ({"text": b"abc"}, "it is not JSON data (Object of type bytes"),
         ({(1, 2): 3}, "it is not JSON data (keys must be"),
@@ -143,15 +143,25 @@ def test_what_is_no_source_is_named_with_its_place(value: object, problem: str) 
     assert "A source is a text, a Source, a mapping with the keys text, id" in str(raised.value)
 
 
-@pytest.mark.parametrize("value", ["abc", b"abc", bytearray(b"abc"), {"text": "abc"}, None, 42])
+@pytest.mark.parametrize(
+    "value", ["abc", b"abc", bytearray(b"abc"), {"text": "abc"}, Source(text="abc"), 42]
+)
 def test_sources_are_a_list_even_of_one(value: object) -> None:
-    with pytest.raises(InvalidSourceError, match=r"sources is a .*; pass a list: sources=\["):
+    with pytest.raises(InvalidSourceError) as raised:
         read_sources(value)  # type: ignore[arg-type]
+    assert str(raised.value).startswith(
+        f"The sources cannot be read: they are a single {type(value).__name__}; "
+        "pass a list: sources=[...]. A source is a text, a Source"
+    )
 
 
-def test_a_single_source_is_no_list() -> None:
-    with pytest.raises(InvalidSourceError, match="sources is a single Source; pass a list"):
-        read_sources(Source(text="a"))  # type: ignore[arg-type]
+def test_no_sources_are_an_empty_list() -> None:
+    with pytest.raises(InvalidSourceError) as raised:
+        read_sources(None)  # type: ignore[arg-type]
+    assert str(raised.value) == (
+        "The sources cannot be read: they are None. "
+        "Pass a list of them, or sources=[] if there are none."
+    )
 
 
 @pytest.mark.parametrize("answer", ["", " ", "\n\t\u2003\u2028"])
@@ -163,11 +173,14 @@ def test_an_answer_without_visible_text_is_refused(answer: str) -> None:
 @pytest.mark.parametrize("value", [None, b"text", 3, ["text"]])
 def test_answers_and_questions_are_texts(value: object) -> None:
     kind = type(value).__name__
-    with pytest.raises(InvalidTextError, match=f"The answer is not valid text: a {kind} in place"):
+    problem = f"is not valid text: its type is {kind}. Pass a str; decode bytes first, as UTF-8."
+    with pytest.raises(InvalidTextError) as raised:
         Example.of(sources=["a"], answer=value)  # type: ignore[arg-type]
+    assert str(raised.value) == f"The answer {problem}"
     if value is not None:
-        with pytest.raises(InvalidTextError, match=f"The question is not valid text: a {kind} in"):
+        with pytest.raises(InvalidTextError) as raised:
             Example.of(sources=["a"], answer="b", question=value)  # type: ignore[arg-type]
+        assert str(raised.value) == f"The question {problem}"
 
 
 def lone(where: str) -> Iterator[tuple[dict[str, Any], str, int]]:
@@ -206,7 +219,7 @@ def test_any_unicode_text_is_taken_as_it_is(source: str, question: str, answer: 
 ERRORS: list[GroundwireError] = [
     EmptyAnswerError(),
     InvalidTextError("answer", 3, "the lone surrogate U+D800"),
-    InvalidSourceError(4, "it is a set"),
+    InvalidSourceError(4, "its type is set"),
     LimitExceededError("answer's length in characters", 1_200_000, 1_000_000, "max_answer_chars"),
     SettingError("operating_point", 1.5, "a threshold in (0, 1]"),
     UnknownModelError("other", ("reader",)),
@@ -214,6 +227,8 @@ ERRORS: list[GroundwireError] = [
     CorruptModelError(Path("reader.onnx"), "aa", "bb"),
     MissingExtraError("Export", "train"),
     DetectionError("It failed."),
+    InvalidTextError("answer", None, "its type is int"),
+    InvalidSourceError(None, "they are None", "Pass a list."),
 ]
 
 

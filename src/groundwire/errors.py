@@ -5,7 +5,7 @@
     GroundwireError
     ├── InputError (ValueError)          what was given cannot be checked
     │   ├── EmptyAnswerError
-    │   ├── InvalidTextError             lone surrogates, bytes that are not UTF-8
+    │   ├── InvalidTextError             lone surrogates, anything but a str
     │   ├── InvalidSourceError           a source of a kind we cannot read, two with one id
     │   └── LimitExceededError           more than a named setting allows
     ├── SettingError (ValueError)        a setting outside its range
@@ -47,13 +47,18 @@ class EmptyAnswerError(InputError):
 
 
 class InvalidTextError(InputError):
-    """A text holds something that is no text, such as half a surrogate pair."""
+    """A text is no ``str`` (then without position), or holds half a surrogate pair."""
 
-    def __init__(self, where: str, position: int, problem: str) -> None:
+    def __init__(self, where: str, position: int | None, problem: str) -> None:
         super().__init__(where, position, problem)
         self.where, self.position, self.problem = where, position, problem
 
     def __str__(self) -> str:
+        if self.position is None:
+            return (
+                f"The {self.where} is not valid text: {self.problem}. "
+                "Pass a str; decode bytes first, as UTF-8."
+            )
         return (
             f"The {self.where} is not valid text: {self.problem} at position {self.position}. "
             "Decode the bytes as UTF-8 with errors='replace', or repair the text, and try again."
@@ -61,14 +66,18 @@ class InvalidTextError(InputError):
 
 
 class InvalidSourceError(InputError):
-    """A source is of a kind that cannot be read, or has an id that names another text."""
+    """A source is of a kind that cannot be read, or has an id that names another text.
 
-    def __init__(self, index: int, problem: str, remedy: str = _KINDS_OF_SOURCE) -> None:
+    Without index it is about the sources as a whole.
+    """
+
+    def __init__(self, index: int | None, problem: str, remedy: str = _KINDS_OF_SOURCE) -> None:
         super().__init__(index, problem, remedy)
         self.index, self.problem, self.remedy = index, problem, remedy
 
     def __str__(self) -> str:
-        return f"Source {self.index} cannot be read: {self.problem}. {self.remedy}"
+        which = "The sources" if self.index is None else f"Source {self.index}"
+        return f"{which} cannot be read: {self.problem}. {self.remedy}"
 
 
 class LimitExceededError(InputError):

@@ -60,7 +60,7 @@ class Source:
                     return cls(text=json.dumps(value, ensure_ascii=False, indent=1))
                 except (TypeError, ValueError, RecursionError) as error:
                     raise InvalidSourceError(index, f"it is not JSON data ({error})") from error
-        raise InvalidSourceError(index, f"it is a {type(value).__name__}")
+        raise InvalidSourceError(index, f"its type is {type(value).__name__}")
 
 
 #: What :meth:`Source.of` takes.
@@ -102,14 +102,17 @@ def read_sources(sources: Iterable[SourceLike]) -> tuple[Source, ...]:
     """Read sources of any kind, and give an id to those that have none.
 
     Raises:
-        InvalidTextError: If a text holds a lone surrogate.
+        InvalidTextError: If a text is not a ``str``, or holds a lone surrogate.
         InvalidSourceError: If one is of no known kind, two texts have the same id, or ``sources``
             is a single text or no list.
     """
     single = (str, bytes, bytearray, Mapping, Source)
+    if sources is None:
+        remedy = "Pass a list of them, or sources=[] if there are none."
+        raise InvalidSourceError(None, "they are None", remedy)
     if isinstance(sources, single) or not isinstance(sources, Iterable):
         raise InvalidSourceError(
-            0, f"sources is a single {type(sources).__name__}; pass a list: sources=[...]"
+            None, f"they are a single {type(sources).__name__}; pass a list: sources=[...]"
         )
     found = []
     for i, value in enumerate(sources):
@@ -151,7 +154,7 @@ def require_text(text: object, where: str) -> None:
             written as UTF-8.
     """
     if not isinstance(text, str):
-        raise InvalidTextError(where, 0, f"a {type(text).__name__} in place of a str")
+        raise InvalidTextError(where, None, f"its type is {type(text).__name__}")
     if found := _SURROGATE.search(text):
         code = f"U+{ord(found.group()):04X}"
         raise InvalidTextError(where, found.start(), f"the lone surrogate {code}")

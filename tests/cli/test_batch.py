@@ -101,11 +101,11 @@ BAD = {
     "invalid UTF-8": (b'{"answer": "\xff"}', "NotUtf8Error", "Row 2 is not UTF-8 text"),
     "no answer": ({"sources": []}, "RowError", "no key 'answer'. Its keys: 'sources'."),
     "empty answer": ({"sources": [], "answer": " "}, "EmptyAnswerError", "nothing to check"),
-    "answer is a number": ({"sources": [], "answer": 1}, "InvalidTextError", "a int in place"),
-    "answer is null": ({"sources": [], "answer": None}, "InvalidTextError", "a NoneType"),
+    "answer is a number": ({"sources": [], "answer": 1}, "InvalidTextError", "its type is int"),
+    "answer is null": ({"sources": [], "answer": None}, "InvalidTextError", "its type is None"),
     "no sources": ({"answer": "a", "src": "b"}, "RowError", "Its keys: 'answer', 'src'."),
     "sources is a text": ({"sources": "A", "answer": "a"}, "RowError", "It must be an array."),
-    "a source is a number": ({"sources": [1], "answer": "a"}, "InvalidSourceError", "it is a int"),
+    "a source is a number": ({"sources": [1], "answer": "a"}, "InvalidSourceError", "its type is int"),
     "two sources": ({"source": "a", "context": "b", "answer": "a"}, "RowError", "has both"),
     "question is a list": (
         {"question": ["q"], "sources": [], "answer": "a"},
@@ -432,6 +432,20 @@ def test_a_cut_output_is_completed_wherever_it_was_cut(
         result = run("check", "--batch", batch, "--output", output, "--resume")
         assert result.exit_code == 2, result.stderr
         assert summary(read_output(output)) == wanted
+
+
+def test_repairing_packed_output_touches_no_other_file(
+    run: CommandLine, batch: Path, tmp_path: Path
+) -> None:
+    batch.write_bytes(lines(GOOD, WRONG))
+    output, other = tmp_path / "out.jsonl.gz", tmp_path / "out.jsonl.gz.part"
+    other.write_text("precious")
+    run("check", "--batch", batch, "--output", output)
+    output.write_bytes(output.read_bytes()[:-12])
+    run("check", "--batch", batch, "--output", output, "--resume")
+    assert summary(read_output(output)) == [(1, "grounded"), (2, "hallucinated")]
+    assert other.read_text() == "precious"
+    assert {path.name for path in tmp_path.iterdir()} == {batch.name, output.name, other.name}
 
 
 def test_resuming_what_is_complete_adds_nothing(
