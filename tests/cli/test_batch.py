@@ -105,7 +105,11 @@ BAD = {
     "answer is null": ({"sources": [], "answer": None}, "InvalidTextError", "its type is None"),
     "no sources": ({"answer": "a", "src": "b"}, "RowError", "Its keys: 'answer', 'src'."),
     "sources is a text": ({"sources": "A", "answer": "a"}, "RowError", "It must be an array."),
-    "a source is a number": ({"sources": [1], "answer": "a"}, "InvalidSourceError", "its type is int"),
+    "a source is a number": (
+        {"sources": [1], "answer": "a"},
+        "InvalidSourceError",
+        "its type is int",
+    ),
     "two sources": ({"source": "a", "context": "b", "answer": "a"}, "RowError", "has both"),
     "question is a list": (
         {"question": ["q"], "sources": [], "answer": "a"},

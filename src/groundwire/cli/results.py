@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import shutil
+import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -164,10 +165,17 @@ def _count(tally: Tally, line: bytes, path: Path, number: int) -> None:
 
 def _repack(path: Path, n_bytes: int) -> None:
     # A cut gzip member cannot be appended to: what can be read of it is packed anew.
-    fresh = path.with_name(f"{path.name}.part")
-    with gzip.open(path, "rb") as old, gzip.open(fresh, "wb") as new:
-        while n_bytes and (piece := old.read1(min(n_bytes, 2**20))):
-            new.write(piece)
-            n_bytes -= len(piece)
-    shutil.copymode(path, fresh)
-    fresh.replace(path)
+    # In the same folder, so that it can take the other's place at once, and under a name that is
+    # nobody's: a fixed one may be a file of the user's.
+    number, name = tempfile.mkstemp(prefix=f"{path.name}.", suffix=".part", dir=path.parent)
+    fresh = Path(name)
+    try:
+        with os.fdopen(number, "wb") as raw, gzip.open(path) as old, gzip.open(raw, "wb") as new:
+            while n_bytes and (piece := old.read1(min(n_bytes, 2**20))):
+                new.write(piece)
+                n_bytes -= len(piece)
+        shutil.copymode(path, fresh)
+        fresh.replace(path)
+    except BaseException:
+        fresh.unlink(missing_ok=True)
+        raise
