@@ -15,6 +15,9 @@ from groundwire.models import find_model
 
 Values = dict[str, str]
 
+# Word pieces that a text may lack: no sentence is that short.
+_SLACK = 10
+
 _FIRST = "Ada Bruno Carla Dmitri Elena Farid Greta Hugo Ines Jonas Keiko Liam Mara Nils Olga Pedro"
 _LAST = "Abbott Berger Castillo Dahl Eriksen Fontaine Grant Haddad Ito Jensen Kowalski Lindqvist"
 _PLACE_1 = "Al Bren Cor Dun El Fair Glen Hart Kil Lang Mar Nor Oak Pem Rav Sand Thorn Wick"
@@ -181,7 +184,7 @@ def synthesize(
     documents: list[str] = []
     facts: list[_Fact] = []
     total = 0
-    while total < n_context:
+    while total < n_context - _SLACK:
         text, told = _document(rng, min(n_document, n_context - total), count)
         total += count(text)
         documents.append(text)
@@ -244,7 +247,7 @@ def _document(
     paragraphs: list[str] = []
     facts: list[_Fact] = []
     total = 0
-    while total < n_pieces - 10:
+    while total < n_pieces - _SLACK:
         sentences, told = _paragraph(rng)
         while len(sentences) > 1 and total + count(" ".join(sentences)) > n_pieces + 20:
             sentences.pop()

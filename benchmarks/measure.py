@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, sleep
 from typing import Any
 
 Row = Mapping[str, Any]
@@ -51,7 +51,7 @@ def machine(*packages: str) -> dict[str, Any]:
         "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M"),
         "cpu": _cpu(),
         "cores": len(os.sched_getaffinity(0)),
-        "load_before": round(os.getloadavg()[0], 2),
+        "busy_before": round(_busy(), 2),
         "memory_gb": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9, 1),
         "system": f"{platform.system()} {platform.release()}",
         "python": platform.python_version(),
@@ -132,6 +132,19 @@ def _cell(value: object) -> str:
     if value is None:
         return "-"
     return f"{value:,.1f}" if isinstance(value, float) else str(value)
+
+
+def _busy(seconds: float = 1.0) -> float:
+    """Processors that others keep busy."""
+
+    def idle() -> float:
+        values = Path("/proc/stat").read_text("utf-8").split("\n", 1)[0].split()[1:]
+        return (int(values[3]) + int(values[4])) / os.sysconf("SC_CLK_TCK")
+
+    began, before = perf_counter(), idle()
+    sleep(seconds)
+    cores = os.cpu_count() or 1
+    return max(0.0, cores - (idle() - before) / (perf_counter() - began))
 
 
 def _status(name: str) -> float:

@@ -1,0 +1,260 @@
+"""Write the tables of ``README.md`` from ``results/*.json``, so that the two cannot differ.
+
+Run it: ``python benchmarks/report.py``; with ``--check`` it changes nothing and tells by its exit
+status whether the page is what the results say.
+"""
+
+import argparse
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+_PART = re.compile(
+    r"(<!-- generated: (?P<name>\w+) -->\n).*?(<!-- end -->)", re.DOTALL | re.MULTILINE
+)
+Report = Mapping[str, Any]
+
+
+def render(page: str, results: Mapping[str, Report]) -> str:
+    """The page with all generated parts anew.
+
+    Raises:
+        ValueError: If a part has no name that we know, or has no result.
+    """
+
+    def part(found: re.Match[str]) -> str:
+        name = found["name"]
+        if name not in _PARTS:
+            raise ValueError(f"{name!r} is no part; it must be one of {', '.join(_PARTS)}")
+        try:
+            text = _PARTS[name](results)
+        except KeyError as error:
+            raise ValueError(f"the part {name!r} needs results/{error.args[0]}.json") from error
+        return f"{found[1]}\n{text}\n\n{found[3]}"
+
+    return _PART.sub(part, page)
+
+
+def _machines(results: Mapping[str, Report]) -> str:
+    rows = [
+        (
+            name,
+            f"{machine['date']} UTC",
+            f"{machine['cpu']}, {machine['cores']} cores, {machine['memory_gb']:.0f} GB",
+            f"{machine['busy_before']:.1f}",
+            ", ".join(f"{k} {v}" for k, v in _versions(machine).items()),
+        )
+        for name, machine in ((name, result["machine"]) for name, result in results.items())
+    ]
+    return _table(("script", "when", "machine", "cores in use before", "with"), rows)
+
+
+def _versions(machine: Mapping[str, Any]) -> dict[str, str]:
+    return {"Python": machine["python"], **machine["versions"]}
+
+
+def _bars(results: Mapping[str, Report]) -> str:
+    order = ("stream", "joint", "startup", "memory", "spans")
+    rows = [
+        (bar["what"], bar["bar"], bar["measured"] or "–", bar["holds"], f"`{name}.py`")
+        for name in order
+        for bar in results.get(name, {}).get("bars", ())
+    ]
+    return _table(("what", "bar", "measured", "holds", "by"), rows)
+
+
+def _stream(results: Mapping[str, Report]) -> str:
+    words = {
+        "added_ms": "**added after the last token**",
+        "last_feed_ms": "of it, from the last `feed()` on",
+        "open_ms": "opening the stream",
+        "feed_ms": "all `feed()` calls together",
+    }
+    result = results["stream"]
+    by_name = {row["what"]: row for row in result["rows"]}
+    rows = [
+        (
+            text,
+            *(_number(by_name[name][key]) for key in ("median", "q1", "q3", "p90", "p99", "max")),
+        )
+        for name, text in words.items()
+    ]
+    note = (
+        f"{by_name['added_ms']['n']} streams of {result['answer_tokens']['median']:g} tokens and "
+        f"{result['claims']['median']:g} claims (medians); "
+        f"{result['second_looks']:.0%} of the claims were read twice."
+    )
+    return note + "\n\n" + _table(("ms", "P50", "q1", "q3", "P90", "P99", "max"), rows)
+
+
+def _joint(results: Mapping[str, Report]) -> str:
+    ours = results["joint"]["ours"]
+    models = [key for key, value in ours[0].items() if isinstance(value, dict)]
+    rows = [
+        (
+            f"{row['context']:,}",
+            row["case"],
+            _spread(row),
+            f"{row['second_looks']:.0%}",
+            *(_times(row[model]) for model in models),
+        )
+        for row in ours
+    ]
+    header = ("context", "sources", "`detect()`, ms", "read twice")
+    return _table((*header, *(f"times less than {model}" for model in models)), rows)
+
+
+def _times(ratio: Mapping[str, Any]) -> str:
+    if "median" not in ratio:
+        return f"about {_number(ratio['estimated'])} × (estimated)"
+    spread = f" ({_number(ratio['q1'])}–{_number(ratio['q3'])})" if ratio["n"] > 1 else ""
+    return f"**{_number(ratio['median'])} ×**{spread}, {ratio['best']}, n = {ratio['n']}"
+
+
+def _peers(results: Mapping[str, Report]) -> str:
+    peers = results["joint"]["peers"]
+    lengths = list(dict.fromkeys(row["context"] for row in peers))
+    names = list(dict.fromkeys((row["model"], row["runtime"]) for row in peers))
+    by_place = {(row["model"], row["runtime"], row["context"]): row for row in peers}
+    rows = []
+    for name in names:
+        found = (by_place[(*name, length)] for length in lengths)
+        cells = (
+            f"not run: {row['not_run']}" if row["not_run"] else f"{_spread(row)}, n = {row['n']}"
+            for row in found
+        )
+        rows.append((", ".join(name), *cells))
+    return _table(("ms a pass", *(f"{length:,} tokens" for length in lengths)), rows)
+
+
+def _context(results: Mapping[str, Report]) -> str:
+    words = {
+        "index_first": "opening, new sources",
+        "index_again": "opening, known sources",
+        "read_first": "a sentence, first time",
+        "read_one_look": "a sentence, one look",
+        "read_two_looks": "a sentence, two looks",
+    }
+    times = results["context"]["times"]
+    rows = [
+        (row["context"], *(_spread(row[what]) if what in row else "–" for what in words))
+        for row in times
+    ]
+    return _table(("ms", *words.values()), rows)
+
+
+def _flat(results: Mapping[str, Report]) -> str:
+    rows = [
+        (row["what"], f"{row['median']:.2f} × ({row['q1']:.2f}–{row['q3']:.2f}), n = {row['n']}")
+        for row in results["context"]["flat"]
+    ]
+    return _table(("", "100,000 tokens over 4,000"), rows)
+
+
+def _context_memory(results: Mapping[str, Report]) -> str:
+    words = {
+        "index_mb": "kept by an open request",
+        "index_peak_mb": "at most while opening",
+        "judging_peak_mb": "at most while judging",
+    }
+    rows = [
+        (row["context"], *(_number(row[what]) for what in words))
+        for row in results["context"]["memory"]
+    ]
+    return _table(("MB", *words.values()), rows)
+
+
+def _startup(results: Mapping[str, Report]) -> str:
+    rows = [(row["what"], _spread(row), row["n"]) for row in results["startup"]["rows"]]
+    return _table(("", "ms", "n"), rows)
+
+
+def _memory(results: Mapping[str, Report]) -> str:
+    rows = [(row["step"], _spread(row), row["n"]) for row in results["memory"]["rows"]]
+    return _table(("resident", "MB", "n"), rows)
+
+
+def _disk(results: Mapping[str, Report]) -> str:
+    rows = [(row["part"], _number(row["mb"])) for row in results["memory"]["disk"]]
+    return _table(("largest folders of the base install", "MB"), rows)
+
+
+def _breakdown(results: Mapping[str, Report]) -> str:
+    result = results["breakdown"]
+    cold = {row["stage"]: row for row in result["cold"]}
+    warm = {row["stage"]: row for row in result["warm"]}
+    rows = []
+    for stage in cold:
+        indent = len(stage) - len(stage.lstrip())
+        name = "&nbsp;" * indent + stage.strip()
+        cells = (_number(kind[stage]["ms"]) for kind in (warm, cold))
+        rows.append((name, *cells))
+    return _table(("one thread, ms", "warm", "cold"), rows)
+
+
+def _spans(results: Mapping[str, Report]) -> str:
+    keys = ("n_tokens", "n_flagged", "n_spans", "fast_us", "plain_us", "ratio")
+    header = ("tokens", "flagged", "spans", "fast, µs", "plain, µs", "times faster")
+    return _table(header, [[row[key] for key in keys] for row in results["spans"]["rows"]])
+
+
+_PARTS: dict[str, Callable[[Mapping[str, Report]], str]] = {
+    "machines": _machines,
+    "bars": _bars,
+    "stream": _stream,
+    "joint": _joint,
+    "peers": _peers,
+    "context": _context,
+    "flat": _flat,
+    "context_memory": _context_memory,
+    "startup": _startup,
+    "memory": _memory,
+    "disk": _disk,
+    "breakdown": _breakdown,
+    "spans": _spans,
+}
+
+
+def _spread(row: Mapping[str, Any]) -> str:
+    if row["n"] < 2:
+        return _number(row["median"])
+    return f"{_number(row['median'])} ({_number(row['q1'])}–{_number(row['q3'])})"
+
+
+def _number(value: float) -> str:
+    """Three digits, for more is noise."""
+    if abs(value) >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    lines: Iterator[Sequence[object]] = iter((header, ["---"] * len(header), *rows))
+    return "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines)
+
+
+def main() -> int:
+    """Write the page, or tell whether it is up to date."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--page", type=Path, default=HERE / "README.md")
+    parser.add_argument("--results", type=Path, default=HERE / "results")
+    parser.add_argument("--check", action="store_true", help="change nothing")
+    options = parser.parse_args()
+    results = {
+        path.stem: json.loads(path.read_text("utf-8"))
+        for path in sorted(options.results.glob("*.json"))
+    }
+    page = options.page.read_text("utf-8")
+    rendered = render(page, results)
+    if options.check:
+        print("up to date" if rendered == page else f"{options.page.name} is not what results say")
+        return int(rendered != page)
+    options.page.write_text(rendered, "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
