@@ -22,6 +22,8 @@ from groundwire.engine.scores import TokenScores
 from groundwire.errors import DetectionError, GroundwireError
 from groundwire.example import Example, SourceLike
 
+FIXED = DetectorInfo(name="fixed", revision="0" * 40, operating_point="balanced", threshold=0.5)
+
 
 @dataclass(frozen=True, kw_only=True)
 class FixedDetector:
@@ -32,12 +34,14 @@ class FixedDetector:
         contradicted: Words flagged as contradicted.
         fails_on: An answer with this text in it cannot be checked.
         reasons: Reasons in the coverage.
+        info: What it says it is.
     """
 
     unsupported: Sequence[str] = ()
     contradicted: Sequence[str] = ()
     fails_on: str = ""
     reasons: Mapping[Reason, int] = field(default_factory=dict)
+    info: DetectorInfo = FIXED
 
     def detect(
         self,
@@ -107,9 +111,7 @@ class FixedDetector:
             outcome=decide_outcome((claim,), coverage),
             claims=(claim,),
             coverage=coverage,
-            detector=DetectorInfo(
-                name="fixed", revision="0" * 40, operating_point="balanced", threshold=0.5
-            ),
+            detector=self.info,
             timings_ms={"total": 1.5},
         )
 

@@ -1,9 +1,10 @@
 """``groundwire check --batch``: no row ends the run, no result is lost."""
 
 import gzip
+import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from groundwire.detection import Detection
 from groundwire.errors import GroundwireError, UnknownModelError
 from groundwire.example import Example
 from tests.cli.conftest import CommandLine
-from tests.fakes import FixedDetector
+from tests.fakes import FIXED, FixedDetector
 
 GOOD: dict[str, Any] = {"sources": ["Paris."], "answer": "Paris."}
 WRONG = {"sources": ["Paris."], "answer": "In 1950."}
@@ -66,7 +67,7 @@ def test_each_row_gets_one_result_in_order(run: CommandLine, batch: Path) -> Non
 def test_a_result_is_a_detection_with_the_name_of_its_row(run: CommandLine, batch: Path) -> None:
     batch.write_bytes(lines({"id": "a", **WRONG}))
     (found,) = results(run("check", "--batch", batch).stdout)
-    del found["row"], found["id"]
+    del found["row"], found["id"], found["input_sha256"]
     path = resources.files("groundwire").joinpath("schemas/detection.schema.json")
     Draft202012Validator(json.loads(path.read_text("utf-8"))).validate(found)
 
@@ -177,11 +178,22 @@ def test_lines_may_be_long(run: CommandLine, batch: Path) -> None:
     ]
 
 
-def test_an_empty_file_gives_nothing(run: CommandLine, batch: Path) -> None:
-    batch.write_bytes(b"")
+@pytest.mark.parametrize("content", [b"", b"\n \n", gzip.compress(b"", mtime=0)])
+@pytest.mark.parametrize("option", ["--force", "--resume"])
+def test_a_file_without_rows_is_an_error_and_leaves_the_output_alone(
+    run: CommandLine, batch: Path, tmp_path: Path, content: bytes, option: str
+) -> None:
+    batch.write_bytes(content)
     result = run("check", "--batch", batch)
-    assert (result.exit_code, result.stdout) == (0, "")
-    assert "0 rows in" in result.stderr
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith(f"error: {batch} has no rows.")
+    output = tmp_path / "out.jsonl"
+    assert run("check", "--batch", batch, "--output", output, option).exit_code == 2
+    assert not output.exists()
+
+
+def test_standard_input_without_rows_is_named(run: CommandLine) -> None:
+    assert "error: Standard input has no rows." in run("check", "--batch", "-", stdin="").stderr
 
 
 # Exit status and summary
@@ -492,17 +504,104 @@ def test_a_file_that_holds_no_results_is_not_continued(
 
 
 @pytest.mark.parametrize(
-    "other", [[GOOD], [GOOD, GOOD | {"id": "b"}], [GOOD, b"", GOOD | {"id": "a"}]]
+    ("other", "line"),
+    [
+        ([], 1),
+        ([GOOD], 2),
+        ([GOOD, UNVERIFIED], 3),
+        ([WRONG, UNVERIFIED, GOOD, GOOD], 1),
+        ([GOOD, UNVERIFIED, WRONG | {"id": "a"}, GOOD], 3),
+        ([GOOD, UNVERIFIED, b"", WRONG], 3),
+        ([b"", GOOD, UNVERIFIED, WRONG], 2),
+    ],
 )
 def test_results_of_another_input_are_not_continued(
-    run: CommandLine, batch: Path, output: Path, other: list[object]
+    run: CommandLine, batch: Path, output: Path, other: list[object], line: int
 ) -> None:
-    batch.write_bytes(lines(GOOD, {"id": "a", **GOOD}))
+    batch.write_bytes(lines(GOOD, UNVERIFIED, WRONG))
     run("check", "--batch", batch, "--output", output)
+    before = output.read_bytes()
     batch.write_bytes(lines(*other))
     result = run("check", "--batch", batch, "--output", output, "--resume")
     assert result.exit_code == 2
+    assert f"{output} has results of 3 rows, and line {line} of {batch}" in result.stderr
     assert "these results belong to another input" in result.stderr
+    assert output.read_bytes() == before
+
+
+def test_a_result_tells_which_row_it_was_made_from(run: CommandLine, batch: Path) -> None:
+    row = b'{"sources": [], "answer": "a"}'
+    batch.write_bytes(b"  " + row + b"\r\n{bad")
+    found = results(run("check", "--batch", batch).stdout)
+    wanted = [hashlib.sha256(each).hexdigest()[:16] for each in (row, b"{bad")]
+    assert [each["input_sha256"] for each in found] == wanted
+
+
+def test_line_ends_and_packing_make_no_other_input(
+    run: CommandLine, batch: Path, output: Path
+) -> None:
+    batch.write_bytes(lines(GOOD, WRONG))
+    run("check", "--batch", batch, "--output", output)
+    batch.write_bytes(gzip.compress(lines(GOOD, WRONG, GOOD).replace(b"\n", b"\r\n")))
+    run("check", "--batch", batch, "--output", output, "--resume")
+    assert [each["row"] for each in read_output(output)] == [1, 2, 3]
+
+
+def test_input_that_breaks_off_among_the_rows_that_are_done_is_damaged_and_no_other(
+    run: CommandLine, batch: Path, output: Path
+) -> None:
+    batch.write_bytes(lines(GOOD, WRONG))
+    run("check", "--batch", batch, "--output", output)
+    batch.write_bytes(gzip.compress(lines(GOOD)) + gzip.compress(lines(WRONG))[:-20])
+    result = run("check", "--batch", batch, "--output", output, "--resume")
+    assert result.exit_code == 2
+    assert "is damaged after line" in result.stderr
+
+
+def test_results_that_do_not_tell_their_input_are_not_continued(
+    run: CommandLine, batch: Path, output: Path
+) -> None:
+    batch.write_bytes(lines(GOOD))
+    output.write_bytes(pack(lines({"row": 1, "outcome": "grounded"}), output))
+    result = run("check", "--batch", batch, "--output", output, "--resume")
+    assert result.exit_code == 2
+    assert "without input_sha256 nothing tells which input it belongs to" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("other", "now"),
+    [
+        ({"name": "org/model"}, "org/model 000000000000, balanced (threshold 0.5)"),
+        ({"revision": "1" * 40}, "fixed 111111111111, balanced (threshold 0.5)"),
+        (
+            {"operating_point": "recall", "threshold": 0.25},
+            "fixed 000000000000, recall (threshold 0.25)",
+        ),
+    ],
+)
+def test_one_output_never_mixes_detectors_or_thresholds(
+    run: CommandLine,
+    run_with: Callable[[AnyDetector], CommandLine],
+    batch: Path,
+    output: Path,
+    other: dict[str, Any],
+    now: str,
+) -> None:
+    batch.write_bytes(lines(GOOD, b"{bad"))
+    run("check", "--batch", batch, "--output", output)
+    before = output.read_bytes()
+    batch.write_bytes(lines(GOOD, b"{bad", GOOD))
+    another = run_with(FixedDetector(info=replace(FIXED, **other)))
+    result = another("check", "--batch", batch, "--output", output, "--resume")
+    assert result.exit_code == 2
+    assert (
+        f"{output} was made by fixed 000000000000, balanced (threshold 0.5), and the detector is "
+        f"now {now}: one file would mix them."
+    ) in result.stderr
+    assert "start over with --force in place of --resume" in result.stderr
+    assert output.read_bytes() == before
+    assert another("check", "--batch", batch, "--output", output, "--force").exit_code == 2
+    assert len(read_output(output)) == 3
 
 
 def test_packing_that_the_name_denies_is_not_continued(

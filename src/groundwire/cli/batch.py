@@ -4,6 +4,7 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 from pathlib import Path
 from typing import BinaryIO
 
@@ -14,7 +15,7 @@ from groundwire.cli.inputs import STDIN
 from groundwire.cli.progress import count_rows, progress
 from groundwire.cli.results import ResultsExistError, Tally, open_writer, repair
 from groundwire.cli.rows import DAMAGE, Row, in_blocks, open_lines, read_rows
-from groundwire.detection import Detection
+from groundwire.detection import Detection, DetectorInfo
 from groundwire.errors import DetectionError, GroundwireError, InputError
 from groundwire.example import Example
 
@@ -48,16 +49,43 @@ class Files:
 class DifferentInputError(InputError):
     """The results to continue belong to another input."""
 
-    def __init__(self, batch: Path, output: Path, row: int) -> None:
-        super().__init__(batch, output, row)
-        self.batch, self.output, self.row = batch, output, row
+    def __init__(self, batch: Path, output: Path, row: int, n_rows: int) -> None:
+        super().__init__(batch, output, row, n_rows)
+        self.batch, self.output, self.row, self.n_rows = batch, output, row, n_rows
 
     def __str__(self) -> str:
         return (
-            f"{self.output} ends with row {self.row:,}, and {self.batch} has no such row with the "
-            "same id: these results belong to another input. Name another --output, or replace "
-            "this one with --force."
+            f"{self.output} has results of {count_rows(self.n_rows)}, and line {self.row:,} of "
+            f"{self.batch} is not what they were made from: these results belong to another input. "
+            "Name another --output, or replace this one with --force."
         )
+
+
+class DifferentDetectorError(InputError):
+    """The results to continue were made by another detector, or with another threshold."""
+
+    def __init__(self, output: Path, before: DetectorInfo, now: DetectorInfo) -> None:
+        super().__init__(output, before, now)
+        self.output, self.before, self.now = output, before, now
+
+    def __str__(self) -> str:
+        return (
+            f"{self.output} was made by {_describe(self.before)}, and the detector is now "
+            f"{_describe(self.now)}: one file would mix them. Continue with the options of the "
+            "first run, name another --output, or start over with --force in place of --resume."
+        )
+
+
+class NoRowsError(InputError):
+    """There is nothing to check: nearly always a mistake, so no file of it counts as passed."""
+
+    def __init__(self, batch: Path) -> None:
+        super().__init__(batch)
+        self.batch = batch
+
+    def __str__(self) -> str:
+        name = "Standard input" if self.batch == STDIN else self.batch
+        return f"{name} has no rows. A row is a JSON object on a line of its own."
 
 
 class DamagedInputError(InputError):
@@ -75,27 +103,39 @@ class DamagedInputError(InputError):
 
 
 def check_file(setup: Setup, choice: Choice, files: Files) -> None:
-    """Check every row, print a summary on standard error, and exit with the status of all."""
+    """Check every row, print a summary on standard error, and exit with the status of all.
+
+    Raises:
+        DifferentDetectorError: If the results to continue were made by another detector.
+        DifferentInputError: If they belong to another input.
+        NoRowsError: If there is nothing to check.
+        DamagedInputError: If the input broke off; the rows before that are checked.
+    """
     tally = prepare_output(files)
-    detector = setup.load(choice)  # before the output is opened: a failure leaves no empty file
+    # What can fail comes before the output is opened: a failure leaves no empty file.
+    detector = setup.load(choice)
+    refuse_mixing(tally, detector.info, files)
     n_before, start = tally.n_rows, time.monotonic()
-    with (
-        open_lines(files.batch) as stream,
-        open_writer(files.output, resume=files.resume, force=files.force) as writer,
-        progress(files.batch, is_interactive=_is_interactive(files)) as report,
-    ):
+    with open_lines(files.batch) as stream:
         lines = Lines(stream, files.batch)
         rows = read_remaining(lines, tally, files)
-        try:
-            for row, verdict in judge_rows(detector, rows):
-                result = row.result(verdict)
-                writer.write(result)
-                tally.add(result)
-                report(row.number, tally.n_rows - n_before)
-        except KeyboardInterrupt:
-            hint = " --resume continues." if files.output else ""
-            click.echo(f"Stopped after {count_rows(tally.n_rows)}.{hint}", err=True)
-            raise
+        first = [*islice(rows, 1)]
+        if not first and not n_before and not lines.damage:
+            raise NoRowsError(files.batch)
+        with (
+            open_writer(files.output, resume=files.resume, force=files.force) as writer,
+            progress(files.batch, is_interactive=_is_interactive(files)) as report,
+        ):
+            try:
+                for row, verdict in judge_rows(detector, chain(first, rows)):
+                    result = row.result(verdict)
+                    writer.write(result)
+                    tally.add(result)
+                    report(row.number, tally.n_rows - n_before)
+            except KeyboardInterrupt:
+                hint = " --resume continues." if files.output else ""
+                click.echo(f"Stopped after {count_rows(tally.n_rows)}.{hint}", err=True)
+                raise
     _summarize(tally, n_before, time.monotonic() - start, files)
     if lines.damage:
         raise lines.damage
@@ -114,6 +154,16 @@ def prepare_output(files: Files) -> Tally:
     if not files.resume:
         raise ResultsExistError(files.output)
     return repair(files.output)
+
+
+def refuse_mixing(tally: Tally, info: DetectorInfo, files: Files) -> None:
+    """One file of results has one detector and one threshold.
+
+    Raises:
+        DifferentDetectorError: If the results that are there have others.
+    """
+    if files.output and tally.detector is not None and tally.detector != info:
+        raise DifferentDetectorError(files.output, tally.detector, info)
 
 
 def judge_rows(
@@ -160,18 +210,25 @@ class Lines:
             self.damage = DamagedInputError(self._path, number, str(error))
 
 
-def read_remaining(lines: Iterable[bytes], tally: Tally, files: Files) -> Iterator[Row]:
+def read_remaining(lines: Lines, tally: Tally, files: Files) -> Iterator[Row]:
     """The rows that have no result yet.
 
     Raises:
-        DifferentInputError: If the last result belongs to no row of this input.
+        DifferentInputError: If a result was made from another row than this input has there.
+        DamagedInputError: If the input breaks off among the rows that have a result.
     """
-    rows = read_rows(lines, first=tally.last_row or 1)
-    if tally.last_row and files.output:
-        done = next(rows, None)
-        if done is None or (done.number, done.id) != (tally.last_row, tally.last_id):
-            raise DifferentInputError(files.batch, files.output, tally.last_row)
-    return rows
+    left = iter(lines)
+    row = tally.first_difference(left)
+    if row is not None and files.output:
+        raise lines.damage or DifferentInputError(files.batch, files.output, row, tally.n_rows)
+    return read_rows(left, first=tally.last_row + 1)
+
+
+def _describe(detector: DetectorInfo) -> str:
+    return (
+        f"{detector.name} {detector.revision[:12]}, {detector.operating_point} "
+        f"(threshold {detector.threshold})"
+    )
 
 
 def _summarize(tally: Tally, n_before: int, elapsed_s: float, files: Files) -> None:

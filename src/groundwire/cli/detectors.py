@@ -4,13 +4,18 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-from groundwire.detection import Detection
+from groundwire.detection import Detection, DetectorInfo
 from groundwire.errors import GroundwireError
 from groundwire.example import Example, SourceLike
 
 
 class AnyDetector(Protocol):
     """What the commands need of a detector."""
+
+    @property
+    def info(self) -> DetectorInfo:
+        """Which detector this is, with its threshold."""
+        ...
 
     def detect(
         self, *, sources: Iterable[SourceLike], answer: str, question: str | None = None

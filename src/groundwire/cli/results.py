@@ -5,35 +5,51 @@ import json
 import os
 import shutil
 import tempfile
+from array import array
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any, cast
 
 import click
 
 from groundwire.cli.console import to_json
-from groundwire.cli.rows import DAMAGE, RowId, open_lines
+from groundwire.cli.rows import DAMAGE, fingerprint, open_lines
 from groundwire.cli.status import ExitStatus, exit_status
-from groundwire.detection import Outcome
+from groundwire.detection import DetectorInfo, Outcome
 from groundwire.errors import InputError
 
 
 @dataclass(slots=True)
 class Tally:
-    """What the rows of a file came to, and which was the last."""
+    """What the rows of a file came to, what they were made from, and by what.
+
+    Attributes:
+        outcomes: How often there was each.
+        n_errors: Rows that could not be checked.
+        rows: Lines of the input that have a result, ascending.
+        inputs: Their fingerprints as numbers. Eight bytes each: there may be millions.
+        detector: What judged the last row that was checked.
+    """
 
     outcomes: Counter[Outcome] = field(default_factory=Counter)
     n_errors: int = 0
-    last_row: int = 0
-    last_id: RowId = None
+    rows: "array[int]" = field(default_factory=lambda: array("Q"))
+    inputs: "array[int]" = field(default_factory=lambda: array("Q"))
+    detector: DetectorInfo | None = None
 
     @property
     def n_rows(self) -> int:
         """Rows so far."""
         return self.outcomes.total() + self.n_errors
+
+    @property
+    def last_row(self) -> int:
+        """The last line of the input that has a result; 0 if none has."""
+        return self.rows[-1] if self.rows else 0
 
     @property
     def status(self) -> ExitStatus:
@@ -44,15 +60,32 @@ class Tally:
         """Count one result.
 
         Raises:
-            KeyError: If it is none; so do TypeError and ValueError.
+            KeyError: If it is none; so do TypeError, ValueError and OverflowError.
         """
         if result["row"] <= self.last_row:
             raise ValueError("rows are out of order")
+        if "input_sha256" not in result:
+            raise ValueError("without input_sha256 nothing tells which input it belongs to")
+        source = int(result["input_sha256"], 16)
         if "error" in result:
             self.n_errors += 1
         else:
             self.outcomes[Outcome(result["outcome"])] += 1
-        self.last_row, self.last_id = result["row"], result.get("id")
+            self.detector = DetectorInfo(**result["detector"])
+        self.rows.append(result["row"])
+        self.inputs.append(source)
+
+    def first_difference(self, lines: Iterable[bytes]) -> int | None:
+        """Compare the rows that have a result with the lines of an input, up to the last of them.
+
+        Returns:
+            The first line that is another row than its result was made from, ``None`` if none is.
+        """
+        done = zip(self.rows, self.inputs, strict=True)
+        for number, line in enumerate(islice(lines, self.last_row), 1):
+            if line.strip() and (number, int(fingerprint(line), 16)) != next(done, None):
+                return number
+        return next((number for number, _ in done), None)
 
     def __str__(self) -> str:
         counts = [f"{self.outcomes[each]:,} {each}" for each in Outcome if self.outcomes[each]]
@@ -159,7 +192,7 @@ def repair(path: Path) -> Tally:
 def _count(tally: Tally, line: bytes, path: Path, number: int) -> None:
     try:
         tally.add(json.loads(line))
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise NotResultsError(path, number, f"{type(error).__name__}: {error}") from error
 
 

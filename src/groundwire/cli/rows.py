@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn, cast
 
@@ -41,12 +42,14 @@ class Row:
     Attributes:
         number: Line of the file, the first being 1.
         id: What the row calls itself, if it does.
+        sha256: :func:`fingerprint` of the line.
         n_bytes: Length of the line.
         content: What to check, or why that cannot be said.
     """
 
     number: int
     id: RowId = None
+    sha256: str
     n_bytes: int
     content: Example | GroundwireError
 
@@ -55,6 +58,7 @@ class Row:
         name: dict[str, Any] = {"row": self.number}
         if self.id is not None:
             name["id"] = self.id
+        name["input_sha256"] = self.sha256
         if isinstance(verdict, Detection):
             return {**name, **verdict.to_dict()}
         return {**name, "error": {"type": type(verdict).__name__, "message": str(verdict)}}
@@ -71,9 +75,9 @@ def open_lines(path: Path) -> Iterator[BinaryIO]:
 
 
 def read_rows(lines: Iterable[bytes], *, first: int = 1) -> Iterator[Row]:
-    """Read rows one by one, from line ``first`` on; a blank line counts and gives no row."""
-    for number, line in enumerate(lines, 1):
-        if number >= first and line.strip():
+    """Read rows one by one, ``first`` being the number of the first line; blank ones give none."""
+    for number, line in enumerate(lines, first):
+        if line.strip():
             yield read_row(line, number)
 
 
@@ -89,7 +93,12 @@ def read_row(line: bytes, number: int) -> Row:
         )
     except GroundwireError as error:
         content = error
-    return Row(number=number, id=id_, n_bytes=len(line), content=content)
+    return Row(number=number, id=id_, sha256=fingerprint(line), n_bytes=len(line), content=content)
+
+
+def fingerprint(line: bytes) -> str:
+    """What tells a row from another: 16 hexadecimal digits, outer white space left out."""
+    return sha256(line.strip()).hexdigest()[:16]
 
 
 def in_blocks(rows: Iterable[Row]) -> Iterator[list[Row]]:
