@@ -1,6 +1,7 @@
 """Director-AI's span detector under its names: its acceptance facts, one test each."""
 
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -14,7 +15,14 @@ from groundwire.compat.director import (
     merge_flagged_spans,
 )
 from groundwire.detector import Detector
+from groundwire.engine.joint import JointModel
+from groundwire.engine.tokenizer import WordPieces
+from groundwire.engine.whole import Whole
 from groundwire.errors import DetectionError
+from groundwire.evidence import WordWeights
+from groundwire.example import read_sources
+from groundwire.models import find_model
+from groundwire.segment import segment
 from tests.fakes import FixedScores
 from tests.fixed_judge import FixedJudge
 from tests.tiny import lookup_graph, word_tokenizer, write_checkpoint
@@ -33,6 +41,24 @@ def detector(
         token_threshold=token_threshold,
         min_tokens=min_tokens,
     )
+
+
+def test_word_pieces_between_claims_are_seen_here_and_in_no_detection() -> None:
+    # docs/checkpoints.md says so: the letter of a list item is part of no claim.
+    response, doubtful = "a) It is red.\nb) It is blue.", {"b": 0.99}
+    assert [span.text for span in detector(doubtful).detect(CONTEXT, response).spans] == ["\nb"]
+    manifest = find_model("reader")
+    whole = Whole(
+        name="fixed",
+        revision="0" * 40,
+        operating_points={"balanced": 0.5},
+        model=cast("JointModel", FixedScores(doubtful=doubtful)),
+        pieces=WordPieces(manifest.folder / "tokenizer.json"),
+        words=WordWeights.load(manifest.folder),
+    )
+    reading = whole.open(read_sources([CONTEXT]), None, threshold=0.5, tenant="")
+    claims = reading.read(response, segment(response))
+    assert [float(claim.probabilities.max()) for claim in claims] == pytest.approx([0.1, 0.1])
 
 
 def test_the_defaults_are_those_of_the_reference() -> None:
