@@ -41,6 +41,7 @@ class FixedJudge:
     name: str = "fixed"
     revision: str = "0" * 40
     operating_points: Mapping[str, float] = field(default_factory=lambda: {"balanced": 0.5})
+    work: dict[str, int] = field(default_factory=dict)
 
     def open(
         self, sources: Sequence[Source], question: str | None, *, threshold: float, tenant: str
