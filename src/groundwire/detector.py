@@ -5,12 +5,10 @@ Checking a text at rest is feeding the stream all at once, so that both say the 
 
 import asyncio
 import os
-import warnings
 from collections import deque
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from math import inf, nan
-from numbers import Real
 from pathlib import Path
 from time import perf_counter
 from typing import Protocol, Self
@@ -23,21 +21,17 @@ from groundwire.detection import (
 from groundwire.engine.cache import ByteCache, CacheStats
 from groundwire.engine.reader import Reader, n_threads
 from groundwire.engine.runtime import KeysValues
-from groundwire.engine.tokenizer import WordPieces
 from groundwire.errors import (
     DetectionError,
     GroundwireError,
     InputError,
     SettingError,
 )
-from groundwire.evidence import WordWeights
 from groundwire.example import Example, Source, SourceLike, read_sources, require_text
-from groundwire.models import DEFAULT_MODEL, find_model, list_models, verify
+from groundwire.models import DEFAULT_MODEL, find_model, verify
 from groundwire.passages import CutSource
+from groundwire.settings import MAX_THREADS, check_for_embedded, is_number, require_whole
 from groundwire.stream import Reading, Stream
-
-# Each is started: a slip of the finger must not take the machine down.
-_MAX_THREADS = 256
 
 
 class Judge(Protocol):
@@ -88,10 +82,10 @@ class Detector:
         self._judge = judge
         self._min_words, self._min_probability = min_words, min_probability
         self._max_answer_chars = max_answer_chars
-        _require_whole("min_words", min_words, 0)
-        if not _is_number(min_probability) or not 0 <= min_probability <= 1:
+        require_whole("min_words", min_words, 0)
+        if not is_number(min_probability) or not 0 <= min_probability <= 1:
             raise SettingError("min_probability", min_probability, "between 0 and 1")
-        _require_whole("max_answer_chars", max_answer_chars, 1)
+        require_whole("max_answer_chars", max_answer_chars, 1)
         self._threads = n_threads(threads)
         self._workers = workers or ThreadPoolExecutor(1, "groundwire")
         self._cache = cache
@@ -144,14 +138,14 @@ class Detector:
             SettingError: If a setting is outside its range.
         """
         if threads is not None:
-            _require_whole("threads", threads, 1, _MAX_THREADS, ", or None")
-        if not _is_number(cache_mb) or not 0 <= cache_mb < inf:
+            require_whole("threads", threads, 1, MAX_THREADS, otherwise=", or None")
+        if not is_number(cache_mb) or not 0 <= cache_mb < inf:
             raise SettingError("cache_mb", cache_mb, "0 or more megabytes")
-        if not _is_number(cache_ttl_s) or not cache_ttl_s > 0:
+        if not is_number(cache_ttl_s) or not cache_ttl_s > 0:
             raise SettingError("cache_ttl_s", cache_ttl_s, "a positive number of seconds")
         is_embedded = model is None or str(model) == DEFAULT_MODEL
         if is_embedded:
-            _check_for_embedded(revision, device, max_length)
+            check_for_embedded(revision=revision, device=device, max_length=max_length)
         threads = n_threads(threads)
         workers = ThreadPoolExecutor(threads, "groundwire")
         budget = int(cache_mb * 1e6)
@@ -166,7 +160,9 @@ class Detector:
                 manifest, threads=threads, cache=cache, sources=sources, workers=workers
             )
         else:
-            judge = _load_checkpoint(
+            from groundwire.engine.whole import Whole
+
+            judge = Whole.load(
                 str(model), revision=revision, device=device, threads=threads, max_length=max_length
             )
         return cls(
@@ -420,66 +416,9 @@ class Detector:
             name, threshold = operating_point, judge.operating_points[operating_point]
         else:
             name = "custom"
-            threshold = float(operating_point) if _is_number(operating_point) else nan
+            threshold = float(operating_point) if is_number(operating_point) else nan
         if not 0 < threshold <= 1:
             raise SettingError("operating_point", operating_point, "a threshold in (0, 1]")
         return DetectorInfo(
             name=judge.name, revision=judge.revision, operating_point=name, threshold=threshold
         )
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)
-
-
-def _require_whole(
-    name: str, value: object, low: int, high: int | None = None, otherwise: str = ""
-) -> None:
-    if (
-        not isinstance(value, int)
-        or isinstance(value, bool)
-        or value < low
-        or (high is not None and value > high)
-    ):
-        valid = f"{low} or more" if high is None else f"{low} to {high}"
-        raise SettingError(name, value, valid + otherwise)
-
-
-def _check_for_embedded(revision: str | None, device: str, max_length: int | None) -> None:
-    """What is said of a loaded checkpoint has no meaning for the model in the package."""
-    if revision is not None:
-        raise SettingError("revision", revision, "None: the embedded model has one revision")
-    if max_length is not None:
-        raise SettingError("max_length", max_length, "None: the embedded model reads sentences")
-    if device != "cpu":
-        from groundwire.engine.checkpoints import DeviceWarning, require_device
-
-        require_device(device)
-        warnings.warn(
-            f"The embedded model runs on the CPU; device={device!r} is for loaded checkpoints.",
-            DeviceWarning,
-            stacklevel=3,
-        )
-
-
-def _load_checkpoint(
-    model: str, *, revision: str | None, device: str, threads: int, max_length: int | None
-) -> Judge:
-    from groundwire.engine.checkpoints import load_checkpoint
-    from groundwire.engine.whole import Whole
-    from groundwire.errors import UnknownModelError
-
-    if not model.strip() or ("/" not in model and not Path(model).exists()):
-        raise UnknownModelError(model, [manifest.name for manifest in list_models()])
-    joint = load_checkpoint(
-        model, revision=revision, device=device, threads=threads, max_length=max_length
-    )
-    tables = find_model(DEFAULT_MODEL).folder
-    return Whole(
-        name=model,
-        revision=joint.revision,
-        operating_points={"balanced": 0.5},
-        model=joint,
-        pieces=WordPieces(tables / "tokenizer.json"),
-        words=WordWeights.load(tables),
-    )

@@ -4,16 +4,19 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 
 from groundwire.detection import Reason
+from groundwire.engine.checkpoints import load_checkpoint
 from groundwire.engine.joint import JointModel
 from groundwire.engine.scores import ClaimScores, TokenScores
 from groundwire.engine.tokenizer import WordPieces
-from groundwire.errors import DetectionError
+from groundwire.errors import DetectionError, UnknownModelError
 from groundwire.evidence import Evidence, Query, WordWeights
 from groundwire.example import Source
+from groundwire.models import DEFAULT_MODEL, find_model, list_models
 from groundwire.passages import cut_source
 from groundwire.segment import Segment
 
@@ -28,6 +31,26 @@ class Whole:
     model: JointModel
     pieces: WordPieces
     words: WordWeights
+
+    @classmethod
+    def load(
+        cls, model: str, *, revision: str | None, device: str, threads: int, max_length: int | None
+    ) -> "Whole":
+        """Load a checkpoint; arguments and errors are those of ``Detector.load``."""
+        if not model.strip() or ("/" not in model and not Path(model).exists()):
+            raise UnknownModelError(model, [manifest.name for manifest in list_models()])
+        joint = load_checkpoint(
+            model, revision=revision, device=device, threads=threads, max_length=max_length
+        )
+        tables = find_model(DEFAULT_MODEL).folder
+        return cls(
+            name=model,
+            revision=joint.revision,
+            operating_points={"balanced": 0.5},
+            model=joint,
+            pieces=WordPieces(tables / "tokenizer.json"),
+            words=WordWeights.load(tables),
+        )
 
     @property
     def work(self) -> dict[str, int]:
