@@ -117,6 +117,8 @@ def test_a_bug_exits_with_2_and_not_with_1_that_means_hallucinated() -> None:
 
 def test_ctrl_c_exits_with_130_and_no_traceback() -> None:
     result = with_fixed_detector(
+        # A process started in the background may have been told to ignore it.
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "def wait(**_):\n"
         "    threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
         "    time.sleep(30)\n"
