@@ -32,8 +32,8 @@ EXAMPLE_ANSWER = "It was built in 1950 and stands 500 meters tall in Paris, Fran
 EXAMPLE_WRONG = "1950"
 
 LANGUAGES = (
-    "English. Other languages in Latin letters are read, less well. A sentence with over 30 % of its "
-    "letters in another script is not read, nor is a word without word pieces: that lowers the "
+    "English. Other languages in Latin letters are read, less well. A sentence with over 30 % of "
+    "its letters in another script is not read, nor is a word without word pieces: that lowers the "
     "coverage (reason: language) and never counts as supported."
 )
 
