@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import count
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -112,14 +114,21 @@ def timers(clock: Callable[[], float]) -> Iterator[dict[str, list[float]]]:
             setattr(home, name, original)
 
 
-def stages(sample: Sample, rounds: int, *, tenant: Callable[[int], str]) -> list[dict[str, Any]]:
+def stages(
+    sample: Sample, rounds: int, quiet: measure.Quiet, *, tenant: Callable[[int], str]
+) -> list[dict[str, Any]]:
     """Median time of every stage over some rounds, in one thread."""
     detector = Setting(1, 1, spins=False).detector()
     per_round: dict[str, list[float]] = defaultdict(list)
     calls: dict[str, int] = {}
-    for round_ in range(-2, rounds):
+    tenants = count()
+
+    def run() -> tuple[float, dict[str, list[float]]]:
         with timers(perf_counter) as times:
-            total = measure.milliseconds(lambda: _detect(detector, sample, tenant(round_)))  # noqa: B023
+            return _ms(detector, sample, tenant(next(tenants))), times
+
+    for round_ in range(-2, rounds):
+        total, times = quiet.run(run)
         if round_ < 0:
             continue
         for stage, _, _ in STAGES:
@@ -133,7 +142,7 @@ def stages(sample: Sample, rounds: int, *, tenant: Callable[[int], str]) -> list
     ]
 
 
-def settings(sample: Sample, rounds: int) -> list[dict[str, Any]]:
+def settings(sample: Sample, rounds: int, quiet: measure.Quiet) -> list[dict[str, Any]]:
     """Whole calls under each thread setting, in turns."""
     tried = [
         Setting(intra, workers, spins)
@@ -144,10 +153,16 @@ def settings(sample: Sample, rounds: int) -> list[dict[str, Any]]:
     detectors = [(setting, setting.detector()) for setting in tried]
     warm: dict[str, list[float]] = defaultdict(list)
     cold: dict[str, list[float]] = defaultdict(list)
+    tenants = map(str, count())
+
+    def run(detector: Detector) -> tuple[float, float]:
+        tenant = next(tenants)
+        return _ms(detector, sample, tenant), _ms(detector, sample, tenant)
+
     for round_ in range(-1, rounds):
         for setting, detector in detectors:
-            for times in (cold, warm):
-                took = measure.milliseconds(lambda: _detect(detector, sample, str(round_)))  # noqa: B023
+            found = quiet.run(partial(run, detector))
+            for times, took in zip((cold, warm), found, strict=True):
                 if round_ >= 0:
                     times[setting.name].append(took)
     base = tried[0].name
@@ -167,6 +182,10 @@ def settings(sample: Sample, rounds: int) -> list[dict[str, Any]]:
     ]
 
 
+def _ms(detector: Detector, sample: Sample, tenant: str) -> float:
+    return measure.milliseconds(lambda: _detect(detector, sample, tenant))
+
+
 def _detect(detector: Detector, sample: Sample, tenant: str) -> object:
     return detector.detect(
         sources=sample.sources, question=sample.question, answer=sample.answer, tenant=tenant
@@ -181,6 +200,7 @@ def main() -> None:
     parser.add_argument("--tokens", type=int, default=4000, help="word pieces of context")
     parser.add_argument("--answer-tokens", type=int, default=200)
     parser.add_argument("--rounds", type=int, default=31)
+    parser.add_argument("--patience", type=float, default=300, help=measure.PATIENCE)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--profile", action="store_true", help="print a profile of the functions")
     options = parser.parse_args()
@@ -188,12 +208,13 @@ def main() -> None:
         samples(options.text, options.tokens, seed=options.seed, n_answer=options.answer_tokens)
     )
     machine = measure.machine()
+    quiet = measure.Quiet(options.patience)
     report: dict[str, Any] = {"benchmark": "breakdown", "machine": machine, **_settings(options)}
     for name, tenant in (("warm", lambda _: ""), ("cold", str)):
-        report[name] = stages(sample, options.rounds, tenant=tenant)
+        report[name] = stages(sample, options.rounds, quiet, tenant=tenant)
         print(f"\n{name}, one thread")
         print(measure.table(report[name], ("stage", "calls", "ms")))
-    report["settings"] = settings(sample, options.rounds)
+    report["settings"] = settings(sample, options.rounds, quiet)
     print("\nthreads (ratio: how many times faster than the first)")
     print(
         measure.table(
@@ -207,7 +228,7 @@ def main() -> None:
             for _ in range(options.rounds):
                 _detect(detector, sample, "")
         pstats.Stats(profile).sort_stats("tottime").print_stats(40)
-    measure.write(options.out, report)
+    measure.write(options.out, report | quiet.to_dict())
 
 
 def _settings(options: argparse.Namespace) -> dict[str, Any]:

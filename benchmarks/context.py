@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count, islice
 from multiprocessing import get_context
 from pathlib import Path
@@ -94,7 +95,7 @@ def _long_source(seed: int, megabytes: float, shared: str) -> str:
     return "\n\n".join(texts)
 
 
-def time_case(detector: Detector, case: Case, round_: int, tenant: str, timings: Timings) -> None:
+def time_case(detector: Detector, case: Case, round_: int, tenant: str) -> list[float]:
     """Judge a sentence with sources that are new, then with sources that are known."""
     sentence = case.sentences[round_ % len(case.sentences)]
 
@@ -112,22 +113,28 @@ def time_case(detector: Detector, case: Case, round_: int, tenant: str, timings:
     found = [first["index"], one["index"], first["read"], one["read"]]
     if detector.work.get("second_looks", 0) > looks:  # else one look holds all there is
         found.append(two["read"])
-    for (what, _), value in zip(_TIMED, found, strict=False):
-        timings.values[what].append(value)
+    return found
 
 
-def time_cases(those: list[Case], options: argparse.Namespace) -> dict[str, Timings]:
+def time_cases(
+    those: list[Case], quiet: measure.Quiet, options: argparse.Namespace
+) -> dict[str, Timings]:
     """All cases in turns; the very large ones less often."""
     timings = {case.name: Timings() for case in those}
-    tenants = count()
+    tenants = map(str, count())
     with Detector.load() as detector:
-        time_case(detector, those[0], 0, "warm-up", Timings())
+
+        def run(case: Case, round_: int) -> list[float]:
+            return time_case(detector, case, round_, next(tenants))
+
+        run(those[0], 0)
         for round_ in range(options.rounds):
             for case in those:
                 is_large = case in those[len(options.lengths) :]
                 if not is_large or round_ < options.rounds_large:
-                    tenant = str(next(tenants))
-                    time_case(detector, case, round_, tenant, timings[case.name])
+                    found = quiet.run(partial(run, case, round_))
+                    for (what, _), value in zip(_TIMED, found, strict=False):
+                        timings[case.name].values[what].append(value)
     return timings
 
 
@@ -185,7 +192,8 @@ def main() -> None:
     options = _options()
     machine = measure.machine()
     those = list(cases(options))
-    timings = time_cases(those, options)
+    quiet = measure.Quiet(options.patience)
+    timings = time_cases(those, quiet, options)
     report = {
         "benchmark": "context",
         "machine": machine,
@@ -193,6 +201,7 @@ def main() -> None:
         "times": [timed.row(name) for name, timed in timings.items()],
         "memory": memories(those, options.rounds_memory),
         "flat": flatness(timings),
+        **quiet.to_dict(),
     }
     medians = [
         {"context": row["context"]}
@@ -217,6 +226,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=21)
     parser.add_argument("--rounds-large", type=int, default=3, help="for the last two contexts")
     parser.add_argument("--rounds-memory", type=int, default=3, help="fresh processes for each")
+    parser.add_argument("--patience", type=float, default=300, help=measure.PATIENCE)
     parser.add_argument("--seed", type=int, default=1)
     return parser.parse_args()
 

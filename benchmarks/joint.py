@@ -112,9 +112,22 @@ def repeats(peer: Peer, n_tokens: int, options: argparse.Namespace) -> int:
 
 
 def time_length(
-    those: Sequence[Peer], ours: Ours, n_tokens: int, options: argparse.Namespace
+    those: Sequence[Peer],
+    ours: Ours,
+    n_tokens: int,
+    quiet: measure.Quiet,
+    options: argparse.Namespace,
 ) -> Timings:
     """Run everything in turns."""
+
+    def turn(peer: Peer | None) -> None:
+        took, found = quiet.run(lambda: _turn(peer, ours, n_tokens, options))
+        name = peer.name if peer else ""
+        if peer:
+            timings.passes[name].append(took)
+        for case, ms in found.items():
+            timings.ours[case][name].append(ms)
+
     timings = Timings()
     plan = {peer.name: repeats(peer, n_tokens, options) for peer in those}
     for peer in those:
@@ -123,27 +136,28 @@ def time_length(
     for round_ in range(max(1, *plan.values())):
         for peer in those:
             if round_ < plan[peer.name]:
-                time.sleep(options.pause)
-                timings.passes[peer.name].append(peer.pass_ms(n_tokens))
-                _time_ours(ours, timings, peer.name, options)
+                turn(peer)
     if not any(plan.values()):
         for _ in range(options.rounds):
-            _time_ours(ours, timings, "", options)
+            turn(None)
     for peer in those:
         if plan[peer.name]:
             peer.known[n_tokens] = statistics.median(timings.passes[peer.name]) / 1000
     return timings
 
 
-def _time_ours(ours: Ours, timings: Timings, after: str, options: argparse.Namespace) -> None:
+def _turn(
+    peer: Peer | None, ours: Ours, n_tokens: int, options: argparse.Namespace
+) -> tuple[float, dict[str, float]]:
+    """A classifier's pass if any, and calls of ours right after it; their medians."""
+    took = peer.pass_ms(n_tokens) if peer else 0.0
     time.sleep(options.pause)
-    for case in CASES:
-        times = [ours.call_ms(case) for _ in range(options.calls)]
-        timings.ours[case][after].append(statistics.median(times))
+    times = {case: [ours.call_ms(case) for _ in range(options.calls)] for case in CASES}
+    return took, {case: statistics.median(found) for case, found in times.items()}
 
 
 def peer_rows(
-    those: Sequence[Peer], timings: Timings, n_context: int, n_tokens: int, longest: int
+    those: Sequence[Peer], timings: Timings, n_context: int, n_tokens: int
 ) -> list[dict[str, Any]]:
     """What the classifiers took, or why they were not run."""
     rows = []
@@ -212,6 +226,7 @@ def main() -> None:
     longest = max(n for n in options.lengths if n <= options.longest)
     those = list(peers(options.cache, n_positions=longest + 2 * options.answer_tokens))
     pieces = word_pieces()
+    quiet = measure.Quiet(options.patience)
     report: dict[str, Any] = {
         "benchmark": "joint",
         "machine": measure.machine("torch", "transformers"),
@@ -226,12 +241,14 @@ def main() -> None:
         texts = (*sample.sources, sample.question, sample.answer)
         n_tokens = sum(len(pieces.encode(text)) for text in texts) + n_special
         ours = Ours(sample)
-        timings = time_length(those, ours, n_tokens, options)
-        report["peers"] += peer_rows(those, timings, n_context, n_tokens, options.longest)
+        timings = time_length(those, ours, n_tokens, quiet, options)
+        report["peers"] += peer_rows(those, timings, n_context, n_tokens)
         report["ours"] += our_rows(those, ours, timings, n_context, n_tokens)
         ours.close()
         _print(report, n_context)
+        print(quiet.to_dict(), flush=True)
     report["bars"] = bars(report["ours"])
+    report |= quiet.to_dict()
     measure.print_bars(report["bars"])
     measure.write(options.out, report)
 
@@ -269,6 +286,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--memory-gb", type=float, default=8, help="memory of a pass at most")
     parser.add_argument("--longest", type=int, default=20_000, help="tokens of a pass at most")
     parser.add_argument("--pause", type=float, default=0.2, help="seconds before what is timed")
+    parser.add_argument("--patience", type=float, default=300, help=measure.PATIENCE)
     parser.add_argument("--seed", type=int, default=1)
     return parser.parse_args()
 

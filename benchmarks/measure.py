@@ -9,9 +9,13 @@ from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from time import perf_counter, sleep
-from typing import Any
+from typing import Any, TypeVar
 
 Row = Mapping[str, Any]
+T = TypeVar("T")
+
+#: Help of the option ``--patience``.
+PATIENCE = "seconds to spend on waiting for other processes, and on repeating what they disturbed"
 
 
 def milliseconds(call: Callable[[], object]) -> float:
@@ -19,6 +23,53 @@ def milliseconds(call: Callable[[], object]) -> float:
     begin = perf_counter()
     call()
     return (perf_counter() - begin) * 1000
+
+
+class Quiet:
+    """Repeats what other processes disturbed, for as long as there is patience.
+
+    A repetition is disturbed if others took more than a tenth of a processor while it ran.
+
+    Attributes:
+        repeated: Repetitions that were thrown away and done again.
+        disturbed: Repetitions that were kept although disturbed, for patience was out.
+    """
+
+    _LIMIT, _NOISE_S, _GLANCE_S = 0.1, 0.03, 0.2
+
+    def __init__(self, patience_s: float) -> None:
+        """Be patient for so many seconds in all."""
+        self._left_s = patience_s
+        self.repeated = self.disturbed = 0
+
+    def run(self, call: Callable[[], T]) -> T:
+        """What an undisturbed call gives."""
+        while True:
+            self._wait()
+            began = perf_counter()
+            others = _others_s()
+            result = call()
+            took = perf_counter() - began
+            if _others_s() - others <= took * self._LIMIT + self._NOISE_S:
+                return result
+            if self._left_s <= 0:
+                self.disturbed += 1
+                return result
+            self.repeated += 1
+            self._left_s -= took
+
+    def to_dict(self) -> dict[str, int]:
+        """The counts."""
+        return {"repeated": self.repeated, "disturbed": self.disturbed}
+
+    def _wait(self) -> None:
+        while True:
+            others = _others_s()
+            sleep(self._GLANCE_S)
+            is_quiet = _others_s() - others <= self._GLANCE_S * self._LIMIT + self._NOISE_S
+            if is_quiet or self._left_s <= 0:
+                return
+            self._left_s -= self._GLANCE_S
 
 
 def percentile(values: Sequence[float], share: float) -> float:
@@ -51,7 +102,6 @@ def machine(*packages: str) -> dict[str, Any]:
         "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M"),
         "cpu": _cpu(),
         "cores": len(os.sched_getaffinity(0)),
-        "busy_before": round(_busy(), 2),
         "memory_gb": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9, 1),
         "system": f"{platform.system()} {platform.release()}",
         "python": platform.python_version(),
@@ -134,17 +184,13 @@ def _cell(value: object) -> str:
     return f"{value:,.1f}" if isinstance(value, float) else str(value)
 
 
-def _busy(seconds: float = 1.0) -> float:
-    """Processors that others keep busy."""
-
-    def idle() -> float:
-        values = Path("/proc/stat").read_text("utf-8").split("\n", 1)[0].split()[1:]
-        return (int(values[3]) + int(values[4])) / os.sysconf("SC_CLK_TCK")
-
-    began, before = perf_counter(), idle()
-    sleep(seconds)
-    cores = os.cpu_count() or 1
-    return max(0.0, cores - (idle() - before) / (perf_counter() - began))
+def _others_s() -> float:
+    """Processor seconds that other processes took since the machine was started."""
+    fields = Path("/proc/stat").read_text("utf-8").split("\n", 1)[0].split()[1:9]
+    user, nice, system, _idle, _wait, irq, softirq, steal = map(int, fields)
+    busy = (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
+    own = os.times()
+    return busy - (own.user + own.system + own.children_user + own.children_system)
 
 
 def _status(name: str) -> float:

@@ -44,12 +44,14 @@ def _machines(results: Mapping[str, Report]) -> str:
             name,
             f"{machine['date']} UTC",
             f"{machine['cpu']}, {machine['cores']} cores, {machine['memory_gb']:.0f} GB",
-            f"{machine['busy_before']:.1f}",
             ", ".join(f"{k} {v}" for k, v in _versions(machine).items()),
+            result.get("repeated", "–"),
+            result.get("disturbed", "–"),
         )
-        for name, machine in ((name, result["machine"]) for name, result in results.items())
+        for name, result in results.items()
+        for machine in [result["machine"]]
     ]
-    return _table(("script", "when", "machine", "cores in use before", "with"), rows)
+    return _table(("script", "when", "machine", "with", "repeated", "disturbed"), rows)
 
 
 def _versions(machine: Mapping[str, Any]) -> dict[str, str]:

@@ -49,7 +49,9 @@ def microseconds(call: Callable[[], object], repeats: int) -> float:
     return (time.perf_counter() - begin) / repeats * 1e6
 
 
-def compare(n_tokens: int, run: int, rounds: int, share: float = 0.05) -> dict[str, float | int]:
+def compare(
+    n_tokens: int, run: int, rounds: int, quiet: measure.Quiet, share: float = 0.05
+) -> dict[str, float | int]:
     """Median times of both paths and of their ratio, over rounds that interleave them."""
     text, starts, score_list = answer(n_tokens, share, run, seed=n_tokens + run)
     words = text.split(" ")
@@ -66,7 +68,9 @@ def compare(n_tokens: int, run: int, rounds: int, share: float = 0.05) -> dict[s
 
     if fast() != plain():
         raise SystemExit("the two paths disagree, so their times mean nothing")
-    pairs = [(microseconds(fast, 100), microseconds(plain, 100)) for _ in range(rounds)]
+    pairs = quiet.run(
+        lambda: [(microseconds(fast, 100), microseconds(plain, 100)) for _ in range(rounds)]
+    )
     reduction = reduce_tokens(offsets, scores, text, threshold=THRESHOLD)
     return {
         "n_tokens": n_tokens,
@@ -83,11 +87,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, help="where to write the numbers as JSON")
     parser.add_argument("--rounds", type=int, default=101)
+    parser.add_argument("--patience", type=float, default=300, help=measure.PATIENCE)
     options = parser.parse_args()
     machine = measure.machine()
+    quiet = measure.Quiet(options.patience)
     gc.disable()
     rows = [
-        compare(n_tokens, run, options.rounds) for n_tokens in (30, 400, 4000) for run in (1, 4)
+        compare(n_tokens, run, options.rounds, quiet)
+        for n_tokens in (30, 400, 4000)
+        for run in (1, 4)
     ]
     print(measure.table(rows, list(rows[0])))
     ratio = min(row["ratio"] for row in rows if row["n_tokens"] == BAR_AT)
@@ -100,6 +108,7 @@ def main() -> None:
         "rounds": options.rounds,
         "rows": rows,
         "bars": bars,
+        **quiet.to_dict(),
     }
     measure.write(options.out, report)
 

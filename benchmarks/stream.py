@@ -12,7 +12,7 @@ import argparse
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
+from itertools import count
 from pathlib import Path
 from time import perf_counter
 
@@ -75,12 +75,15 @@ def main() -> None:
     machine = measure.machine()
     taken = samples(options.text, options.tokens, seed=options.seed, n_answer=options.answer_tokens)
     per_s = options.per_s * options.speed
-    timings = []
+    quiet = measure.Quiet(options.patience)
     with Detector.load() as detector:
-        for n, sample in enumerate(islice(taken, options.streams + 1)):
-            timing = time_stream(detector, sample, tenant=str(n), per_s=per_s)
-            if n:  # the first of a process is no other's
-                timings.append(timing)
+        tenants = map(str, count())
+
+        def run() -> Timing:
+            return time_stream(detector, next(taken), tenant=next(tenants), per_s=per_s)
+
+        run()  # the first of a process is no other's
+        timings = [quiet.run(run) for _ in range(options.streams)]
         work = detector.work
     rows = []
     for name in ("open_ms", "feed_ms", "added_ms", "last_feed_ms"):
@@ -106,6 +109,7 @@ def main() -> None:
         "second_looks": round(looks / (work["sentences_read"] - looks), 3),
         "rows": rows,
         "bars": bars,
+        **quiet.to_dict(),
     }
     measure.write(options.out, report)
 
@@ -122,6 +126,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--streams", type=int, default=60)
     parser.add_argument("--per-s", type=float, default=50, help="tokens that are written a second")
     parser.add_argument("--speed", type=float, default=1, help="times faster, to try it out")
+    parser.add_argument("--patience", type=float, default=300, help=measure.PATIENCE)
     parser.add_argument("--seed", type=int, default=1)
     return parser.parse_args()
 
