@@ -24,7 +24,7 @@ import measure
 import onnxruntime
 from corpus import Sample, samples
 
-from groundwire import detector as detector_module
+from groundwire import stream as stream_module
 from groundwire import evidence as evidence_module
 from groundwire import passages as passages_module
 from groundwire.detector import Detector
@@ -37,8 +37,8 @@ from groundwire.models import find_model
 #: Stage, where its function is looked up, and under which name. Inner stages are indented; their
 #: time is part of the stage above.
 STAGES: tuple[tuple[str, Any, str], ...] = (
-    ("segmenter", detector_module.Segmenter, "feed"),
-    ("segmenter ", detector_module.Segmenter, "finish"),
+    ("segmenter", stream_module.Segmenter, "feed"),
+    ("segmenter ", stream_module.Segmenter, "finish"),
     ("index", evidence_module.Evidence, "of"),
     ("  cut sources", reader_module, "cut_source"),
     ("    lines", passages_module, "lines_of"),
@@ -55,8 +55,8 @@ STAGES: tuple[tuple[str, Any, str], ...] = (
     ("  quantities", features_module, "_quantity_codes"),
     ("graph", reader_module.ReaderGraph, "read_sentence"),
     ("references", evidence_module.Evidence, "references"),
-    ("claims and spans", detector_module.Stream, "_claim"),
-    ("conclude", detector_module.Stream, "_conclude"),
+    ("claims and spans", stream_module.Stream, "_claim"),
+    ("conclude", stream_module.Stream, "_conclude"),
 )
 
 

@@ -29,6 +29,8 @@ CASES = ("warm", "cold")
 #: Times less than the best of a ModernBERT-base classifier at this context.
 BARS = {"warm": 100, "cold": 15}
 BARS_AT = 4000
+#: Passes of a classifier, however long one takes: one alone is no median.
+_LEAST = 3
 
 
 class Ours:
@@ -108,7 +110,7 @@ def repeats(peer: Peer, n_tokens: int, options: argparse.Namespace) -> int:
         return 0
     if peer.memory_gb(n_tokens) > options.memory_gb:
         return 0
-    return max(1, min(options.rounds, int(options.budget / max(expected, 0.001))))
+    return max(_LEAST, min(options.rounds, int(options.budget / max(expected, 0.001))))
 
 
 def time_length(
