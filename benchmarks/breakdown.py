@@ -24,9 +24,9 @@ import measure
 import onnxruntime
 from corpus import Sample, samples
 
-from groundwire import stream as stream_module
 from groundwire import evidence as evidence_module
 from groundwire import passages as passages_module
+from groundwire import stream as stream_module
 from groundwire.detector import Detector
 from groundwire.engine import features as features_module
 from groundwire.engine import reader as reader_module
