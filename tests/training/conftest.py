@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from groundwire.training.data import Record
     from groundwire.training.model import Reader
+    from groundwire.training.sets import Record
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def record() -> "Record":
     """Several passages, a question, and an answer whose last sentences recall the first."""
     pytest.importorskip("torch")
     from groundwire.example import read_sources
-    from groundwire.training.data import Marked, Record
+    from groundwire.training.sets import Marked, Record
 
     return Record(
         id="1",

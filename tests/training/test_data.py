@@ -16,8 +16,9 @@ from groundwire.engine.features import NEUTRAL, TABLE_ROWS
 from groundwire.engine.tokenizer import WordPieces
 from groundwire.evidence import WordWeights
 from groundwire.example import read_sources
-from groundwire.training import data
-from groundwire.training.data import Marked, Record, draw, labels_of, render_slots
+from groundwire.training import data, sets
+from groundwire.training.data import labels_of
+from groundwire.training.sets import Marked, Record, draw, render_slots
 
 pytestmark = pytest.mark.torch
 
@@ -57,7 +58,7 @@ def test_what_is_taken_away_leaves_nothing_to_mark() -> None:
 
 
 def test_slots_are_counted() -> None:
-    assert [data.n_slots(text) for text in (SLOTS, "None.", "")] == [2, 0, 0]
+    assert [sets.n_slots(text) for text in (SLOTS, "None.", "")] == [2, 0, 0]
 
 
 def slot_record(slots: str) -> Record:
@@ -103,7 +104,7 @@ def test_answers_to_one_context_are_one_record(tmp_path: Path) -> None:
             {**row, "answer": "It did.", "spans": []},
         ],
     )
-    first, second = data.ragtruth(path)
+    first, second = sets.ragtruth(path)
     assert (first.id, first.task, first.question) == ("a", "QA", "What?")
     assert first.sources == read_sources(["The tower."])
     assert first.answers == (
@@ -115,7 +116,7 @@ def test_answers_to_one_context_are_one_record(tmp_path: Path) -> None:
 
 def test_slot_records_keep_their_slots(tmp_path: Path) -> None:
     row = {"id": "x", "domain": "law", "context": ["One.", "Two."], "question": None}
-    (record,) = data.slots(write(tmp_path / "train.jsonl.gz", [{**row, "answer": SLOTS}]))
+    (record,) = sets.slots(write(tmp_path / "train.jsonl.gz", [{**row, "answer": SLOTS}]))
     assert record.task == "slots-law"
     assert [source.text for source in record.sources] == ["One.", "Two."]
     assert record.slots == SLOTS
@@ -183,6 +184,11 @@ def test_a_group_holds_every_piece_in_its_place(
     at = 0
     for i, sentence in enumerate(sentences):
         n = len(sentence.ids)
+        if i and sentence.answer != sentences[i - 1].answer:
+            start, end = group.extents[sentence.answer].tolist()
+            assert set(group.sentence[at:start].tolist()) <= {-1}
+            assert start % 32 == end % 32 == 0
+            at = start
         assert group.ids[at : at + n + 2].tolist() == [
             pieces.cls_id,
             *sentence.ids.tolist(),
@@ -202,4 +208,6 @@ def test_a_group_holds_every_piece_in_its_place(
     assert recalled[:5] == [[], [0], [0, 1], [0, 1, 2], [1, 2, 3]]
     assert recalled[5:] == [[], [5], [5, 6], [5, 6, 7], [6, 7, 8]]
     assert group.passage_mask.sum().item() == sum(p.n_read for p in evidence.passages)
-    assert group.question.tolist() == [[pieces.cls_id, *question.tolist(), pieces.sep_id]]
+    asked = [pieces.cls_id, *question.tolist(), pieces.sep_id]
+    assert group.question[0, : group.question_length].tolist() == asked
+    assert group.question.shape[1] % 32 == 0

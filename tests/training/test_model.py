@@ -13,13 +13,14 @@ from groundwire.engine.tokenizer import WordPieces
 from groundwire.evidence import WordWeights
 from groundwire.training import data
 from groundwire.training.model import Group
+from groundwire.training.sets import Record
 from tests.training.conftest import Exported
 
 pytestmark = pytest.mark.torch
 
 
 @pytest.fixture
-def group(record: data.Record, pieces: WordPieces, words: WordWeights) -> Group:
+def group(record: Record, pieces: WordPieces, words: WordWeights) -> Group:
     evidence = data.evidence_of(record, pieces, words)
     sentences = data.sentences_of(record, evidence, pieces)
     question = pieces.encode(record.question or "").ids

@@ -18,6 +18,7 @@ from groundwire.engine.tokenizer import WordPieces
 from groundwire.evidence import WordWeights
 from groundwire.segment import segment
 from groundwire.training import data
+from groundwire.training.sets import Record
 from tests.training.conftest import Exported
 
 pytestmark = pytest.mark.torch
@@ -26,7 +27,7 @@ Labels = NDArray[np.float32]
 
 
 def trained(
-    exported: Exported, record: data.Record, pieces: WordPieces, words: WordWeights
+    exported: Exported, record: Record, pieces: WordPieces, words: WordWeights
 ) -> list[Labels]:
     """Probabilities of the three labels by sentence, as training computes them."""
     evidence = data.evidence_of(record, pieces, words)
@@ -44,7 +45,7 @@ def trained(
     return found
 
 
-def deployed(graph: Path, record: data.Record, reader: Reader) -> list[Labels]:
+def deployed(graph: Path, record: Record, reader: Reader) -> list[Labels]:
     """The same by the deployed reader, sentence by sentence with past keys and values."""
     judge = replace(
         reader,
@@ -60,7 +61,7 @@ def deployed(graph: Path, record: data.Record, reader: Reader) -> list[Labels]:
 @pytest.mark.parametrize("question", [None, "How tall is the tower?"])
 def test_fp32_gives_the_probabilities_of_training(
     exported: Exported,
-    record: data.Record,
+    record: Record,
     reader: Reader,
     words: WordWeights,
     question: str | None,
@@ -76,7 +77,7 @@ def test_fp32_gives_the_probabilities_of_training(
 
 
 def test_int8_stays_within_three_hundredths(
-    exported: Exported, record: data.Record, reader: Reader, words: WordWeights
+    exported: Exported, record: Record, reader: Reader, words: WordWeights
 ) -> None:
     expected = np.concatenate(trained(exported, record, reader.pieces, words))
     found = np.concatenate(deployed(exported.int8, record, reader))
@@ -87,7 +88,7 @@ def test_int8_stays_within_three_hundredths(
 
 
 def test_without_past_the_graph_is_the_plain_encoder(
-    exported: Exported, record: data.Record, pieces: WordPieces, words: WordWeights
+    exported: Exported, record: Record, pieces: WordPieces, words: WordWeights
 ) -> None:
     evidence = data.evidence_of(record, pieces, words)
     (sentence, *_) = data.sentences_of(record, evidence, pieces)

@@ -23,9 +23,10 @@ from groundwire.engine.cache import ByteCache
 from groundwire.engine.reader import Calibration, Reader
 from groundwire.models import Manifest
 from groundwire.segment import segment
-from groundwire.training import data
+from groundwire.training import data, sets
 from groundwire.training.loop import VALIDATION_CONTEXTS
 from groundwire.training.package import write_manifest
+from groundwire.training.sets import Record
 
 #: The second look is taken as it would be near the balanced threshold.
 _SECOND_LOOK_AT = 0.3
@@ -65,17 +66,17 @@ class Scored:
         return bool((self.labels > 0).any())
 
 
-def validation_records(folder: Path) -> Iterator[data.Record]:
+def validation_records(folder: Path) -> Iterator[Record]:
     """The held-out contexts of RAGTruth's training part, and the validation part of the slots."""
-    records = data.ragtruth(folder / "ragtruth" / "train.jsonl.gz")
+    records = sets.ragtruth(folder / "ragtruth" / "train.jsonl.gz")
     random.Random(0).shuffle(records)
     yield from records[:VALIDATION_CONTEXTS]
     rng = random.Random(1)
-    for record in data.slots(folder / "slots" / "validation.jsonl.gz"):
-        yield data.draw(record, 3, rng)
+    for record in sets.slots(folder / "slots" / "validation.jsonl.gz"):
+        yield sets.draw(record, 3, rng)
 
 
-def score(reader: Reader, records: Iterable[data.Record]) -> list[Scored]:
+def score(reader: Reader, records: Iterable[Record]) -> list[Scored]:
     """Read answers as the detector does."""
     plain = replace(reader, calibration=Calibration())
     scored = []

@@ -8,6 +8,7 @@ import argparse
 import logging
 import random
 import time
+from collections import Counter
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -21,9 +22,10 @@ from torch import Tensor
 from groundwire.engine.features import TABLE_ROWS
 from groundwire.engine.tokenizer import WordPieces
 from groundwire.evidence import WordWeights
-from groundwire.passages import Passage
-from groundwire.training import data
+from groundwire.example import read_sources
+from groundwire.training import data, sets
 from groundwire.training.model import Group, Reader
+from groundwire.training.sets import Record
 
 log = logging.getLogger(__name__)
 
@@ -33,17 +35,38 @@ VALIDATION_CONTEXTS = 150
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
-    """How to train; every number of a run."""
+    """How to train; every number of a run.
+
+    Attributes:
+        steps: Optimizer steps.
+        rate: Highest learning rate; it rises over ``warmup`` steps and falls to 2 % in a line.
+        warmup: Steps until the highest rate.
+        ragtruth_per_step: Contexts of RAGTruth in a step.
+        slots_per_step: Slot-annotated texts in a step.
+        edits_per_step: Articles with edited summaries in a step.
+        answers: Answers of each context, at most.
+        max_passages: Passages that the answers of a context read together, at most.
+        padded_share: How often sources of other records are mixed in.
+        max_padding: How many of them, at most.
+        no_question_share: How often the question is left out.
+        sentence_weight: Weight of the sentence head's loss.
+        worst_weight: Weight of the loss on the most doubtful word piece of each sentence.
+        seed: Of the order of records and of all that is drawn.
+    """
 
     steps: int = 900
-    rate: float = 8e-5
+    rate: float = 2e-4
+    warmup: int = 50
     ragtruth_per_step: int = 3
     slots_per_step: int = 2
+    edits_per_step: int = 0
     answers: int = 4
     max_passages: int = 6
-    distractor_share: float = 0.25
+    padded_share: float = 0.3
+    max_padding: int = 8
     no_question_share: float = 0.15
     sentence_weight: float = 0.3
+    worst_weight: float = 0.2
     seed: int = 0
 
 
@@ -53,29 +76,64 @@ class Loader:
     def __init__(
         self, folder: Path, pieces: WordPieces, words: WordWeights, recipe: Recipe
     ) -> None:
-        records = data.ragtruth(folder / "ragtruth" / "train.jsonl.gz")
+        records = sets.ragtruth(folder / "ragtruth" / "train.jsonl.gz")
         random.Random(0).shuffle(records)
         self.validation = records[:VALIDATION_CONTEXTS]
         self.ragtruth = records[VALIDATION_CONTEXTS:]
-        self.slots = data.slots(folder / "slots" / "train.jsonl.gz")
-        self.slots_validation = data.slots(folder / "slots" / "validation.jsonl.gz")
+        self.slots = sets.slots(folder / "slots" / "train.jsonl.gz")
+        self.slots_validation = sets.slots(folder / "slots" / "validation.jsonl.gz")
+        self.edits: list[Record] = []
+        if recipe.edits_per_step:
+            held = {source.text for record in self.validation for source in record.sources}
+            for name in ("bump", "defacto"):
+                self.edits += [
+                    record
+                    for record in sets.edits(folder / "spans" / f"{name}.jsonl.gz")
+                    if not any(source.text in held for source in record.sources)
+                ]
         self.pieces, self.words, self.recipe = pieces, words, recipe
-        self._strangers: list[Passage] = []
+        self._orders: dict[str, dict[int, list[int]]] = {}
 
     def step(self, number: int) -> list[Group]:
         """The groups of one step; the same for the same number and seed."""
-        rng = random.Random(self.recipe.seed * 1_000_003 + number)
-        records = rng.sample(self.ragtruth, self.recipe.ragtruth_per_step)
-        records += rng.sample(self.slots, self.recipe.slots_per_step)
-        groups = (self._group(data.draw(r, self.recipe.answers, rng), rng) for r in records)
+        recipe = self.recipe
+        rng = random.Random(recipe.seed * 1_000_003 + number)
+        records = [
+            *self._turn("ragtruth", self.ragtruth, number, recipe.ragtruth_per_step),
+            *self._turn("slots", self.slots, number, recipe.slots_per_step),
+            *self._turn("edits", self.edits, number, recipe.edits_per_step),
+        ]
+        groups = (self._group(sets.draw(r, recipe.answers, rng), rng) for r in records)
         return [group for group in groups if group is not None]
 
-    def whole(self, record: data.Record) -> tuple[Group, data.Record] | None:
-        """A record as it is deployed: no strangers, every passage that is selected."""
+    def whole(self, record: Record) -> tuple[Group, Record] | None:
+        """A record as it is deployed: nothing mixed in, every passage that is selected."""
         group = self._group(record, None)
         return None if group is None else (group, record)
 
-    def _group(self, record: data.Record, rng: random.Random | None) -> Group | None:
+    def _turn(self, name: str, records: list[Record], step: int, n: int) -> list[Record]:
+        """Every record once before any comes again, in another order each time."""
+        chosen = []
+        for place in range(step * n, step * n + n):
+            epoch, at = divmod(place, len(records))
+            if epoch not in self._orders.setdefault(name, {}):
+                order = list(range(len(records)))
+                random.Random(f"{self.recipe.seed} {name} {epoch}").shuffle(order)
+                self._orders[name] = {epoch: order}
+            chosen.append(records[self._orders[name][epoch][at]])
+        return chosen
+
+    def _padded(self, record: Record, rng: random.Random) -> Record:
+        """Sources of other records among its own, as a retriever's misses are."""
+        others = rng.sample([*self.ragtruth, *self.slots], rng.randint(1, self.recipe.max_padding))
+        strangers = [rng.choice(other.sources) for other in others]
+        sources = [replace(source, id="") for source in (*record.sources, *strangers)]
+        rng.shuffle(sources)
+        return replace(record, sources=read_sources(sources))
+
+    def _group(self, record: Record, rng: random.Random | None) -> Group | None:
+        if rng is not None and rng.random() < self.recipe.padded_share:
+            record = self._padded(record, rng)
         evidence = data.evidence_of(record, self.pieces, self.words)
         with_question = rng is None or rng.random() >= self.recipe.no_question_share
         sentences = data.sentences_of(record, evidence, self.pieces, question=with_question)
@@ -83,35 +141,42 @@ class Loader:
             return None
         used = sorted({i for sentence in sentences for i in sentence.reads})
         if rng is not None and len(used) > self.recipe.max_passages:
-            used = sorted(rng.sample(used, self.recipe.max_passages))
+            # What most sentences read stays: a sentence whose passages are not there is left out.
+            times = Counter(i for sentence in sentences for i in sentence.reads)
+            used = sorted(sorted(used, key=lambda i: -times[i])[: self.recipe.max_passages])
             sentences = [s for s in sentences if set(s.reads) <= set(used)]
             if not sentences:
                 return None
         place = {index: n for n, index in enumerate(used)}
         passages = [evidence.passages[i] for i in used]
-        reads = [tuple(place[i] for i in sentence.reads) for sentence in sentences]
-        if rng is not None and rng.random() < self.recipe.distractor_share and self._strangers:
-            strangers = rng.sample(self._strangers, min(rng.randint(1, 3), len(self._strangers)))
-            extra = range(len(passages), len(passages) + len(strangers))
-            passages += strangers
-            reads = [(*own, *extra) for own in reads]
-        if rng is not None:
-            self._strangers = [*self._strangers[-63:], rng.choice(passages)]
-        moved = [replace(s, reads=own) for s, own in zip(sentences, reads, strict=True)]
+        moved = [replace(s, reads=tuple(place[i] for i in s.reads)) for s in sentences]
         asked = self.pieces.encode(record.question or "").ids if with_question else np.empty(0)
         return data.group_of(moved, passages, asked.astype(np.int32), self.pieces)
 
 
 def loss_of(model: Reader, group: Group, recipe: Recipe) -> Tensor:
-    """Cross entropy over word pieces, and over sentences with its weight."""
+    """Cross entropy over word pieces, over sentences, and over the worst piece of each sentence.
+
+    The third is what an answer is flagged by: one piece too many in a faithful sentence costs as
+    much there as in use.
+    """
     with torch.autocast(group.ids.device.type, dtype=torch.bfloat16):
         pieces, sentences = model(group)
-    loss = F.cross_entropy(pieces.float(), group.labels, ignore_index=-100)
-    return loss + recipe.sentence_weight * F.cross_entropy(sentences.float(), group.sentence_labels)
+    pieces, wanted = pieces.float(), group.sentence_labels
+    loss = F.cross_entropy(pieces, group.labels, ignore_index=-100)
+    loss = loss + recipe.sentence_weight * F.cross_entropy(sentences.float(), wanted)
+    real = group.labels >= 0
+    doubt = pieces[real, 1:].logsumexp(1) - pieces[real, 0]
+    worst = torch.full((len(wanted),), -100.0).scatter_reduce(
+        0, group.sentence[real], doubt, "amax"
+    )
+    return loss + recipe.worst_weight * F.binary_cross_entropy_with_logits(
+        worst, (wanted > 0).float()
+    )
 
 
 @torch.inference_mode()
-def evaluate(model: Reader, groups: list[tuple[Group, data.Record]]) -> str:
+def evaluate(model: Reader, groups: list[tuple[Group, Record]]) -> str:
     """Scores on validation: example F1 at its best threshold, AUROC of examples and word pieces."""
     model.eval()
     tops, golds, tasks, scores, targets, kinds = [], [], [], [], [], []
@@ -157,10 +222,15 @@ def load_prototype(model: Reader, path: Path) -> None:
 
 
 def optimizer_of(model: Reader, rate: float) -> torch.optim.AdamW:
-    """AdamW; new tables learn ten times faster, vectors without decay."""
+    """AdamW; new tables learn ten times faster, vectors without decay.
+
+    The table of word pieces stays as it is: it is half of all weights, most pieces are rare, and
+    its gradient would be written out whole at every step.
+    """
+    model.word.weight.requires_grad_(False)
     fast = [model.feat.weight, *model.sentence_head.parameters()]
     new = {id(p) for p in fast}
-    old = [p for p in model.parameters() if id(p) not in new]
+    old = [p for p in model.parameters() if id(p) not in new and p.requires_grad]
     return torch.optim.AdamW(
         [
             {"params": [p for p in old if p.ndim > 1], "weight_decay": 0.01},
@@ -175,7 +245,7 @@ def train(recipe: Recipe, loader: Loader, model: Reader, out: Path, resume: bool
     """Run the recipe; every 100 steps a checkpoint and the scores."""
     optimizer = optimizer_of(model, recipe.rate)
     schedule = torch.optim.lr_scheduler.LambdaLR(
-        optimizer, lambda s: min((s + 1) / 20, max(0.02, 1 - s / recipe.steps))
+        optimizer, lambda s: min((s + 1) / recipe.warmup, max(0.02, 1 - s / recipe.steps))
     )
     first, state = 0, out / "state.pt"
     if resume and state.exists():
@@ -186,7 +256,7 @@ def train(recipe: Recipe, loader: Loader, model: Reader, out: Path, resume: bool
         first = saved["step"]
     validation = [g for r in loader.validation if (g := loader.whole(r))]
     rng = random.Random(1)
-    drawn = (data.draw(record, 3, rng) for record in loader.slots_validation)
+    drawn = (sets.draw(record, 3, rng) for record in loader.slots_validation)
     variants = [g for r in drawn if (g := loader.whole(r))]
     model.train()
     begun = time.perf_counter()

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from groundwire.engine.roles import Role
 from groundwire.engine.tokenizer import WordPieces
-from groundwire.training.data import read_rows
 from groundwire.training.export import quantise
-from groundwire.training.model import VOCABULARY, Reader
+from groundwire.training.model import VOCABULARY, Look, Reader
+from groundwire.training.sets import read_rows
 
 #: Word pieces that count as one document: about a passage.
 _WINDOW = 200
@@ -59,8 +59,11 @@ def meanings(base: Path, pieces: WordPieces) -> NDArray[np.float32]:
         hidden = model.embed(
             torch.stack([ends[0], ids, ends[1]], 1), torch.arange(3), Role.SOURCE, None
         )
+        everything = torch.zeros(1, 1, 1, 1)
         for layer in model.typed_layers():
-            hidden = layer.attend(hidden, *layer.keys_values(hidden), None)
+            hidden = layer.attend(
+                hidden, [Look(slice(None), *layer.keys_values(hidden), everything)]
+            )
         found.append(hidden.mean(1))
     vectors = torch.cat(found).numpy()
     vectors -= vectors.mean(axis=0)
