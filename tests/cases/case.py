@@ -1,0 +1,121 @@
+"""A case, how it is read from a file, and when a detector passes it."""
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from groundwire import Detection, Detector, Span
+
+FOLDER = Path(__file__).parent
+MUST_PASS = "must_pass.toml"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """An answer, and which of its words its sources do not support.
+
+    Attributes:
+        id: Unique among all cases.
+        kind: The class of the case: what kind of slip it tries, or avoids.
+        sources: What the answer may rest on.
+        answer: The text to check.
+        question: What was asked.
+        marked: Parts of the answer; in each, at least one word must be flagged. Where it is a
+            matter of taste which word is wrong, a part is as long as the doubt. None: the answer
+            is faithful, and nothing in it may be flagged.
+        clean: Parts of the answer in which nothing may be flagged.
+    """
+
+    id: str
+    kind: str
+    sources: tuple[str, ...]
+    answer: str
+    question: str | None = None
+    marked: tuple[str, ...] = ()
+    clean: tuple[str, ...] = ()
+
+    @property
+    def is_faithful(self) -> bool:
+        """Whether the sources support the whole answer."""
+        return not self.marked
+
+    def problems(self, detection: Detection) -> list[str]:
+        """What is wrong with a detection of this answer; nothing if the case passes."""
+        spans = detection.spans
+        missed = [f"missed {part!r}" for part in self.marked if not self._flagged(part, spans)]
+        clean = (self.answer,) if self.is_faithful else self.clean
+        wrong = {span.text for part in clean for span in self._flagged(part, spans)}
+        return missed + [f"wrongly flagged {text!r}" for text in sorted(wrong)]
+
+    def _flagged(self, part: str, spans: Iterable[Span]) -> list[Span]:
+        start = self.answer.index(part)
+        return [span for span in spans if span.start < start + len(part) and start < span.end]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """How a detector did on a case; it passed if there are no problems."""
+
+    case: Case
+    problems: tuple[str, ...]
+
+
+def must_pass() -> tuple[Case, ...]:
+    """The examples that every model we ship gets right."""
+    return _read(FOLDER / MUST_PASS)
+
+
+def further() -> tuple[Case, ...]:
+    """The other cases, of which a model gets most right."""
+    paths = sorted(path for path in FOLDER.glob("*.toml") if path.name != MUST_PASS)
+    return tuple(case for path in paths for case in _read(path))
+
+
+def run(detector: Detector, case: Case) -> Result:
+    """Check one case at the operating point of the detector."""
+    detection = detector.detect(sources=case.sources, question=case.question, answer=case.answer)
+    return Result(case=case, problems=tuple(case.problems(detection)))
+
+
+def by_kind(results: Iterable[Result]) -> Mapping[str, list[Result]]:
+    """Results by the class of their case, classes in alphabetical order."""
+    groups: dict[str, list[Result]] = {}
+    for result in sorted(results, key=lambda result: result.case.kind):
+        groups.setdefault(result.case.kind, []).append(result)
+    return groups
+
+
+def report(results: Iterable[Result], *, verbose: bool = False) -> str:
+    """The pass rate of each class with its failures, and that of all together.
+
+    Args:
+        results: At least one.
+        verbose: Whether each failure comes with its answer.
+    """
+    results, lines = list(results), []
+    for kind, group in by_kind(results).items():
+        lines.append(f"{kind}: {_rate(group)}")
+        for result in group:
+            if result.problems:
+                lines.append(f"  {result.case.id}: {'; '.join(result.problems)}")
+                lines += [f"    {result.case.answer!r}"] if verbose else []
+    for name, is_faithful in (("faithful", True), ("with a slip", False)):
+        part = [result for result in results if result.case.is_faithful is is_faithful]
+        lines += [f"{name}: {_rate(part)}"] if part else []
+    return "\n".join([*lines, f"all: {_rate(results)}"])
+
+
+def _rate(results: list[Result]) -> str:
+    n_passed = sum(not result.problems for result in results)
+    return f"{n_passed} of {len(results)} ({n_passed / len(results):.0%})"
+
+
+def _read(path: Path) -> tuple[Case, ...]:
+    kinds = tomllib.loads(path.read_text(encoding="utf-8"))
+    lists = ("sources", "marked", "clean")
+    return tuple(
+        Case(kind=kind, **{**entry, **{name: tuple(entry.get(name, ())) for name in lists}})
+        for kind, entries in kinds.items()
+        for entry in entries
+    )
