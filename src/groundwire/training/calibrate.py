@@ -23,7 +23,7 @@ from groundwire.engine.cache import ByteCache
 from groundwire.engine.reader import Calibration, Reader
 from groundwire.models import Manifest
 from groundwire.segment import segment
-from groundwire.training import data, sets
+from groundwire.training import data, rows, sets
 from groundwire.training.loop import VALIDATION_CONTEXTS
 from groundwire.training.package import write_manifest
 from groundwire.training.sets import Record
@@ -67,7 +67,14 @@ class Scored:
 
 
 def validation_records(folder: Path) -> Iterator[Record]:
-    """The held-out contexts of RAGTruth's training part, and the validation part of the slots."""
+    """What training holds out.
+
+    Of a folder of sets, contexts of RAGTruth's training part and the validation part of the slots;
+    of a file of one's own, a tenth of its contexts.
+    """
+    if folder.is_file():
+        yield from rows.split(folder, rows.read(folder))[0]
+        return
     records = sets.ragtruth(folder / "ragtruth" / "train.jsonl.gz")
     random.Random(0).shuffle(records)
     yield from records[:VALIDATION_CONTEXTS]
@@ -114,6 +121,28 @@ def fit(scored: list[Scored]) -> Calibration:
     return Calibration(scale=float(model.coef_[0, 0]), offset=float(model.intercept_[0]))
 
 
+def can_fit(scored: list[Scored]) -> bool:
+    """Whether some answers are hallucinated and some are not: a threshold parts the two."""
+    return len({answer.is_hallucinated for answer in scored}) == 2
+
+
+def calibrate(folder: Path, scored: list[Scored]) -> tuple[Calibration, dict[str, float]]:
+    """Fit the map and choose thresholds on answers that a folder has read, and write both into it.
+
+    Raises:
+        ValueError: If the answers are all hallucinated, or none is.
+    """
+    calibration = fit(scored)
+    thresholds = choose(scored, calibration)
+    write_manifest(
+        folder,
+        version=Manifest.read(folder).version,
+        operating_points=thresholds,
+        calibration={"scale": calibration.scale, "offset": calibration.offset},
+    )
+    return calibration, thresholds
+
+
 def tops_of(scored: list[Scored], calibration: Calibration) -> NDArray[np.float64]:
     """The highest calibrated probability of each answer."""
     logits = np.array([answer.logits.max() for answer in scored])
@@ -132,7 +161,8 @@ def choose(scored: list[Scored], calibration: Calibration) -> dict[str, float]:
     weights = np.where(gold, _PREVALENCE / gold.mean(), (1 - _PREVALENCE) / (1 - gold.mean()))
 
     def worth(threshold: float) -> float:
-        answers = float(f1_score(gold, tops >= threshold, sample_weight=weights))
+        flagged = tops >= threshold
+        answers = float(f1_score(gold, flagged, sample_weight=weights, zero_division=0))
         return answers + character_f1(scored, calibration, threshold)
 
     grid = np.round(np.linspace(0.01, 0.99, 99), 2)
@@ -171,10 +201,14 @@ def report(
             calibration,
             balanced,
         )
+        f1, precision, recall = [
+            measure(g, flagged, zero_division=0)
+            for measure in (f1_score, precision_score, recall_score)
+        ]
         print(  # noqa: T201
             f"{name} {task:9} n {len(g):4} positive {g.mean():.2f}  AUROC "
-            f"{roc_auc_score(g, tops[mine]):.3f}  F1 {f1_score(g, flagged):.3f} (precision "
-            f"{precision_score(g, flagged):.3f} recall {recall_score(g, flagged):.3f})  "
+            f"{auroc(g, tops[mine]):.3f}  F1 {f1:.3f} (precision {precision:.3f} recall "
+            f"{recall:.3f})  "
             f"flag-all F1 {2 * g.mean() / (1 + g.mean()):.3f}  character F1 "
             f"{characters:.3f}"
         )
@@ -186,7 +220,12 @@ def report(
     labels = np.concatenate([answer.labels for answer in scored])
     share = np.concatenate([answer.contradicted for answer in scored])[labels > 0]
     kind = labels[labels > 0] == 2
-    print(f"{name} contradicted against unsupported: AUROC {roc_auc_score(kind, share):.3f}")  # noqa: T201
+    print(f"{name} contradicted against unsupported: AUROC {auroc(kind, share):.3f}")  # noqa: T201
+
+
+def auroc(gold: NDArray[np.bool_], scores: NDArray[np.float64]) -> float:
+    """Area under the ROC curve; not a number if all are of one kind."""
+    return float(roc_auc_score(gold, scores)) if len(set(gold.tolist())) == 2 else float("nan")
 
 
 def open_reader(folder: Path, threads: int) -> Reader:
@@ -213,14 +252,7 @@ def main() -> None:
     if options.contexts:
         records = records[:: max(1, len(records) // options.contexts)]
     scored = score(open_reader(options.model, options.threads), records)
-    calibration = fit(scored)
-    thresholds = choose(scored, calibration)
-    write_manifest(
-        options.model,
-        version=Manifest.read(options.model).version,
-        operating_points=thresholds,
-        calibration={"scale": calibration.scale, "offset": calibration.offset},
-    )
+    calibration, thresholds = calibrate(options.model, scored)
     print(calibration, thresholds)  # noqa: T201
     report("model", scored, calibration, thresholds)
     if options.compare:

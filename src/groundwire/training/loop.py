@@ -1,15 +1,14 @@
-"""The training loop of the reader: ``python -m groundwire.training.loop --help``.
+"""The training loop of the reader; ``groundwire train reader`` runs it.
 
 Each step reads a few contexts with several answers each, RAGTruth and slot-annotated ones mixed,
 through the stages of the deployed reader. A checkpoint holds all that the run needs to go on.
 """
 
-import argparse
-import logging
 import random
-import time
 from collections import Counter
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -23,66 +22,36 @@ from groundwire.engine.features import TABLE_ROWS
 from groundwire.engine.tokenizer import WordPieces
 from groundwire.evidence import WordWeights
 from groundwire.example import read_sources
-from groundwire.training import data, sets
+from groundwire.training import data, rows, sets
+from groundwire.training.lora import merged
 from groundwire.training.model import Group, Reader
+from groundwire.training.recipe import Recipe as Recipe
+from groundwire.training.report import Logged, Report
 from groundwire.training.sets import Record
-
-log = logging.getLogger(__name__)
 
 #: Contexts of the training part that are held out.
 VALIDATION_CONTEXTS = 150
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recipe:
-    """How to train; every number of a run.
-
-    Attributes:
-        steps: Optimizer steps.
-        rate: Highest learning rate; it rises over ``warmup`` steps and falls to 2 % in a line.
-        warmup: Steps until the highest rate.
-        ragtruth_per_step: Contexts of RAGTruth in a step.
-        slots_per_step: Slot-annotated texts in a step.
-        edits_per_step: Articles with edited summaries in a step.
-        answers: Answers of each context, at most.
-        max_passages: Passages that the answers of a context read together, at most.
-        padded_share: How often sources of other records are mixed in.
-        max_padding: How many of them, at most.
-        no_question_share: How often the question is left out.
-        sentence_weight: Weight of the sentence head's loss.
-        worst_weight: Weight of the loss on the most doubtful word piece of each sentence.
-        seed: Of the order of records and of all that is drawn.
-    """
-
-    steps: int = 900
-    rate: float = 2e-4
-    warmup: int = 50
-    ragtruth_per_step: int = 3
-    slots_per_step: int = 2
-    edits_per_step: int = 0
-    answers: int = 4
-    max_passages: int = 6
-    padded_share: float = 0.3
-    max_padding: int = 8
-    no_question_share: float = 0.15
-    sentence_weight: float = 0.3
-    worst_weight: float = 0.2
-    seed: int = 0
-
-
 class Loader:
-    """Draws groups of tensors from records."""
+    """Draws groups of tensors from records: of a folder of sets, or of a file of one's own."""
 
     def __init__(
         self, folder: Path, pieces: WordPieces, words: WordWeights, recipe: Recipe
     ) -> None:
-        records = sets.ragtruth(folder / "ragtruth" / "train.jsonl.gz")
-        random.Random(0).shuffle(records)
-        self.validation = records[:VALIDATION_CONTEXTS]
-        self.ragtruth = records[VALIDATION_CONTEXTS:]
-        self.slots = sets.slots(folder / "slots" / "train.jsonl.gz")
-        self.slots_validation = sets.slots(folder / "slots" / "validation.jsonl.gz")
+        self.slots: list[Record] = []
+        self.slots_validation: list[Record] = []
         self.edits: list[Record] = []
+        if folder.is_file():
+            self.validation, self.ragtruth = rows.split(folder, rows.read(folder))
+            recipe = replace(recipe, slots_per_step=0, edits_per_step=0)
+        else:
+            records = sets.ragtruth(folder / "ragtruth" / "train.jsonl.gz")
+            random.Random(0).shuffle(records)
+            self.validation = records[:VALIDATION_CONTEXTS]
+            self.ragtruth = records[VALIDATION_CONTEXTS:]
+            self.slots = sets.slots(folder / "slots" / "train.jsonl.gz")
+            self.slots_validation = sets.slots(folder / "slots" / "validation.jsonl.gz")
         if recipe.edits_per_step:
             held = {source.text for record in self.validation for source in record.sources}
             for name in ("bump", "defacto"):
@@ -125,7 +94,8 @@ class Loader:
 
     def _padded(self, record: Record, rng: random.Random) -> Record:
         """Sources of other records among its own, as a retriever's misses are."""
-        others = rng.sample([*self.ragtruth, *self.slots], rng.randint(1, self.recipe.max_padding))
+        known = [*self.ragtruth, *self.slots]
+        others = rng.sample(known, min(rng.randint(1, self.recipe.max_padding), len(known)))
         strangers = [rng.choice(other.sources) for other in others]
         sources = [replace(source, id="") for source in (*record.sources, *strangers)]
         rng.shuffle(sources)
@@ -179,10 +149,11 @@ def loss_of(model: Reader, group: Group, recipe: Recipe) -> Tensor:
 def evaluate(model: Reader, groups: list[tuple[Group, Record]]) -> str:
     """Scores on validation: example F1 at its best threshold, AUROC of examples and word pieces."""
     model.eval()
+    device = model.head.weight.device.type
     tops, golds, tasks, scores, targets, kinds = [], [], [], [], [], []
     for group, record in groups:
-        with torch.autocast("cpu", dtype=torch.bfloat16):
-            logits, sentence = model(group)
+        with torch.autocast(device, dtype=torch.bfloat16), placed(device):
+            logits, sentence = [output.cpu() for output in model(moved(group, device))]
         unsupported = 1 - logits.float().softmax(-1)[:, 0]
         real = group.labels >= 0
         scores.append(unsupported[real].numpy())
@@ -241,15 +212,54 @@ def optimizer_of(model: Reader, rate: float) -> torch.optim.AdamW:
     )
 
 
-def train(recipe: Recipe, loader: Loader, model: Reader, out: Path, resume: bool) -> None:
-    """Run the recipe; every 100 steps a checkpoint and the scores."""
+def moved(group: Group, device: str) -> Group:
+    """The same group on a device."""
+    return Group(*(getattr(group, field.name).to(device) for field in fields(Group)))
+
+
+def placed(device: str) -> AbstractContextManager[object]:
+    """Tensors that the model makes on its way are made on the device."""
+    return nullcontext() if device == "cpu" else torch.device(device)
+
+
+def has_both_kinds(groups: Sequence[tuple[Group, Record]]) -> bool:
+    """Whether some answers are marked and some are not: without both there is no score."""
+    return len({bool(answer.spans) for _, record in groups for answer in record.answers}) == 2
+
+
+def train(
+    recipe: Recipe,
+    loader: Loader,
+    model: Reader,
+    out: Path,
+    resume: bool,
+    *,
+    checkpoint_every: int = 100,
+    device: str = "cpu",
+    report: Report | None = None,
+) -> None:
+    """Run the recipe; now and then a checkpoint and the scores.
+
+    Args:
+        recipe: Every number of the run.
+        loader: Draws the groups of each step.
+        model: What is trained, in place.
+        out: An existing folder. ``reader.safetensors`` has the weights, adapters merged;
+            ``state.pt`` all that the run needs to go on.
+        resume: Go on from ``state.pt``, if it is there.
+        checkpoint_every: Steps between two checkpoints; the last step has one too.
+        device: ``cpu`` or ``cuda``.
+        report: Hears of every step; by default the log does.
+    """
+    report = report or Logged()
+    model.to(device)
     optimizer = optimizer_of(model, recipe.rate)
     schedule = torch.optim.lr_scheduler.LambdaLR(
         optimizer, lambda s: min((s + 1) / recipe.warmup, max(0.02, 1 - s / recipe.steps))
     )
     first, state = 0, out / "state.pt"
     if resume and state.exists():
-        saved = torch.load(state, weights_only=True)
+        saved = torch.load(state, weights_only=True, map_location="cpu")
         model.load_state_dict(saved["model"])
         optimizer.load_state_dict(saved["optimizer"])
         schedule.load_state_dict(saved["schedule"])
@@ -259,66 +269,35 @@ def train(recipe: Recipe, loader: Loader, model: Reader, out: Path, resume: bool
     drawn = (sets.draw(record, 3, rng) for record in loader.slots_validation)
     variants = [g for r in drawn if (g := loader.whole(r))]
     model.train()
-    begun = time.perf_counter()
+    report.begin(first, recipe.steps)
     for step in range(first, recipe.steps):
         torch.manual_seed(recipe.seed * 1_000_003 + step)
         groups = loader.step(step)
         total = 0.0
         for group in groups:
-            loss = loss_of(model, group, recipe) / len(groups)
+            with placed(device):
+                loss = loss_of(model, moved(group, device), recipe) / len(groups)
             loss.backward()  # type: ignore[no-untyped-call]
             total += float(loss.detach())
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         schedule.step()
         optimizer.zero_grad(set_to_none=True)
-        if (step + 1) % 10 == 0:
-            log.info("step %d loss %.4f, %.0f s", step + 1, total, time.perf_counter() - begun)
-        if (step + 1) % 100 == 0 or step + 1 == recipe.steps:
-            save_file(model.state_dict(), out / "reader.safetensors")
+        number = step + 1
+        report.step(number, total)
+        if number % checkpoint_every == 0 or number == recipe.steps:
+            save_file(merged(model), out / "reader.safetensors")
             saved = {
                 "model": model.state_dict(),
                 "optimizer": optimizer.state_dict(),
                 "schedule": schedule.state_dict(),
-                "step": step + 1,
+                "step": number,
             }
             torch.save(saved, state.with_suffix(".new"))
             state.with_suffix(".new").replace(state)
-            if (step + 1) % 300 == 0 or step + 1 == recipe.steps:
-                log.info("step %d RAGTruth validation: %s", step + 1, evaluate(model, validation))
-                log.info("step %d slot validation: %s", step + 1, evaluate(model, variants))
-
-
-def main() -> None:
-    """Train from the command line."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--words", type=Path, required=True, help="folder: tokenizer, words.npz")
-    parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--base", type=Path, help="model.safetensors of all-MiniLM-L6-v2")
-    parser.add_argument("--start", type=Path, help="weights to start from")
-    parser.add_argument("--prototype", type=Path, help="weights of the first sketch")
-    parser.add_argument("--resume", action="store_true")
-    for name, value in asdict(Recipe()).items():
-        parser.add_argument(f"--{name.replace('_', '-')}", type=type(value), default=value)
-    options = vars(parser.parse_args())
-    recipe = Recipe(**{name: options[name] for name in asdict(Recipe())})
-    out: Path = options["out"]
-    out.mkdir(parents=True, exist_ok=True)
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
-    log.info("%s", recipe)
-    torch.manual_seed(recipe.seed)
-    words: Path = options["words"]
-    loader = Loader(
-        options["data"], WordPieces(words / "tokenizer.json"), WordWeights.load(words), recipe
-    )
-    model = Reader(options["base"])
-    if options["prototype"]:
-        load_prototype(model, options["prototype"])
-    if options["start"]:
-        model.load_state_dict(load_file(options["start"]))
-    train(recipe, loader, model, out, options["resume"])
-
-
-if __name__ == "__main__":
-    main()
+            report.saved(number)
+            if number % (3 * checkpoint_every) == 0 or number == recipe.steps:
+                for name, held in (("RAGTruth", validation), ("slot", variants)):
+                    if has_both_kinds(held):
+                        scores = evaluate(model, held)
+                        report.say(f"step {number} {name} validation: {scores}")

@@ -1,0 +1,200 @@
+"""Labelled answers of one's own: a file of JSON lines, plain or gzip.
+
+docs/training.md shows the format. What is wrong with a line is told with its number: a line left
+out silently would be missed in the result, not in the file.
+"""
+
+import gzip
+import json
+import random
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from groundwire.errors import GroundwireError, InputError
+from groundwire.example import Example
+from groundwire.training.sets import Marked, Record
+
+#: Labels by name, as :class:`groundwire.training.sets.Marked` counts them.
+LABELS = {"unsupported": 1, "contradicted": 2}
+#: Share of the contexts that training never sees; at least one, at most :data:`_MAX_HELD`.
+_HELD_SHARE = 0.1
+_MAX_HELD = 150
+
+_GZIP_MAGIC = b"\x1f\x8b"
+_DAMAGE = (EOFError, gzip.BadGzipFile, zlib.error)
+
+
+class RowError(InputError):
+    """A line of a file of labelled answers cannot be used."""
+
+    def __init__(self, path: Path, line: int, problem: str) -> None:
+        super().__init__(path, line, problem)
+        self.path, self.line, self.problem = path, line, problem
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: {self.problem}"
+
+
+class TooFewContextsError(InputError):
+    """There is nothing to hold out, or nothing left to train on."""
+
+    def __init__(self, path: Path, n_contexts: int) -> None:
+        super().__init__(path, n_contexts)
+        self.path, self.n_contexts = path, n_contexts
+
+    def __str__(self) -> str:
+        return (
+            f"{self.path} has {self.n_contexts} different contexts, and at least 2 are needed: one "
+            "to train with, one to measure with. A few hundred are a beginning; add answers over "
+            "other sources."
+        )
+
+
+def read(path: Path) -> list[Record]:
+    """Read a file of labelled answers; answers to one question over one context are one record.
+
+    Raises:
+        RowError: At the first line that cannot be used.
+        OSError: If the file cannot be read.
+    """
+    groups: dict[tuple[object, ...], Record] = {}
+    for number, line in _lines(path):
+        try:
+            record = _record(line, number)
+        except GroundwireError as error:
+            raise RowError(path, number, str(error)) from error
+        known = groups.setdefault((record.sources, record.question), record)
+        if known is not record:
+            groups[record.sources, record.question] = replace(
+                known, answers=known.answers + record.answers
+            )
+    return list(groups.values())
+
+
+def split(path: Path, records: Sequence[Record]) -> tuple[list[Record], list[Record]]:
+    """Hold out a tenth of the contexts, the same each time.
+
+    Returns:
+        Records to measure with and records to train with. All answers over the same sources are
+        on one side, whatever was asked.
+
+    Raises:
+        TooFewContextsError: If there are fewer than two contexts.
+    """
+    contexts = list(dict.fromkeys(_texts(record) for record in records))
+    if len(contexts) < 2:
+        raise TooFewContextsError(path, len(contexts))
+    random.Random(0).shuffle(contexts)
+    n_held = min(max(1, round(_HELD_SHARE * len(contexts))), _MAX_HELD)
+    held = set(contexts[:n_held])
+    return (
+        [record for record in records if _texts(record) in held],
+        [record for record in records if _texts(record) not in held],
+    )
+
+
+def _texts(record: Record) -> tuple[str, ...]:
+    return tuple(source.text for source in record.sources)
+
+
+def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """The lines that are not blank, with their numbers."""
+    number = 0
+    with path.open("rb") as stream:
+        is_packed = stream.read(2) == _GZIP_MAGIC
+    try:
+        with gzip.open(path) if is_packed else path.open("rb") as lines:
+            for number, line in enumerate(lines, 1):
+                if line.strip():
+                    yield number, line
+    except _DAMAGE as error:
+        problem = f"The file breaks off after this line ({error}). Fetch or pack it again."
+        raise RowError(path, number, problem) from error
+
+
+def _record(line: bytes, number: int) -> Record:
+    row = _object(line)
+    given = [key for key in ("sources", "context") if key in row]
+    if len(given) != 1:
+        raise InputError(
+            f"The row has {' and '.join(given) or 'neither sources nor context'}. Give one of the "
+            'two: "context": "..." for one text, "sources": ["...", "..."] for several.'
+        )
+    if "answer" not in row:
+        raise InputError(f'The row has no answer, only {_keys(row)}. Add "answer": "...".')
+    sources = row[given[0]]
+    example = Example.of(
+        sources=sources if isinstance(sources, list) else [sources],
+        question=row.get("question"),
+        answer=row["answer"],
+    )
+    return Record(
+        id=str(number),
+        task="own",
+        sources=example.sources,
+        question=example.question,
+        answers=(Marked(example.answer, _spans(row, example.answer)),),
+    )
+
+
+def _object(line: bytes) -> Mapping[str, Any]:
+    try:
+        row = json.loads(line.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"The row is not UTF-8: {error.reason} at byte {error.start:,}. Convert the file first."
+        ) from error
+    except json.JSONDecodeError as error:
+        raise InputError(
+            f"The row is not JSON: {error.msg} at character {error.pos:,}. Write one JSON object a "
+            "line, as json.dumps does."
+        ) from error
+    except (ValueError, RecursionError) as error:
+        raise InputError(
+            f"The row is not JSON that can be read: {error}. Write it with json.dumps."
+        ) from error
+    if not isinstance(row, dict):
+        raise InputError('The row is no JSON object. Write {"context": ..., "answer": ...}.')
+    return row
+
+
+def _spans(row: Mapping[str, Any], answer: str) -> tuple[tuple[int, int, int], ...]:
+    spans = row.get("spans")
+    if not isinstance(spans, list):
+        raise InputError(
+            "The row has no list of spans. Say which characters of the answer are wrong: "
+            '"spans": [{"start": 3, "end": 7}], or "spans": [] if none are.'
+        )
+    return tuple(_span(span, answer) for span in spans)
+
+
+def _span(span: object, answer: str) -> tuple[int, int, int]:
+    if not isinstance(span, dict):
+        raise InputError(f'The span {span!r} is no object. Write {{"start": 3, "end": 7}}.')
+    start, end = span.get("start"), span.get("end")
+    # A JSON true is an int of Python.
+    if type(start) is not int or type(end) is not int or not 0 <= start < end <= len(answer):
+        raise InputError(
+            f"A span has start {start!r} and end {end!r}, and the answer {len(answer):,} "
+            "characters. It needs whole numbers with 0 <= start < end <= that; they count Unicode "
+            "code points, not bytes, and end is one past the last."
+        )
+    if not answer[start:end].strip():
+        raise InputError(
+            f"The span from {start} to {end} marks white space alone. Mark the words that are "
+            "wrong; text that is missing cannot be marked."
+        )
+    label = span.get("label", "unsupported")
+    if not isinstance(label, str) or label not in LABELS:
+        raise InputError(
+            f"A span has the label {label!r}. It must be one of {', '.join(LABELS)}; without one "
+            "it is unsupported."
+        )
+    return start, end, LABELS[label]
+
+
+def _keys(row: Mapping[str, Any]) -> str:
+    return ", ".join(repr(key[:40]) for key in [*row][:10]) or "nothing"
