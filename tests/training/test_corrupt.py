@@ -243,6 +243,7 @@ def test_a_false_premise_is_no_evidence_for_the_answer_that_repeats_it() -> None
     assert asked is not None
     faithful, repeated = asked.answers
     assert faithful == Marked("It is 330 m tall.", ())
-    assert asked.question == f"Is it true that i{repeated.text[1:-1]}?"
+    assert asked.question is not None
+    assert f" that i{repeated.text[1:-1]}" in asked.question
     assert repeated.spans
     assert repeated.text != faithful.text

@@ -210,6 +210,9 @@ def _is_counted(quantity: Quantity, text: str, grounds: Grounds) -> bool:
         and quantity.name != "th"
         and quantity.number not in (0.0, 1.0)
         and not _YEAR.fullmatch(written)
+        # A part of a range may still be true, and half of a score says little.
+        and not re.match(r"\s?(?:-|–|to|/)\s?\S?\d", text[quantity.end :][:8])
+        and not re.search(r"\d\s?(?:-|–|to|/)\s?\S?$", text[: quantity.start][-8:])
         and grounds.index.match(quantity) is Match.EQUAL
     )
 
@@ -238,6 +241,7 @@ def _near_misses(
     if _ABOUT.search(before) or value >= 1000:
         tries = [n for n in tries if abs(n - value) > 0.3 * value] or [value * 2, value // 2]
     is_share = quantity.unit == "%" or re.match(r"[\s-]*(?:out of|star)", after)
+    is_share = is_share or re.search(r"(?:rat|scor)(?:e|ing) of $", before)
     top = max(value, (100.0 if quantity.unit == "%" else 5.0) if is_share else value * 20)
     here = text[max(0, quantity.start - 40) : quantity.end + 40]
     for new in _shuffled(tries, rng):
@@ -406,7 +410,7 @@ _UNIT = re.compile(
     rf"(?:(?<=\d)\s?|(?<=\d)\s|\b(?:{'|'.join(_SMALL)})\s)"
     rf"({'|'.join(sorted(map(re.escape, _OTHER_UNITS), key=len, reverse=True))})(?!\w)(?!/)"
 )
-_PERIOD = re.compile(r"\b(?:per|each|every) (day|week|month|year|hour|minute)\b")
+_PERIOD = re.compile(r"\b(?:per|each|every) (day|week|month|year|hour|minute)\b(?! of)")
 
 
 def _unit(answer: Marked, grounds: Grounds, rng: random.Random) -> tuple[Edit, ...] | None:
@@ -481,6 +485,7 @@ _PERSON_BEFORE = re.compile(
 _ORGANISATION = re.compile(
     r"(?:University|College|School|Club|Company|Inc|Corp|Group|Agency|Institute|Association|"
     r"United|City|County|Hospital|Bank|Church|Park|River|Lake|Museum|Foundation|Times|Post|News|"
+    r"Stadium|Security|Network|Studios|Force|Team|Show|Island|Bridge|Road|Hall|House|Building|"
     r"Street|Avenue|Award|Awards|Cup|League|Center|Centre|Act|Day|War|Court|Party|Council)$"
 )
 _STATES = frozenset(
@@ -546,7 +551,12 @@ def _entity(answer: Marked, grounds: Grounds, rng: random.Random) -> tuple[Edit,
     foreign = _foreign_names(grounds, rng) if rng.random() < 0.5 or grounds.data else {}
     for match in _shuffled(list(_name_spans(text)), rng):
         name, kind = match[0], grounds.names.get(match[0])
-        if kind not in ("person", "place") or _touches_name(text, match):
+        if kind is None or _touches_name(text, match):
+            continue
+        # Of one word alone, its kind has to be known: it may be no name at all.
+        if not kind and " " not in name:
+            continue
+        if _begins_sentence(text, match.start()) and " " not in name and kind != "person":
             continue
         sentence = _sentence(text, match.start())
         others = foreign or grounds.names
@@ -636,7 +646,8 @@ def _swap(answer: Marked, grounds: Grounds, rng: random.Random) -> tuple[Edit, .
 
 def _are_far(one: str, other: str) -> bool:
     """Whether two numbers are so different that nobody would take one for the other."""
-    low, high = sorted(float(_FIGURE.findall(n)[0].replace(",", "")) for n in (one, other))
+    figures = [_FIGURE.search(text) for text in (one, other)]
+    low, high = sorted(float(figure[0].replace(",", "")) if figure else 1.0 for figure in figures)
     return high > 20 * low
 
 
@@ -655,7 +666,8 @@ def _movable(text: str, piece: Segment, grounds: Grounds) -> list[tuple[int, int
         if _YEAR.fullmatch(written) and written in grounds.words:
             found.append((quantity.start, quantity.end, "year"))
         elif _is_counted(quantity, text, grounds) and len(_FIGURE.findall(written)) == 1:
-            after = re.sub(r"[\d,.]+", "#", written) + str(quantity.unit)
+            form = "#.#" if "." in written else "#"
+            after = re.sub(r"[\d,.]+", form, written) + str(quantity.unit)
             found.append((quantity.start, quantity.end, after))
     return sorted(found)
 
@@ -678,10 +690,13 @@ _VERBS = dict(
 _BASES = {base: third for third, base in _VERBS.items()}
 _NEGATIVE = re.compile(
     r"\b(?:not|no|never|none|neither|nor|nothing|without|cannot|only|hardly|lack\w*|few|little|"
-    r"if|unless|whether|some|several|also|too|already|still|either|any|until|yet|such as)\b|n['’]t",
+    r"if|unless|whether|when|some|several|all|every|each|both|everyone|most|many|also|too|already|"
+    r"still|either|any|until|yet|such as|as well|will be\.)\b|n['’]t",
     re.I,
 )
-_POLAR = re.compile(r"\b(?:any|either|until|till|but|yet|ever|or|nor|rather|anymore|instead)\b")
+_POLAR = re.compile(
+    r"\b(?:any|either|until|till|but|yet|ever|or|nor|rather|anymore|instead|as well)\b"
+)
 _INSERT = re.compile(
     r"(?<=[\w,)] )(?P<verb>is|are|was|were|can|should|must|will)(?= (?P<next>[a-z]+))"
     rf"|(?<=[\w)] )(?P<third>{'|'.join(_VERBS)})(?= (?:a|an|the|its|both|free|[a-z]+s|[a-z]+ing)\b)"
@@ -714,7 +729,9 @@ def _negation(answer: Marked, grounds: Grounds, rng: random.Random) -> tuple[Edi
 def _negated(match: re.Match[str], piece: tuple[int, int]) -> str | None:
     sentence = match.string[slice(*piece)]
     before = match.string[piece[0] : match.start()]
-    if _NEGATIVE.search(sentence) or re.match(r"(?:Yes|No|What|How|Why|Who|Where)\b", sentence):
+    if _NEGATIVE.search(sentence) or re.match(
+        r"(?:Yes|No|What|How|Why|Who|Where|Here|Sure|Note)\b", sentence
+    ):
         return None
     last = (_WORD.findall(before.lower()) or [""])[-1]
     if match["third"]:
@@ -752,7 +769,7 @@ increasing/decreasing higher/lower highest/lowest larger/smaller largest/smalles
 oldest/youngest longer/shorter longest/shortest rose/fell best/worst positive/negative male/female
 maximum/minimum legal/illegal public/private won/lost accepted/rejected inside/outside
 indoor/outdoor northern/southern eastern/western cheaper/costlier stronger/weaker faster/slower
-optional/mandatory enabled/disabled bought/sold buy/sell arrested/released guilty/innocent
+optional/mandatory enabled/disabled bought/sold buy/sell guilty/innocent
 upper/lower earlier/later above/below temporary/permanent hot/cold warm/cool internal/external
 safe/unsafe allowed/forbidden enables/disables open/closed friendly/rude 
 casual/formal affordable/expensive early/late husband/wife son/daughter father/mother
@@ -816,7 +833,7 @@ _AROUND: dict[str, tuple[str, str]] = {
     "less than": (r"(?<!no)(?<!not) $", r" (?:\$|\d|half|two|three|four|five)"),
     "may": (r"[a-z] $", r" (?!not|also|be able|well|or)[a-z]+"),
     "might": (r"[a-z] $", r" (?!not|also|be able|well|or|have)[a-z]+"),
-    "could": (r"[a-z] $", r" (?!not|also|be able|only|no|have)[a-z]+"),
+    "could": (r"[a-z] $", r" (?!not|also|be able|only|no|have|use)[a-z]+"),
     "possibly": ("", " "),
     "likely": (r"\b(?:is|are) $", r" (?:to|that)\b"),
     "before": (r"[a-z] $", r" (?:the|being|a|he|she|they|it|\d|[a-z]+ing)\b"),
@@ -852,7 +869,6 @@ _AROUND: dict[str, tuple[str, str]] = {
     "supported": (r"(?:was|were|is|are|has|have) $", " "),
     "cool": (r"\b(?:is|are|be|was) $", "[ .,]"),
     "warm": (r"\b(?:is|are|be|was) $", "[ .,]"),
-    "released": (r"\b(?:was|were|been) $", " (?:from|on bail|by police)"),
 }
 
 
@@ -903,7 +919,8 @@ def _foreign(answer: Marked, grounds: Grounds, rng: random.Random) -> tuple[Edit
     places = [
         piece.end
         for piece in segment(text)
-        if text[piece.end - 1] == "." and text[piece.end : piece.end + 1] in ("", " ")
+        if re.search(r"[a-z)%]\.$", text[: piece.end][-2:])
+        and re.match(r" [A-Z]|\n|$", text[piece.end : piece.end + 2])
     ]
     for sentence in _shuffled(sentences, rng):
         if places and _is_foreign(sentence, grounds):
@@ -915,6 +932,8 @@ def _foreign(answer: Marked, grounds: Grounds, rng: random.Random) -> tuple[Edit
 def _is_foreign(sentence: str, grounds: Grounds) -> bool:
     if not 40 <= len(sentence) <= 260 or sentence[-1] != "." or _NO_START.match(sentence):
         return False
+    if re.search(r"passage|provided|context", sentence, re.I):
+        return False
     known = frozenset(word[:5] for word in grounds.words)
     stems = _stems(sentence)
     own = re.findall(r"(?<=[a-z,] )[A-Z][a-z]{2,}|\d+", sentence)
@@ -924,7 +943,7 @@ def _is_foreign(sentence: str, grounds: Grounds) -> bool:
 
 # Values of records.
 
-_Leaf = tuple[str, tuple[str, ...], int, str]  # value, what names it, its group, its type
+_Leaf = tuple[str, tuple[str, ...], str, str]  # value, what names it, its group, its type
 
 
 def _value(answer: Marked, grounds: Grounds, rng: random.Random) -> tuple[Edit, ...] | None:
@@ -936,41 +955,51 @@ def _value(answer: Marked, grounds: Grounds, rng: random.Random) -> tuple[Edit, 
         sentence = text[piece.start : piece.end]
         for value, names, group, type_ in _shuffled(leaves, rng):
             place = _only(value, sentence)
-            if place is None or not any(_stands(name, sentence) for name in names):
+            if place is None or not any(_calls(name, sentence) for name in names):
                 continue
             for other, its_names, its_group, its_type in _shuffled(leaves, rng):
                 if (its_group, its_type) != (group, type_) or _stands(other, sentence):
                     continue
-                if _shape(value) != _shape(other):
+                if _shape(value) != _shape(other) or _are_far(value, other):
                     continue
                 if value.lower() in other.lower() or other.lower() in value.lower():
                     continue
-                if not any(_stands(name, sentence) for name in its_names):
+                if not any(_calls(name, sentence) for name in its_names):
                     start = piece.start + place
                     return (Edit(start, start + len(value), other),)
     return hours(rng)
 
 
-def _leaves(value: object, names: tuple[str, ...] = ()) -> Iterator[_Leaf]:
+def _leaves(value: object) -> Iterator[_Leaf]:
     """Short values of a record, each with the keys or titles by which a text may call it."""
     if isinstance(value, dict):
         for key, below in value.items():
-            if _is_short(below):
-                yield (str(below), (_spoken(key),), id(value), type(below).__name__)
-            else:
+            if not _is_short(below):
                 yield from _leaves(below)
+            # A word that is no name means nothing under another key.
+            elif not isinstance(below, str) or re.fullmatch(r"[A-Z]\w*(?: [A-Z]\w*)+", below):
+                yield (str(below), (_spoken(key),), str(id(value)), type(below).__name__)
     elif isinstance(value, list):
-        rows = [row for row in value if isinstance(row, dict)]
-        for row in rows:
-            titles = tuple(
-                str(row[key]) for key in ("name", "title", "id", "label") if _is_short(row.get(key))
-            )
-            for key, below in row.items():
-                if _is_short(below) and titles and str(below) not in titles:
-                    group = hash((id(value), key))
-                    yield (str(below), titles, group, type(below).__name__)
+        for row in value:
+            if isinstance(row, list):
+                cells: dict[object, object] = dict(enumerate(row))
+                named = [cells.get(0)]
+            elif isinstance(row, dict):
+                cells = dict(row)
+                named = [cells.get(key) for key in ("name", "title", "id", "label")]
+            else:
+                continue
+            titles = tuple(str(title) for title in named if _is_short(title))
+            for key, below in cells.items():
+                if titles and _is_short(below) and str(below) not in titles:
+                    yield (str(below), titles, f"{id(value)} {key}", type(below).__name__)
         for below in value:
             yield from _leaves(below)
+
+
+def _calls(name: str, sentence: str) -> bool:
+    """Whether a sentence uses the words by which a value is called."""
+    return _stands(name, sentence) or frozenset() < _stems(name) <= _stems(sentence)
 
 
 def _shape(value: str) -> str:
@@ -1195,6 +1224,43 @@ def draw_corrupted(
     return tuple(made)
 
 
+_PREMISES = (
+    "Is it true that {}?",
+    "Is it correct that {}?",
+    "I read that {}. Is that right?",
+    "Can you confirm that {}?",
+)
+_OPENING = re.compile(
+    r"(?:Overall|Additionally|However|In addition|Furthermore|Also|Finally|Moreover|Lastly|"
+    r"Note that|On the other hand|Unfortunately|For example|Meanwhile|Therefore|In summary),? "
+)
+_FINITE = re.compile(
+    r"\b(?:is|are|was|were|has|have|had|can|could|may|might|will|would|does|do|did|\w{2,}ed)\b"
+)
+
+
+_LOWERED = frozenset(
+    _listed("""A An The It Its They Their This That These There He She His Her In On
+    Once When While Based Despite Although After Before As For To With By At From During Since""")
+)
+
+
+def _asked(sentence: str, known: str) -> str | None:
+    """A sentence as the clause after "that", unless it is no statement."""
+    clause = _OPENING.sub("", sentence.rstrip(".!"), count=1)
+    if (
+        not _FINITE.search(clause)
+        or clause[-1:] in "?:"
+        or re.search(r"[*|#\n]|^\W|^Here|passage", clause)
+    ):
+        return None
+    first = _WORD.findall(clause)[0]
+    is_word = re.search(rf"\b{re.escape(first.lower())}\b", known) or first[-3:] in ("lly", "ing")
+    if first in _LOWERED or (is_word and first != "I"):
+        clause = clause[0].lower() + clause[1:]
+    return clause
+
+
 def false_premise(record: Record, rng: random.Random) -> Record | None:
     """Ask whether something false is so: the question repeats it and is no evidence for it.
 
@@ -1211,15 +1277,14 @@ def false_premise(record: Record, rng: random.Random) -> Record | None:
         low, high = _piece(wrong.text, wrong.spans[0][0])
         spans = tuple((s - low, e - low, label) for s, e, label in wrong.spans if low <= s < high)
         sentence = wrong.text[low:high]
-        if spans[-1][1] > len(sentence) or sentence.endswith("?"):
+        if spans[-1][1] > len(sentence):
             continue
-        asked = sentence.rstrip(".!")
-        first = asked.split()[0]
-        if first in ("The", "It", "They", "There", "This", "These", "A", "An", "In", "He", "She"):
-            asked = asked[0].lower() + asked[1:]
+        asked = _asked(sentence, f"{grounds.text} {answer.text}")
+        if asked is None:
+            continue
         return replace(
             record,
-            question=f"Is it true that {asked}?",
+            question=rng.choice(_PREMISES).format(asked),
             answers=(answer, Marked(sentence, spans)),
             slots=None,
         )
