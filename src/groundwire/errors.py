@@ -7,7 +7,8 @@
     │   ├── EmptyAnswerError
     │   ├── InvalidTextError             lone surrogates, anything but a str
     │   ├── InvalidSourceError           a source of a kind we cannot read, two with one id
-    │   └── LimitExceededError           more than a named setting allows
+    │   ├── LimitExceededError           more than a named setting allows
+    │   └── DatasetError                 a file of labelled answers is not as described
     ├── SettingError (ValueError)        a setting outside its range
     ├── ModelError                       the model cannot be used
     │   ├── UnknownModelError
@@ -92,6 +93,18 @@ class LimitExceededError(InputError):
             f"The {self.what} has {self.size:,} and at most {self.limit:,} are allowed. "
             f"Raise the setting {self.setting!r}, or split the input."
         )
+
+
+class DatasetError(InputError):
+    """A file of labelled answers is not as its format is described; ``line`` counts from 1."""
+
+    def __init__(self, path: Path, line: int | None, problem: str) -> None:
+        super().__init__(path, line, problem)
+        self.path, self.line, self.problem = path, line, problem
+
+    def __str__(self) -> str:
+        where = self.path if self.line is None else f"{self.path}:{self.line}"
+        return f"{where}: {self.problem}. Repair it, or fetch the file again."
 
 
 class SettingError(GroundwireError, ValueError):

@@ -14,6 +14,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from groundwire.detection import Label
+from groundwire.evaluation.datasets.labelled import LabelledAnswer
+from groundwire.evaluation.datasets.ragtruth import read_ragtruth
 from groundwire.example import Source, SourceLike, read_sources
 
 _SLOT = re.compile(r"\{\{(.*?)\}\}", re.S)
@@ -49,25 +52,25 @@ def read_rows(path: Path) -> Iterator[dict[str, Any]]:
 
 def ragtruth(path: Path) -> list[Record]:
     """RAGTruth answers (https://arxiv.org/abs/2401.00396), grouped by context."""
-    groups: dict[str, list[dict[str, Any]]] = {}
-    for row in read_rows(path):
-        groups.setdefault(row["context_id"], []).append(row)
+    groups: dict[str, list[LabelledAnswer]] = {}
+    for answer in read_ragtruth(path):
+        groups.setdefault(answer.context_id, []).append(answer)
     return [
         Record(
             id=context_id,
-            task=rows[0]["task"],
-            sources=read_sources([rows[0]["context"]]),
-            question=rows[0]["question"],
-            answers=tuple(Marked(row["answer"], _ragtruth_spans(row)) for row in rows),
+            task=answers[0].task,
+            sources=answers[0].example.sources,
+            question=answers[0].example.question,
+            answers=tuple(Marked(answer.example.answer, _marks(answer)) for answer in answers),
         )
-        for context_id, rows in groups.items()
+        for context_id, answers in groups.items()
     ]
 
 
-def _ragtruth_spans(row: Mapping[str, Any]) -> tuple[tuple[int, int, int], ...]:
+def _marks(answer: LabelledAnswer) -> tuple[tuple[int, int, int], ...]:
     return tuple(
-        (span["start"], span["end"], _CONTRADICTED if "Conflict" in span["label"] else 1)
-        for span in row["spans"]
+        (span.start, span.end, _CONTRADICTED if span.label is Label.CONTRADICTED else _UNSUPPORTED)
+        for span in answer.spans
     )
 
 

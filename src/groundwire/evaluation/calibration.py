@@ -1,0 +1,122 @@
+"""What probabilities are worth: whether it is so as often as they say."""
+
+from dataclasses import dataclass
+from math import nan
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from groundwire.evaluation.metrics import Floats, ratio, ratios, require_paired
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bin:
+    """Probabilities in ``[low, high)``, the last bin with 1: what was said, and what was so.
+
+    Attributes:
+        low: Lower edge.
+        high: Upper edge.
+        n: How many there are.
+        confidence: Their mean; ``nan`` if there are none.
+        frequency: Share of them where it was so; ``nan`` if there are none.
+    """
+
+    low: float
+    high: float
+    n: int
+    confidence: float
+    frequency: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reliability:
+    """What probabilities are worth, by how high they are."""
+
+    bins: tuple[Bin, ...]
+
+    @property
+    def n(self) -> int:
+        """How many probabilities."""
+        return sum(part.n for part in self.bins)
+
+    @property
+    def ece(self) -> float:
+        """Expected calibration error: mean distance of what was said from what was so.
+
+        Weighted by the size of the bins (https://arxiv.org/abs/1706.04599); ``nan`` if empty.
+        """
+        gaps = sum(abs(part.confidence - part.frequency) * part.n for part in self.bins if part.n)
+        return ratio(gaps, self.n)
+
+
+def reliability(
+    probabilities: ArrayLike, outcomes: ArrayLike, *, n_bins: int = 10, lowest: float = 0.0
+) -> Reliability:
+    """Sort probabilities into bins of equal width.
+
+    Args:
+        probabilities: In [0, 1], shape ``(n,)``.
+        outcomes: Whether it was so, shape ``(n,)``.
+        n_bins: Bins over [0, 1]; an edge belongs to the bin above it.
+        lowest: Lower probabilities are left out: most word pieces are near 0, and good there.
+
+    Raises:
+        ValueError: If the two differ in shape, or a probability is outside [0, 1].
+    """
+    said, so = _forecasts(probabilities, outcomes, lowest)
+    edges = np.arange(n_bins + 1) / n_bins  # exact: linspace has 0.30000000000000004
+    of_bin = np.minimum(np.searchsorted(edges, said, side="right") - 1, n_bins - 1)
+    n = np.bincount(of_bin, minlength=n_bins)
+    confidence = ratios(np.bincount(of_bin, said, n_bins), n)
+    frequency = ratios(np.bincount(of_bin, so, n_bins), n)
+    columns = (edges[:-1], edges[1:], n, confidence, frequency)
+    return Reliability(
+        bins=tuple(
+            Bin(low=low, high=high, n=size, confidence=mean, frequency=share)
+            for low, high, size, mean, share in zip(*(c.tolist() for c in columns), strict=True)
+        )
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Brier:
+    """Mean squared distance of probabilities from what was so, 0 at best (Brier 1950).
+
+    Attributes:
+        n: How many probabilities.
+        score: The mean; ``nan`` if there are none.
+        of_base_rate: What always saying the share of those that were so would score.
+    """
+
+    n: int
+    score: float
+    of_base_rate: float
+
+    @property
+    def skill(self) -> float:
+        """Share of the base rate's score that is saved: 1 at best, 0 as good as the base rate.
+
+        ``nan`` if it was always so, or never.
+        """
+        return 1 - self.score / self.of_base_rate if self.of_base_rate else nan
+
+
+def brier(probabilities: ArrayLike, outcomes: ArrayLike, *, lowest: float = 0.0) -> Brier:
+    """Score probabilities; arguments and errors are those of :func:`reliability`."""
+    said, so = _forecasts(probabilities, outcomes, lowest)
+    if not said.size:
+        return Brier(n=0, score=nan, of_base_rate=nan)
+    rate = so.mean()
+    score, of_base_rate = float(((said - so) ** 2).mean()), float(rate * (1 - rate))
+    return Brier(n=said.size, score=score, of_base_rate=of_base_rate)
+
+
+def _forecasts(
+    probabilities: ArrayLike, outcomes: ArrayLike, lowest: float
+) -> tuple[Floats, Floats]:
+    said, so = np.asarray(probabilities, np.float64), np.asarray(outcomes, np.float64)
+    require_paired(said, so)
+    if not ((said >= 0) & (said <= 1)).all():
+        raise ValueError("a probability lies between 0 and 1, and one here does not")
+    kept = said >= lowest
+    return said[kept], so[kept]

@@ -1,0 +1,1 @@
+"""Labelled answers from files; a module for each format."""

@@ -1,0 +1,55 @@
+"""What every set of labelled answers becomes."""
+
+from dataclasses import dataclass
+
+from groundwire.detection import Label
+from groundwire.example import Example
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoldSpan:
+    """A stretch of an answer that people marked as hallucinated.
+
+    Attributes:
+        start: First character of the answer.
+        end: One past the last.
+        label: ``unsupported`` or ``contradicted``.
+        kind: The set's own word for it, such as ``Subtle Conflict``.
+        implicit_true: Whether it is true all the same, and only not in the sources.
+        due_to_null: Whether it stands for a value that the sources leave open.
+    """
+
+    start: int
+    end: int
+    label: Label
+    kind: str = ""
+    implicit_true: bool = False
+    due_to_null: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelledAnswer:
+    """An example whose hallucinated stretches are known.
+
+    Attributes:
+        id: Names it within its set.
+        task: What was asked for, such as ``QA``: scores are also told by task.
+        context_id: Names its sources: answers to one context are resampled together.
+        example: Sources, question and answer.
+        spans: What is marked, as annotated: spans may overlap.
+        quality: ``good``, or what is wrong with the answer besides.
+        model: What wrote it; empty if that is not known.
+    """
+
+    id: str
+    task: str
+    context_id: str
+    example: Example
+    spans: tuple[GoldSpan, ...]
+    quality: str = "good"
+    model: str = ""
+
+    @property
+    def is_hallucinated(self) -> bool:
+        """Whether anything is marked, of whatever kind."""
+        return bool(self.spans)

@@ -1,0 +1,148 @@
+"""How far a score may be off, had other contexts been drawn: the percentile bootstrap.
+
+Answers to one context share its difficulties, so whole contexts are resampled with all of their
+answers (Efron 1979, https://doi.org/10.1214/aos/1176344552; for clusters Field & Welsh 2007,
+https://doi.org/10.1111/j.1467-9868.2007.00593.x). Resampling answers one by one would give
+intervals that are too narrow.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from math import nan
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from groundwire.evaluation.metrics import Floats
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interval:
+    """A score with its percentile interval.
+
+    Attributes:
+        value: Of the answers as they are.
+        low: Lower end; ``nan`` if there is only one context, or the score is never defined.
+        high: Upper end.
+        level: Share of resamples between the two.
+        n_undefined: Resamples in which the score is undefined; they are left out.
+    """
+
+    value: float
+    low: float
+    high: float
+    level: float = 0.95
+    n_undefined: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Bootstrap:
+    """Which contexts are drawn, each as often as chance has it; equal values draw the same.
+
+    Attributes:
+        contexts: The context of each answer.
+        n_resamples: How often as many contexts are drawn as there are, with replacement.
+        seed: Of the draws.
+    """
+
+    contexts: tuple[str, ...]
+    n_resamples: int = 2000
+    seed: int = 0
+    _of_answer: NDArray[np.intp] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        number = {context: i for i, context in enumerate(dict.fromkeys(self.contexts))}
+        codes = np.array([number[context] for context in self.contexts], np.intp)
+        object.__setattr__(self, "_of_answer", codes)
+
+    @classmethod
+    def of(cls, contexts: Sequence[str], *, n_resamples: int = 2000, seed: int = 0) -> Self:
+        """Prepare to resample the contexts of answers."""
+        return cls(tuple(contexts), n_resamples, seed)
+
+    @property
+    def n_contexts(self) -> int:
+        """How many contexts there are."""
+        return int(self._of_answer.max()) + 1 if self.contexts else 0
+
+    def of_sums(self, columns: ArrayLike, statistic: Callable[[Floats], Floats]) -> "Replicates":
+        """Resample a score that is computed from sums over answers, such as F1.
+
+        Args:
+            columns: What to sum, shape ``(n_answers, k)``.
+            statistic: Takes sums of shape ``(..., k)``, returns scores of shape ``(...)``.
+        """
+        values = np.asarray(columns, np.float64)
+        self._require_all(values)
+        # Contexts are drawn whole, so their sums are taken once: a resample costs one product.
+        of_context = np.zeros((self.n_contexts, values.shape[1]))
+        np.add.at(of_context, self._of_answer, values)
+        sums = np.array([drawn @ of_context for drawn in self._draws()])
+        return Replicates(float(statistic(values.sum(axis=0))), statistic(sums), self)
+
+    def of_weights(self, statistic: Callable[[Floats], float]) -> "Replicates":
+        """Resample any other score.
+
+        Args:
+            statistic: Takes how often each answer counts, shape ``(n_answers,)``.
+        """
+        drawn = np.array([statistic(drawn[self._of_answer]) for drawn in self._draws()])
+        return Replicates(statistic(np.ones(len(self.contexts))), drawn, self)
+
+    def _draws(self) -> Iterator[Floats]:
+        """How often each context is drawn, resample by resample."""
+        rng, n = np.random.default_rng(self.seed), self.n_contexts
+        if not n:
+            raise ValueError("there are no answers, so there is nothing to resample")
+        for _ in range(self.n_resamples):
+            yield np.bincount(rng.integers(n, size=n), minlength=n).astype(np.float64)
+
+    def _require_all(self, values: Floats) -> None:
+        if values.ndim != 2 or len(values) != len(self.contexts):
+            raise ValueError(
+                f"there must be a row for each of the {len(self.contexts)} answers, "
+                f"and the shape is {values.shape}"
+            )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Replicates:
+    """A score of the answers as they are, and of each resample.
+
+    Attributes:
+        value: Of the answers as they are.
+        draws: Of each resample, shape ``(n_resamples,)``; ``nan`` where it is undefined.
+        bootstrap: What drew them.
+    """
+
+    value: float
+    draws: Floats
+    bootstrap: Bootstrap
+
+    def interval(self, level: float = 0.95) -> Interval:
+        """The percentile interval that holds this share of the resamples."""
+        known = self.draws[~np.isnan(self.draws)]
+        low = high = nan
+        if known.size and self.bootstrap.n_contexts > 1:
+            outside = (1 - level) / 2
+            low, high = np.quantile(known, [outside, 1 - outside]).tolist()
+        n_undefined = self.draws.size - known.size
+        return Interval(value=self.value, low=low, high=high, level=level, n_undefined=n_undefined)
+
+
+def difference(first: Replicates, second: Replicates) -> Replicates:
+    """By how much the first score exceeds the second, resample by resample: paired.
+
+    Two detectors meet the same hard contexts, so the difference varies less than either score:
+    their intervals may overlap where that of the difference leaves out 0.
+
+    Raises:
+        ValueError: If the two were not resampled alike.
+    """
+    if first.bootstrap != second.bootstrap:
+        raise ValueError(
+            "The two scores were resampled differently, so their resamples do not pair. "
+            "Use one Bootstrap, on the same answers in the same order, for both."
+        )
+    return Replicates(first.value - second.value, first.draws - second.draws, first.bootstrap)

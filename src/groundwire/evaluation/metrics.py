@@ -1,0 +1,298 @@
+"""Scores of a detector against labelled answers: counts add up first, ratios come last.
+
+A ratio of nothing is undefined, and ``nan`` says so: precision where nothing was flagged, AUROC
+where all answers are of one kind.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import nan
+from typing import Self, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Bools: TypeAlias = NDArray[np.bool_]
+Floats: TypeAlias = NDArray[np.float64]
+Range: TypeAlias = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overlap:
+    """How much was predicted, how much is so, and how much is both: answers or characters."""
+
+    both: int
+    predicted: int
+    gold: int
+
+    @property
+    def precision(self) -> float:
+        """Share of what was predicted that is so; ``nan`` if nothing was."""
+        return ratio(self.both, self.predicted)
+
+    @property
+    def recall(self) -> float:
+        """Share of what is so that was predicted; ``nan`` if nothing is."""
+        return ratio(self.both, self.gold)
+
+    @property
+    def f1(self) -> float:
+        """Harmonic mean of both; ``nan`` if nothing was predicted and nothing is so."""
+        return float(f1_of(np.array(self.counts)))
+
+    @property
+    def iou(self) -> float:
+        """Intersection over union, in [0, 1]; 1 if both are empty: nothing is what there was."""
+        union = self.predicted + self.gold - self.both
+        return self.both / union if union else 1.0
+
+    @property
+    def counts(self) -> tuple[int, int, int]:
+        """Both, predicted and gold: what :func:`f1_of` takes."""
+        return self.both, self.predicted, self.gold
+
+
+def total(overlaps: Iterable[Overlap]) -> Overlap:
+    """The sum of overlaps: ratios of it are micro averages."""
+    rows = [overlap.counts for overlap in overlaps]
+    both, predicted, gold = np.array(rows, np.int64).reshape(-1, 3).sum(axis=0).tolist()
+    return Overlap(both=both, predicted=predicted, gold=gold)
+
+
+def f1_of(sums: ArrayLike) -> Floats:
+    """F1 of sums of both, predicted and gold: shape ``(..., 3)`` in, ``(...)`` out."""
+    both, predicted, gold = np.moveaxis(np.asarray(sums, np.float64), -1, 0)
+    return ratios(2 * both, predicted + gold)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerCounts:
+    """Answers, each as a whole: flagged or not, hallucinated or not."""
+
+    n: int
+    n_both: int
+    n_flagged: int
+    n_hallucinated: int
+
+    @classmethod
+    def of(cls, flagged: ArrayLike, hallucinated: ArrayLike) -> Self:
+        """Count answers.
+
+        Args:
+            flagged: Whether each answer was flagged, shape ``(n,)``.
+            hallucinated: Whether each is hallucinated, shape ``(n,)``.
+
+        Raises:
+            ValueError: If the two differ in shape.
+        """
+        said, so = np.asarray(flagged, np.bool_), np.asarray(hallucinated, np.bool_)
+        require_paired(said, so)
+        return cls(
+            n=said.size,
+            n_both=int((said & so).sum()),
+            n_flagged=int(said.sum()),
+            n_hallucinated=int(so.sum()),
+        )
+
+    @property
+    def overlap(self) -> Overlap:
+        """Without the answers that are neither."""
+        return Overlap(both=self.n_both, predicted=self.n_flagged, gold=self.n_hallucinated)
+
+    @property
+    def precision(self) -> float:
+        """Share of flagged answers that are hallucinated."""
+        return self.overlap.precision
+
+    @property
+    def recall(self) -> float:
+        """Share of hallucinated answers that are flagged."""
+        return self.overlap.recall
+
+    @property
+    def f1(self) -> float:
+        """Harmonic mean of precision and recall."""
+        return self.overlap.f1
+
+    @property
+    def false_positive_rate(self) -> float:
+        """Share of grounded answers that are flagged."""
+        return ratio(self.n_flagged - self.n_both, self.n - self.n_hallucinated)
+
+    @property
+    def balanced_accuracy(self) -> float:
+        """Mean of recall and of the share of grounded answers that are not flagged."""
+        return (self.recall + 1 - self.false_positive_rate) / 2
+
+    @property
+    def flag_all_f1(self) -> float:
+        """F1 of flagging every answer, which is to be beaten: it needs no detector."""
+        every = Overlap(both=self.n_hallucinated, predicted=self.n, gold=self.n_hallucinated)
+        return every.f1
+
+    def precision_at(self, prevalence: float) -> float:
+        """Precision if this share of answers, in [0, 1], were hallucinated.
+
+        Recall and the false-positive rate do not depend on how common hallucinations are, and
+        precision does: a labelled set has more of them than production.
+        """
+        if not 0 <= prevalence <= 1:
+            raise ValueError(f"a prevalence lies between 0 and 1, and this is {prevalence}")
+        hit = self.recall * prevalence
+        return ratio(hit, hit + self.false_positive_rate * (1 - prevalence))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ranking:
+    """Answers by score, sorted once: the ranking metrics read the order and no threshold.
+
+    Attributes:
+        order: Answers from the highest score to the lowest, shape ``(n,)``.
+        starts: Where each distinct score begins in that order: ties are one step.
+        hallucinated: Whether each answer is hallucinated, in that order, shape ``(n,)``.
+    """
+
+    order: NDArray[np.intp]
+    starts: NDArray[np.intp]
+    hallucinated: Bools
+
+    @classmethod
+    def of(cls, scores: ArrayLike, hallucinated: ArrayLike) -> Self:
+        """Sort answers.
+
+        Args:
+            scores: The score of each answer, shape ``(n,)``; higher is more doubtful.
+            hallucinated: Whether each is hallucinated, shape ``(n,)``.
+
+        Raises:
+            ValueError: If the two differ in shape, or a score is not a number.
+        """
+        values, so = np.asarray(scores, np.float64), np.asarray(hallucinated, np.bool_)
+        require_paired(values, so)
+        if np.isnan(values).any():
+            raise ValueError(f"score {int(np.isnan(values).argmax())} is not a number")
+        order = np.argsort(-values, kind="stable")
+        sorted_ = values[order]
+        is_first = np.append(True, sorted_[1:] != sorted_[:-1])[: values.size]
+        return cls(order, np.flatnonzero(is_first), so[order])
+
+    def auroc(self, weights: ArrayLike | None = None) -> float:
+        """Area under the ROC curve: P(a hallucinated answer scores above a grounded one).
+
+        A tie counts half (Mann & Whitney 1947, https://doi.org/10.1214/aoms/1177730491).
+
+        Args:
+            weights: How often each answer counts, shape ``(n,)``; by default once.
+
+        Returns:
+            In [0, 1]; ``nan`` if all answers are of one kind.
+        """
+        wrong, right = self._by_score(weights)
+        above = right.cumsum() - right / 2  # grounded answers that score above, ties half
+        return ratio(float(wrong @ (right.sum() - above)), float(wrong.sum()) * float(right.sum()))
+
+    def average_precision(self, weights: ArrayLike | None = None) -> float:
+        """Area under the precision-recall curve as a sum of steps, one per distinct score.
+
+        Steps, and no straight lines between points, which would be too kind
+        (https://doi.org/10.1145/1143844.1143874).
+
+        Args:
+            weights: How often each answer counts, shape ``(n,)``; by default once.
+
+        Returns:
+            In [0, 1]; ``nan`` if no answer is hallucinated.
+        """
+        wrong, right = self._by_score(weights)
+        found, flagged = wrong.cumsum(), (wrong + right).cumsum()
+        precision = np.divide(found, flagged, out=np.zeros_like(found), where=flagged > 0)
+        return ratio(float(wrong @ precision), float(wrong.sum()))
+
+    def _by_score(self, weights: ArrayLike | None) -> tuple[Floats, Floats]:
+        """Hallucinated and grounded answers at each distinct score, highest first."""
+        given = np.ones(self.order.size) if weights is None else np.asarray(weights, np.float64)
+        require_paired(given, self.order)
+        if not given.size:
+            return given, given
+        sorted_ = given[self.order]
+        wrong = np.add.reduceat(np.where(self.hallucinated, sorted_, 0.0), self.starts)
+        return wrong, np.add.reduceat(sorted_, self.starts) - wrong
+
+
+# Characters.
+
+
+def count_characters(predicted: Iterable[Range], gold: Iterable[Range], text: str) -> Overlap:
+    """Compare two sets of ranges over one answer, character by character.
+
+    Outer white space of a range counts for neither side: nobody means it.
+
+    Args:
+        predicted: Half-open character ranges of ``text``.
+        gold: The same, as annotated. Ranges of one side may overlap; a character counts once.
+        text: The answer.
+    """
+    # Masks, because annotators' ranges may overlap: summing range by range would count the shared
+    # characters twice and let precision exceed 1.
+    marked, wanted = _mask(predicted, text), _mask(gold, text)
+    return Overlap(
+        both=int((marked & wanted).sum()), predicted=int(marked.sum()), gold=int(wanted.sum())
+    )
+
+
+def count_pairs(predicted: Sequence[Range], gold: Sequence[Range]) -> Overlap:
+    """Compare ranges as LettuceDetect's evaluator does, so that numbers can be held together.
+
+    It sums the overlap of every predicted with every annotated range, white space included
+    (``models/evaluator.py`` of https://github.com/KRLabsOrg/LettuceDetect): what two annotated
+    ranges share counts twice, and precision can exceed 1. :func:`count_characters` corrects that.
+    """
+    return Overlap(
+        both=sum(max(0, min(b, d) - max(a, c)) for a, b in predicted for c, d in gold),
+        predicted=sum(end - start for start, end in predicted),
+        gold=sum(end - start for start, end in gold),
+    )
+
+
+def mean_iou(overlaps: Iterable[Overlap]) -> float:
+    """Mean over answers of :attr:`Overlap.iou`; ``nan`` without answers."""
+    values = [overlap.iou for overlap in overlaps]
+    return ratio(sum(values), len(values))
+
+
+def _mask(ranges: Iterable[Range], text: str) -> Bools:
+    mask = np.zeros(len(text), np.bool_)
+    for start, end in ranges:
+        if not 0 <= start <= end <= len(text):
+            raise ValueError(f"the range {start}-{end} is not in a text of {len(text)} characters")
+        words = text[start:end]
+        start += len(words) - len(words.lstrip())
+        mask[start : start + len(words.strip())] = True
+    return mask
+
+
+# Shared with the other scores.
+
+
+def require_paired(first: NDArray[np.generic], second: NDArray[np.generic]) -> None:
+    """Refuse two columns that are not of one length.
+
+    Raises:
+        ValueError: If they are not.
+    """
+    if first.ndim != 1 or first.shape != second.shape:
+        raise ValueError(
+            f"there must be one value for each, and the shapes are {first.shape} and {second.shape}"
+        )
+
+
+def ratio(part: float, whole: float) -> float:
+    """A share; ``nan`` of nothing."""
+    return part / whole if whole else nan
+
+
+def ratios(parts: ArrayLike, wholes: ArrayLike) -> Floats:
+    """:func:`ratio` of each pair."""
+    above, below = np.asarray(parts, np.float64), np.asarray(wholes, np.float64)
+    shares: Floats = np.divide(above, below, out=np.full(below.shape, nan), where=below != 0)
+    return shares

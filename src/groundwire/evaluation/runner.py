@@ -1,0 +1,76 @@
+"""Labelled answers through a detector: what it made of each."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from groundwire.cli.detectors import AnyDetector
+from groundwire.detection import Detection, Outcome
+from groundwire.errors import GroundwireError
+from groundwire.evaluation.datasets.labelled import LabelledAnswer
+from groundwire.evaluation.metrics import Overlap, count_characters, count_pairs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """A labelled answer, and what the detector made of it.
+
+    An answer whose check failed counts as not flagged, with probability 0: what was missed there
+    was missed. Reports say how many these are.
+
+    Attributes:
+        id: Names the answer within its set.
+        task: What was asked for.
+        context_id: Names its sources.
+        is_hallucinated: Whether people marked anything.
+        is_flagged: Whether the detector did.
+        probability: Its highest P(not supported) of a claim, in [0, 1]; 0 if none was read.
+        characters: Marked characters, each once.
+        pairs: The same, counted as LettuceDetect does.
+        is_complete: Whether all sources could be reached and all of the answer was judged.
+        error: Why there is no verdict, else empty.
+    """
+
+    id: str
+    task: str
+    context_id: str
+    is_hallucinated: bool
+    is_flagged: bool
+    probability: float
+    characters: Overlap
+    pairs: Overlap
+    is_complete: bool
+    error: str = ""
+
+
+def judge(detector: AnyDetector, answers: Sequence[LabelledAnswer]) -> Iterator[Judged]:
+    """Judge answers, several at a time and in order; none is left out."""
+    verdicts = detector.detect_batch(answer.example for answer in answers)
+    for answer, verdict in zip(answers, verdicts, strict=True):
+        yield compare(answer, verdict)
+
+
+def compare(answer: LabelledAnswer, verdict: Detection | GroundwireError) -> Judged:
+    """Hold a verdict against what people marked."""
+    gold = [(span.start, span.end) for span in answer.spans]
+    found: list[tuple[int, int]] = []
+    probability, is_complete, error = 0.0, False, ""
+    if isinstance(verdict, Detection):
+        found = [(span.start, span.end) for span in verdict.spans]
+        probability = max((claim.probability or 0.0 for claim in verdict.claims), default=0.0)
+        is_complete = verdict.coverage.is_complete
+        if verdict.outcome is Outcome.UNAVAILABLE:
+            error = "the outcome is unavailable"
+    else:
+        error = f"{type(verdict).__name__}: {verdict}"
+    return Judged(
+        id=answer.id,
+        task=answer.task,
+        context_id=answer.context_id,
+        is_hallucinated=answer.is_hallucinated,
+        is_flagged=bool(found),
+        probability=probability,
+        characters=count_characters(found, gold, answer.example.answer),
+        pairs=count_pairs(found, gold),
+        is_complete=is_complete,
+        error=error,
+    )

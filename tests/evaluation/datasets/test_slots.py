@@ -1,0 +1,70 @@
+"""Slot-annotated answers: each slot alone in one variant, and the faithful answer."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from groundwire.detection import Label
+from groundwire.errors import DatasetError
+from groundwire.evaluation.datasets.slots import read_slots
+
+ROW = {
+    "id": "x",
+    "domain": "law",
+    "context": ["One.", "Two."],
+    "question": None,
+    "answer": "It opened in {{1889||1989||conflict}}{{||, in May||baseless}}.{{ Now.||||omission}}",
+}
+
+
+def write(path: Path, *rows: dict[str, Any]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def test_variants_differ_from_the_faithful_answer_in_one_stretch_each(tmp_path: Path) -> None:
+    faithful, year, month = read_slots(write(tmp_path / "rows.jsonl", ROW))
+    assert faithful.example.answer == "It opened in 1889. Now."
+    assert not faithful.is_hallucinated
+    assert year.example.answer == "It opened in 1989. Now."
+    assert month.example.answer == "It opened in 1889, in May. Now."
+    assert [answer.id for answer in (faithful, year, month)] == ["x", "x.1", "x.2"]
+    marked = [
+        (answer.example.answer[span.start : span.end], span.label)
+        for answer in (year, month)
+        for span in answer.spans
+    ]
+    assert marked == [("1989", Label.CONTRADICTED), (", in May", Label.UNSUPPORTED)]
+
+
+def test_the_domain_is_the_task_and_the_row_the_context(tmp_path: Path) -> None:
+    answers = list(read_slots(write(tmp_path / "rows.jsonl", ROW)))
+    assert {answer.task for answer in answers} == {"law"}
+    assert {answer.context_id for answer in answers} == {"x"}
+    assert [source.text for source in answers[0].example.sources] == ["One.", "Two."]
+
+
+def test_rows_that_share_a_context_say_so(tmp_path: Path) -> None:
+    row = {**ROW, "context": "One.", "context_id": "c"}
+    answers = list(read_slots(write(tmp_path / "rows.jsonl", row)))
+    assert {answer.context_id for answer in answers} == {"c"}
+    assert [source.text for source in answers[0].example.sources] == ["One."]
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"answer": "It {{is||is not}}."}, "a slot is not of the form {{supported||"),
+        ({"context": 3}, "'context' is a int and must be a str"),
+        ({"context": [3]}, "Source 0 cannot be read"),
+        ({"id": "x"}, "the id 'x' is there for the second time"),
+    ],
+)
+def test_a_problem_names_its_line(tmp_path: Path, change: dict[str, Any], problem: str) -> None:
+    path = write(tmp_path / "rows.jsonl", ROW, {**ROW, "id": "y", **change})
+    with pytest.raises(DatasetError) as caught:
+        list(read_slots(path))
+    assert str(caught.value).startswith(f"{path}:2: ")
+    assert problem in str(caught.value)

@@ -1,0 +1,134 @@
+"""Intervals: whole contexts are resampled."""
+
+from math import isnan
+
+import numpy as np
+import pytest
+
+from groundwire.evaluation.intervals import Bootstrap, Replicates, difference
+from groundwire.evaluation.metrics import Floats, Ranking, f1_of
+
+
+def mean_of(sums: Floats) -> Floats:
+    """The mean, of sums of values and of how many there are."""
+    return np.asarray(sums[..., 0] / sums[..., 1])
+
+
+def replicates_of_mean(values: list[float], contexts: list[str], seed: int = 0) -> Replicates:
+    """The mean, resampled."""
+    columns = np.column_stack([values, np.ones(len(values))])
+    return Bootstrap.of(contexts, seed=seed).of_sums(columns, mean_of)
+
+
+@pytest.fixture(scope="module")
+def values() -> list[float]:
+    """400 draws from a normal distribution with standard deviation 1."""
+    return [float(value) for value in np.random.default_rng(7).normal(size=400)]
+
+
+def test_the_interval_of_a_mean_is_the_one_known_from_theory(values: list[float]) -> None:
+    interval = replicates_of_mean(values, [str(i) for i in range(400)]).interval()
+    mean, deviation = np.mean(values), np.std(values) / np.sqrt(400)
+    assert interval.value == pytest.approx(mean)
+    assert interval.low == pytest.approx(mean - 1.96 * deviation, abs=0.15 * deviation)
+    assert interval.high == pytest.approx(mean + 1.96 * deviation, abs=0.15 * deviation)
+
+
+def test_copies_of_an_answer_in_its_context_tell_nothing_new(values: list[float]) -> None:
+    contexts = [str(i) for i in range(400)]
+    once = replicates_of_mean(values, contexts)
+    copied = replicates_of_mean(values * 4, contexts * 4)
+    assert copied.draws == pytest.approx(once.draws)
+
+
+def test_answers_of_one_context_widen_the_interval(values: list[float]) -> None:
+    # Four equal answers each: taken for independent, they would halve the interval.
+    contexts = [str(i) for i in range(400)]
+    together = replicates_of_mean(values * 4, contexts * 4).interval()
+    apart = replicates_of_mean(values * 4, [str(i) for i in range(1600)]).interval()
+    assert together.high - together.low == pytest.approx(2 * (apart.high - apart.low), rel=0.15)
+
+
+def test_the_interval_holds_the_truth_about_as_often_as_it_says() -> None:
+    rng = np.random.default_rng(3)
+    contexts = np.repeat([str(i) for i in range(60)], 3).tolist()
+    n_held = 0
+    for seed in range(100):
+        of_context = rng.normal(size=60)
+        answers = (np.repeat(of_context, 3) + 0.3 * rng.normal(size=180)).tolist()
+        columns = np.column_stack([answers, np.ones(180)])
+        bootstrap = Bootstrap.of(contexts, n_resamples=200, seed=seed)
+        interval = bootstrap.of_sums(columns, mean_of).interval()
+        n_held += interval.low <= 0 <= interval.high
+    assert 86 <= n_held <= 99
+
+
+def test_a_seed_reproduces_and_another_does_not(values: list[float]) -> None:
+    contexts = [str(i // 2) for i in range(400)]
+    first = replicates_of_mean(values, contexts, seed=1)
+    again = replicates_of_mean(values, contexts, seed=1)
+    other = replicates_of_mean(values, contexts, seed=2)
+    assert first.interval() == again.interval()
+    assert first.interval() != other.interval()
+
+
+def test_sums_and_weights_give_the_same(values: list[float]) -> None:
+    contexts = [str(i % 30) for i in range(400)]
+    bootstrap = Bootstrap.of(contexts, n_resamples=50)
+    by_weights = bootstrap.of_weights(lambda weights: float(np.average(values, weights=weights)))
+    columns = np.column_stack([values, np.ones(400)])
+    assert by_weights.draws == pytest.approx(bootstrap.of_sums(columns, mean_of).draws)
+    assert by_weights.value == pytest.approx(np.mean(values))
+
+
+def test_a_resample_is_what_scoring_its_answers_would_give() -> None:
+    # Of the definition: draw contexts, take all of their answers, score these.
+    contexts, marks = ["a", "a", "b", "c"], np.array([[1, 1, 1], [0, 1, 0], [0, 0, 1], [2, 3, 2]])
+    found = Bootstrap.of(contexts, n_resamples=20, seed=5).of_sums(marks, f1_of).draws
+    rng = np.random.default_rng(5)
+    for draw in found:
+        chosen = rng.integers(3, size=3)
+        rows = [marks[i] for k in chosen for i in range(4) if contexts[i] == "abc"[k]]
+        assert draw == pytest.approx(float(f1_of(np.sum(rows, axis=0))), nan_ok=True)
+
+
+def test_resamples_without_a_score_are_left_out_and_counted() -> None:
+    ranking = Ranking.of([0.9, 0.1], [True, False])
+    interval = Bootstrap.of(["a", "b"], n_resamples=400).of_weights(ranking.auroc).interval()
+    assert (interval.low, interval.high) == (1, 1)
+    assert 150 < interval.n_undefined < 250  # both draws the same context: half of the time
+
+
+def test_one_context_gives_no_interval() -> None:
+    interval = replicates_of_mean([0.0, 1.0], ["a", "a"]).interval()
+    assert interval.value == 0.5
+    assert isnan(interval.low)
+    assert isnan(interval.high)
+
+
+def test_a_paired_difference_is_narrower_than_what_it_compares(values: list[float]) -> None:
+    contexts = [str(i) for i in range(400)]
+    better = [value + 0.02 for value in values]
+    first, second = replicates_of_mean(better, contexts), replicates_of_mean(values, contexts)
+    gap = difference(first, second).interval()
+    assert gap.low == pytest.approx(0.02)
+    assert gap.high == pytest.approx(0.02)
+    assert first.interval().low < second.interval().high  # unpaired, nothing could be said
+
+
+def test_only_what_was_resampled_alike_pairs() -> None:
+    first = replicates_of_mean([0.0, 1.0], ["a", "b"])
+    with pytest.raises(ValueError, match="resampled differently"):
+        difference(first, replicates_of_mean([0.0, 1.0], ["a", "b"], seed=1))
+    with pytest.raises(ValueError, match="resampled differently"):
+        difference(first, replicates_of_mean([0.0, 1.0], ["b", "a"]))
+
+
+def test_there_is_a_row_for_each_answer() -> None:
+    with pytest.raises(ValueError, match=r"each of the 2 answers, and the shape is \(1, 2\)"):
+        Bootstrap.of(["a", "b"]).of_sums([[1, 1]], mean_of)
+
+
+def test_of_no_answers_there_is_no_interval() -> None:
+    with pytest.raises(ValueError, match="there are no answers"):
+        Bootstrap.of([]).of_weights(np.sum)

@@ -1,0 +1,56 @@
+"""What a detector made of labelled answers."""
+
+import pytest
+
+from groundwire import Detector
+from groundwire.evaluation.metrics import Overlap
+from groundwire.evaluation.runner import judge
+from tests.evaluation.labelled import labelled
+from tests.fakes import FixedDetector
+from tests.fixed_judge import FixedJudge
+
+
+def test_a_verdict_is_held_against_what_people_marked() -> None:
+    detector = FixedDetector(unsupported=["big city"])
+    (judged,) = judge(detector, [labelled("Paris is a big city.", "a big")])
+    assert judged.is_hallucinated
+    assert judged.is_flagged
+    assert judged.probability == 0.97
+    assert judged.characters == judged.pairs == Overlap(both=3, predicted=8, gold=5)
+    assert judged.is_complete
+    assert not judged.error
+
+
+def test_answers_keep_their_order_and_none_is_lost() -> None:
+    answers = [labelled(f"Answer {i}.", id_=str(i), task="T", context=f"c{i}") for i in range(20)]
+    judged = list(judge(FixedDetector(unsupported=["7"]), answers))
+    assert [(row.id, row.context_id) for row in judged] == [(str(i), f"c{i}") for i in range(20)]
+    assert [row.id for row in judged if row.is_flagged] == ["7", "17"]
+
+
+def test_a_check_that_fails_is_a_row_that_says_so() -> None:
+    detector = FixedDetector(fails_on="bad", unsupported=["wrong"])
+    failed, found = judge(detector, [labelled("A bad one.", "bad"), labelled("It is wrong.")])
+    assert failed.error == "DetectionError: The detector failed on 'bad'."
+    assert (failed.is_flagged, failed.probability, failed.is_complete) == (False, 0, False)
+    assert failed.characters == Overlap(both=0, predicted=0, gold=3)
+    assert found.is_flagged
+
+
+def test_the_highest_probability_of_a_claim_is_that_of_the_answer() -> None:
+    with Detector(FixedJudge(doubtful={"odd": 0.4, "wrong": 0.8})) as detector:
+        below, above = judge(
+            detector,
+            [labelled("It is good. It is odd."), labelled("It is wrong. It is odd.")],
+        )
+    assert below.probability == pytest.approx(0.4)
+    assert not below.is_flagged
+    assert above.probability == pytest.approx(0.8)
+    assert above.is_flagged
+
+
+def test_what_was_not_read_is_not_complete() -> None:
+    with Detector(FixedJudge(doubtful={}, cannot_read="Unlesbar")) as detector:
+        (judged,) = judge(detector, [labelled("It is good. Unlesbar ist das.")])
+    assert not judged.is_complete
+    assert not judged.error
