@@ -748,6 +748,8 @@ def _negated(match: re.Match[str], piece: tuple[int, int]) -> str | None:
 
 def _affirmed(match: re.Match[str], piece: tuple[int, int]) -> str | None:
     rest = match.string[match.end() : piece[1]]
+    if re.search(r"\b(?:if|unless|when|whether)\b", match.string[slice(*piece)], re.I):
+        return None
     if _POLAR.search(rest) or (match["next"] or "") in _UNNEGATED:
         return None
     if len(re.findall(r"\bnot\b|n['’]t|\bno\b|cannot", match.string[slice(*piece)])) > 1:
@@ -1240,7 +1242,7 @@ _FINITE = re.compile(
 
 
 _LOWERED = frozenset(
-    _listed("""A An The It Its They Their This That These There He She His Her In On
+    _listed("""A An Another What The It Its They Their This That These There He She His Her In On
     Once When While Based Despite Although After Before As For To With By At From During Since""")
 )
 
@@ -1251,11 +1253,16 @@ def _asked(sentence: str, known: str) -> str | None:
     if (
         not _FINITE.search(clause)
         or clause[-1:] in "?:"
-        or re.search(r"[*|#\n]|^\W|^Here|passage", clause)
+        or re.search(r"[*|#\n]|^\W|^(?:Here|Yes|No)\b|passage", clause)
     ):
         return None
     first = _WORD.findall(clause)[0]
-    is_word = re.search(rf"\b{re.escape(first.lower())}\b", known) or first[-3:] in ("lly", "ing")
+    # "Roast the pork until it is browned" tells what to do.
+    if first not in _LOWERED and re.match(r"\w+ (?:the|an?|your|it|them|each|for|in|on)\b", clause):
+        return None
+    is_word = (
+        not re.match(r"\w+ [A-Z]", clause) and re.search(rf"\b{re.escape(first.lower())}\b", known)
+    ) or first[-3:] in ("lly", "ing")
     if first in _LOWERED or (is_word and first != "I"):
         clause = clause[0].lower() + clause[1:]
     return clause
