@@ -22,6 +22,10 @@ from groundwire.errors import GroundwireError
 COMMANDS = {
     "check": ("groundwire.cli.check:check", "Check an answer, or a file of answers."),
     "models": ("groundwire.cli.models:models", "List the embedded models, verify their files."),
+    "train": (
+        "groundwire.cli.train:train",
+        "Train the reader, or an encoder, on labelled answers.",
+    ),
     "doctor": ("groundwire.cli.doctor:doctor", "Say what works here and what is missing."),
 }
 

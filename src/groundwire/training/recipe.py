@@ -1,6 +1,15 @@
-"""The numbers of a run. PyTorch is not imported here: the command shows them without it."""
+"""The numbers of a run, which it keeps to when it is resumed.
 
+PyTorch is not imported here: the command shows the numbers without it.
+"""
+
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from groundwire.errors import InputError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,3 +88,61 @@ class Lora:
     rank: int = 16
     alpha: int = 32
     dropout: float = 0.1
+
+
+class RunExistsError(InputError):
+    """A run is there already."""
+
+    def __init__(self, out: Path) -> None:
+        super().__init__(out)
+        self.out = out
+
+    def __str__(self) -> str:
+        return f"{self.out} holds a run already. Go on with it by --resume, or name another --out."
+
+
+class DifferentRecipeError(InputError):
+    """The run to go on with was started with other numbers."""
+
+    def __init__(self, out: Path, differences: Mapping[str, tuple[object, object]]) -> None:
+        super().__init__(out, differences)
+        self.out, self.differences = out, differences
+
+    def __str__(self) -> str:
+        told = ", ".join(
+            f"{name} was {before} and is now {now}"
+            for name, (before, now) in self.differences.items()
+        )
+        return (
+            f"The run in {self.out} was started otherwise: {told}. Give the options of the first "
+            "call, or name another --out."
+        )
+
+
+def settle(out: Path, numbers: Mapping[str, object], *, is_begun: bool, resume: bool) -> None:
+    """Make the folder of a run, and write its numbers into ``recipe.json``.
+
+    Args:
+        out: The folder.
+        numbers: What must be the same for the run to go on.
+        is_begun: Whether it holds a checkpoint.
+        resume: Whether to go on from that.
+
+    Raises:
+        RunExistsError: If it holds a run that is not to be resumed.
+        DifferentRecipeError: If that run has other numbers.
+    """
+    path = out / "recipe.json"
+    if is_begun and not resume:
+        raise RunExistsError(out)
+    if is_begun and path.exists():
+        before: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        differences = {
+            name: (before[name], now)
+            for name, now in numbers.items()
+            if name in before and before[name] != now
+        }
+        if differences:
+            raise DifferentRecipeError(out, differences)
+    out.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(numbers, indent=2) + "\n", encoding="utf-8")

@@ -1,0 +1,83 @@
+"""How far a training run is: a bar on a terminal, a line now and then elsewhere."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import click
+
+from groundwire.cli.progress import LINE_EVERY_S
+
+
+class Steps:
+    """Hears of every step, and shows some of it.
+
+    Attributes:
+        n_done: Steps that are done.
+        n_saved: Of these, steps that the last checkpoint holds.
+    """
+
+    def __init__(self, show: Callable[[int, int, str], None], say: Callable[[str], None]) -> None:
+        self.n_done = self.n_saved = self._n_before = self._n_total = 0
+        self._show, self.say = show, say
+        self._start = time.monotonic()
+
+    def begin(self, done: int, total: int) -> None:
+        """Steps done by an earlier run, and steps in all."""
+        self.n_done = self.n_saved = self._n_before = done
+        self._n_total, self._start = total, time.monotonic()
+        if done:
+            self.say(f"Going on after step {done:,} of {total:,}.")
+
+    def step(self, number: int, loss: float) -> None:
+        """A step is done, the first being 1."""
+        self.n_done = number
+        rate = (number - self._n_before) / max(time.monotonic() - self._start, 1e-9)
+        left = duration((self._n_total - number) / rate)
+        self._show(number, self._n_total, f"loss {loss:.4f}, {rate:.2g} steps/s, {left} left")
+
+    def saved(self, number: int) -> None:
+        """A checkpoint was written after this step."""
+        self.n_saved = number
+
+
+@contextmanager
+def steps() -> Iterator[Steps]:
+    """Report steps on standard error while the block runs."""
+    if not sys.stderr.isatty():
+        yield Steps(_lines(), lambda text: click.echo(text, err=True))
+        return
+    # Rich costs a tenth of a second to import, and only a terminal can show what it draws.
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    columns = (BarColumn(bar_width=None), MofNCompleteColumn(), TextColumn("{task.description}"))
+    with Progress(*columns, console=Console(file=sys.stderr), transient=True) as bar:
+        task = bar.add_task("reading the data", total=None)
+
+        def show(number: int, total: int, text: str) -> None:
+            bar.update(task, completed=number, total=total, description=text)
+
+        yield Steps(show, lambda text: bar.console.print(text, markup=False, highlight=False))
+
+
+def duration(seconds: float) -> str:
+    """A time for people: ``3 h 20 min``, ``5 min``, ``40 s``."""
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    hours, minutes = divmod(round(seconds / 60), 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min"
+
+
+def _lines() -> Callable[[int, int, str], None]:
+    last = time.monotonic()
+
+    def show(number: int, total: int, text: str) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last >= LINE_EVERY_S or number == total:
+            last = now
+            click.echo(f"step {number:,} of {total:,}: {text}", err=True)
+
+    return show
