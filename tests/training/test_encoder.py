@@ -62,8 +62,7 @@ def own_data(path: Path, n_contexts: int = 5) -> Path:
 
 def write_base(folder: Path, kind: str, tokenizer: Tokenizer) -> Path:
     """An encoder that knows nothing and has no classifier, as ``save_pretrained`` writes it."""
-    import transformers
-
+    transformers = pytest.importorskip("transformers")
     torch.manual_seed(0)
     config = transformers.AutoConfig.for_model(kind, **{**SIZES, **KINDS[kind]})
     transformers.AutoModel.from_config(config).save_pretrained(folder)
@@ -71,12 +70,6 @@ def write_base(folder: Path, kind: str, tokenizer: Tokenizer) -> Path:
         tokenizer_object=tokenizer, cls_token="[CLS]", sep_token="[SEP]", pad_token="[PAD]"
     ).save_pretrained(folder)
     return folder
-
-
-@pytest.fixture(scope="module", params=["bert", "modernbert"])
-def base(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    tokenizer = byte_tokenizer() if request.param == "modernbert" else word_tokenizer()
-    return write_base(tmp_path_factory.mktemp("base"), request.param, tokenizer)
 
 
 @pytest.fixture
@@ -87,23 +80,24 @@ def bert(tmp_path: Path) -> Path:
 # What goes in.
 
 
+class Node:
+    type = "tensor(int64)"
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+
 class Recorded:
     """Stands for the graph of a deployed model: it keeps what it is fed, and supports nothing."""
-
-    class Node:
-        type = "tensor(int64)"
-
-        def __init__(self, name: str) -> None:
-            self.name = name
 
     def __init__(self) -> None:
         self.fed: list[tuple[list[int], list[int]]] = []
 
     def get_inputs(self) -> list[Node]:
-        return [self.Node(n) for n in ("input_ids", "attention_mask", "token_type_ids")]
+        return [Node(n) for n in ("input_ids", "attention_mask", "token_type_ids")]
 
     def get_outputs(self) -> list[Node]:
-        return [self.Node("logits")]
+        return [Node("logits")]
 
     def run(
         self, names: list[str], feeds: Mapping[str, NDArray[np.int64]]
@@ -187,7 +181,7 @@ def test_the_loss_is_the_mean_over_all_passes_of_a_step() -> None:
     assert float(double) == pytest.approx(2 * float(whole))
 
 
-def run_of(base: Path, data: Path, out: Path, **options: Any) -> EncoderRun:
+def run_of(base: Path, data: Path, out: Path, **options: Any) -> EncoderRun:  # noqa: ANN401
     recipe = EncoderRecipe(epochs=2, batch_size=2, rate=1e-2, max_length=64)
     options = {"recipe": recipe, "threads": 1, "checkpoint_every": 2, **options}
     return EncoderRun(base=str(base), data=data, out=out, **options)
@@ -208,11 +202,14 @@ def test_rare_classes_weigh_more_if_asked(tmp_path: Path) -> None:
 # The run.
 
 
-@pytest.mark.parametrize("lora", [(), ("--lora", "--lora-rank", 2)])
+@pytest.mark.parametrize(
+    ("kind", "lora"), [("bert", ()), ("modernbert", ("--lora", "--lora-rank", 2))]
+)
 def test_what_comes_out_is_a_checkpoint_that_the_engine_opens(
-    base: Path, tmp_path: Path, lora: tuple[object, ...]
+    tmp_path: Path, kind: str, lora: tuple[object, ...]
 ) -> None:
-    out = tmp_path / "run"
+    tokenizer = byte_tokenizer() if kind == "modernbert" else word_tokenizer()
+    base, out = write_base(tmp_path / "base", kind, tokenizer), tmp_path / "run"
     result = invoke(
         *("train", "encoder", "--base", base, "--data", own_data(tmp_path / "own.jsonl")),
         *("--out", out, "--device", "cpu", "--threads", 1, "--epochs", 1, "--batch-size", 4),

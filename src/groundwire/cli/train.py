@@ -57,7 +57,7 @@ def options_of(kind: type, *, prefix: str = "") -> Callable[[_F], _F]:
     return add
 
 
-def _range(name: str, default: object) -> click.ParamType:
+def _range(name: str, default: object) -> click.IntRange | click.FloatRange:
     """What a number may be: a share is at most 1, and of what there must be there is at least 1."""
     if isinstance(default, int):
         return click.IntRange(min=0 if name == "seed" or name.endswith("_per_step") else 1)

@@ -174,7 +174,9 @@ def train_encoder(run: EncoderRun, report: Report) -> Path:
         ModelError: If the base is no encoder that transformers can load.
     """
     checkpoints = run.out / _CHECKPOINTS
-    last = get_last_checkpoint(str(checkpoints)) if checkpoints.is_dir() else None
+    last = None
+    if checkpoints.is_dir():
+        last = get_last_checkpoint(str(checkpoints))  # type: ignore[no-untyped-call]
     settle(run.out, numbers_of(run), is_begun=last is not None, resume=run.resume)
     if run.threads:
         torch.set_num_threads(run.threads)
@@ -186,6 +188,7 @@ def train_encoder(run: EncoderRun, report: Report) -> Path:
         tokenizer.model_max_length,
         run.n_labels,
     )
+    held: Any  # a list is all that Trainer needs of a Dataset
     held, known = (
         [sequence for record in records for sequence in inputs.sequences(record)]
         for records in records_of(run.data, run.recipe.seed)
