@@ -26,6 +26,7 @@ from groundwire.training.encoder import (
     Inputs,
     Loss,
     class_weights,
+    records_of,
     train_encoder,
     with_adapters,
 )
@@ -35,6 +36,7 @@ from groundwire.training.sets import Marked, Record
 from tests.cli.conftest import invoke
 from tests.engine.test_checkpoints import KINDS, SIZES
 from tests.tiny import byte_tokenizer, word_tokenizer
+from tests.training.test_loop import write_records
 
 pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("default")]
 
@@ -280,3 +282,15 @@ def test_a_hub_model_without_a_commit_is_refused_before_anything_is_fetched(
     run = run_of(Path("someone/some-model"), data, tmp_path / "run")
     with pytest.raises(UnpinnedModelError, match="full commit hash"):
         train_encoder(run, Logged())
+
+
+def test_of_a_folder_of_sets_contexts_are_held_out_and_slots_written_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_records(tmp_path)
+    monkeypatch.setattr("groundwire.training.encoder.VALIDATION_CONTEXTS", 2)
+    held, known = records_of(tmp_path, 0)
+    assert [record.task for record in held] == ["QA"] * 2 + ["slots-towns"] * 2
+    assert [record.task for record in known] == ["QA"] * 4 + ["slots-towns"] * 6
+    for record in (*held[2:], *known[4:]):
+        assert [bool(answer.spans) for answer in record.answers] == [False, True, True, True]
