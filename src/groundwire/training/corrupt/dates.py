@@ -88,7 +88,7 @@ def _other_weekday(match: re.Match[str], grounds: Grounds, rng: random.Random) -
 
 def _is_mentioned(name: str, grounds: Grounds) -> bool:
     """Whether the sources have a month or weekday, in full or its first three letters."""
-    return bool({name.lower(), name[:3].lower()} & grounds.words.keys())
+    return not grounds.words.isdisjoint({name.lower(), name[:3].lower()})
 
 
 def _other_hour(match: re.Match[str], grounds: Grounds, rng: random.Random) -> Edit | None:

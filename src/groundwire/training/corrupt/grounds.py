@@ -2,7 +2,6 @@
 
 import re
 from bisect import bisect_left
-from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
 
@@ -26,9 +25,9 @@ class Grounds:
         self.has_data = any(source.lstrip().startswith(("{", "[")) for source in sources)
 
     @cached_property
-    def words(self) -> Counter[str]:
-        """Lower-cased words, with how often they stand in the sources."""
-        return Counter(WORD.findall(self.text.lower()))
+    def words(self) -> frozenset[str]:
+        """The words of the sources, in lower case."""
+        return frozenset(WORD.findall(self.text.lower()))
 
     @cached_property
     def _plain(self) -> str:
