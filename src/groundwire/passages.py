@@ -4,6 +4,7 @@ A passage ends where a sentence, a field or a row does, carries a breadcrumb tha
 comes from, and depends on nothing but the text and the title of its source.
 """
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,6 +23,10 @@ from groundwire.script import is_readable
 PASSAGE_PIECES = 254
 #: Word pieces of a breadcrumb at most.
 BREADCRUMB_PIECES = 40
+_SWITCHES = {"true": 1, "yes": 1, "free": 1, "false": 2, "no": 2, "none": 4, "null": 4, "": 4}
+_SWITCH = re.compile(
+    r"[^:]{1,80}:\s*u?['\"]?(true|yes|free|false|no|none|null|)['\"]?", re.IGNORECASE
+)
 #: Part of the cache key: raise it when passages are cut differently.
 PASSAGE_RULES = 1
 
@@ -100,11 +105,28 @@ class Passage:
         Returns:
             Sums, shape ``(n_lines,)``; a line without word pieces has 0.
         """
-        lines, ids = self._line_pieces
+        lines, ids = self.line_pieces
         return np.bincount(lines, weights[ids], len(self.lines)).astype(np.float32)
 
     @cached_property
-    def _line_pieces(self) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
+    def switches(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """The fields whose value is yes, no or nothing: word pieces of their names, and which.
+
+        Returns:
+            Ids, and 1 (yes), 2 (no) or 4 (nothing) for each, both of shape ``(n,)``.
+        """
+        ids, values = [np.empty(0, np.int32)], [np.empty(0, np.int64)]
+        bounds = [*self.line_starts.tolist(), len(self.ids)]
+        for line, start, end in zip(self.lines, bounds[:-1], bounds[1:], strict=True):
+            field = _SWITCH.fullmatch(line.reading)
+            if field is not None:
+                # Pieces of the value stand in it too; nothing in an answer turns on "true".
+                ids.append(self.ids[start:end])
+                values.append(np.full(end - start, _SWITCHES[field[1].lower()]))
+        return np.concatenate(ids), np.concatenate(values)
+
+    @cached_property
+    def line_pieces(self) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
         """Each line's distinct word pieces: the lines' numbers, and the ids."""
         bounds = np.append(self.line_starts, len(self.ids))
         lines = np.repeat(np.arange(len(self.lines)), np.diff(bounds))

@@ -1,7 +1,7 @@
 """Match features: what the reader is told about each answer word piece, beside the piece itself.
 
 Small encoders are bad at comparing strings and numbers exactly, and a program is good at it. Each
-word piece gets four codes over the selected passages; each code has an embedding in the reader.
+word piece gets six codes over the selected passages; each code has an embedding in the reader.
 """
 
 import re
@@ -13,14 +13,22 @@ from numpy.typing import NDArray
 from groundwire.passages import Passage
 from groundwire.quantities import QuantityIndex, quantities
 
-#: Codes of one feature; the four features stand one after the other in the embedding table.
+#: Features of a piece.
+N_FEATURES = 6
+#: Codes of one feature; the features stand one after the other in the embedding table.
 CODES = 24
 #: Codes of a piece that is not looked at: [CLS], [SEP], and everything that is not answer.
-NEUTRAL = (0, CODES, 2 * CODES, 3 * CODES)
+NEUTRAL = tuple(range(0, N_FEATURES * CODES, CODES))
 #: Rows of the embedding table; the last is always zero, for text that gets no features.
-TABLE_ROWS = 4 * CODES + 1
+TABLE_ROWS = N_FEATURES * CODES + 1
 #: Raise it when codes change: weights are trained on them.
-FEATURE_RULES = 1
+FEATURE_RULES = 2
+
+#: Pieces on either side that say what a piece is about.
+_WINDOW = 12
+_COVERED = np.array([0.15, 0.3, 0.45, 0.65])
+_BEHIND = np.array([0.02, 0.1, 0.25])
+_ELSEWHERE = np.array([0.3, 0.55])
 
 _DIGIT = re.compile(r"\d")
 _ALNUM = re.compile(r"\w")
@@ -33,6 +41,7 @@ def match_features(
     *,
     passages: Sequence[Passage],
     question_ids: NDArray[np.int32],
+    idf: NDArray[np.float32],
     unknown_id: int,
 ) -> NDArray[np.int64]:
     """Codes of each word piece of a claim.
@@ -43,16 +52,19 @@ def match_features(
         text: The claim as it is read.
         passages: What it is read with.
         question_ids: Word pieces of the question.
+        idf: Inverse document frequency of each word piece, shape ``(vocabulary,)``.
         unknown_id: The piece that stands for any word without pieces; it matches nothing, for two
             such words need not be the same.
 
     Returns:
-        Shape ``(n, 4)``: the length of the longest verbatim run through the piece (0 to 23; runs
+        Shape ``(n, 6)``: the length of the longest verbatim run through the piece (0 to 23; runs
         end where lines and passages do), membership (1 in a passage, 2 in the question, 4 in a
         breadcrumb, added up), the kind of token (0 word, 1 with a digit, 2 capitalised, 3 sign),
-        and what became of the quantity it belongs to (:class:`groundwire.quantities.Match`).
+        what became of the quantity it belongs to (:class:`groundwire.quantities.Match`), whether
+        the line that speaks of its neighbours holds it (:func:`line_support`), and the value of the
+        fields that are named so (1 yes, 2 no, 4 nothing, added up; 8 where other fields are).
     """
-    codes = np.empty((len(ids), 4), np.int64)
+    codes = np.empty((len(ids), N_FEATURES), np.int64)
     ids = np.where(ids == unknown_id, -1, ids).astype(np.int32)
     evidence = [passage.ids[passage.n_breadcrumb :] for passage in passages]
     crumbs = [passage.ids[: passage.n_breadcrumb] for passage in passages]
@@ -63,6 +75,8 @@ def match_features(
     )
     codes[:, 2] = np.array([_kind(text[a:b]) for a, b in offsets.tolist()], np.int64) + 2 * CODES
     codes[:, 3] = _quantity_codes(offsets, text, passages) + 3 * CODES
+    codes[:, 4] = line_support(ids, passages, idf) + 4 * CODES
+    codes[:, 5] = _switch_codes(ids, passages) + 5 * CODES
     return codes
 
 
@@ -105,6 +119,61 @@ def longest_runs(
         following = through[i + 1, 1:] * goes_on
         np.maximum(through[i, :-1], following * same[i, :-1], out=through[i, :-1])
     return np.asarray(through.max(axis=1), np.int64)
+
+
+def line_support(
+    ids: NDArray[np.int32], passages: Sequence[Passage], idf: NDArray[np.float32]
+) -> NDArray[np.int64]:
+    """Whether a piece stands where its neighbours do.
+
+    "Alice" may stand in the evidence, and yet not in the line that says who founded Acme. For each
+    piece, lines are weighed by which of the twelve pieces before and after it they hold (IDF, from 0
+    to 1), once among all lines and once among those that hold the piece.
+
+    Returns:
+        Shape ``(n,)``, by :func:`_support_code`; 0 where nothing is known.
+    """
+    n = len(ids)
+    found = np.zeros(n, np.int64)
+    unique, places = np.unique(ids, return_inverse=True)
+    rows, columns, n_lines = [], [], 0
+    for passage in passages:
+        lines, held = passage.line_pieces
+        at = np.minimum(np.searchsorted(unique, held), len(unique) - 1)
+        hit = unique[at] == held
+        rows.append(lines[hit] + n_lines)
+        columns.append(at[hit])
+        n_lines += len(passage.lines)
+    if not n or not n_lines:
+        return found
+    holds = np.zeros((n_lines, len(unique)), np.float32)
+    holds[np.concatenate(rows), np.concatenate(columns)] = 1
+    weights = np.where(ids >= 0, idf[ids], 0).astype(np.float32)
+    near = np.abs(np.arange(n)[:, None] - np.arange(n)) <= _WINDOW
+    near &= places[:, None] != places[None, :]
+    around = np.where(near, weights, 0).astype(np.float32)
+    total = around.sum(axis=1)
+    shares = holds[:, places] @ around.T / np.maximum(total, 1e-6)  # of lines, by piece
+    best = shares.max(axis=0)
+    own = np.where(holds[:, places] > 0, shares, -1).max(axis=0)
+    known = total > 0
+    found[known] = _support_code(best[known], own[known])
+    return found
+
+
+def _support_code(best: NDArray[np.float32], own: NDArray[np.float32]) -> NDArray[np.int64]:
+    """Codes 1 to 23 of what the best line holds, and the best one with the piece (-1: none)."""
+    there = 1 + 4 * np.digitize(own, _COVERED) + np.digitize(best - own, _BEHIND)
+    return np.where(own < 0, 21 + np.digitize(best, _ELSEWHERE), there).astype(np.int64)
+
+
+def _switch_codes(ids: NDArray[np.int32], passages: Sequence[Passage]) -> NDArray[np.int64]:
+    codes = np.zeros(len(ids), np.int64)
+    switches = [passage.switches for passage in passages]
+    for value in (1, 2, 4):
+        named = [held[values == value] for held, values in switches]
+        codes += value * _is_in(ids, named)
+    return np.where(codes == 0, 8, codes) if any(len(held) for held, _ in switches) else codes
 
 
 def _is_in(ids: NDArray[np.int32], texts: Sequence[NDArray[np.int32]]) -> NDArray[np.int64]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from groundwire.detection import Reason
 from groundwire.engine.cache import ByteCache
-from groundwire.engine.features import FEATURE_RULES, NEUTRAL, match_features
+from groundwire.engine.features import FEATURE_RULES, N_FEATURES, NEUTRAL, match_features
 from groundwire.engine.roles import RECALLED_SENTENCES, Role
 from groundwire.engine.runtime import BYTES_PER_PIECE, KeysValues, ReaderGraph, Verdict
 from groundwire.engine.scores import ClaimScores
@@ -261,7 +261,7 @@ class Reading:
     ) -> NDArray[np.float32]:
         reader = self._reader
         past = KeysValues.join([*(self._passage(index) for index in chosen), *context])
-        features = np.empty((len(part.ids) + 2, 4), np.int64)
+        features = np.empty((len(part.ids) + 2, N_FEATURES), np.int64)
         features[0] = features[-1] = NEUTRAL
         features[1:-1] = match_features(
             part.ids,
@@ -269,6 +269,7 @@ class Reading:
             part.text,
             passages=[self.evidence.passages[index] for index in chosen],
             question_ids=self._question_ids,
+            idf=self.evidence.words.idf,
             unknown_id=reader.pieces.unknown_id,
         )
         verdict: Verdict = reader.graph.read_sentence(

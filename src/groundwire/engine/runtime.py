@@ -8,7 +8,7 @@ import numpy as np
 import onnxruntime
 from numpy.typing import NDArray
 
-from groundwire.engine.features import TABLE_ROWS
+from groundwire.engine.features import N_FEATURES, TABLE_ROWS
 from groundwire.engine.roles import SENTENCE_START, Role
 from groundwire.errors import ModelError
 
@@ -96,7 +96,7 @@ class ReaderGraph:
         """Read a text on its own: at most 256 word pieces, special tokens included."""
         n = len(ids)
         inputs = self._inputs(np.asarray(ids, np.int64), role, 0, NOTHING)
-        inputs["features"] = np.full((n, 4), TABLE_ROWS - 1, np.int64)
+        inputs["features"] = np.full((n, N_FEATURES), TABLE_ROWS - 1, np.int64)
         keys, values = self._session.run(["keys", "values"], inputs)
         return KeysValues(keys, values)
 

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from groundwire.engine.features import NEUTRAL, TABLE_ROWS, match_features
+from groundwire.engine.features import N_FEATURES, NEUTRAL, TABLE_ROWS, match_features
 from groundwire.engine.roles import RECALLED_SENTENCES
 from groundwire.engine.sentence import parts_of
 from groundwire.engine.tokenizer import WordPieces
@@ -67,6 +67,7 @@ def sentences_of(
                 part.text,
                 passages=[evidence.passages[i] for i in chosen],
                 question_ids=asked,
+                idf=evidence.words.idf,
                 unknown_id=pieces.unknown_id,
             )
             labels = labels_of(part.offsets, answer.spans, part.start)
@@ -103,7 +104,7 @@ def group_of(
     total = int(ends[-1])
     ids, places = np.zeros(total, np.int64), np.zeros(total, np.int64)
     of, labels = np.full(total, -1, np.int64), np.full(total, _IGNORED, np.int64)
-    features = np.full((total, 4), TABLE_ROWS - 1, np.int64)
+    features = np.full((total, N_FEATURES), TABLE_ROWS - 1, np.int64)
     reads = np.zeros((len(sentences), len(passages)), bool)
     recalls = np.zeros((len(sentences), len(sentences)), bool)
     at = 0

@@ -10,7 +10,7 @@ Input          Shape, type               Meaning
 ids            ``(L,)`` int64            word pieces with [CLS] and [SEP]
 roles          ``(L,)`` int64            :class:`groundwire.engine.roles.Role`
 positions      ``(L,)`` int64            0-255, for a sentence 256-511
-features       ``(L, 4)`` int64          match features; row 96 means none
+features       ``(L, 6)`` int64          match features; the last row means none
 past_key_i     ``(12, P, 32)`` float16   keys of layer i that are attended to, ``P >= 0``
 past_value_i   the same                  values
 ============== ========================= =====================================================
@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 from torch import Tensor
 
+from groundwire.engine.features import N_FEATURES
 from groundwire.training.model import HEADS, LAYERS, D
 
 _MS = "com.microsoft"
@@ -219,7 +220,7 @@ def _model(g: _Graph) -> onnx.ModelProto:
         "ids": ["L"],
         "roles": ["L"],
         "positions": ["L"],
-        "features": ["L", 4],
+        "features": ["L", N_FEATURES],
     }
     inputs = [
         helper.make_tensor_value_info(name, TensorProto.INT64, shape)

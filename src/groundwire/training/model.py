@@ -34,7 +34,7 @@ class Group:
         ids: Word pieces of all sentences in a row, each with [CLS] and [SEP]; ``(T,)``.
         places: Place of each piece in its sentence, from 0; ``(T,)``.
         sentence: Index of its sentence; ``(T,)``; -1 is padding.
-        features: Match features; ``(T, 4)``.
+        features: Match features; ``(T, F)``.
         reads: Which passages a sentence attends to; ``(S, C)``.
         recalls: Which earlier sentences it attends to; ``(S, S)``.
         labels: 0 supported, 1 unsupported, 2 contradicted, -100 ignored; ``(T,)``.
