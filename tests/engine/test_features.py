@@ -6,7 +6,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from groundwire.engine.features import CODES, NEUTRAL, TABLE_ROWS, longest_runs, match_features
+from groundwire.engine.features import (
+    CODES,
+    N_FEATURES,
+    NEUTRAL,
+    TABLE_ROWS,
+    line_support,
+    longest_runs,
+    match_features,
+)
 from groundwire.engine.tokenizer import WordPieces
 from groundwire.example import Source
 from groundwire.passages import Passage, cut_source
@@ -76,7 +84,7 @@ def test_runs_are_those_found_by_trying(claim: str, texts: list[str]) -> None:
     assert runs(claim, *texts) == by_trying(claim, texts)
 
 
-# The four codes of a real claim.
+# The codes of a real claim.
 
 
 class Coder:
@@ -100,9 +108,10 @@ class Coder:
             claim,
             passages=self.passages(*sources, title=title),
             question_ids=np.unique(self.pieces.encode(question).ids),
+            idf=np.ones(40_000, np.float32),
             unknown_id=100,
         )
-        assert codes.shape == (len(found), 4)
+        assert codes.shape == (len(found), N_FEATURES)
         return np.asarray(codes - np.array(NEUTRAL))
 
 
@@ -166,6 +175,102 @@ def test_quantities_of_all_passages_count(codes: Coder) -> None:
     found = codes("it cost 29 euros in 2019 .", "The price was 29 euros.", "That was in 2019.")
     assert int(Match.ABSENT) not in found[:, 3]
     assert set(found[:, 3]) > {int(Match.NONE)}
+
+
+def support(code: int) -> tuple[int, int]:
+    """What the best line with the piece holds of its neighbours, and how far it is behind."""
+    return divmod(code - 1, 4)
+
+
+def test_a_name_is_told_from_one_that_stands_in_another_line(codes: Coder) -> None:
+    source = "Bob Meyer founded Acme Tools in Oslo. Alice lives in Rome."
+    right = codes("Bob founded Acme Tools in Oslo", source)[:, 4].tolist()
+    wrong = codes("Alice founded Acme Tools in Oslo", source)[:, 4].tolist()
+    assert support(right[0]) == (4, 0)
+    level, behind = support(wrong[0])
+    assert level < 4
+    assert behind == 3
+    assert wrong[1:] == right[1:]  # what stands there stands there, whoever did it
+
+
+def test_lines_are_weighed_across_passages(codes: Coder) -> None:
+    found = codes("Bob founded Acme Tools in Oslo", "Bob lives here.", "Acme Tools began in Oslo.")
+    assert support(found[0, 4])[1] == 3
+    assert support(found[2, 4])[1] == 0
+
+
+def test_what_stands_in_no_line_says_how_well_its_neighbours_are_known(codes: Coder) -> None:
+    known = codes("Carol founded Acme Tools in Oslo", "Bob founded Acme Tools in Oslo.")[0, 4]
+    unknown = codes("Carol sailed past icebergs", "Bob founded Acme Tools in Oslo.")[0, 4]
+    assert (known, unknown) == (23, 21)
+
+
+def test_the_same_piece_again_is_no_neighbour(codes: Coder) -> None:
+    assert codes("Oslo Oslo Oslo", "Oslo.")[:, 4].tolist() == [0, 0, 0]
+
+
+def test_rare_neighbours_weigh_more(pieces: WordPieces) -> None:
+    ids = pieces.encode("Rome zebra the").ids
+    passages = Coder(pieces).passages("Rome the. Zebra is.")
+    flat = np.ones(40_000, np.float32)
+    rare = np.where(np.arange(40_000) == ids[1], 9, 1).astype(np.float32)
+    assert line_support(ids, passages, flat)[0] == 1 + 4 * 3
+    assert line_support(ids, passages, rare)[0] == 1 + 4 * 0 + 3
+
+
+def by_counting(ids: Ids, lines: list[set[int]]) -> list[int]:
+    """Line support, piece by piece and line by line, all words weighing the same."""
+    found = []
+    for i, piece in enumerate(ids.tolist()):
+        near = [
+            other for j, other in enumerate(ids.tolist()) if abs(i - j) <= 12 and other != piece
+        ]
+        shares = [sum(other in line for other in near) / len(near) for line in lines if near]
+        own = [share for share, line in zip(shares, lines, strict=False) if piece in line]
+        if not shares:
+            found.append(0)
+        elif not own:
+            found.append(21 + sum(round(max(shares), 4) >= level for level in (0.3, 0.55)))
+        else:
+            held = sum(round(max(own), 4) >= level for level in (0.15, 0.3, 0.45, 0.65))
+            gap = round(max(shares) - max(own), 4)
+            found.append(1 + 4 * held + sum(gap >= level for level in (0.02, 0.1, 0.25)))
+    return found
+
+
+@settings(max_examples=100)
+@given(
+    claim=st.lists(st.sampled_from(["red", "tower", "opened", "Bob", "in", "Oslo"]), max_size=20),
+    lines=st.lists(
+        st.lists(st.sampled_from(["red", "tower", "Bob", "Oslo"]), min_size=1, max_size=5),
+        min_size=1,
+        max_size=4,
+    ),
+)
+def test_support_is_what_counting_finds(
+    pieces: WordPieces, claim: list[str], lines: list[list[str]]
+) -> None:
+    ids = pieces.encode(" ".join(claim)).ids
+    passages = Coder(pieces).passages("\n\n".join(" ".join(line) for line in lines))
+    held = [
+        set(passage.ids[a:b].tolist())
+        for passage in passages
+        for a, b in zip(
+            passage.line_starts, [*passage.line_starts[1:], len(passage.ids)], strict=True
+        )
+    ]
+    found = line_support(ids, passages, np.ones(40_000, np.float32))
+    assert found.tolist() == by_counting(ids, held)
+
+
+def test_fields_say_yes_no_or_nothing(codes: Coder) -> None:
+    record = "{'OutdoorSeating': False, 'Delivery': True, 'Music': {'live': None, 'band': True}}"
+    found = codes("it offers outdoor seating delivery live music band noise", record)[:, 5].tolist()
+    assert found == [8, 8, 2, 2, 1, 4, 4 + 1, 1, 8]
+
+
+def test_without_such_fields_nothing_is_said_about_fields(codes: Coder) -> None:
+    assert set(codes("seating is free", "Seating is offered: ask. Noise: quiet.")[:, 5]) == {0}
 
 
 def test_without_passages_there_is_nothing_to_match(codes: Coder) -> None:

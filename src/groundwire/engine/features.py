@@ -127,14 +127,16 @@ def line_support(
     """Whether a piece stands where its neighbours do.
 
     "Alice" may stand in the evidence, and yet not in the line that says who founded Acme. For each
-    piece, lines are weighed by which of the twelve pieces before and after it they hold (IDF, from 0
-    to 1), once among all lines and once among those that hold the piece.
+    piece, lines are weighed by which of the twelve pieces before and after it they hold (their
+    share of the IDF), once among all lines and once among those that hold the piece.
 
     Returns:
         Shape ``(n,)``, by :func:`_support_code`; 0 where nothing is known.
     """
     n = len(ids)
     found = np.zeros(n, np.int64)
+    if not n or not any(passage.lines for passage in passages):
+        return found
     unique, places = np.unique(ids, return_inverse=True)
     rows, columns, n_lines = [], [], 0
     for passage in passages:
@@ -144,8 +146,6 @@ def line_support(
         rows.append(lines[hit] + n_lines)
         columns.append(at[hit])
         n_lines += len(passage.lines)
-    if not n or not n_lines:
-        return found
     holds = np.zeros((n_lines, len(unique)), np.float32)
     holds[np.concatenate(rows), np.concatenate(columns)] = 1
     weights = np.where(ids >= 0, idf[ids], 0).astype(np.float32)
@@ -163,7 +163,8 @@ def line_support(
 
 def _support_code(best: NDArray[np.float32], own: NDArray[np.float32]) -> NDArray[np.int64]:
     """Codes 1 to 23 of what the best line holds, and the best one with the piece (-1: none)."""
-    there = 1 + 4 * np.digitize(own, _COVERED) + np.digitize(best - own, _BEHIND)
+    best, own = np.round(best, 4), np.round(own, 4)  # no order of adding may move a code
+    there = 1 + 4 * np.digitize(own, _COVERED) + np.digitize(np.round(best - own, 4), _BEHIND)
     return np.where(own < 0, 21 + np.digitize(best, _ELSEWHERE), there).astype(np.int64)
 
 
