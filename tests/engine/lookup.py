@@ -84,7 +84,7 @@ class LookupGraph(ReaderGraph):
     ) -> Verdict:
         """Look the word pieces up."""
         self._fail(ids)
-        assert features.shape == (len(ids), 4)
+        assert features.shape == (len(ids), N_FEATURES)
         own = tuple(ids)[1:-1]
         texts = self._texts(past)
         with self._lock:

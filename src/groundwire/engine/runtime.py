@@ -110,7 +110,7 @@ class ReaderGraph:
 
         Args:
             ids: At most 256 word pieces, [CLS] first and [SEP] last.
-            features: Match features, shape ``(n, 4)``, special tokens included.
+            features: Match features, shape ``(n, 6)``, special tokens included.
             past: Everything it may attend to beside itself.
         """
         inputs = self._inputs(np.asarray(ids, np.int64), Role.ANSWER, SENTENCE_START, past)
