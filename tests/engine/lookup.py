@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from groundwire import Detector
 from groundwire.engine.cache import ByteCache
+from groundwire.engine.features import N_FEATURES
 from groundwire.engine.reader import Calibration, Reader, Work
 from groundwire.engine.roles import Role
 from groundwire.engine.runtime import HEADS, LAYERS, WIDTH, KeysValues, ReaderGraph, Verdict

@@ -23,6 +23,7 @@ from groundwire.engine.tokenizer import WordPieces
 from groundwire.evidence import WordWeights
 from groundwire.example import read_sources
 from groundwire.training import data, rows, sets
+from groundwire.training.corrupt import draw_corrupted, false_premise
 from groundwire.training.lora import merged
 from groundwire.training.model import Group, Reader
 from groundwire.training.recipe import Recipe as Recipe
@@ -50,7 +51,10 @@ class Loader:
             random.Random(0).shuffle(records)
             self.validation = records[:VALIDATION_CONTEXTS]
             self.ragtruth = records[VALIDATION_CONTEXTS:]
-            self.slots = sets.slots(folder / "slots" / "train.jsonl.gz")
+            annotated = sorted((folder / "slots").glob("*.jsonl.gz"))
+            self.slots = [
+                r for path in annotated if path.stem != "validation.jsonl" for r in sets.slots(path)
+            ]
             self.slots_validation = sets.slots(folder / "slots" / "validation.jsonl.gz")
         if recipe.edits_per_step:
             held = {source.text for record in self.validation for source in record.sources}
@@ -67,12 +71,14 @@ class Loader:
         """The groups of one step; the same for the same number and seed."""
         recipe = self.recipe
         rng = random.Random(recipe.seed * 1_000_003 + number)
-        records = [
-            *self._turn("ragtruth", self.ragtruth, number, recipe.ragtruth_per_step),
+        judged = self._turn("ragtruth", self.ragtruth, number, recipe.ragtruth_per_step)
+        written = [
             *self._turn("slots", self.slots, number, recipe.slots_per_step),
             *self._turn("edits", self.edits, number, recipe.edits_per_step),
         ]
-        groups = (self._group(sets.draw(r, recipe.answers, rng), rng) for r in records)
+        records = [self._corrupted(sets.draw(r, recipe.answers, rng), rng) for r in judged]
+        records += [sets.draw(r, recipe.answers, rng) for r in written]
+        groups = [self._group(record, rng) for record in records]
         return [group for group in groups if group is not None]
 
     def whole(self, record: Record) -> tuple[Group, Record] | None:
@@ -91,6 +97,16 @@ class Loader:
                 self._orders[name] = {epoch: order}
             chosen.append(records[self._orders[name][epoch][at]])
         return chosen
+
+    def _corrupted(self, record: Record, rng: random.Random) -> Record:
+        """The last answer with a mistake put in, or a question that asserts one."""
+        if rng.random() < self.recipe.premise_share:
+            return false_premise(record, rng) or record
+        if rng.random() >= self.recipe.corrupted_share:
+            return record
+        strangers = rng.sample(self.ragtruth, min(8, len(self.ragtruth)))
+        wrong = draw_corrupted(record, 1, rng, strangers)
+        return replace(record, answers=(*record.answers[:-1], *wrong)) if wrong else record
 
     def _padded(self, record: Record, rng: random.Random) -> Record:
         """Sources of other records among its own, as a retriever's misses are."""

@@ -28,6 +28,8 @@ class Recipe:
         padded_share: How often sources of other records are mixed in.
         max_padding: How many of them, at most.
         no_question_share: How often the question is left out.
+        corrupted_share: How often one of a context's answers has a mistake put in by program.
+        premise_share: How often the question asserts such a mistake.
         sentence_weight: Weight of the sentence head's loss.
         worst_weight: Weight of the loss on the most doubtful word piece of each sentence.
         seed: Of the order of records and of all that is drawn.
@@ -44,6 +46,8 @@ class Recipe:
     padded_share: float = 0.3
     max_padding: int = 8
     no_question_share: float = 0.15
+    corrupted_share: float = 0.5
+    premise_share: float = 0.05
     sentence_weight: float = 0.3
     worst_weight: float = 0.2
     seed: int = 0
