@@ -11,7 +11,7 @@ import numpy as np
 
 from groundwire import models
 from groundwire.detection import Reason
-from groundwire.engine.scores import ClaimScores
+from groundwire.engine.scores import AnswerCalibration, ClaimScores
 from groundwire.engine.tokenizer import WordPieces
 from groundwire.evidence import Evidence, WordWeights
 from groundwire.example import Source
@@ -40,6 +40,7 @@ class FixedJudge:
     cannot_read: str = "\0"
     name: str = "fixed"
     revision: str = "0" * 40
+    answers: AnswerCalibration | None = None
     operating_points: Mapping[str, float] = field(default_factory=lambda: {"balanced": 0.5})
     work: dict[str, int] = field(default_factory=dict)
 

@@ -293,6 +293,9 @@ class Detection:
     Attributes:
         answer: The text that was checked; all offsets count in it.
         outcome: What is known about the answer as a whole.
+        probability: Calibrated P(the answer holds something that is not supported), of what was
+            judged, in [0, 1]; ``None`` if nothing was, or if the detector is not calibrated for
+            answers. The outcome does not follow from it: words are flagged by their own.
         claims: Its statements in reading order, disjoint.
         coverage: What was read of the evidence and of the answer.
         detector: What judged.
@@ -301,6 +304,7 @@ class Detection:
 
     answer: str
     outcome: Outcome
+    probability: float | None = None
     claims: tuple[Claim, ...]
     coverage: Coverage
     detector: DetectorInfo
@@ -318,6 +322,7 @@ class Detection:
         """As JSON data, in the shape of ``groundwire/schemas/detection.schema.json``."""
         return {
             "outcome": str(self.outcome),
+            "probability": self.probability,
             "spans": [span.to_dict() for span in self.spans],
             "claims": [claim.to_dict() for claim in self.claims],
             "coverage": self.coverage.to_dict(),

@@ -21,6 +21,7 @@ from groundwire.detection import (
 from groundwire.engine.cache import ByteCache, CacheStats
 from groundwire.engine.reader import Reader, n_threads
 from groundwire.engine.runtime import KeysValues
+from groundwire.engine.scores import AnswerCalibration
 from groundwire.errors import (
     DetectionError,
     GroundwireError,
@@ -28,7 +29,7 @@ from groundwire.errors import (
     SettingError,
 )
 from groundwire.example import Example, Source, SourceLike, read_sources, require_text
-from groundwire.models import DEFAULT_MODEL, find_model, verify
+from groundwire.models import find_model, find_reader, verify
 from groundwire.passages import CutSource
 from groundwire.settings import MAX_THREADS, check_for_embedded, is_number, require_whole
 from groundwire.stream import Reading, Stream
@@ -43,6 +44,8 @@ class Judge(Protocol):
     def revision(self) -> str: ...  # noqa: D102
     @property
     def operating_points(self) -> Mapping[str, float]: ...  # noqa: D102
+    @property
+    def answers(self) -> AnswerCalibration | None: ...  # noqa: D102
     @property
     def work(self) -> dict[str, int]: ...  # noqa: D102
 
@@ -112,9 +115,9 @@ class Detector:
         """Load a model and make a detector of it.
 
         Args:
-            model: ``None`` or ``"reader"`` for the embedded reader; a folder, or the id of a
-                token classifier on the Hugging Face hub such as
-                ``KRLabsOrg/lettucedect-base-modernbert-en-v1``.
+            model: ``None`` or ``"reader"`` for the embedded reader; a folder, of a reader that
+                ``groundwire train reader`` wrote or of a token classifier; or the id of one on the
+                Hugging Face hub such as ``KRLabsOrg/lettucedect-base-modernbert-en-v1``.
             revision: Commit of a hub model, 40 hexadecimal digits.
             operating_point: ``precision``, ``balanced`` or ``recall``, or a threshold in (0, 1].
             threads: CPU threads, at most 256; by default one for each processor this process may
@@ -143,8 +146,8 @@ class Detector:
             raise SettingError("cache_mb", cache_mb, "0 or more megabytes")
         if not is_number(cache_ttl_s) or not cache_ttl_s > 0:
             raise SettingError("cache_ttl_s", cache_ttl_s, "a positive number of seconds")
-        is_embedded = model is None or str(model) == DEFAULT_MODEL
-        if is_embedded:
+        manifest = find_reader(model)
+        if manifest is not None:
             check_for_embedded(revision=revision, device=device, max_length=max_length)
         threads = n_threads(threads)
         workers = ThreadPoolExecutor(threads, "groundwire")
@@ -152,10 +155,9 @@ class Detector:
         # Word pieces of a source take a hundredth of its keys and values.
         sources: ByteCache[CutSource] = ByteCache(budget // 10, ttl_s=cache_ttl_s)
         cache: ByteCache[KeysValues] = ByteCache(budget - budget // 10, ttl_s=cache_ttl_s)
-        manifest = find_model(DEFAULT_MODEL)
-        verify(manifest)
+        verify(manifest or find_model())
         judge: Judge
-        if is_embedded:
+        if manifest is not None:
             judge = Reader.load(
                 manifest, threads=threads, cache=cache, sources=sources, workers=workers
             )
@@ -345,6 +347,7 @@ class Detector:
             min_words=self._min_words,
             min_probability=self._min_probability,
             max_answer_chars=self._max_answer_chars,
+            answers=self._judge.answers,
             index_s=perf_counter() - started,
         )
 

@@ -20,7 +20,7 @@ from groundwire.detection import (
     Span,
     decide_outcome,
 )
-from groundwire.engine.scores import ClaimScores
+from groundwire.engine.scores import AnswerCalibration, ClaimScores
 from groundwire.engine.sentence import has_statement
 from groundwire.errors import DetectionError, EmptyAnswerError, LimitExceededError
 from groundwire.evidence import Evidence
@@ -55,11 +55,12 @@ class Stream:
         min_words: int,
         min_probability: float,
         max_answer_chars: int,
+        answers: AnswerCalibration | None,
         index_s: float,
     ) -> None:
         self._reading, self._info = reading, info
         self._min_words, self._min_probability = min_words, min_probability
-        self._max_answer_chars = max_answer_chars
+        self._max_answer_chars, self._answers = max_answer_chars, answers
         self._segmenter = Segmenter()
         self._n_chars = 0
         self._pending: list[Segment] = []
@@ -243,9 +244,13 @@ class Stream:
             reasons=dict(+reasons),
         )
         milliseconds = {name: round(1000 * s, 3) for name, s in self._seconds.items()}
+        known = [claim.probability for claim in claims if claim.probability is not None]
         return Detection(
             answer=self.text,
             outcome=decide_outcome(claims, coverage),
+            probability=_rounded(self._answers.probability(max(known)))
+            if self._answers and known
+            else None,
             claims=claims,
             coverage=coverage,
             detector=self._info,

@@ -120,6 +120,7 @@ def looking_up(
         graph=graph,
         calibration=Calibration(),
         operating_points={"balanced": 0.5},
+        answers=None,
         cache=ByteCache(cache_bytes),
         sources=ByteCache(cache_bytes),
         workers=ThreadPoolExecutor(threads),

@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from groundwire import Detector
 from groundwire.errors import DatasetError
 from groundwire.evaluation.metrics import AnswerCounts, Overlap
-from groundwire.evaluation.report import main, open_detector, read_answers, sample, table
+from groundwire.evaluation.report import main, read_answers, sample, table
 from groundwire.evaluation.runner import Judged, judge
 from groundwire.evaluation.scores import Scores, score, score_by_task
 from tests.evaluation.labelled import labelled
@@ -164,13 +163,6 @@ def test_a_file_that_cannot_be_read_ends_with_a_message(rows: Path) -> None:
     done = CliRunner().invoke(main, ["--data", str(rows)])
     assert done.exit_code == 2
     assert f"error: {rows}:1: there is no key 'context_id'" in done.stderr
-
-
-def test_a_folder_packaged_like_the_embedded_model_is_one(
-    detector: Detector, model_folder: Path
-) -> None:
-    with open_detector(str(model_folder), 1) as opened:
-        assert opened.info == detector.info
 
 
 def test_measuring_needs_neither_torch_nor_scikit_learn() -> None:

@@ -18,10 +18,10 @@ from groundwire.engine.cache import ByteCache
 from groundwire.engine.features import FEATURE_RULES, N_FEATURES, NEUTRAL, match_features
 from groundwire.engine.roles import RECALLED_SENTENCES, Role
 from groundwire.engine.runtime import BYTES_PER_PIECE, KeysValues, ReaderGraph, Verdict
-from groundwire.engine.scores import ClaimScores
+from groundwire.engine.scores import AnswerCalibration, ClaimScores
 from groundwire.engine.sentence import Part, n_unknown_chars, parts_of
 from groundwire.engine.tokenizer import WordPieces
-from groundwire.errors import DetectionError
+from groundwire.errors import DetectionError, ModelError
 from groundwire.evidence import Evidence, Query, WordWeights
 from groundwire.example import Source
 from groundwire.models import Manifest
@@ -78,6 +78,7 @@ class Reader:
     revision: str
     operating_points: Mapping[str, float]
     calibration: Calibration
+    answers: AnswerCalibration | None
     graph: ReaderGraph
     pieces: WordPieces
     words: WordWeights
@@ -104,13 +105,25 @@ class Reader:
             cache: For passages that were read.
             sources: For sources that were cut into passages.
             workers: Threads that read claims side by side.
+
+        Raises:
+            ModelError: If its weights were trained on match features of other rules.
         """
+        rules = manifest.raw.get("feature_rules")
+        if rules != FEATURE_RULES:
+            raise ModelError(
+                f"The reader in {manifest.folder} was trained on match features of rules {rules}; "
+                f"this version computes those of rules {FEATURE_RULES}. Train it again with "
+                "groundwire train reader, or use the version of groundwire that it came with."
+            )
         folder: Path = manifest.folder
+        fitted = manifest.raw.get("answer_calibration")
         return cls(
             name=manifest.name,
             revision=manifest.revision,
             operating_points=manifest.operating_points,
             calibration=Calibration(**manifest.calibration),
+            answers=AnswerCalibration(**fitted) if fitted else None,
             graph=ReaderGraph(folder / "reader.onnx", threads=threads),
             pieces=WordPieces(folder / "tokenizer.json"),
             words=WordWeights.load(folder),

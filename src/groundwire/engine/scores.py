@@ -1,11 +1,28 @@
 """What a token-level detector says about an answer."""
 
 from dataclasses import dataclass
+from math import exp, log
 
 import numpy as np
 from numpy.typing import NDArray
 
 from groundwire.detection import EvidenceRef, Reason
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerCalibration:
+    """The fitted map from an answer's highest P(not supported) to P(it is hallucinated).
+
+    Of many pieces the highest is high by chance: on its own it is no probability of the answer.
+    """
+
+    scale: float
+    offset: float
+
+    def probability(self, highest: float) -> float:
+        """``sigmoid(scale * log-odds + offset)``, in [0, 1]."""
+        p = min(max(highest, 1e-6), 1 - 1e-6)
+        return 1 / (1 + exp(-(self.scale * log(p / (1 - p)) + self.offset)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

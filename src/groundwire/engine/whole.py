@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -28,6 +28,7 @@ class Whole:
     name: str
     revision: str
     operating_points: Mapping[str, float]
+    answers: None = field(default=None, init=False)  # what a checkpoint says is not calibrated
     model: JointModel
     pieces: WordPieces
     words: WordWeights

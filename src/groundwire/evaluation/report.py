@@ -10,7 +10,6 @@ import random
 import shlex
 import sys
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from math import isnan
 from pathlib import Path
@@ -24,8 +23,6 @@ from groundwire.cli.console import to_json
 from groundwire.cli.detectors import AnyDetector
 from groundwire.cli.progress import progress
 from groundwire.detection import DetectorInfo
-from groundwire.engine.cache import ByteCache
-from groundwire.engine.reader import Reader, n_threads
 from groundwire.errors import DatasetError, GroundwireError
 from groundwire.evaluation.datasets.labelled import LabelledAnswer
 from groundwire.evaluation.datasets.ragtruth import read_ragtruth, read_release
@@ -34,10 +31,8 @@ from groundwire.evaluation.datasets.slots import read_slots
 from groundwire.evaluation.intervals import Interval
 from groundwire.evaluation.runner import Judged, judge
 from groundwire.evaluation.scores import Scores, score_by_task
-from groundwire.models import Manifest, verify
 
 _RESAMPLES, _SEED = 2000, 0
-_CACHE_BYTES = 128_000_000
 
 
 def read_answers(path: Path, *, split: str = "test") -> list[LabelledAnswer]:
@@ -66,24 +61,6 @@ def sample(answers: Sequence[LabelledAnswer], n: int | None) -> list[LabelledAns
     if n is None or n >= len(answers):
         return list(answers)
     return [answers[i] for i in sorted(random.Random(_SEED).sample(range(len(answers)), n))]
-
-
-def open_detector(model: str | None, threads: int | None) -> Detector:
-    """Load a detector: the embedded one, a folder packaged like it, or a token classifier."""
-    if model is None or not (Path(model) / "manifest.json").is_file():
-        return Detector.load(model, threads=threads)
-    manifest = Manifest.read(Path(model))
-    verify(manifest)
-    n = n_threads(threads)
-    workers = ThreadPoolExecutor(n, "groundwire")
-    reader = Reader.load(
-        manifest,
-        threads=n,
-        cache=ByteCache(_CACHE_BYTES),
-        sources=ByteCache(_CACHE_BYTES // 10),
-        workers=workers,
-    )
-    return Detector(reader, threads=n, workers=workers)
 
 
 def run(detector: AnyDetector, answers: Sequence[LabelledAnswer], path: Path) -> list[Judged]:
@@ -209,7 +186,7 @@ def main(
         if not chosen:
             raise DatasetError(data, None, "none of its answers is of good quality")
         click.echo(f"{len(chosen):,} of {len(answers):,} answers", err=True)
-        with open_detector(model, threads) as detector:
+        with Detector.load(model, threads=threads) as detector:
             judged = run(detector, chosen, data)
             info = detector.info
     except GroundwireError as error:

@@ -129,6 +129,27 @@ def find_model(name: str = DEFAULT_MODEL, root: Path | None = None) -> Manifest:
     return models[name]
 
 
+def find_reader(model: str | Path | None = None) -> Manifest | None:
+    """The reader that is meant: the embedded one, or that of a folder; ``None`` if it is no reader.
+
+    Args:
+        model: ``None`` or ``"reader"``; a folder with a manifest; anything else is no reader.
+
+    Raises:
+        ModelError: If the folder has a manifest that cannot be read or names another kind of model.
+        UnknownModelError: If the embedded reader is not there.
+    """
+    if model is None or str(model) == DEFAULT_MODEL:
+        return find_model(DEFAULT_MODEL)
+    folder = Path(model)
+    if not (folder / MANIFEST_NAME).is_file():
+        return None
+    manifest = Manifest.read(folder)
+    if manifest.kind != "reader":
+        raise ModelError(f"{folder} holds a model of kind {manifest.kind!r}, not a reader.")
+    return manifest
+
+
 def verify(manifest: Manifest) -> None:
     """Hash every file of a model and compare it with the manifest.
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from safetensors.torch import load_file
 
+from groundwire.engine.features import FEATURE_RULES
 from groundwire.models import MANIFEST_NAME
 from groundwire.training.export import export
 
@@ -68,6 +69,7 @@ def write_manifest(
         "base": "sentence-transformers/all-MiniLM-L6-v2 (Apache-2.0)",
         "languages": ["en"],
         "labels": list(LABELS),
+        "feature_rules": FEATURE_RULES,
         "operating_points": dict(operating_points),
         "calibration": dict(calibration),
         "files": {name: _described(folder / name) for name in names},
