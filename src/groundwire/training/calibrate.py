@@ -1,43 +1,52 @@
 """Calibration and operating points of a model folder, fitted in the deployed configuration.
 
-``python -m groundwire.training.calibrate --data DIR --model DIR [--compare DIR]`` reads validation
-answers through the engine, as the detector does (int8, selection, claim by claim), fits the map
-from logits to probabilities on their word pieces, chooses thresholds on whole answers, writes both
-into the manifest, and prints what they are worth. ``--compare`` scores a second folder beside it,
-such as the same weights in fp32.
+``python -m groundwire.training.calibrate --data DIR --model DIR [--compare DIR] [--json FILE]``
+reads validation answers through the engine, as the detector does (int8, selection, claim by claim),
+fits the maps from logits to probabilities, chooses thresholds on whole answers, and writes all of
+it into the manifest. What it prints is cross-fitted: each answer is judged with numbers fitted on
+the answers to other contexts. ``--compare`` scores a second folder beside it, such as the same
+weights in fp32.
 """
 
 import argparse
+import json
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import f1_score, precision_score, recall_score, roc_auc_score
 
 from groundwire.engine.cache import ByteCache
 from groundwire.engine.reader import Calibration, Reader
+from groundwire.engine.scores import AnswerCalibration
+from groundwire.evaluation.calibration import brier, reliability
+from groundwire.evaluation.intervals import Bootstrap
+from groundwire.evaluation.metrics import AnswerCounts, Ranking, count_characters, f1_of
 from groundwire.models import Manifest
 from groundwire.segment import segment
 from groundwire.training import data, rows, sets
 from groundwire.training.loop import VALIDATION_CONTEXTS
 from groundwire.training.package import write_manifest
-from groundwire.training.sets import Record
+from groundwire.training.sets import Marked, Record
 
 #: The second look is taken as it would be near the balanced threshold.
 _SECOND_LOOK_AT = 0.3
-#: Share of hallucinated answers that ``balanced`` is chosen for: an assumption about use. Half of
-#: the validation answers are hallucinated; a threshold for that share would flag over a quarter of
-#: the grounded ones.
-_PREVALENCE = 0.2
+#: Share of hallucinated answers that ``balanced`` is chosen for: that of RAGTruth's test set
+#: (https://arxiv.org/abs/2401.00396); half of the validation answers are hallucinated.
+_PREVALENCE = 0.35
 #: At ``precision``, at most this share of grounded answers is flagged.
 _MAX_FALSE_POSITIVES = 0.02
 #: At ``recall``, at least this share of hallucinated answers is flagged.
 _MIN_RECALL = 0.90
+_GRID = np.round(np.linspace(0.01, 0.99, 99), 2)
+_FOLDS = 5
+#: Upper ends of the buckets of passages that calibration is looked at in.
+_BUCKETS = (1, 3, 6, 1_000_000)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,20 +54,24 @@ class Scored:
     """One validation answer, read.
 
     Attributes:
+        context: Which context it answers to; answers to one are not independent.
         task: Where it comes from.
+        n_passages: Passages of its context.
+        answer: Its text and the stretches that are marked.
         logits: log-odds of not supported of each word piece, uncalibrated, shape ``(n,)``.
         labels: 0 supported, 1 unsupported, 2 contradicted, shape ``(n,)``.
         contradicted: P(contradicted) given that it is not supported, shape ``(n,)``.
         offsets: Character ranges in the answer, shape ``(n, 2)``.
-        wanted: Characters that are marked.
     """
 
+    context: str
     task: str
+    n_passages: int
+    answer: Marked
     logits: NDArray[np.float64]
     labels: NDArray[np.int64]
     contradicted: NDArray[np.float64]
     offsets: NDArray[np.int32]
-    wanted: frozenset[int]
 
     @property
     def is_hallucinated(self) -> bool:
@@ -102,130 +115,224 @@ def score(reader: Reader, records: Iterable[Record]) -> list[Scored]:
             doubt = p[:, 1] + p[:, 2]
             scored.append(
                 Scored(
-                    task=record.task,
+                    context=record.id,
+                    task=record.task.split("-")[0],
+                    n_passages=len(reading.evidence.passages),
+                    answer=answer,
                     logits=np.log(doubt) - np.log(p[:, 0]),
                     labels=np.array(data.labels_of(offsets, answer.spans)),
                     contradicted=p[:, 2] / doubt,
                     offsets=offsets,
-                    wanted=frozenset(i for s, e, _ in answer.spans for i in range(s, e)),
                 )
             )
     return scored
 
 
-def fit(scored: list[Scored]) -> Calibration:
-    """Platt's map (1999) on word pieces: P(not supported) = sigmoid(scale * logit + offset)."""
-    logits = np.concatenate([answer.logits for answer in scored])
-    targets = np.concatenate([answer.labels for answer in scored]) > 0
+# Fitting.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fitted:
+    """What turns logits into probabilities and verdicts.
+
+    Attributes:
+        pieces: Platt's map (1999) on word pieces.
+        answers: The same on the highest of an answer's pieces.
+        thresholds: By name of the operating point.
+    """
+
+    pieces: Calibration
+    answers: AnswerCalibration
+    thresholds: dict[str, float]
+
+    @classmethod
+    def on(cls, scored: Sequence[Scored]) -> Self:
+        """Fit on answers of both kinds."""
+        logits = np.concatenate([answer.logits for answer in scored])
+        targets = np.concatenate([answer.labels for answer in scored]) > 0
+        scale, offset = _platt(logits, targets)
+        pieces = Calibration(scale=scale, offset=offset)
+        tops = np.array([answer.logits.max() for answer in scored])
+        gold = np.array([answer.is_hallucinated for answer in scored])
+        scale, offset = _platt(pieces.scale * tops + pieces.offset, gold)
+        answers = AnswerCalibration(scale=scale, offset=offset)
+        return cls(pieces=pieces, answers=answers, thresholds=choose(scored, pieces))
+
+
+def _platt(logits: NDArray[np.float64], targets: NDArray[np.bool_]) -> tuple[float, float]:
     model = LogisticRegression(C=1e6).fit(logits[:, None], targets)
-    return Calibration(scale=float(model.coef_[0, 0]), offset=float(model.intercept_[0]))
+    return float(model.coef_[0, 0]), float(model.intercept_[0])
 
 
-def can_fit(scored: list[Scored]) -> bool:
+def can_fit(scored: Sequence[Scored]) -> bool:
     """Whether some answers are hallucinated and some are not: a threshold parts the two."""
     return len({answer.is_hallucinated for answer in scored}) == 2
 
 
-def calibrate(folder: Path, scored: list[Scored]) -> tuple[Calibration, dict[str, float]]:
-    """Fit the map and choose thresholds on answers that a folder has read, and write both into it.
-
-    Raises:
-        ValueError: If the answers are all hallucinated, or none is.
-    """
-    calibration = fit(scored)
-    thresholds = choose(scored, calibration)
-    write_manifest(
-        folder,
-        version=Manifest.read(folder).version,
-        operating_points=thresholds,
-        calibration={"scale": calibration.scale, "offset": calibration.offset},
-    )
-    return calibration, thresholds
-
-
-def tops_of(scored: list[Scored], calibration: Calibration) -> NDArray[np.float64]:
-    """The highest calibrated probability of each answer."""
-    logits = np.array([answer.logits.max() for answer in scored])
-    return np.asarray(1 / (1 + np.exp(-(calibration.scale * logits + calibration.offset))))
-
-
-def choose(scored: list[Scored], calibration: Calibration) -> dict[str, float]:
+def choose(scored: Sequence[Scored], calibration: Calibration) -> dict[str, float]:
     """Thresholds by name.
 
-    ``balanced`` has the best mean of two scores, of whole answers (F1, were one in five
-    hallucinated) and of marked characters (F1); ``precision`` flags at most 2 % of grounded
-    answers; ``recall`` finds at least 90 % of hallucinated ones, and no more than it must.
+    ``balanced`` has the best mean of two scores, of whole answers (F1, were as many hallucinated as
+    in RAGTruth's test set) and of marked characters (F1); ``precision`` flags at most 2 % of
+    grounded answers; ``recall`` finds at least 90 % of hallucinated ones, and no more than it must.
     """
-    tops = tops_of(scored, calibration)
+    tops = np.array([piece_probabilities(answer, calibration).max() for answer in scored])
     gold = np.array([answer.is_hallucinated for answer in scored])
     weights = np.where(gold, _PREVALENCE / gold.mean(), (1 - _PREVALENCE) / (1 - gold.mean()))
 
     def worth(threshold: float) -> float:
         flagged = tops >= threshold
-        answers = float(f1_score(gold, flagged, sample_weight=weights, zero_division=0))
-        return answers + character_f1(scored, calibration, threshold)
+        sums = [weights[flagged & gold].sum(), weights[flagged].sum(), weights[gold].sum()]
+        return float(f1_of(sums)) + character_f1(scored, calibration, threshold)
 
-    grid = np.round(np.linspace(0.01, 0.99, 99), 2)
-    balanced = float(max(grid, key=worth))
-    strict = [t for t in grid if (tops[~gold] >= t).mean() <= _MAX_FALSE_POSITIVES]
-    wide = [t for t in grid if (tops[gold] >= t).mean() >= _MIN_RECALL]
+    balanced = float(max(_GRID, key=worth))
+    strict = [t for t in _GRID if (tops[~gold] >= t).mean() <= _MAX_FALSE_POSITIVES]
+    wide = [t for t in _GRID if (tops[gold] >= t).mean() >= _MIN_RECALL]
     precision = max(float(strict[0]) if strict else 0.99, balanced)
     recall = min(float(wide[-1]) if wide else 0.01, balanced)
     return {"precision": precision, "balanced": balanced, "recall": recall}
 
 
+def piece_probabilities(answer: Scored, calibration: Calibration) -> NDArray[np.float64]:
+    """P(not supported) of each word piece, shape ``(n,)``."""
+    return np.asarray(1 / (1 + np.exp(-(calibration.scale * answer.logits + calibration.offset))))
+
+
+def characters(answer: Scored, calibration: Calibration, threshold: float) -> tuple[int, int, int]:
+    """Characters that are flagged and marked, flagged, and marked."""
+    hit = piece_probabilities(answer, calibration) >= threshold
+    ranges = [(int(a), int(b)) for a, b in answer.offsets[hit]]
+    gold = [(start, end) for start, end, _ in answer.answer.spans]
+    return count_characters(ranges, gold, answer.answer.text).counts
+
+
 def character_f1(scored: Iterable[Scored], calibration: Calibration, threshold: float) -> float:
     """F1 over the characters of all answers together, in [0, 1]."""
-    both = marked = 0
-    for answer in scored:
-        p = 1 / (1 + np.exp(-(calibration.scale * answer.logits + calibration.offset)))
-        hit = {i for a, b in answer.offsets[p >= threshold].tolist() for i in range(a, b)}
-        both += len(hit & answer.wanted)
-        marked += len(hit) + len(answer.wanted)
-    return 2 * both / marked if marked else 0.0
+    sums = np.sum([characters(answer, calibration, threshold) for answer in scored], axis=0)
+    return float(np.nan_to_num(f1_of(sums)))
 
 
-def report(
-    name: str, scored: list[Scored], calibration: Calibration, thresholds: dict[str, float]
-) -> None:
-    """Print what thresholds are worth, per task."""
-    tops = tops_of(scored, calibration)
-    gold = np.array([answer.is_hallucinated for answer in scored])
-    tasks = np.array([answer.task.split("-")[0] for answer in scored])
-    balanced = thresholds["balanced"]
-    for task in ("all", *sorted(set(tasks))):
-        mine = np.full(len(tasks), True) if task == "all" else tasks == task
-        g, flagged = gold[mine], tops[mine] >= balanced
-        characters = character_f1(
-            [answer for answer, use in zip(scored, mine, strict=True) if use],
-            calibration,
-            balanced,
-        )
-        f1, precision, recall = [
-            measure(g, flagged, zero_division=0)
-            for measure in (f1_score, precision_score, recall_score)
-        ]
-        print(  # noqa: T201
-            f"{name} {task:9} n {len(g):4} positive {g.mean():.2f}  AUROC "
-            f"{auroc(g, tops[mine]):.3f}  F1 {f1:.3f} (precision {precision:.3f} recall "
-            f"{recall:.3f})  "
-            f"flag-all F1 {2 * g.mean() / (1 + g.mean()):.3f}  character F1 "
-            f"{characters:.3f}"
-        )
-    for point, threshold in thresholds.items():
-        print(  # noqa: T201
-            f"{name} {point:9} {threshold:.3f}  recall {(tops[gold] >= threshold).mean():.3f}  "
-            f"false positives {(tops[~gold] >= threshold).mean():.3f}"
-        )
+def calibrate(folder: Path, scored: Sequence[Scored]) -> Fitted:
+    """Fit on answers that a folder has read, and write what was fitted into its manifest.
+
+    Raises:
+        ValueError: If the answers are all hallucinated, or none is.
+    """
+    fitted = Fitted.on(scored)
+    write_manifest(
+        folder,
+        version=Manifest.read(folder).version,
+        operating_points=fitted.thresholds,
+        calibration={"scale": fitted.pieces.scale, "offset": fitted.pieces.offset},
+        answer_calibration={"scale": fitted.answers.scale, "offset": fitted.answers.offset},
+    )
+    return fitted
+
+
+# What it is worth.
+
+
+def cross_fitted(scored: Sequence[Scored]) -> list[tuple[Scored, Fitted]]:
+    """Each answer with what was fitted on the answers to other contexts."""
+    contexts = sorted({answer.context for answer in scored})
+    random.Random(0).shuffle(contexts)
+    fold_of = {context: i % _FOLDS for i, context in enumerate(contexts)}
+    fitted = [
+        Fitted.on([answer for answer in scored if fold_of[answer.context] != fold])
+        for fold in range(_FOLDS)
+    ]
+    return [(answer, fitted[fold_of[answer.context]]) for answer in scored]
+
+
+def measure(judged: Sequence[tuple[Scored, Fitted]]) -> dict[str, Any]:
+    """Scores of answers with the numbers that each is judged by; shares in [0, 1]."""
+    gold = np.array([answer.is_hallucinated for answer, _ in judged])
+    tops = np.array([piece_probabilities(a, fitted.pieces).max() for a, fitted in judged])
+    bootstrap = Bootstrap.of([answer.context for answer, _ in judged])
+
+    def f1(sums: Sequence[tuple[int, int, int]]) -> dict[str, float]:
+        interval = bootstrap.of_sums(sums, f1_of).interval()
+        return {
+            "f1": float(f1_of(np.sum(sums, axis=0))),
+            "low": interval.low,
+            "high": interval.high,
+        }
+
+    points = {}
+    for name in judged[0][1].thresholds:
+        flagged = tops >= np.array([fitted.thresholds[name] for _, fitted in judged])
+        counts = AnswerCounts.of(flagged, gold)
+        kinds = zip((flagged & gold).tolist(), flagged.tolist(), gold.tolist(), strict=True)
+        points[name] = {
+            "precision": counts.precision,
+            "recall": counts.recall,
+            "false_positive_rate": counts.false_positive_rate,
+            **f1([(int(both), int(said), int(so)) for both, said, so in kinds]),
+            "characters": f1(
+                [characters(a, fitted.pieces, fitted.thresholds[name]) for a, fitted in judged]
+            ),
+        }
+    pieces = np.concatenate([piece_probabilities(a, fitted.pieces) for a, fitted in judged])
+    marked = np.concatenate([answer.labels for answer, _ in judged]) > 0
+    whole = [fitted.answers.probability(top) for top, (_, fitted) in zip(tops, judged, strict=True)]
+    return {
+        "n": len(judged),
+        "hallucinated": float(gold.mean()),
+        "flag_all_f1": AnswerCounts.of(gold, gold).flag_all_f1,
+        "auroc": Ranking.of(tops, gold).auroc(),
+        "points": points,
+        "piece_auroc": Ranking.of(pieces, marked).auroc(),
+        "answer_ece": reliability(whole, gold).ece,
+        "answer_brier_skill": brier(whole, gold).skill,
+        "piece_ece_from_0.1": reliability(pieces, marked, lowest=0.1).ece,
+        "piece_brier_skill": brier(pieces, marked).skill,
+    }
+
+
+def report(scored: Sequence[Scored]) -> dict[str, Any]:
+    """Cross-fitted scores: of all answers, by task, and by how many passages there were."""
+    judged = cross_fitted(scored)
+    groups = {"all": judged}
+    groups["RAGTruth"] = [pair for pair in judged if pair[0].task != "slots"]
+    for task in sorted({answer.task for answer in scored}):
+        groups[task] = [pair for pair in judged if pair[0].task == task]
+    for low, high in zip((0, *_BUCKETS), _BUCKETS, strict=False):
+        name = f"{low + 1}-{high} passages" if high < _BUCKETS[-1] else f"over {low} passages"
+        groups[name] = [pair for pair in judged if low < pair[0].n_passages <= high]
+    measured = {
+        name: measure(group)
+        for name, group in groups.items()
+        if group and can_fit([answer for answer, _ in group])
+    }
     labels = np.concatenate([answer.labels for answer in scored])
     share = np.concatenate([answer.contradicted for answer in scored])[labels > 0]
     kind = labels[labels > 0] == 2
-    print(f"{name} contradicted against unsupported: AUROC {auroc(kind, share):.3f}")  # noqa: T201
+    return {"groups": measured, "contradicted_auroc": Ranking.of(share, kind).auroc()}
 
 
-def auroc(gold: NDArray[np.bool_], scores: NDArray[np.float64]) -> float:
-    """Area under the ROC curve; not a number if all are of one kind."""
-    return float(roc_auc_score(gold, scores)) if len(set(gold.tolist())) == 2 else float("nan")
+def table(measured: dict[str, Any]) -> str:
+    """The report for people, in per cent."""
+    lines = [
+        "group              n  halluc.  AUROC    F1 (95 %)          P    R    FPR  flag all"
+        "  char. F1 (95 %)     ECE answer/piece  skill answer/piece"
+    ]
+    for name, group in measured["groups"].items():
+        point = group["points"]["balanced"]
+        marked = point["characters"]
+        lines.append(
+            f"{name:16}{group['n']:5}  {group['hallucinated']:6.1%}  {group['auroc']:.3f}"
+            f"  {100 * point['f1']:5.1f} ({100 * point['low']:.1f}-{100 * point['high']:.1f})"
+            f"  {100 * point['precision']:5.1f} {100 * point['recall']:5.1f}"
+            f" {100 * point['false_positive_rate']:5.1f}    {100 * group['flag_all_f1']:5.1f}"
+            f"     {100 * marked['f1']:5.1f} ({100 * marked['low']:.1f}-{100 * marked['high']:.1f})"
+            f"    {group['answer_ece']:.3f}/{group['piece_ece_from_0.1']:.3f}"
+            f"        {group['answer_brier_skill']:.2f}/{group['piece_brier_skill']:.2f}"
+        )
+    for name, point in measured["groups"]["all"]["points"].items():
+        found, wrong = point["recall"], point["false_positive_rate"]
+        lines.append(f"{name:10} finds {found:.1%}, flags {wrong:.1%} of grounded answers")
+    lines.append(f"contradicted against unsupported: AUROC {measured['contradicted_auroc']:.3f}")
+    return "\n".join(lines)
 
 
 def open_reader(folder: Path, threads: int) -> Reader:
@@ -244,20 +351,24 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--model", type=Path, required=True)
-    parser.add_argument("--compare", type=Path, help="another folder, scored with the same numbers")
+    parser.add_argument("--compare", type=Path, help="another folder, read beside it")
+    parser.add_argument("--json", type=Path, help="where to write the scores")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--contexts", type=int, help="only so many, for a quick look")
     options = parser.parse_args()
     records = list(validation_records(options.data))
     if options.contexts:
         records = records[:: max(1, len(records) // options.contexts)]
-    scored = score(open_reader(options.model, options.threads), records)
-    calibration, thresholds = calibrate(options.model, scored)
-    print(calibration, thresholds)  # noqa: T201
-    report("model", scored, calibration, thresholds)
-    if options.compare:
-        other = score(open_reader(options.compare, options.threads), records)
-        report("other", other, calibration, thresholds)
+    scores = {}
+    for name, folder in (("model", options.model), ("other", options.compare)):
+        if folder is not None:
+            scored = score(open_reader(folder, options.threads), records)
+            if name == "model":
+                print(calibrate(folder, scored))  # noqa: T201
+            scores[name] = report(scored)
+            print(f"{folder}\n{table(scores[name])}")  # noqa: T201
+    if options.json:
+        options.json.write_text(json.dumps(scores, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

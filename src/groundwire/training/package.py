@@ -58,6 +58,7 @@ def write_manifest(
     version: str,
     operating_points: Mapping[str, float],
     calibration: Mapping[str, float],
+    answer_calibration: Mapping[str, float] | None = None,
 ) -> None:
     """Describe a model folder, with the hash of every file as it is now."""
     names = [name for name in (GRAPH, *TABLES, "MODEL_CARD.md") if (folder / name).exists()]
@@ -72,6 +73,7 @@ def write_manifest(
         "feature_rules": FEATURE_RULES,
         "operating_points": dict(operating_points),
         "calibration": dict(calibration),
+        "answer_calibration": dict(answer_calibration) if answer_calibration else None,
         "files": {name: _described(folder / name) for name in names},
     }
     text = json.dumps(manifest, indent=2) + "\n"
