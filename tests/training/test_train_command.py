@@ -19,7 +19,6 @@ from groundwire.engine.tokenizer import WordPieces
 from groundwire.evidence import WordWeights
 from groundwire.models import Manifest, verify
 from groundwire.training import data, rows
-from groundwire.training.calibrate import open_reader
 from groundwire.training.loop import Loader, Recipe, optimizer_of, train
 from groundwire.training.lora import TARGETS, add_adapters, merged
 from groundwire.training.model import Reader
@@ -169,7 +168,7 @@ def test_from_labelled_answers_to_a_detector(own: Path, start: Path, tmp_path: P
     manifest = Manifest.read(out / "model")
     verify(manifest)
     assert set(manifest.operating_points) == {"precision", "balanced", "recall"}
-    with Detector(open_reader(out / "model", 1), threads=1) as detector:
+    with Detector.load(out / "model", threads=1) as detector:
         detection = detector.detect(sources=["The tower is red."], answer="The tower is blue.")
     assert detection.detector.threshold == manifest.operating_points["balanced"]
     assert detection.claims[0].probability is not None

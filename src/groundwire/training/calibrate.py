@@ -234,14 +234,29 @@ def calibrate(folder: Path, scored: Sequence[Scored]) -> Fitted:
 
 def cross_fitted(scored: Sequence[Scored]) -> list[tuple[Scored, Fitted]]:
     """Each answer with what was fitted on the answers to other contexts."""
+    folds = _folds(scored)
+    fitted = [Fitted.on(rest) for rest in _rests(scored)]
+    return [(answer, fitted[fold]) for answer, fold in zip(scored, folds, strict=True)]
+
+
+def can_cross_fit(scored: Sequence[Scored]) -> bool:
+    """Whether both kinds are left whichever fold is held out."""
+    return all(map(can_fit, _rests(scored)))
+
+
+def _rests(scored: Sequence[Scored]) -> list[list[Scored]]:
+    folds = _folds(scored)
+    return [
+        [answer for answer, at in zip(scored, folds, strict=True) if at != fold]
+        for fold in range(_FOLDS)
+    ]
+
+
+def _folds(scored: Sequence[Scored]) -> list[int]:
     contexts = sorted({answer.context for answer in scored})
     random.Random(0).shuffle(contexts)
     fold_of = {context: i % _FOLDS for i, context in enumerate(contexts)}
-    fitted = [
-        Fitted.on([answer for answer in scored if fold_of[answer.context] != fold])
-        for fold in range(_FOLDS)
-    ]
-    return [(answer, fitted[fold_of[answer.context]]) for answer in scored]
+    return [fold_of[answer.context] for answer in scored]
 
 
 def measure(judged: Sequence[tuple[Scored, Fitted]]) -> dict[str, Any]:

@@ -108,8 +108,9 @@ def finish(run: ReaderRun, tables: Path, report: Report) -> Path:
     reader = calibrate.open_reader(folder, run.threads or 1)
     scored = calibrate.score(reader, calibrate.validation_records(run.data))
     if calibrate.can_fit(scored):
-        calibration, thresholds = calibrate.calibrate(folder, scored)
-        calibrate.report("model", scored, calibration, thresholds)
+        calibrate.calibrate(folder, scored)
+        if calibrate.can_cross_fit(scored):
+            report.say(calibrate.table(calibrate.report(scored)))
     else:
         n_marked = sum(answer.is_hallucinated for answer in scored)
         report.say(
