@@ -51,11 +51,10 @@ class Loader:
             random.Random(0).shuffle(records)
             self.validation = records[:VALIDATION_CONTEXTS]
             self.ragtruth = records[VALIDATION_CONTEXTS:]
-            annotated = sorted((folder / "slots").glob("*.jsonl.gz"))
-            self.slots = [
-                r for path in annotated if path.stem != "validation.jsonl" for r in sets.slots(path)
-            ]
-            self.slots_validation = sets.slots(folder / "slots" / "validation.jsonl.gz")
+            held_out = folder / "slots" / "validation.jsonl.gz"
+            self.slots_validation = sets.slots(held_out)
+            for path in sorted((folder / "slots").glob("*.jsonl*")):
+                self.slots += sets.slots(path) if path != held_out else []
         if recipe.edits_per_step:
             held = {source.text for record in self.validation for source in record.sources}
             for name in ("bump", "defacto"):

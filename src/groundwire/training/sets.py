@@ -45,8 +45,8 @@ class Record:
 
 
 def read_rows(path: Path) -> Iterator[dict[str, Any]]:
-    """Rows of a gzipped file of JSON lines."""
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
+    """Rows of a file of JSON lines, gzipped or not."""
+    with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8") as lines:
         yield from map(json.loads, lines)
 
 
