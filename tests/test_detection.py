@@ -245,6 +245,7 @@ def test_it_is_written_as_json_data() -> None:
     reference = {"source_id": "S0", "start": 3, "end": 6, "text": "abc"}
     assert detection(total=1.5).to_dict() == {
         "outcome": "hallucinated",
+        "probability": None,
         "spans": [
             {
                 "start": 0,

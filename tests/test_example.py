@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from groundwire import errors
 from groundwire.errors import (
     CorruptModelError,
+    DatasetError,
     DetectionError,
     EmptyAnswerError,
     GroundwireError,
@@ -227,6 +228,7 @@ ERRORS: list[GroundwireError] = [
     CorruptModelError(Path("reader.onnx"), "aa", "bb"),
     MissingExtraError("Export", "train"),
     DetectionError("It failed."),
+    DatasetError(Path("rows.jsonl"), 3, "there is no key 'answer'"),
     InvalidTextError("answer", None, "its type is int"),
     InvalidSourceError(None, "they are None", "Pass a list."),
 ]

@@ -12,7 +12,7 @@ import click
 
 from groundwire.cli.inputs import FilePath, refuse_empty
 from groundwire.cli.steps import Steps, steps
-from groundwire.errors import MissingExtraError, SettingError
+from groundwire.errors import MissingExtraError
 from groundwire.training.recipe import EncoderRecipe, Lora, Recipe
 
 DATA = FilePath(exists=True, readable=True, path_type=Path)
@@ -189,9 +189,13 @@ def reader(*, lora: bool, device: str, **options: Any) -> None:  # noqa: ANN401 
     """
     if options["start"] and (options["base"] or options["prototype"]):
         raise click.UsageError("--start excludes --base and --prototype: they begin anew.")
+    base = options["data"] / "base" / "model.safetensors"
     if not (options["start"] or options["base"] or options["prototype"]):
-        raise click.UsageError(_FROM)
+        if not base.is_file():
+            raise click.UsageError(_FROM)
+        options["base"] = base
     require_packages("Training the reader")
+    from groundwire.training.devices import find_device
     from groundwire.training.run import ReaderRun, train_reader
 
     run = ReaderRun(
@@ -247,6 +251,7 @@ def encoder(*, lora: bool, device: str, n_labels: str, **options: Any) -> None: 
     is then a folder for groundwire check --detector.
     """
     require_packages("Training an encoder")
+    from groundwire.training.devices import find_device
     from groundwire.training.encoder import EncoderRun, train_encoder
 
     run = EncoderRun(
@@ -269,22 +274,6 @@ def require_packages(what: str) -> None:
     """
     if not all(map(find_spec, _PACKAGES)):
         raise MissingExtraError(what, "train")
-
-
-def find_device(choice: str) -> str:
-    """``cpu`` or ``cuda``.
-
-    Raises:
-        SettingError: If a GPU is asked for that PyTorch does not find.
-    """
-    import torch
-
-    has_gpu = torch.cuda.is_available()
-    if choice == "cuda" and not has_gpu:
-        raise SettingError(
-            "device", choice, "cpu here: PyTorch finds no GPU. Install a build of it with CUDA"
-        )
-    return "cuda" if has_gpu and choice != "cpu" else "cpu"
 
 
 _R = TypeVar("_R", Recipe, EncoderRecipe, Lora)

@@ -7,7 +7,6 @@ through the stages of the deployed reader. A checkpoint holds all that the run n
 import random
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -24,6 +23,7 @@ from groundwire.evidence import WordWeights
 from groundwire.example import read_sources
 from groundwire.training import data, rows, sets
 from groundwire.training.corrupt import draw_corrupted, false_premise
+from groundwire.training.devices import placed
 from groundwire.training.lora import merged
 from groundwire.training.model import Group, Reader
 from groundwire.training.recipe import Recipe as Recipe
@@ -230,11 +230,6 @@ def optimizer_of(model: Reader, rate: float) -> torch.optim.AdamW:
 def moved(group: Group, device: str) -> Group:
     """The same group on a device."""
     return Group(*(getattr(group, field.name).to(device) for field in fields(Group)))
-
-
-def placed(device: str) -> AbstractContextManager[object]:
-    """Tensors that the model makes on its way are made on the device."""
-    return nullcontext() if device == "cpu" else torch.device(device)
 
 
 def has_both_kinds(groups: Sequence[tuple[Group, Record]]) -> bool:

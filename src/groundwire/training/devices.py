@@ -1,0 +1,26 @@
+"""Where tensors live: on the CPU, or on a GPU that PyTorch finds."""
+
+from contextlib import AbstractContextManager, nullcontext
+
+import torch
+
+from groundwire.errors import SettingError
+
+
+def find_device(choice: str) -> str:
+    """``cpu`` or ``cuda``.
+
+    Raises:
+        SettingError: If a GPU is asked for that PyTorch does not find.
+    """
+    has_gpu = torch.cuda.is_available()
+    if choice == "cuda" and not has_gpu:
+        raise SettingError(
+            "device", choice, "cpu here: PyTorch finds no GPU. Install a build of it with CUDA"
+        )
+    return "cuda" if has_gpu and choice != "cpu" else "cpu"
+
+
+def placed(device: str) -> AbstractContextManager[object]:
+    """Tensors that the model makes on its way are made on the device."""
+    return nullcontext() if device == "cpu" else torch.device(device)
