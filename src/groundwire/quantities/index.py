@@ -5,12 +5,15 @@ from collections.abc import Iterable
 from dataclasses import replace
 from enum import IntEnum
 from functools import cached_property
+from itertools import permutations
 
 from groundwire.quantities.quantity import Date, Kind, Quantity
 
 # Shares of a value by which an equal one may differ: by floating point, and in a conversion.
 _EXACT = 1e-6
 _ROUNDED = 0.005
+#: Of more numbers, some two give almost any third.
+_FEW = 12
 
 
 class Match(IntEnum):
@@ -18,13 +21,15 @@ class Match(IntEnum):
 
     NONE = 0  # not a quantity
     EQUAL = 1  # value and unit
-    UNIT_DIFFERS = 2  # the same number with another unit, or one of the two without
+    UNIT_DIFFERS = 2  # the same number, with other units
     ABSENT = 3
     TIME_EQUAL = 4
     TIME_ABSENT = 5
     DATE_EQUAL = 6  # every part stated agrees with one date
     DATE_PARTLY = 7  # the same year or month, not the same date
     DATE_ABSENT = 8
+    UNIT_MISSING = 9  # the same number, one of the two without a unit
+    DERIVED = 10  # follows from two numbers, where there are few
 
 
 class QuantityIndex:
@@ -128,8 +133,31 @@ class QuantityIndex:
             return Match.EQUAL
         for number in (quantity.number, quantity.value):
             if _has_near(self._written, number, abs(number) * _EXACT):
-                return Match.UNIT_DIFFERS
-        return Match.ABSENT
+                other = quantity.unit is not None and not self._is_bare(number)
+                return Match.UNIT_DIFFERS if other else Match.UNIT_MISSING
+        number = abs(quantity.number)
+        is_derived = _has_near(self._derived, number, number * _ROUNDED)
+        return Match.DERIVED if is_derived else Match.ABSENT
+
+    def _is_bare(self, number: float) -> bool:
+        names = self._numbers.get(None, {})
+        return any(_has_near(values, number, abs(number) * _EXACT) for values in names.values())
+
+    @cached_property
+    def _derived(self) -> list[float]:
+        """What two of the numbers and years give, ascending; nothing if there are many.
+
+        Sums, differences, products, ratios, shares and changes in per cent.
+        """
+        years = {float(date[0]) for date in self._dates if date[0] is not None}
+        stated = {e.number for e in self._entries if e.kind is Kind.NUMBER and e.number}
+        known = sorted(years | stated)
+        if not 2 <= len(known) <= _FEW:
+            return []
+        found = set()
+        for a, b in permutations(known, 2):
+            found |= {a + b, abs(a - b), a * b, a / b, 100 * a / b, 100 * abs(a - b) / b}
+        return sorted(found)
 
     def _has_equal(self, quantity: Quantity, value: float) -> bool:
         names = self._numbers.get(quantity.unit, {})

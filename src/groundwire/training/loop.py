@@ -27,6 +27,7 @@ from groundwire.training.devices import placed
 from groundwire.training.lora import merged
 from groundwire.training.model import Group, Reader
 from groundwire.training.recipe import Recipe as Recipe
+from groundwire.training.reformat import reformatted
 from groundwire.training.report import Logged, Report
 from groundwire.training.sets import Record
 
@@ -77,7 +78,7 @@ class Loader:
         ]
         records = [self._corrupted(sets.draw(r, recipe.answers, rng), rng) for r in judged]
         records += [sets.draw(r, recipe.answers, rng) for r in written]
-        groups = [self._group(record, rng) for record in records]
+        groups = [self._group(self._reformatted(record, rng), rng) for record in records]
         return [group for group in groups if group is not None]
 
     def whole(self, record: Record) -> tuple[Group, Record] | None:
@@ -96,6 +97,15 @@ class Loader:
                 self._orders[name] = {epoch: order}
             chosen.append(records[self._orders[name][epoch][at]])
         return chosen
+
+    def _reformatted(self, record: Record, rng: random.Random) -> Record:
+        """Some answers with their values in other formats."""
+        share = self.recipe.reformatted_share
+        answers = [
+            reformatted(answer, rng) if rng.random() < share else answer
+            for answer in record.answers
+        ]
+        return replace(record, answers=tuple(answers))
 
     def _corrupted(self, record: Record, rng: random.Random) -> Record:
         """The last answer with a mistake put in, or a question that asserts one."""
