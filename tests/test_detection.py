@@ -143,7 +143,7 @@ def test_shares_lie_between_nought_and_one(counts: list[int], answer: int) -> No
     assert 0 <= whole.answer <= 1
 
 
-def detection(**timings: float) -> Detection:
+def detection(probability: float | None = None, **timings: float) -> Detection:
     reference = EvidenceRef(source_id="S0", start=3, end=6, text="abc")
     span = Span(
         start=0,
@@ -175,6 +175,7 @@ def detection(**timings: float) -> Detection:
     return Detection(
         answer="ab",
         outcome=Outcome.HALLUCINATED,
+        probability=probability,
         claims=(one,),
         coverage=read,
         detector=INFO,
@@ -188,6 +189,11 @@ def test_two_detections_are_equal_if_they_found_the_same_however_long_it_took() 
 
 def test_equal_detections_are_one_in_a_set() -> None:
     assert len({detection(total=1.0), detection(total=99.0)}) == 1
+
+
+def test_another_probability_is_another_detection() -> None:
+    assert detection(0.5) != detection(0.6)
+    assert detection(0.5) != detection()
 
 
 def test_the_order_of_reasons_is_no_difference() -> None:
@@ -239,6 +245,10 @@ def test_a_copy_is_equal_and_as_frozen(duplicate: Callable[[Any], Any]) -> None:
         again.coverage.reasons[Reason.LANGUAGE] = 0
     with pytest.raises(TypeError):
         again.timings_ms["total"] = 0.0
+
+
+def test_the_probability_of_the_answer_is_written() -> None:
+    assert detection(0.625).to_dict()["probability"] == 0.625
 
 
 def test_it_is_written_as_json_data() -> None:

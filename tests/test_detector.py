@@ -14,6 +14,7 @@ import pytest
 from groundwire import Detection, Detector, Example
 from groundwire.detection import Claim, Label, Outcome, Reason
 from groundwire.engine.reader import Reader
+from groundwire.engine.scores import AnswerCalibration
 from groundwire.errors import (
     CorruptModelError,
     DetectionError,
@@ -154,6 +155,64 @@ def test_short_and_doubtful_spans_are_left_out_on_request() -> None:
         assert found(detector.detect(sources=[TOWER], answer=answer)) == spans
 
 
+# The answer's probability.
+
+DOUBTFUL = {"red": 0.75, "maybe": 0.6}
+MIXED = "It is tall. It is maybe so. It is red. It is unreadable."
+
+
+def calibrated(scale: float = 2.0, offset: float = 0.0, *, cannot_read: str = "\0") -> Detector:
+    answers = AnswerCalibration(scale, offset)
+    return Detector(FixedJudge(doubtful=DOUBTFUL, cannot_read=cannot_read, answers=answers))
+
+
+def test_the_answer_is_as_doubtful_as_its_worst_claim_calibrated() -> None:
+    result = calibrated().detect(sources=[TOWER], answer=MIXED)
+    assert max(claim.probability or 0 for claim in result.claims) == 0.75
+    assert result.probability == 0.9  # odds of 3, squared
+    assert calibrated(1.0).detect(sources=[TOWER], answer=MIXED).probability == 0.75
+
+
+def test_claims_that_were_not_read_say_nothing_about_the_answer() -> None:
+    result = calibrated(cannot_read="red").detect(sources=[TOWER], answer=MIXED)
+    assert [claim.reason for claim in result.claims] == [None, None, Reason.LANGUAGE, None]
+    assert result.probability == round(AnswerCalibration(2.0, 0.0).probability(0.6), 6)
+
+
+def test_an_answer_that_nobody_judged_has_no_probability() -> None:
+    unread = calibrated(cannot_read="It").detect(sources=[TOWER], answer=MIXED)
+    without_sources = calibrated().detect(sources=[], answer=MIXED)
+    says_nothing = calibrated().detect(sources=[TOWER], answer="😀")
+    for result in (unread, without_sources, says_nothing):
+        assert result.probability is None
+
+
+def test_a_detector_that_is_not_calibrated_for_answers_gives_none(fixed: Detector) -> None:
+    result = fixed.detect(sources=[TOWER], answer=MIXED)
+    assert result.claims[0].probability is not None
+    assert result.probability is None
+
+
+@pytest.mark.parametrize("threshold", [0.01, 0.7, 1.0])
+def test_no_threshold_changes_the_probability_of_the_answer(threshold: float) -> None:
+    result = calibrated().detect(sources=[TOWER], answer=MIXED, operating_point=threshold)
+    assert result.probability == 0.9
+
+
+@pytest.mark.parametrize("size", [1, 7])
+def test_a_stream_ends_with_the_probability_of_the_text_at_rest(size: int) -> None:
+    detector = calibrated(1.5, -0.5)
+    stream = detector.stream(sources=[TOWER])
+    for i in range(0, len(MIXED), size):
+        stream.feed(MIXED[i : i + size])
+    whole = detector.detect(sources=[TOWER], answer=MIXED)
+    assert whole.probability is not None
+    assert stream.finish().probability == whole.probability
+    (batched,) = detector.detect_batch([Example.of(sources=[TOWER], answer=MIXED)])
+    assert isinstance(batched, Detection)
+    assert batched.probability == whole.probability
+
+
 # Models.
 
 
@@ -195,6 +254,27 @@ def test_an_intact_copy_judges_alike(
         assert copy.detect(sources=[TOWER], answer=ANSWER) == detector.detect(
             sources=[TOWER], answer=ANSWER
         )
+
+
+def test_a_folder_with_a_reader_is_opened_as_the_embedded_one_is(
+    detector: Detector, model_folder: Path, tmp_path: Path
+) -> None:
+    folder = shutil.copytree(model_folder, tmp_path / "mine")
+    with Detector.load(folder, threads=1) as mine:
+        assert mine.info == detector.info
+        assert isinstance(mine.judge, Reader)
+        assert mine.detect(sources=[TOWER], answer=ANSWER) == detector.detect(
+            sources=[TOWER], answer=ANSWER
+        )
+    with Detector.load(str(folder), threads=1, operating_point=0.125) as mine:
+        assert mine.info.threshold == 0.125
+
+
+def test_a_folder_with_a_reader_is_verified_first(model_folder: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(model_folder, tmp_path / "mine")
+    (folder / "words.npz").write_bytes(b"other")
+    with pytest.raises(CorruptModelError, match=r"words\.npz is not the file its manifest"):
+        Detector.load(folder)
 
 
 def test_an_unknown_model_gets_the_names_there_are() -> None:

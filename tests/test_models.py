@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from groundwire.errors import CorruptModelError, ModelError, UnknownModelError
-from groundwire.models import Manifest, find_model, list_models, verify
+from groundwire.models import Manifest, find_model, find_reader, list_models, verify
 
 WEIGHTS = b"weights"
 
@@ -116,6 +116,41 @@ def test_a_file_that_is_no_json_is_no_manifest(tmp_path: Path) -> None:
     (write_model(tmp_path) / "manifest.json").write_bytes(b"\xff{")
     with pytest.raises(ModelError, match="is no model manifest"):
         list_models(tmp_path)
+
+
+# Which reader is meant.
+
+
+@pytest.mark.parametrize("name", [None, "reader", Path("reader")])
+def test_without_a_folder_the_embedded_reader_is_meant(name: str | Path | None) -> None:
+    assert find_reader(name) == find_model("reader")
+
+
+def test_a_folder_with_the_manifest_of_a_reader_is_one(tmp_path: Path) -> None:
+    folder = write_model(tmp_path, "mine")
+    for named in (folder, str(folder)):
+        found = find_reader(named)
+        assert found == Manifest.read(folder)
+        assert found is not None
+        assert found.folder == folder
+
+
+def test_a_folder_with_another_kind_of_model_is_refused(tmp_path: Path) -> None:
+    folder = write_model(tmp_path, "mine", kind="encoder")
+    with pytest.raises(ModelError, match=r"mine holds a model of kind 'encoder', not a reader"):
+        find_reader(folder)
+
+
+def test_a_folder_whose_manifest_says_nonsense_is_refused(tmp_path: Path) -> None:
+    folder = write_model(tmp_path, "mine", files=None)
+    with pytest.raises(ModelError, match=r"mine.manifest\.json is no model manifest"):
+        find_reader(folder)
+
+
+def test_anything_else_is_no_reader(tmp_path: Path) -> None:
+    hub = "KRLabsOrg/lettucedect-base-modernbert-en-v1"
+    for other in (hub, "nope", tmp_path, tmp_path / "missing", str(tmp_path), ""):
+        assert find_reader(other) is None
 
 
 def test_the_revision_changes_with_any_file(tmp_path: Path) -> None:

@@ -64,6 +64,7 @@ detections = st.builds(
     Detection,
     answer=texts,
     outcome=st.sampled_from(Outcome),
+    probability=st.none() | shares,
     claims=st.lists(claims, max_size=3).map(tuple),
     coverage=st.integers(0, 100).flatmap(
         lambda whole: st.builds(
@@ -135,6 +136,9 @@ def change(path: str, value: object) -> Callable[[dict[str, Any]], None]:
     ("path", "value"),
     [
         ("outcome", "fine"),
+        ("probability", 1.1),
+        ("probability", -0.1),
+        ("probability", "high"),
         ("more", 1),
         ("spans.0.more", 1),
         ("spans.0.label", "supported"),

@@ -5,6 +5,8 @@ The graph looks word pieces up: a piece is supported if a passage that the claim
 
 import random
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
 from threading import Event
 
 import numpy as np
@@ -13,10 +15,14 @@ from numpy.typing import NDArray
 
 from groundwire import Detection, Detector
 from groundwire.detection import Label, Outcome, Reason
+from groundwire.engine.features import FEATURE_RULES
 from groundwire.engine.reader import PREFETCHED_PASSAGES, Calibration, Reader, n_threads
 from groundwire.engine.roles import RECALLED_SENTENCES, Role
 from groundwire.engine.runtime import KeysValues
+from groundwire.engine.scores import AnswerCalibration
+from groundwire.errors import ModelError
 from groundwire.evidence import SELECTED_PIECES
+from groundwire.models import Manifest
 from groundwire.passages import PASSAGE_PIECES
 from tests.engine.lookup import LookupGraph, looking_up
 
@@ -421,6 +427,43 @@ def test_a_second_look_that_fails_leaves_no_verdict(reader: Reader) -> None:
     )
     assert len(graph.sentences) == 2
     assert found.outcome is Outcome.UNAVAILABLE
+
+
+# What a folder was trained on.
+
+
+@pytest.mark.parametrize("rules", [FEATURE_RULES + 1, FEATURE_RULES - 1, None])
+def test_weights_trained_on_other_match_features_are_refused(
+    reader: Reader, model_folder: Path, rules: int | None
+) -> None:
+    manifest = Manifest.read(model_folder)
+    other = replace(manifest, raw={**manifest.raw, "feature_rules": rules})
+    with pytest.raises(ModelError) as raised:
+        load(other, reader)
+    message = str(raised.value)
+    assert (
+        f"The reader in {model_folder} was trained on match features of rules {rules};" in message
+    )
+    assert f"this version computes those of rules {FEATURE_RULES}." in message
+    assert "groundwire train reader" in message
+
+
+def test_the_calibration_of_answers_is_that_of_the_manifest(
+    reader: Reader, model_folder: Path
+) -> None:
+    manifest = Manifest.read(model_folder)
+    for fitted, expected in (
+        ({"scale": 1.5, "offset": -0.5}, AnswerCalibration(1.5, -0.5)),
+        (None, None),
+    ):
+        raw = {**manifest.raw, "answer_calibration": fitted}
+        assert load(replace(manifest, raw=raw), reader).answers == expected
+
+
+def load(manifest: Manifest, like: Reader) -> Reader:
+    return Reader.load(
+        manifest, threads=1, cache=like.cache, sources=like.sources, workers=like.workers
+    )
 
 
 # Numbers.

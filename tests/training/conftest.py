@@ -1,15 +1,25 @@
-"""Random weights, exported once."""
+"""What the tests of training share: files of rows, and random weights, exported once."""
 
-from collections.abc import Iterator
+import gzip
+import json
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
     from groundwire.training.model import Reader
     from groundwire.training.sets import Record
+
+
+def write(path: Path, rows: Sequence[dict[str, Any]]) -> Path:
+    """Write JSON lines, gzipped if the name says so."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with (gzip.open if path.suffix == ".gz" else open)(path, "wt", encoding="utf-8") as file:
+        file.writelines(json.dumps(row) + "\n" for row in rows)
+    return path
 
 
 @dataclass(frozen=True)

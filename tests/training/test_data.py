@@ -1,127 +1,18 @@
 """From labelled answers to tensors."""
 
-import gzip
-import json
-import random
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import pytest
 
 pytest.importorskip("torch")
 
-from groundwire.engine.features import NEUTRAL, TABLE_ROWS
+from groundwire.engine.features import N_FEATURES, NEUTRAL, TABLE_ROWS
 from groundwire.engine.tokenizer import WordPieces
 from groundwire.evidence import WordWeights
-from groundwire.example import read_sources
-from groundwire.training import data, sets
+from groundwire.training import data
 from groundwire.training.data import labels_of
-from groundwire.training.sets import Marked, Record, draw, render_slots
+from groundwire.training.sets import Record
 
 pytestmark = pytest.mark.torch
-
-SLOTS = "It opened in {{1889||1989||conflict}} in {{Paris|| Lyon ||extra}}."
-
-
-def write(path: Path, rows: Sequence[dict[str, Any]]) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with gzip.open(path, "wt", encoding="utf-8") as file:
-        file.writelines(json.dumps(row) + "\n" for row in rows)
-    return path
-
-
-# Slot-annotated answers.
-
-
-def test_a_faithful_answer_takes_the_first_text_of_each_slot() -> None:
-    assert render_slots(SLOTS, frozenset()) == Marked("It opened in 1889 in Paris.", ())
-
-
-def test_what_is_put_in_is_marked_without_outer_white_space() -> None:
-    answer = render_slots(SLOTS, frozenset({1}))
-    assert answer.text == "It opened in 1889 in  Lyon ."
-    assert answer.spans == ((22, 26, 1),)
-    assert answer.text[22:26] == "Lyon"
-
-
-def test_a_conflict_is_contradicted_all_else_unsupported() -> None:
-    answer = render_slots(SLOTS, frozenset({0, 1}))
-    assert [(answer.text[s:e], label) for s, e, label in answer.spans] == [("1989", 2), ("Lyon", 1)]
-
-
-def test_what_is_taken_away_leaves_nothing_to_mark() -> None:
-    assert render_slots("It is {{not ||||omission}}red.", frozenset({0})) == Marked(
-        "It is red.", ()
-    )
-
-
-def test_slots_are_counted() -> None:
-    assert [sets.n_slots(text) for text in (SLOTS, "None.", "")] == [2, 0, 0]
-
-
-def slot_record(slots: str) -> Record:
-    return Record("1", "slots-x", (), None, (render_slots(slots, frozenset()),), slots)
-
-
-def test_variants_are_drawn_anew_each_time_and_one_is_faithful() -> None:
-    drawn = draw(slot_record(SLOTS), 5, random.Random(1))
-    assert len(drawn.answers) == 5
-    assert drawn.answers[0].spans == ()
-    assert all(answer.spans for answer in drawn.answers[1:])
-    assert draw(slot_record(SLOTS), 5, random.Random(1)) == drawn
-    assert draw(slot_record(SLOTS), 5, random.Random(2)) != drawn
-
-
-def test_without_slots_there_is_one_answer() -> None:
-    assert len(draw(slot_record("Plain."), 5, random.Random(1)).answers) == 1
-
-
-def test_of_many_answers_some_are_drawn() -> None:
-    answers = tuple(Marked(f"Answer {i}.", ()) for i in range(6))
-    record = Record("1", "QA", (), None, answers)
-    drawn = draw(record, 4, random.Random(1)).answers
-    assert len(set(drawn)) == 4
-    assert set(drawn) <= set(answers)
-    assert set(draw(record, 9, random.Random(1)).answers) == set(answers)
-
-
-# Files.
-
-
-def test_answers_to_one_context_are_one_record(tmp_path: Path) -> None:
-    spans = [
-        {"start": 3, "end": 7, "label": "Evident Conflict"},
-        {"start": 9, "end": 10, "label": "Subtle Baseless Info"},
-    ]
-    row = {"context_id": "a", "task": "QA", "context": "The tower.", "question": "What?"}
-    path = write(
-        tmp_path / "train.jsonl.gz",
-        [
-            {**row, "answer": "It opened.", "spans": spans},
-            {**row, "context_id": "b", "answer": "Other.", "spans": []},
-            {**row, "answer": "It did.", "spans": []},
-        ],
-    )
-    first, second = sets.ragtruth(path)
-    assert (first.id, first.task, first.question) == ("a", "QA", "What?")
-    assert first.sources == read_sources(["The tower."])
-    assert first.answers == (
-        Marked("It opened.", ((3, 7, 2), (9, 10, 1))),
-        Marked("It did.", ()),
-    )
-    assert [answer.text for answer in second.answers] == ["Other."]
-
-
-def test_slot_records_keep_their_slots(tmp_path: Path) -> None:
-    row = {"id": "x", "domain": "law", "context": ["One.", "Two."], "question": None}
-    (record,) = sets.slots(write(tmp_path / "train.jsonl.gz", [{**row, "answer": SLOTS}]))
-    assert record.task == "slots-law"
-    assert [source.text for source in record.sources] == ["One.", "Two."]
-    assert record.slots == SLOTS
-    assert record.answers == (Marked("It opened in 1889 in Paris.", ()),)
-
 
 # Labels.
 
@@ -170,7 +61,7 @@ def test_sentences_are_cut_labelled_and_matched_as_the_detector_does(
     ]
     assert marked == [("1989", 2), ("in", 1), ("May", 1)]
     assert all(s.reads == tuple(range(len(evidence.passages))) for s in sentences)
-    assert all(s.features.shape == (len(s.ids), 4) for s in sentences)
+    assert all(s.features.shape == (len(s.ids), N_FEATURES) for s in sentences)
 
 
 def test_a_group_holds_every_piece_in_its_place(

@@ -1,6 +1,7 @@
 """The training loop on a handful of records, and the folder that comes out of it."""
 
 import random
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,17 +17,26 @@ from groundwire import Detector
 from groundwire.engine.tokenizer import WordPieces
 from groundwire.errors import CorruptModelError
 from groundwire.evidence import WordWeights
+from groundwire.example import read_sources
 from groundwire.models import Manifest, verify
 from groundwire.training import loop
 from groundwire.training.loop import Loader, Recipe, train
 from groundwire.training.model import Group, Reader
 from groundwire.training.package import package
-from tests.training.conftest import Exported
-from tests.training.test_data import write
+from groundwire.training.sets import Marked, Record
+from tests.training.conftest import Exported, write
 
 pytestmark = pytest.mark.torch
 
-RECIPE = Recipe(steps=2, ragtruth_per_step=1, slots_per_step=1, answers=2)
+RECIPE = Recipe(
+    steps=2,
+    ragtruth_per_step=1,
+    slots_per_step=1,
+    answers=2,
+    padded_share=0.0,
+    corrupted_share=0.0,
+    premise_share=0.0,
+)
 
 
 def write_records(folder: Path, n: int = 6) -> None:
@@ -84,11 +94,176 @@ def test_a_step_is_the_same_for_the_same_number(
     loader: Loader, tmp_path: Path, pieces: WordPieces, words: WordWeights
 ) -> None:
     again = Loader(tmp_path / "data", pieces, words, RECIPE)
-    for number in (0, 1):
-        for one, other in zip(loader.step(number), again.step(number), strict=True):
-            assert torch.equal(one.ids, other.ids)
-            assert torch.equal(one.labels, other.labels)
-            assert torch.equal(one.passages, other.passages)
+    for number in (5, 0, 1, 5):  # whatever was drawn before
+        assert same(loader.step(number), again.step(number))
+    assert not same(loader.step(0), loader.step(1))
+
+
+def same(some: list[Group], others: list[Group]) -> bool:
+    """Whether all tensors of groups are."""
+    return len(some) == len(others) and all(
+        torch.equal(getattr(one, field.name), getattr(other, field.name))
+        for one, other in zip(some, others, strict=True)
+        for field in fields(Group)
+    )
+
+
+def test_another_seed_draws_otherwise(loader: Loader) -> None:
+    one = loader.step(0)
+    loader.recipe = replace(RECIPE, seed=1)
+    loader._orders.clear()
+    assert not same(one, loader.step(0))
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 5])
+def test_each_record_comes_once_before_any_comes_again(loader: Loader, n: int) -> None:
+    records = [Record(str(i), "QA", (), None, ()) for i in range(5)]
+    drawn = [r.id for step in range(5) for r in loader._turn("some", records, step, n)]
+    epochs = [drawn[at : at + 5] for at in range(0, len(drawn), 5)]
+    assert all(sorted(epoch) == ["0", "1", "2", "3", "4"] for epoch in epochs)
+    assert len(set(map(tuple, epochs))) == len(epochs)  # in another order each time
+
+
+def test_steps_share_out_the_records_of_the_folder(loader: Loader) -> None:
+    steps = [loader.step(number) for number in range(4)]
+    assert [len(groups) for groups in steps] == [2] * 4
+    towns = [town_of(groups[0], loader) for groups in steps]
+    assert sorted(towns) == sorted(int(record.id) for record in loader.ragtruth)
+
+
+def texts_of(group: Group, loader: Loader) -> list[list[int]]:
+    """The word pieces of the passages of a group."""
+    rows = zip(group.passages, group.passage_mask, strict=True)
+    return [row[mask][1:-1].tolist() for row, mask in rows]
+
+
+def town_of(group: Group, loader: Loader) -> int:
+    """Which town its only context is about."""
+    wanted = {
+        tuple(loader.pieces.encode(record.sources[0].text).ids.tolist()): int(record.id)
+        for record in loader.ragtruth
+    }
+    (text,) = texts_of(group, loader)
+    return wanted[tuple(text)]
+
+
+# What is put in and mixed in.
+
+
+def own_text(records: list[Record]) -> list[str]:
+    """The only source of each record."""
+    return [record.sources[0].text for record in records]
+
+
+def test_sources_of_other_records_are_mixed_in(loader: Loader) -> None:
+    known = [
+        loader.pieces.encode(text).ids.tolist()
+        for text in own_text([*loader.ragtruth, *loader.slots])
+    ]
+    alone = [group for number in range(4) for group in loader.step(number)]
+    loader.recipe = replace(RECIPE, padded_share=1.0, max_padding=3)
+    padded = [group for number in range(4) for group in loader.step(number)]
+    assert all(len(group.passages) == 1 for group in alone)
+    for group in padded:
+        texts = texts_of(group, loader)
+        assert 1 <= len(texts) <= 4
+        assert all(text in known for text in texts)
+    assert sum(len(group.passages) > 1 for group in padded) > 4
+
+
+def test_a_padded_record_keeps_its_sources_and_answers(loader: Loader) -> None:
+    loader.recipe = replace(RECIPE, max_padding=3)
+    record = loader.ragtruth[0]
+    for seed in range(10):
+        padded = loader._padded(record, random.Random(seed))
+        texts = [source.text for source in padded.sources]
+        assert record.sources[0].text in texts
+        assert 2 <= len(texts) <= 4
+        assert set(texts) <= set(own_text([*loader.ragtruth, *loader.slots]))
+        assert (padded.answers, padded.question) == (record.answers, record.question)
+    orders = {loader._padded(record, random.Random(seed)).sources[0].text for seed in range(10)}
+    assert len(orders) > 1  # its own is not always the first
+
+
+def faithful(loader: Loader) -> None:
+    """Leave only right answers to the contexts of the training part."""
+    for i, record in enumerate(loader.ragtruth):
+        right = tuple(answer for answer in record.answers if not answer.spans)
+        loader.ragtruth[i] = replace(record, answers=right)
+
+
+@pytest.mark.parametrize(("share", "expected"), [(0.0, False), (1.0, True)])
+def test_mistakes_are_put_in_by_program(loader: Loader, share: float, expected: bool) -> None:
+    faithful(loader)
+    loader.recipe = replace(RECIPE, slots_per_step=0, corrupted_share=share)
+    groups = [group for number in range(4) for group in loader.step(number)]
+    assert len(groups) == 4
+    assert [bool((group.labels > 0).any()) for group in groups] == [expected] * 4
+
+
+def test_the_last_answer_gets_the_mistake_and_the_others_stay(loader: Loader) -> None:
+    loader.recipe = replace(RECIPE, corrupted_share=1.0)
+    right = Marked("It was built in 1850.", ())
+    source = "The tower was built in 1850. It is open."
+    record = Record("1", "QA", read_sources([source]), "When?", (right, right))
+    for seed in range(5):
+        changed = loader._corrupted(record, random.Random(seed))
+        assert changed.answers[0] == right
+        assert len(changed.answers) == 2
+        assert changed.answers[1].spans
+        assert (changed.sources, changed.question) == (record.sources, record.question)
+
+
+def test_a_question_may_assert_the_mistake(loader: Loader) -> None:
+    loader.recipe = replace(RECIPE, premise_share=1.0, corrupted_share=0.0)
+    record = Record(
+        id="1",
+        task="QA",
+        sources=read_sources(["The tower was built in 1850. It is open."]),
+        question="When?",
+        answers=(Marked("The tower was built in 1850.", ()),),
+    )
+    asked = loader._corrupted(record, random.Random(0))
+    assert asked.question != "When?"
+    faithful_answer, repeated = asked.answers
+    assert faithful_answer == record.answers[0]
+    assert repeated.spans
+
+
+# The files of the folder.
+
+
+def test_slots_are_read_from_every_file_but_that_of_validation(
+    tmp_path: Path, pieces: WordPieces, words: WordWeights
+) -> None:
+    data = tmp_path / "data"
+    write_records(data)
+    row = {"domain": "towns", "context": "It is red.", "question": None, "answer": "It is red."}
+    write(data / "slots" / "more.jsonl", [{**row, "id": "plain"}])
+    write(data / "slots" / "again.jsonl.gz", [{**row, "id": "packed"}])
+    write(data / "slots" / "validation.jsonl", [{**row, "id": "unpacked by hand"}])
+    (data / "slots" / "GUIDE.md").write_text("How to write slots.")
+    loader = Loader(data, pieces, words, RECIPE)
+    ids = [record.id for record in loader.slots]
+    assert ids == ["packed", "plain", *(f"s{i}" for i in range(6))]
+    assert [record.id for record in loader.slots_validation] == ["s0", "s1"]
+
+
+def test_edits_are_read_on_request_but_for_articles_that_are_held_out(
+    loader: Loader, tmp_path: Path, pieces: WordPieces, words: WordWeights
+) -> None:
+    assert loader.edits == []
+    held, known = loader.validation[0].sources[0].text, loader.ragtruth[0].sources[0].text
+    rows = [
+        {"id": str(i), "context": context, "answer": "It is open.", "label": "consistent"}
+        for i, context in enumerate([held, known, "The bridge is long."])
+    ]
+    for name in ("bump", "defacto"):
+        write(tmp_path / "data" / "spans" / f"{name}.jsonl.gz", rows)
+    recipe = replace(RECIPE, ragtruth_per_step=0, slots_per_step=0, edits_per_step=2)
+    edited = Loader(tmp_path / "data", pieces, words, recipe)
+    assert [record.id for record in edited.edits] == ["1", "2", "1", "2"]
+    assert len(edited.step(0)) == 2
 
 
 def test_two_steps_change_the_weights_and_training_goes_on_where_it_stopped(
@@ -110,7 +285,7 @@ def test_two_steps_change_the_weights_and_training_goes_on_where_it_stopped(
     assert not torch.equal(saved["head.weight"], before)
     assert all(torch.isfinite(tensor).all() for tensor in saved.values())
 
-    longer = Recipe(steps=3, ragtruth_per_step=1, slots_per_step=1, answers=2)
+    longer = replace(RECIPE, steps=3)
     other = shallow(seed=1)
     train(longer, loader, other, tmp_path, resume=True)
     assert steps == [0, 1, 2]

@@ -164,7 +164,8 @@ def test_from_labelled_answers_to_a_detector(own: Path, start: Path, tmp_path: P
     assert result.exit_code == 0, result.output
     assert "step 2 of 2: loss " in result.stderr
     assert f"Model: {out / 'model'}" in result.stderr
-    assert "model balanced" in result.stdout
+    # Six contexts leave one to measure with, and no other to judge its answers by.
+    assert "Calibrated on 2 validation answers. They are too few to say" in result.stderr
     manifest = Manifest.read(out / "model")
     verify(manifest)
     assert set(manifest.operating_points) == {"precision", "balanced", "recall"}

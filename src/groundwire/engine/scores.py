@@ -1,7 +1,7 @@
 """What a token-level detector says about an answer."""
 
 from dataclasses import dataclass
-from math import exp, log
+from math import log, tanh
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,8 @@ class AnswerCalibration:
     def probability(self, highest: float) -> float:
         """``sigmoid(scale * log-odds + offset)``, in [0, 1]."""
         p = min(max(highest, 1e-6), 1 - 1e-6)
-        return 1 / (1 + exp(-(self.scale * log(p / (1 - p)) + self.offset)))
+        # A sigmoid that does not overflow, however steep the map is.
+        return (1 + tanh((self.scale * log(p / (1 - p)) + self.offset) / 2)) / 2
 
 
 @dataclass(frozen=True, slots=True, eq=False)

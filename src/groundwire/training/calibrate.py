@@ -195,7 +195,9 @@ def choose(scored: Sequence[Scored], calibration: Calibration) -> dict[str, floa
 
 def piece_probabilities(answer: Scored, calibration: Calibration) -> NDArray[np.float64]:
     """P(not supported) of each word piece, shape ``(n,)``."""
-    return np.asarray(1 / (1 + np.exp(-(calibration.scale * answer.logits + calibration.offset))))
+    # A sigmoid that does not overflow, however steep the map is.
+    odds = calibration.scale * answer.logits + calibration.offset
+    return np.asarray(np.exp(-np.logaddexp(0, -odds)))
 
 
 def characters(answer: Scored, calibration: Calibration, threshold: float) -> tuple[int, int, int]:
@@ -308,7 +310,8 @@ def report(scored: Sequence[Scored]) -> dict[str, Any]:
     """Cross-fitted scores: of all answers, by task, and by how many passages there were."""
     judged = cross_fitted(scored)
     groups = {"all": judged}
-    groups["RAGTruth"] = [pair for pair in judged if pair[0].task != "slots"]
+    if any(answer.task == "slots" for answer in scored):
+        groups["RAGTruth"] = [pair for pair in judged if pair[0].task != "slots"]
     for task in sorted({answer.task for answer in scored}):
         groups[task] = [pair for pair in judged if pair[0].task == task]
     for low, high in zip((0, *_BUCKETS), _BUCKETS, strict=False):

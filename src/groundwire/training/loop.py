@@ -55,7 +55,8 @@ class Loader:
             held_out = folder / "slots" / "validation.jsonl.gz"
             self.slots_validation = sets.slots(held_out)
             for path in sorted((folder / "slots").glob("*.jsonl*")):
-                self.slots += sets.slots(path) if path != held_out else []
+                if path.name.split(".")[0] != "validation":
+                    self.slots += sets.slots(path)
         if recipe.edits_per_step:
             held = {source.text for record in self.validation for source in record.sources}
             for name in ("bump", "defacto"):

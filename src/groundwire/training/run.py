@@ -111,6 +111,11 @@ def finish(run: ReaderRun, tables: Path, report: Report) -> Path:
         calibrate.calibrate(folder, scored)
         if calibrate.can_cross_fit(scored):
             report.say(calibrate.table(calibrate.report(scored)))
+        else:
+            report.say(
+                f"Calibrated on {len(scored)} validation answers. They are too few to say how good "
+                "it is: each would have to be judged by answers over other sources, of both kinds."
+            )
     else:
         n_marked = sum(answer.is_hallucinated for answer in scored)
         report.say(

@@ -118,7 +118,8 @@ def _edited(row: Mapping[str, Any]) -> list[Marked]:
 
 def changed_words(right: str, wrong: str) -> list[tuple[int, int]]:
     """Character ranges of ``wrong`` whose words do not stand in ``right`` at that place."""
-    a, b = [_WORD.findall(text.lower()) for text in (right, wrong)]
+    # Word by word: some letters are more than one in lower case, which moves what follows.
+    a, b = [[word.lower() for word in _WORD.findall(text)] for text in (right, wrong)]
     places = [match.span() for match in _WORD.finditer(wrong)]
     matcher = difflib.SequenceMatcher(None, a, b, autojunk=False)
     return [
