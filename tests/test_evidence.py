@@ -308,6 +308,34 @@ def test_a_selection_keeps_to_its_budget(cut: Cutter, seed: int, n_sources: int)
         assert set(chosen.first) & set(chosen.second) == {order[0]}
 
 
+FACT = "The harbour tower was built by Maria Olsen in 1887."
+
+
+def test_text_that_is_beside_the_point_is_not_read_and_moves_nothing(cut: Cutter) -> None:
+    beside = ["Recipes for soup need salt, onions and patience.", "A cat sleeps most of the day."]
+    query = cut.query("Maria Olsen built the harbour tower.")
+    alone, among = cut(FACT), cut(*beside, FACT, *beside)
+    chosen = [among.passages[i].key for i in among.select(query).first]
+    assert chosen == [alone.passages[i].key for i in alone.select(query).first]
+    assert among.select(query).second == ()
+
+
+def test_what_says_something_about_the_claim_is_read_beside_the_best(cut: Cutter) -> None:
+    evidence = cut(FACT, "Maria Olsen also built a bridge near the harbour.")
+    assert len(evidence.select(cut.query("Maria Olsen built the harbour tower.")).first) == 2
+
+
+def test_a_second_look_takes_more_than_a_first(cut: Cutter) -> None:
+    facts = [f"{FACT} Its bell number {i} rings at noon." for i in range(90)]
+    weak = [f"The harbour number {i} freezes in winter." for i in range(90)]
+    query = cut.query("Maria Olsen built the harbour tower.")
+    second = cut(*facts).select(query).second
+    assert second
+    mixed = cut(*facts[:60], *weak)
+    texts = {cut.read(mixed.passages[i]) for i in mixed.select(query).second}
+    assert texts.isdisjoint(weak)
+
+
 def test_at_least_one_passage_is_read_whatever_the_budget(cut: Cutter) -> None:
     evidence = cut(prose(5, 30))
     chosen = evidence.select(cut.query("The tower opened."), budget=10)

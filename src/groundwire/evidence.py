@@ -20,6 +20,10 @@ from groundwire.passages import CutSource, Passage, PassageLine
 
 #: Word pieces of passages that a claim is read with, special tokens included.
 SELECTED_PIECES = 1024
+#: What scores less than this share of the best is not read: it says nothing about the claim, and
+#: text that is beside the point should not move a verdict. A second look, which can only acquit,
+#: takes more.
+FIRST_FLOOR, SECOND_FLOOR = 0.3, 0.5
 # BM25 (Robertson and Zaragoza 2009, https://doi.org/10.1561/1500000019) with a fixed mean length:
 # a mean over the request would let one source change the rank of another.
 _K1, _B, _MEAN_PIECES = 1.2, 0.4, 200.0
@@ -133,10 +137,16 @@ class Evidence:
 
     def rank(self, query: "Query") -> NDArray[np.intp]:
         """All passages, best first; ties in canonical order. Shape ``(n_passages,)``."""
+        return self._ranked(query)[0]
+
+    def _ranked(self, query: "Query") -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+        """The order, and the scores in it."""
         scores = self._index.scores(query.ids, query.weights)
         scores += _COSINE_WEIGHT * (self._vectors @ self.words.mean(query.main_ids))
         # Equal up to rounding is equal: a matrix product may round by a row's place.
-        return np.argsort(-np.round(scores, 5), kind="stable")
+        scores = np.round(scores, 5)
+        order = np.argsort(-scores, kind="stable")
+        return order, scores[order]
 
     def select(self, query: "Query", budget: int = SELECTED_PIECES) -> Selection:
         """Choose the passages that a claim is read with.
@@ -145,14 +155,16 @@ class Evidence:
             query: What the claim says.
             budget: Word pieces to spend on each look.
         """
-        order = self.rank(query)
-        n_first = self._fill(order, 0, budget)
-        if n_first == len(order):
-            return Selection(tuple(range(len(order))), ())
+        order, scores = self._ranked(query)
+        if not len(order):
+            return Selection((), ())
+        first = order[: _n_above(scores, FIRST_FLOOR)]
+        n_first = self._fill(first, 0, budget)
         # The best passage stays in view: what the claim is about may stand there alone.
         rest = budget - self.passages[order[0]].n_read
-        n_second = self._fill(order, n_first, rest)
-        second = [order[0], *order[n_first : n_first + n_second]]
+        following = order[: _n_above(scores, SECOND_FLOOR)]
+        n_second = self._fill(following, n_first, rest) if n_first < len(following) else 0
+        second = [order[0], *order[n_first : n_first + n_second]] if n_second else []
         return Selection(
             tuple(sorted(int(i) for i in order[:n_first])), tuple(sorted(int(i) for i in second))
         )
@@ -196,6 +208,11 @@ class Evidence:
             if total > budget and n > 0:
                 return n
         return len(order) - start
+
+
+def _n_above(scores: NDArray[np.float64], floor: float) -> int:
+    """How many of the descending scores reach this share of the first; at least one."""
+    return max(1, int(np.searchsorted(-scores, -floor * scores[0], "right")))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from groundwire import Detection, Detector
+from groundwire import Detection, Detector, evidence
 from groundwire.detection import Label, Outcome, Reason
 from groundwire.engine.features import FEATURE_RULES
 from groundwire.engine.reader import PREFETCHED_PASSAGES, Calibration, Reader, n_threads
@@ -78,6 +78,14 @@ def test_the_label_of_a_span_is_the_likelier_of_the_two(reader: Reader) -> None:
 # What a claim is read with.
 
 
+@pytest.fixture
+def everything_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The short facts say next to nothing about each other, and are to be read all the same."""
+    for floor in ("FIRST_FLOOR", "SECOND_FLOOR"):
+        monkeypatch.setattr(evidence, floor, -1e9)
+
+
+@pytest.mark.usefixtures("everything_is_read")
 def test_a_claim_attends_to_passages_the_question_and_three_claims_before(
     lookup: Detector, graph: LookupGraph
 ) -> None:
@@ -188,6 +196,7 @@ def test_claims_in_another_script_are_not_read_and_lower_the_coverage(
 # How much is read.
 
 
+@pytest.mark.usefixtures("everything_is_read")
 def test_sources_that_come_again_are_not_read_again(lookup: Detector, graph: LookupGraph) -> None:
     lookup.detect(sources=FACTS, answer="The tower is tall.")
     n_texts = len(graph.texts)
@@ -199,6 +208,7 @@ def test_sources_that_come_again_are_not_read_again(lookup: Detector, graph: Loo
     assert lookup.cache.misses == n_texts
 
 
+@pytest.mark.usefixtures("everything_is_read")
 def test_what_was_read_for_a_tenant_is_read_anew_for_another(
     lookup: Detector, graph: LookupGraph
 ) -> None:
@@ -249,6 +259,7 @@ def test_a_supported_claim_is_read_once(lookup: Detector, graph: LookupGraph) ->
     assert "second_looks" not in lookup.work
 
 
+@pytest.mark.usefixtures("everything_is_read")
 def test_a_claim_that_would_be_marked_is_read_again_with_other_evidence(
     lookup: Detector, graph: LookupGraph
 ) -> None:
@@ -267,6 +278,7 @@ def test_a_claim_that_has_seen_everything_is_not_read_again(
     assert len(graph.sentences) == 1
 
 
+@pytest.mark.usefixtures("everything_is_read")
 def test_evidence_found_at_the_second_look_supports(reader: Reader) -> None:
     class Forgetful(LookupGraph):
         """Does not recognise anything at the first look, and everything at the second."""
@@ -383,6 +395,7 @@ def test_what_was_found_beside_a_failure_still_counts(reader: Reader) -> None:
     assert found.claims[1].reason is Reason.DETECTOR_FAILED
 
 
+@pytest.mark.usefixtures("everything_is_read")
 def test_a_source_that_cannot_be_read_fails_the_claims_that_need_it(reader: Reader) -> None:
     graph = LookupGraph(fails_on=id_of(reader, "bridge"))
     detector = looking_up(reader, graph)
@@ -419,6 +432,7 @@ def test_output_that_is_no_number_supports_nothing(
     assert found.spans == ()
 
 
+@pytest.mark.usefixtures("everything_is_read")
 def test_a_second_look_that_fails_leaves_no_verdict(reader: Reader) -> None:
     graph = LookupGraph()
     graph.logits = lambda found: found if len(graph.sentences) == 1 else found * np.float32("nan")

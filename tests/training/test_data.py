@@ -7,7 +7,7 @@ pytest.importorskip("torch")
 
 from groundwire.engine.features import N_FEATURES, NEUTRAL, TABLE_ROWS
 from groundwire.engine.tokenizer import WordPieces
-from groundwire.evidence import WordWeights
+from groundwire.evidence import Query, WordWeights
 from groundwire.training import data
 from groundwire.training.data import labels_of
 from groundwire.training.sets import Record
@@ -60,7 +60,12 @@ def test_sentences_are_cut_labelled_and_matched_as_the_detector_does(
         if label
     ]
     assert marked == [("1989", 2), ("in", 1), ("May", 1)]
-    assert all(s.reads == tuple(range(len(evidence.passages))) for s in sentences)
+    before = np.empty(0, np.int32)
+    for sentence in sentences:
+        asked = pieces.encode(record.question or "").ids
+        query = Query.of(sentence.ids, question=asked, before=before)
+        assert sentence.reads == evidence.select(query).first
+        before = sentence.ids
     assert all(s.features.shape == (len(s.ids), N_FEATURES) for s in sentences)
 
 

@@ -14,6 +14,7 @@ import random
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from math import isnan
 from pathlib import Path
 from typing import Any, Self
 
@@ -386,7 +387,15 @@ def main() -> None:
             scores[name] = report(scored)
             print(f"{folder}\n{table(scores[name])}")  # noqa: T201
     if options.json:
-        options.json.write_text(json.dumps(scores, indent=1) + "\n", encoding="utf-8")
+        text = json.dumps(_defined(scores), indent=1, allow_nan=False)
+        options.json.write_text(text + "\n", encoding="utf-8")
+
+
+def _defined(value: Any) -> Any:  # noqa: ANN401  # JSON data
+    """With ``None`` for what is not a number: JSON has none."""
+    if isinstance(value, dict):
+        return {key: _defined(item) for key, item in value.items()}
+    return None if isinstance(value, float) and isnan(value) else value
 
 
 if __name__ == "__main__":
