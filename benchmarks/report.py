@@ -59,7 +59,7 @@ def _versions(machine: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _bars(results: Mapping[str, Report]) -> str:
-    order = ("stream", "joint", "startup", "memory", "spans")
+    order = ("stream", "joint", "startup", "memory", "spans", "padding")
     rows = [
         (bar["what"], bar["bar"], bar["measured"] or "–", bar["holds"], f"`{name}.py`")
         for name in order
@@ -203,6 +203,21 @@ def _spans(results: Mapping[str, Report]) -> str:
     return _table(header, [[row[key] for key in keys] for row in results["spans"]["rows"]])
 
 
+def _padding(results: Mapping[str, Report]) -> str:
+    header = ("padding", "answers", "passed → flagged", "flagged → passed", "flips (95 %)")
+    rows = [
+        (
+            f"{row['padding_kb']} KB",
+            row["n"],
+            row["to_flagged"],
+            row["to_passed"],
+            f"{row['share']:.1%} ({row['low']:.1%} to {row['high']:.1%})",
+        )
+        for row in results["padding"]["rows"]
+    ]
+    return _table(header, rows)
+
+
 _PARTS: dict[str, Callable[[Mapping[str, Report]], str]] = {
     "machines": _machines,
     "bars": _bars,
@@ -217,6 +232,7 @@ _PARTS: dict[str, Callable[[Mapping[str, Report]], str]] = {
     "disk": _disk,
     "breakdown": _breakdown,
     "spans": _spans,
+    "padding": _padding,
 }
 
 
