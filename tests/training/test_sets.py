@@ -9,7 +9,15 @@ import pytest
 
 from groundwire.example import read_sources
 from groundwire.training import sets
-from groundwire.training.sets import Marked, Record, changed_words, draw, edits, render_slots
+from groundwire.training.sets import (
+    Marked,
+    Record,
+    changed_words,
+    draw,
+    edits,
+    render_slots,
+    shares_text,
+)
 from tests.training.conftest import write
 
 SLOTS = "It opened in {{1889||1989||conflict}} in {{Paris|| Lyon ||extra}}."
@@ -253,3 +261,15 @@ def test_answers_to_one_article_are_one_record_and_each_is_there_once(tmp_path: 
 )
 def test_words_are_compared_in_their_order(right: str, wrong: str, changed: list[str]) -> None:
     assert [wrong[start:end] for start, end in changed_words(right, wrong)] == changed
+
+
+def test_an_article_is_known_again_under_another_headline() -> None:
+    article = "The council voted on Tuesday to close the old harbour bridge for repairs until June."
+    held = [Record("1", "Summary", read_sources([article]), None, ())]
+    others = [
+        Record("2", "Summary", read_sources([f"(CNN) -- {article.upper()} More."]), None, ()),
+        Record("3", "Summary", read_sources(["The council voted to close the bridge."]), None, ()),
+        Record("4", "Summary", read_sources(["Rain.", article]), None, ()),
+    ]
+    assert shares_text(others, held) == [True, False, True]
+    assert shares_text(others, []) == [False, False, False]

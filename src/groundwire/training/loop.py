@@ -58,13 +58,10 @@ class Loader:
                 if path.name.split(".")[0] != "validation":
                     self.slots += sets.slots(path)
         if recipe.edits_per_step:
-            held = {source.text for record in self.validation for source in record.sources}
             for name in ("bump", "defacto"):
-                self.edits += [
-                    record
-                    for record in sets.edits(folder / "spans" / f"{name}.jsonl.gz")
-                    if not any(source.text in held for source in record.sources)
-                ]
+                found = sets.edits(folder / "spans" / f"{name}.jsonl.gz")
+                shared = sets.shares_text(found, self.validation)
+                self.edits += [r for r, is_held in zip(found, shared, strict=True) if not is_held]
         self.pieces, self.words, self.recipe = pieces, words, recipe
         self._orders: dict[str, dict[int, list[int]]] = {}
 

@@ -9,7 +9,7 @@ import gzip
 import json
 import random
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -98,6 +98,21 @@ def edits(path: Path) -> list[Record]:
                 )
             )
     return records
+
+
+def shares_text(records: Iterable[Record], held_out: Iterable[Record]) -> list[bool]:
+    """Of each record, whether a source of it has twelve words in a row of a source held out.
+
+    The same article comes with other headlines and white space in different sets.
+    """
+    known = {run for record in held_out for run in _runs(record)}
+    return [not known.isdisjoint(_runs(record)) for record in records]
+
+
+def _runs(record: Record, n: int = 12) -> Iterator[tuple[str, ...]]:
+    for source in record.sources:
+        words = re.findall(r"\w+", source.text.lower())
+        yield from zip(*(words[i:] for i in range(n)), strict=False)
 
 
 def _edited(row: Mapping[str, Any]) -> list[Marked]:
