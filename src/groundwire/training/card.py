@@ -41,8 +41,8 @@ each; 150 more held out for validation | MIT |
 | slot-annotated answers of our own | 1,491 texts, of which any set of slots gives a variant | \
 answers Apache-2.0; contexts CC0-1.0 or as their records name |
 | [BUMP](https://aclanthology.org/2023.acl-long.716) and \
-[DeFacto](https://arxiv.org/abs/2212.09968) | 2,435 articles with edited summaries; none that is \
-held out | MIT |
+[DeFacto](https://arxiv.org/abs/2212.09968) | 2,435 articles with edited summaries; two of them \
+are articles of the validation part, found too late to leave out | MIT |
 | mistakes by program | in one answer of half of the RAGTruth contexts | as the answers |
 
 About 100 contexts of the slot-annotated answers are news texts for research use only. The word
