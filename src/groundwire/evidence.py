@@ -23,7 +23,7 @@ SELECTED_PIECES = 1024
 #: What scores less than this share of the best is not read: it says nothing about the claim, and
 #: text that is beside the point should not move a verdict. A second look, which can only acquit,
 #: takes more.
-FIRST_FLOOR, SECOND_FLOOR = 0.3, 0.5
+FIRST_FLOOR, SECOND_FLOOR = 0.5, 0.6
 # BM25 (Robertson and Zaragoza 2009, https://doi.org/10.1561/1500000019) with a fixed mean length:
 # a mean over the request would let one source change the rank of another.
 _K1, _B, _MEAN_PIECES = 1.2, 0.4, 200.0
