@@ -150,7 +150,12 @@ def test_a_report_has_a_table_and_json(tmp_path: Path, rows: Path) -> None:
     )
     assert done.exit_code == 0, done.output
     assert "3 of 4 answers" in done.output
-    assert [line.split()[0] for line in done.output.splitlines()[-4:]] == ["reader", "task", "QA", "all"]
+    assert [line.split()[0] for line in done.output.splitlines()[-4:]] == [
+        "reader",
+        "task",
+        "QA",
+        "all",
+    ]
     report: dict[str, Any] = json.loads(output.read_text(encoding="utf-8"))
     assert report["detector"]["operating_point"] == "balanced"
     assert list(report["data"]) == ["rows.jsonl"]
