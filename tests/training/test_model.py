@@ -48,7 +48,7 @@ def swapped(ids: Tensor, place: tuple[int, ...]) -> Tensor:
 
 
 def test_a_sentence_sees_its_passages_and_no_other(exported: Exported, group: Group) -> None:
-    reads = group.reads.clone()
+    reads = group.reads.new_ones(group.reads.shape)
     reads[1, 0] = False
     group = replace(group, reads=reads)
     other = replace(group, passages=swapped(group.passages, (0, 3)))
