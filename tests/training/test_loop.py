@@ -253,16 +253,19 @@ def test_edits_are_read_on_request_but_for_articles_that_are_held_out(
     loader: Loader, tmp_path: Path, pieces: WordPieces, words: WordWeights
 ) -> None:
     assert loader.edits == []
-    held, known = loader.validation[0].sources[0].text, loader.ragtruth[0].sources[0].text
+    held, held_slot = (
+        loader.validation[0].sources[0].text,
+        loader.slots_validation[0].sources[0].text,
+    )
     rows = [
         {"id": str(i), "context": context, "answer": "It is open.", "label": "consistent"}
-        for i, context in enumerate([held, known, "The bridge is long."])
+        for i, context in enumerate([held, held_slot, "The bridge is long.", "It is open."])
     ]
-    for name in ("bump", "defacto"):
-        write(tmp_path / "data" / "spans" / f"{name}.jsonl.gz", rows)
+    for name in ("spans/bump", "spans/defacto", "claims/summedits"):
+        write(tmp_path / "data" / f"{name}.jsonl.gz", rows)
     recipe = replace(RECIPE, ragtruth_per_step=0, slots_per_step=0, edits_per_step=2)
     edited = Loader(tmp_path / "data", pieces, words, recipe)
-    assert [record.id for record in edited.edits] == ["1", "2", "1", "2"]
+    assert [record.id for record in edited.edits] == ["2", "3"] * 3
     assert len(edited.step(0)) == 2
 
 

@@ -18,16 +18,21 @@ from groundwire.segment import segment
 from groundwire.training.model import Group
 from groundwire.training.sets import Record
 
-_IGNORED = -100
+#: What no loss is taken of; and a word piece that is wrong or not, nobody said.
+IGNORED, UNKNOWN = -100, -1
 
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """What the reader gets to see of one sentence, and what it should say."""
+    """What the reader gets to see of one sentence, and what it should say.
+
+    ``label`` is that of the sentence: of its worst word piece, where those are known.
+    """
 
     ids: NDArray[np.int32]
     features: NDArray[np.int64]
     labels: list[int]
+    label: int
     reads: tuple[int, ...]
     answer: int
     offsets: NDArray[np.int32] = field(repr=False)
@@ -57,7 +62,7 @@ def sentences_of(
     sentences = []
     for index, answer in enumerate(record.answers):
         before = np.empty(0, np.int32)
-        parts = (part for s in segment(answer.text) for part in parts_of(answer.text, s, pieces))
+        parts = [part for s in segment(answer.text) for part in parts_of(answer.text, s, pieces)]
         for part in parts:
             query = Query.of(part.ids, question=asked, before=before)
             chosen = evidence.select(query).first
@@ -71,8 +76,12 @@ def sentences_of(
                 unknown_id=pieces.unknown_id,
             )
             labels = labels_of(part.offsets, answer.spans, part.start)
+            label = max(labels, default=0)
+            if answer.whole is not None:
+                labels = [UNKNOWN] * len(labels)
+                label = answer.whole if len(parts) == 1 else IGNORED
             offsets = part.offsets + part.start
-            sentences.append(Sentence(part.ids, features, labels, chosen, index, offsets))
+            sentences.append(Sentence(part.ids, features, labels, label, chosen, index, offsets))
             before = part.ids
     return sentences
 
@@ -103,7 +112,7 @@ def group_of(
     ends = np.cumsum([_up(int(n)) for n in lengths if n])
     total = int(ends[-1])
     ids, places = np.zeros(total, np.int64), np.zeros(total, np.int64)
-    of, labels = np.full(total, -1, np.int64), np.full(total, _IGNORED, np.int64)
+    of, labels = np.full(total, -1, np.int64), np.full(total, IGNORED, np.int64)
     features = np.full((total, N_FEATURES), TABLE_ROWS - 1, np.int64)
     reads = np.zeros((len(sentences), len(passages)), bool)
     recalls = np.zeros((len(sentences), len(sentences)), bool)
@@ -125,10 +134,10 @@ def group_of(
     asked = [pieces.cls_id, *question[:PASSAGE_PIECES], pieces.sep_id] if len(question) else []
     padded = np.zeros((1, _up(len(asked))), np.int64)
     padded[0, : len(asked)] = asked
-    worst = [max(sentence.labels, default=0) for sentence in sentences]
+    wanted = [sentence.label for sentence in sentences]
     tensors = (table, mask, padded, np.array(len(asked)), ids, places, of, features, reads, recalls)
     extents = np.stack([np.r_[0, ends[:-1]], ends], 1)
-    targets = (labels, np.array(worst), np.array([s.answer for s in sentences]), extents)
+    targets = (labels, np.array(wanted), np.array([s.answer for s in sentences]), extents)
     return Group(*(torch.from_numpy(a).to(device) for a in (*tensors, *targets)))
 
 

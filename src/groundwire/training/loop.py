@@ -21,7 +21,7 @@ from groundwire.engine.features import TABLE_ROWS
 from groundwire.engine.tokenizer import WordPieces
 from groundwire.evidence import WordWeights
 from groundwire.example import read_sources
-from groundwire.training import data, rows, sets
+from groundwire.training import claims, data, rows, sets
 from groundwire.training.corrupt import draw_corrupted, false_premise
 from groundwire.training.devices import placed
 from groundwire.training.lora import merged
@@ -44,9 +44,10 @@ class Loader:
         self.slots: list[Record] = []
         self.slots_validation: list[Record] = []
         self.edits: list[Record] = []
+        self.claims: list[Record] = []
         if folder.is_file():
             self.validation, self.ragtruth = rows.split(folder, rows.read(folder))
-            recipe = replace(recipe, slots_per_step=0, edits_per_step=0)
+            recipe = replace(recipe, slots_per_step=0, edits_per_step=0, claims_per_step=0)
         else:
             records = sets.ragtruth(folder / "ragtruth" / "train.jsonl.gz")
             random.Random(0).shuffle(records)
@@ -58,12 +59,18 @@ class Loader:
                 if path.name.split(".")[0] != "validation":
                     self.slots += sets.slots(path)
         if recipe.edits_per_step:
-            for name in ("bump", "defacto"):
-                found = sets.edits(folder / "spans" / f"{name}.jsonl.gz")
-                shared = sets.shares_text(found, self.validation)
-                self.edits += [r for r, is_held in zip(found, shared, strict=True) if not is_held]
+            for name in ("spans/bump", "spans/defacto", "claims/summedits"):
+                self.edits += self._not_held_out(sets.edits(folder / f"{name}.jsonl.gz"))
+        if recipe.claims_per_step:
+            self.claims = self._not_held_out(claims.claims(folder / "nli"))
         self.pieces, self.words, self.recipe = pieces, words, recipe
         self._orders: dict[str, dict[int, list[int]]] = {}
+
+    def _not_held_out(self, records: list[Record]) -> list[Record]:
+        """Records that share no text with those that are measured with."""
+        held_out = [*self.validation, *self.slots_validation]
+        shared = sets.shares_text(records, held_out)
+        return [r for r, is_shared in zip(records, shared, strict=True) if not is_shared]
 
     def step(self, number: int) -> list[Group]:
         """The groups of one step; the same for the same number and seed."""
@@ -73,6 +80,7 @@ class Loader:
         written = [
             *self._turn("slots", self.slots, number, recipe.slots_per_step),
             *self._turn("edits", self.edits, number, recipe.edits_per_step),
+            *self._turn("claims", self.claims, number, recipe.claims_per_step),
         ]
         records = [self._corrupted(sets.draw(r, recipe.answers, rng), rng) for r in judged]
         records += [sets.draw(r, recipe.answers, rng) for r in written]
@@ -156,16 +164,26 @@ def loss_of(model: Reader, group: Group, recipe: Recipe) -> Tensor:
     with torch.autocast(group.ids.device.type, dtype=torch.bfloat16):
         pieces, sentences = model(group)
     pieces, wanted = pieces.float(), group.sentence_labels
-    loss = F.cross_entropy(pieces, group.labels, ignore_index=-100)
-    loss = loss + recipe.sentence_weight * F.cross_entropy(sentences.float(), wanted)
-    real = group.labels >= 0
+    real = group.labels != data.IGNORED
     doubt = pieces[real, 1:].logsumexp(1) - pieces[real, 0]
     worst = torch.full((len(wanted),), -100.0).scatter_reduce(
         0, group.sentence[real], doubt, "amax"
     )
-    return loss + recipe.worst_weight * F.binary_cross_entropy_with_logits(
-        worst, (wanted > 0).float()
+    judged = wanted >= 0
+    by_worst = F.binary_cross_entropy_with_logits(
+        worst[judged], (wanted[judged] > 0).float(), reduction="sum"
     )
+    return (
+        _mean_loss(pieces, group.labels)
+        + recipe.sentence_weight * _mean_loss(sentences.float(), wanted)
+        + recipe.worst_weight * by_worst / judged.sum().clamp_min(1)
+    )
+
+
+def _mean_loss(logits: Tensor, labels: Tensor) -> Tensor:
+    """Cross entropy over what has a label; 0 if nothing has."""
+    known = labels >= 0
+    return F.cross_entropy(logits[known], labels[known], reduction="sum") / known.sum().clamp_min(1)
 
 
 @torch.inference_mode()

@@ -37,8 +37,9 @@ class Group:
         features: Match features; ``(T, F)``.
         reads: Which passages a sentence attends to; ``(S, C)``.
         recalls: Which earlier sentences it attends to; ``(S, S)``.
-        labels: 0 supported, 1 unsupported, 2 contradicted, -100 ignored; ``(T,)``.
-        sentence_labels: The same for sentences; ``(S,)``.
+        labels: 0 supported, 1 unsupported, 2 contradicted, -1 not known, -100 no word piece of a
+            sentence; ``(T,)``.
+        sentence_labels: The same for sentences, -100 not known; ``(S,)``.
         answers: Index of the answer that a sentence belongs to; ``(S,)``.
         extents: Where each answer begins and ends in the row, padding included; ``(A, 2)``.
     """

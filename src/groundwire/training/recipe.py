@@ -23,6 +23,7 @@ class Recipe:
         ragtruth_per_step: Contexts of RAGTruth in a step, or of a file of your own.
         slots_per_step: Slot-annotated texts in a step.
         edits_per_step: Articles with edited summaries in a step.
+        claims_per_step: Premises with claims that are judged as a whole in a step.
         answers: Answers of each context, at most.
         max_passages: Passages that the answers of a context read together, at most.
         padded_share: How often sources of other records are mixed in.
@@ -42,6 +43,7 @@ class Recipe:
     ragtruth_per_step: int = 3
     slots_per_step: int = 2
     edits_per_step: int = 0
+    claims_per_step: int = 0
     answers: int = 4
     max_passages: int = 6
     padded_share: float = 0.3

@@ -22,14 +22,20 @@ from groundwire.example import Source, SourceLike, read_sources
 _SLOT = re.compile(r"\{\{(.*?)\}\}", re.S)
 _WORD = re.compile(r"\w+|[^\w\s]")
 _UNSUPPORTED, _CONTRADICTED = 1, 2
+# Answers of one record of edits, at most.
+_EDITS = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """An answer with its hallucinated stretches: ``(start, end, label)``, label 1 or 2."""
+    """An answer with its hallucinated stretches: ``(start, end, label)``, label 1 or 2.
+
+    ``whole`` is the label of an answer whose wrong words are not known, only that there are some.
+    """
 
     text: str
     spans: tuple[tuple[int, int, int], ...]
+    whole: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,28 +81,25 @@ def _marks(answer: LabelledAnswer) -> tuple[tuple[int, int, int], ...]:
 
 
 def edits(path: Path) -> list[Record]:
-    """Answers with one known mistake beside their corrected text (BUMP, DeFacto).
+    """Answers with one known mistake beside their corrected text (BUMP, DeFacto, SummEdits).
 
     BUMP (https://aclanthology.org/2023.acl-long.716) puts one error into a reference summary;
-    DeFacto (https://arxiv.org/abs/2212.09968) has people repair a model's summary. The words that
-    differ are the span; both texts are answers, so that a pair differs in the mistake alone.
+    DeFacto (https://arxiv.org/abs/2212.09968) has people repair a model's summary; SummEdits
+    (https://aclanthology.org/2023.emnlp-main.600) has many edits of one summary, harmless ones too.
+    The words that differ are the span; both texts are answers, so that a pair differs in the
+    mistake alone.
     """
     groups: dict[str, list[dict[str, Any]]] = {}
     for row in read_rows(path):
         groups.setdefault(row["context"], []).append(row)
     records = []
     for context, rows in groups.items():
-        answers = [answer for row in rows for answer in _edited(row)]
-        if answers:
-            records.append(
-                Record(
-                    rows[0]["id"],
-                    "Summary",
-                    read_sources([context]),
-                    None,
-                    tuple(dict.fromkeys(answers)),
-                )
-            )
+        answers = list(dict.fromkeys(answer for row in rows for answer in _edited(row)))
+        sources = read_sources([context])
+        # An article with many edits comes as often as its edits are worth.
+        for start in range(0, len(answers), _EDITS):
+            some = tuple(answers[start : start + _EDITS])
+            records.append(Record(rows[0]["id"], "Summary", sources, None, some))
     return records
 
 
@@ -122,7 +125,11 @@ def _edited(row: Mapping[str, Any]) -> list[Marked]:
         return [Marked(wrong, ())]
     if not right:
         return []
-    outside = row.get("extrinsic") or "Extrinsic" in row.get("error_type", "")
+    outside = (
+        row.get("extrinsic")
+        or "Extrinsic" in row.get("error_type", "")
+        or "hallucinated_fact_insertion" in row.get("edit_types", ())
+    )
     label = _UNSUPPORTED if outside else _CONTRADICTED
     spans = tuple((start, end, label) for start, end in changed_words(right, wrong))
     # What was only left out leaves nothing to mark; what was rewritten says nothing about words.

@@ -1,0 +1,85 @@
+"""Claims that were judged as a whole: a premise, and sentences that follow from it or do not.
+
+Which words of a sentence are wrong is not said. Where a supported sentence about the same premise
+differs in a few words from a wrong one, those are its span; elsewhere the sentence has its label
+and its words have none.
+"""
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from groundwire.example import read_sources
+from groundwire.training.sets import Marked, Record, changed_words, read_rows
+
+#: Sets under ``nli/`` and the parts of each that are for training: InfoTabs
+#: (https://aclanthology.org/2020.acl-main.210), SNLI (https://aclanthology.org/D15-1075), ConTRoL
+#: (https://arxiv.org/abs/2011.04864), symmetric FEVER (https://aclanthology.org/D19-1341).
+SETS: Mapping[str, frozenset[str]] = {
+    "infotabs": frozenset({"train"}),
+    "snli_dev_test": frozenset({"validation"}),
+    "control": frozenset({"dev"}),
+    "fever_symmetric": frozenset({"dev"}),
+}
+_LABELS = {
+    "entailment": 0,
+    "SUPPORTS": 0,
+    "neutral": 1,
+    "contradiction": 2,
+    "REFUTES": 2,
+}
+# Two sentences tell which words are wrong if this share of their words is the same and the rest
+# stands in one place.
+_SAME_WORDS = 0.7
+
+
+def claims(folder: Path) -> list[Record]:
+    """The claims of all :data:`SETS`, grouped by premise.
+
+    Args:
+        folder: Has ``NAME.jsonl.gz`` of each, with ``split``, ``context``, ``answer``, ``label``.
+    """
+    return [
+        record
+        for name, splits in SETS.items()
+        for record in _grouped(name, read_rows(folder / f"{name}.jsonl.gz"), splits)
+    ]
+
+
+def _grouped(name: str, rows: Iterable[dict[str, Any]], splits: frozenset[str]) -> list[Record]:
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        if row["split"] in splits:
+            groups.setdefault(row["context"], []).append(row)
+    records = []
+    for context, found in groups.items():
+        answers = dict.fromkeys(judged([(row["answer"], _LABELS[row["label"]]) for row in found]))
+        sources = read_sources([context])
+        records.append(Record(found[0]["id"], f"claims-{name}", sources, None, tuple(answers)))
+    return records
+
+
+def judged(sentences: Sequence[tuple[str, int]]) -> list[Marked]:
+    """Sentences about one premise, with spans where they are known.
+
+    Args:
+        sentences: Each with its label: 0 supported, 1 unsupported, 2 contradicted.
+    """
+    right = [text for text, label in sentences if not label]
+    marked = []
+    for text, label in sentences:
+        if not label:
+            marked.append(Marked(text, ()))
+            continue
+        like = max(right, key=lambda other: _likeness(other, text), default="")
+        changed = changed_words(like, text)
+        if len(changed) == 1 and _likeness(like, text) >= _SAME_WORDS:
+            marked.append(Marked(text, ((*changed[0], label),)))
+        else:
+            marked.append(Marked(text, (), whole=label))
+    return marked
+
+
+def _likeness(a: str, b: str) -> float:
+    return difflib.SequenceMatcher(None, a.lower().split(), b.lower().split(), False).ratio()
