@@ -39,7 +39,7 @@ def test_a_few_words_that_differ_from_a_supported_sentence_are_the_span() -> Non
 )
 def test_elsewhere_the_sentence_has_the_label_and_no_word_has(right: str) -> None:
     _, wrong = judged([(right, 0), ("The tower opened in June 1889.", 1)])
-    assert wrong == Marked("The tower opened in June 1889.", (), whole=1)
+    assert wrong == Marked("The tower opened in June 1889.", (), ((0, 30, 1),))
 
 
 def test_claims_are_grouped_by_premise_and_other_parts_are_left_out(tmp_path: Path) -> None:
@@ -54,8 +54,11 @@ def test_claims_are_grouped_by_premise_and_other_parts_are_left_out(tmp_path: Pa
         write(tmp_path / f"{name}.jsonl.gz", rows if name == "infotabs" else [])
     first, second = claims(tmp_path)
     assert (first.id, first.task, first.question) == ("1", "claims-infotabs", None)
-    assert first.answers == (Marked("It opened.", ()), Marked("Nobody ever came.", (), whole=1))
-    assert second.answers == (Marked("A lake.", (), whole=2),)
+    assert first.answers == (
+        Marked("It opened.", ()),
+        Marked("Nobody ever came.", (), ((0, 17, 1),)),
+    )
+    assert second.answers == (Marked("A lake.", (), ((0, 7, 2),)),)
 
 
 def group_of(record: Record, pieces: WordPieces, words: WordWeights) -> data.Group:
@@ -68,7 +71,7 @@ def group_of(record: Record, pieces: WordPieces, words: WordWeights) -> data.Gro
 def test_a_claim_judged_as_a_whole_teaches_its_sentence_and_its_worst_piece(
     record: Record, pieces: WordPieces, words: WordWeights
 ) -> None:
-    right, wrong = Marked("It is open.", ()), Marked("It is a bridge.", (), whole=2)
+    right, wrong = Marked("It is open.", ()), Marked("It is a bridge.", (), ((0, 15, 2),))
     group = group_of(replace(record, answers=(right, wrong)), pieces, words)
     assert group.sentence_labels.tolist() == [0, 2]
     real = group.labels != data.IGNORED
@@ -89,7 +92,7 @@ def test_a_claim_judged_as_a_whole_teaches_its_sentence_and_its_worst_piece(
 def test_of_several_sentences_nobody_said_which_is_wrong(
     record: Record, pieces: WordPieces, words: WordWeights
 ) -> None:
-    wrong = Marked("It is a bridge. It is open.", (), whole=1)
+    wrong = Marked("It is a bridge. It is open.", (), ((0, 27, 1),))
     group = group_of(replace(record, answers=(wrong,)), pieces, words)
     assert group.sentence_labels.tolist() == [data.IGNORED] * 2
     assert float(loss_of(Reader(), group, Recipe()).detach()) == 0.0

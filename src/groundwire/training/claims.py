@@ -54,7 +54,9 @@ def _grouped(name: str, rows: Iterable[dict[str, Any]], splits: frozenset[str]) 
             groups.setdefault(row["context"], []).append(row)
     records = []
     for context, found in groups.items():
-        answers = dict.fromkeys(judged([(row["answer"], _LABELS[row["label"]]) for row in found]))
+        answers = dict.fromkeys(
+            judged([(row["answer"].strip(), _LABELS[row["label"]]) for row in found])
+        )
         sources = read_sources([context])
         records.append(Record(found[0]["id"], f"claims-{name}", sources, None, tuple(answers)))
     return records
@@ -77,7 +79,7 @@ def judged(sentences: Sequence[tuple[str, int]]) -> list[Marked]:
         if len(changed) == 1 and _likeness(like, text) >= _SAME_WORDS:
             marked.append(Marked(text, ((*changed[0], label),)))
         else:
-            marked.append(Marked(text, (), whole=label))
+            marked.append(Marked(text, (), ((0, len(text), label),)))
     return marked
 
 

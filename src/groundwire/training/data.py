@@ -77,10 +77,17 @@ def sentences_of(
             )
             labels = labels_of(part.offsets, answer.spans, part.start)
             label = max(labels, default=0)
-            if answer.whole is not None:
-                labels = [UNKNOWN] * len(labels)
-                label = answer.whole if len(parts) == 1 else IGNORED
             offsets = part.offsets + part.start
+            for start, end, doubt in answer.doubts:
+                shared = (offsets[:, 0] < end) & (offsets[:, 1] > start)
+                if not shared.any():
+                    continue
+                labels = [
+                    UNKNOWN if is_shared and not known else known
+                    for known, is_shared in zip(labels, shared.tolist(), strict=True)
+                ]
+                is_here = doubt > 0 and part.start <= start and end <= part.start + len(part.text)
+                label = label or (doubt if is_here else IGNORED)
             sentences.append(Sentence(part.ids, features, labels, label, chosen, index, offsets))
             before = part.ids
     return sentences

@@ -30,6 +30,7 @@ from groundwire.training.recipe import Recipe as Recipe
 from groundwire.training.reformat import reformatted
 from groundwire.training.report import Logged, Report
 from groundwire.training.sets import Record
+from groundwire.training.withheld import withheld
 
 #: Contexts of the training part that are held out.
 VALIDATION_CONTEXTS = 150
@@ -84,7 +85,8 @@ class Loader:
         ]
         records = [self._corrupted(sets.draw(r, recipe.answers, rng), rng) for r in judged]
         records += [sets.draw(r, recipe.answers, rng) for r in written]
-        groups = [self._group(self._reformatted(record, rng), rng) for record in records]
+        records = [self._withheld(self._reformatted(record, rng), rng) for record in records]
+        groups = [self._group(record, rng) for record in records]
         return [group for group in groups if group is not None]
 
     def whole(self, record: Record) -> tuple[Group, Record] | None:
@@ -122,6 +124,12 @@ class Loader:
         strangers = rng.sample(self.ragtruth, min(8, len(self.ragtruth)))
         wrong = draw_corrupted(record, 1, rng, strangers)
         return replace(record, answers=(*record.answers[:-1], *wrong)) if wrong else record
+
+    def _withheld(self, record: Record, rng: random.Random) -> Record:
+        """Without what a sentence rests on, now and then."""
+        if rng.random() >= self.recipe.withheld_share:
+            return record
+        return withheld(record, rng) or record
 
     def _padded(self, record: Record, rng: random.Random) -> Record:
         """Sources of other records among its own, as a retriever's misses are."""

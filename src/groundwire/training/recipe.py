@@ -31,6 +31,7 @@ class Recipe:
         no_question_share: How often the question is left out.
         corrupted_share: How often one of a context's answers has a mistake put in by program.
         premise_share: How often the question asserts such a mistake.
+        withheld_share: How often what a sentence rests on is taken out of the sources.
         reformatted_share: How often an answer's numbers and dates are written in other ways.
         sentence_weight: Weight of the sentence head's loss.
         worst_weight: Weight of the loss on the most doubtful word piece of each sentence.
@@ -51,6 +52,7 @@ class Recipe:
     no_question_share: float = 0.15
     corrupted_share: float = 0.5
     premise_share: float = 0.05
+    withheld_share: float = 0.2
     reformatted_share: float = 0.25
     sentence_weight: float = 0.3
     worst_weight: float = 0.2

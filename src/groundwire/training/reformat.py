@@ -7,7 +7,6 @@ for "3", bold around a number. Only stretches that are supported are rewritten.
 import random
 import re
 from collections.abc import Callable
-from dataclasses import replace
 
 from groundwire.training.sets import Marked
 
@@ -154,5 +153,8 @@ def _rewritten(answer: Marked, edits: list[tuple[int, int, str]]) -> Marked:
     def moved(place: int) -> int:
         return place + sum(by for end, by in moves if end <= place)
 
-    spans = tuple((moved(s), moved(e), label) for s, e, label in answer.spans)
-    return replace(answer, text=text, spans=spans)
+    spans, doubts = (
+        tuple((moved(s), moved(e), label) for s, e, label in stretches)
+        for stretches in (answer.spans, answer.doubts)
+    )
+    return Marked(text, spans, doubts)

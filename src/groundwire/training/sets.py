@@ -22,20 +22,26 @@ from groundwire.example import Source, SourceLike, read_sources
 _SLOT = re.compile(r"\{\{(.*?)\}\}", re.S)
 _WORD = re.compile(r"\w+|[^\w\s]")
 _UNSUPPORTED, _CONTRADICTED = 1, 2
+#: Of a stretch that nobody has judged.
+DOUBTFUL = -1
 # Answers of one record of edits, at most.
 _EDITS = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """An answer with its hallucinated stretches: ``(start, end, label)``, label 1 or 2.
+    """An answer with its hallucinated stretches.
 
-    ``whole`` is the label of an answer whose wrong words are not known, only that there are some.
+    Attributes:
+        text: What it says.
+        spans: ``(start, end, label)``, label 1 or 2: these words are wrong.
+        doubts: ``(start, end, label)``: somewhere in these words is a mistake with label 1 or 2,
+            or there may be one (:data:`DOUBTFUL`).
     """
 
     text: str
     spans: tuple[tuple[int, int, int], ...]
-    whole: int | None = None
+    doubts: tuple[tuple[int, int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
