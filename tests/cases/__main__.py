@@ -1,27 +1,11 @@
 """``python -m tests.cases``: how a model does on the cases, class by class."""
 
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import click
 
 from groundwire import Detector
-from groundwire.engine.cache import ByteCache
-from groundwire.engine.reader import Reader
-from groundwire.models import Manifest
 from tests.cases.case import further, must_pass, report, run
-
-
-def load(folder: Path, threads: int) -> Detector:
-    """A detector with the reader of a folder, such as training writes it."""
-    judge = Reader.load(
-        Manifest.read(folder),
-        threads=threads,
-        cache=ByteCache(64_000_000),
-        sources=ByteCache(8_000_000),
-        workers=ThreadPoolExecutor(threads, "cases"),
-    )
-    return Detector(judge, threads=threads)
 
 
 @click.command()
@@ -34,7 +18,7 @@ def load(folder: Path, threads: int) -> Detector:
 @click.option("--verbose", is_flag=True, help="Print the answers of failed cases too.")
 def main(model: Path | None, *, threads: int, verbose: bool) -> None:
     """Print the pass rate per class, and the failures."""
-    with Detector.load(threads=threads) if model is None else load(model, threads) as detector:
+    with Detector.load(model, threads=threads) as detector:
         info = detector.info
         click.echo(f"{info.name} {info.revision}, {info.operating_point} at {info.threshold}\n")
         for title, cases in (("Must pass", must_pass()), ("Further cases", further())):

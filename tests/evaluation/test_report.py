@@ -119,6 +119,7 @@ def test_the_table_says_what_the_columns_are() -> None:
         "0.0",
         "76.9 (0.0 to 100.0)",
         "76.9",
+        "100.0",
         "0",
     ]
 

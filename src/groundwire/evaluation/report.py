@@ -87,6 +87,7 @@ _COLUMNS = (
     "FPR",
     "char. F1 (95 %)",
     "as LettuceDetect",
+    "claims passed",
     "not fully checked",
 )
 
@@ -118,6 +119,7 @@ def _cells(scores: Scores) -> tuple[str, ...]:
         _percent(answers.false_positive_rate),
         _with_interval(scores.character_f1),
         _percent(scores.pairs.f1),
+        _percent(scores.passed_claims.value),
         f"{scores.n_incomplete:,}",
     )
 

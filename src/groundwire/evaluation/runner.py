@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from groundwire.cli.detectors import AnyDetector
-from groundwire.detection import Detection, Outcome
+from groundwire.detection import Claim, Detection, Outcome
 from groundwire.errors import GroundwireError
 from groundwire.evaluation.datasets.labelled import LabelledAnswer
 from groundwire.evaluation.metrics import Overlap, count_characters, count_pairs
@@ -26,6 +26,8 @@ class Judged:
         probability: Its highest P(not supported) of a claim, in [0, 1]; 0 if none was read.
         characters: Marked characters, each once.
         pairs: The same, counted as LettuceDetect does.
+        n_clean_claims: Claims in which people marked nothing.
+        n_clean_passed: Of these, those that were judged and in which the detector marked nothing.
         is_complete: Whether all sources could be reached and all of the answer was judged.
         error: Why there is no verdict, else empty.
     """
@@ -38,6 +40,8 @@ class Judged:
     probability: float
     characters: Overlap
     pairs: Overlap
+    n_clean_claims: int
+    n_clean_passed: int
     is_complete: bool
     error: str = ""
 
@@ -53,10 +57,16 @@ def compare(answer: LabelledAnswer, verdict: Detection | GroundwireError) -> Jud
     """Hold a verdict against what people marked."""
     gold = [(span.start, span.end) for span in answer.spans]
     found: list[tuple[int, int]] = []
+    clean: list[Claim] = []
     probability, is_complete, error = 0.0, False, ""
     if isinstance(verdict, Detection):
         found = [(span.start, span.end) for span in verdict.spans]
         probability = max((claim.probability or 0.0 for claim in verdict.claims), default=0.0)
+        clean = [
+            claim
+            for claim in verdict.claims
+            if not any(start < claim.end and claim.start < end for start, end in gold)
+        ]
         is_complete = verdict.coverage.is_complete
         if verdict.outcome is Outcome.UNAVAILABLE:
             error = "the outcome is unavailable"
@@ -71,6 +81,8 @@ def compare(answer: LabelledAnswer, verdict: Detection | GroundwireError) -> Jud
         probability=probability,
         characters=count_characters(found, gold, answer.example.answer),
         pairs=count_pairs(found, gold),
+        n_clean_claims=len(clean),
+        n_clean_passed=sum(claim.reason is None and not claim.spans for claim in clean),
         is_complete=is_complete,
         error=error,
     )

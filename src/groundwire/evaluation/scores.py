@@ -8,7 +8,15 @@ from typing import Any
 import numpy as np
 
 from groundwire.evaluation.intervals import Bootstrap, Interval
-from groundwire.evaluation.metrics import AnswerCounts, Overlap, Ranking, f1_of, mean_iou, total
+from groundwire.evaluation.metrics import (
+    AnswerCounts,
+    Overlap,
+    Ranking,
+    f1_of,
+    mean_iou,
+    ratios,
+    total,
+)
 from groundwire.evaluation.runner import Judged
 
 #: What share of answers might be hallucinated in production; an assumption, and told as one.
@@ -32,6 +40,7 @@ class Scores:
         characters: Marked characters, each once, of all answers together.
         character_f1: Of these.
         pairs: The same, counted as LettuceDetect does.
+        passed_claims: Share of the claims in which people marked nothing that pass.
         mean_iou: Mean over answers of intersection over union of characters.
         n_incomplete: Answers that were not fully checked, failures included.
         n_failed: Answers whose check failed; they count as not flagged.
@@ -46,6 +55,7 @@ class Scores:
     characters: Overlap
     character_f1: Interval
     pairs: Overlap
+    passed_claims: Interval
     mean_iou: float
     n_incomplete: int
     n_failed: int
@@ -77,6 +87,7 @@ class Scores:
                 "lettucedetect": {**_overlap(self.pairs), "f1": _defined(self.pairs.f1)},
                 "mean_iou": _defined(self.mean_iou),
             },
+            "passed_claims": _interval(self.passed_claims),
             "n_incomplete": self.n_incomplete,
             "n_failed": self.n_failed,
         }
@@ -117,6 +128,10 @@ def score(name: str, judged: Sequence[Judged], *, n_resamples: int, seed: int) -
         characters=total(characters),
         character_f1=bootstrap.of_sums([part.counts for part in characters], f1_of).interval(),
         pairs=total(answer.pairs for answer in judged),
+        passed_claims=bootstrap.of_sums(
+            [(answer.n_clean_passed, answer.n_clean_claims) for answer in judged],
+            lambda sums: ratios(sums[..., 0], sums[..., 1]),
+        ).interval(),
         mean_iou=mean_iou(characters),
         n_incomplete=sum(not answer.is_complete for answer in judged),
         n_failed=sum(bool(answer.error) for answer in judged),

@@ -16,7 +16,6 @@ import numpy as np
 import torch
 import torch.nn.functional as F  # noqa: N812
 from numpy.typing import NDArray
-from sklearn.metrics import f1_score, roc_auc_score
 from tokenizers import Tokenizer
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
@@ -34,6 +33,7 @@ from groundwire.engine.checkpoints import pinned_revision
 from groundwire.engine.joint import QUESTION_SHARE, Frame, Window, plan_windows
 from groundwire.engine.whole import WholeReading
 from groundwire.errors import InputError, ModelError
+from groundwire.evaluation.metrics import AnswerCounts, Ranking
 from groundwire.training import rows, sets
 from groundwire.training.data import labels_of
 from groundwire.training.loop import VALIDATION_CONTEXTS
@@ -427,10 +427,9 @@ def scores_of(prediction: Any) -> dict[str, float]:  # noqa: ANN401  # transform
     real = prediction.label_ids >= 0
     tops = np.where(real, prediction.predictions, 0).max(1)
     gold = (np.where(real, prediction.label_ids, 0) > 0).any(1)
-    has_both = gold.any() and not gold.all()
     return {
-        "f1": float(f1_score(gold, tops >= 0.5, zero_division=0)),
-        "auroc": float(roc_auc_score(gold, tops)) if has_both else float("nan"),
+        "f1": AnswerCounts.of(tops >= 0.5, gold).f1,
+        "auroc": Ranking.of(tops, gold).auroc(),
     }
 
 

@@ -14,11 +14,11 @@ import numpy as np
 import torch
 import torch.nn.functional as F  # noqa: N812
 from safetensors.torch import load_file, save_file
-from sklearn.metrics import f1_score, roc_auc_score
 from torch import Tensor
 
 from groundwire.engine.features import TABLE_ROWS
 from groundwire.engine.tokenizer import WordPieces
+from groundwire.evaluation.metrics import AnswerCounts, Ranking
 from groundwire.evidence import WordWeights
 from groundwire.example import read_sources
 from groundwire.training import claims, data, rows, sets
@@ -199,15 +199,14 @@ def evaluate(model: Reader, groups: list[tuple[Group, Record]]) -> str:
     """Scores on validation: example F1 at its best threshold, AUROC of examples and word pieces."""
     model.eval()
     device = model.head.weight.device.type
-    tops, golds, tasks, scores, targets, kinds = [], [], [], [], [], []
+    tops, golds, tasks, scores, targets = [], [], [], [], []
     for group, record in groups:
         with torch.autocast(device, dtype=torch.bfloat16), placed(device):
-            logits, sentence = [output.cpu() for output in model(moved(group, device))]
+            logits = model(moved(group, device))[0].cpu()
         unsupported = 1 - logits.float().softmax(-1)[:, 0]
         real = group.labels >= 0
         scores.append(unsupported[real].numpy())
         targets.append((group.labels[real] > 0).numpy())
-        kinds += [(1 - sentence.float().softmax(-1)[:, 0]).numpy()]
         answer = torch.where(group.sentence >= 0, group.answers[group.sentence.clamp_min(0)], -1)
         for i in range(len(record.answers)):
             mine = real & (answer == i)
@@ -217,14 +216,15 @@ def evaluate(model: Reader, groups: list[tuple[Group, Record]]) -> str:
                 tasks.append(record.task.split("-")[0])
     model.train()
     top, gold, task = np.array(tops), np.array(golds), np.array(tasks)
-    best = max(np.linspace(0.02, 0.98, 49), key=lambda t: f1_score(gold, top >= t))
+    best = max(np.linspace(0.02, 0.98, 49), key=lambda t: AnswerCounts.of(top >= t, gold).f1)
     parts = " ".join(
-        f"{t} {f1_score(gold[task == t], top[task == t] >= best):.3f}" for t in sorted(set(tasks))
+        f"{t} {AnswerCounts.of(top[task == t] >= best, gold[task == t]).f1:.3f}"
+        for t in sorted(set(tasks))
     )
-    pieces = roc_auc_score(np.concatenate(targets), np.concatenate(scores))
+    pieces = Ranking.of(np.concatenate(scores), np.concatenate(targets)).auroc()
     return (
-        f"F1 {f1_score(gold, top >= best):.4f} at {best:.2f}, AUROC {roc_auc_score(gold, top):.4f},"
-        f" word-piece AUROC {pieces:.4f}; {parts}"
+        f"F1 {AnswerCounts.of(top >= best, gold).f1:.4f} at {best:.2f}, "
+        f"AUROC {Ranking.of(top, gold).auroc():.4f}, word-piece AUROC {pieces:.4f}; {parts}"
     )
 
 
