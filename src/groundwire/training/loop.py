@@ -84,7 +84,8 @@ class Loader:
             *self._turn("claims", self.claims, number, recipe.claims_per_step),
         ]
         records = [self._corrupted(sets.draw(r, recipe.answers, rng), rng) for r in judged]
-        records += [sets.draw(r, recipe.answers, rng) for r in written]
+        share = recipe.one_slot_share
+        records += [sets.draw(r, recipe.answers, rng, one_slot_share=share) for r in written]
         records = [self._withheld(self._reformatted(record, rng), rng) for record in records]
         groups = [self._group(record, rng) for record in records]
         return [group for group in groups if group is not None]

@@ -24,6 +24,7 @@ class Recipe:
         slots_per_step: Slot-annotated texts in a step.
         edits_per_step: Articles with edited summaries in a step.
         claims_per_step: Premises with claims that are judged as a whole in a step.
+        one_slot_share: How often a variant of such a text is wrong in one slot only.
         answers: Answers of each context, at most.
         max_passages: Passages that the answers of a context read together, at most.
         padded_share: How often sources of other records are mixed in.
@@ -45,6 +46,7 @@ class Recipe:
     slots_per_step: int = 2
     edits_per_step: int = 0
     claims_per_step: int = 0
+    one_slot_share: float = 0.6
     answers: int = 4
     max_passages: int = 6
     padded_share: float = 0.3

@@ -210,8 +210,16 @@ def n_slots(annotated: str) -> int:
     return len(_SLOT.findall(annotated))
 
 
-def draw(record: Record, n: int, rng: random.Random) -> Record:
-    """Some answers of a record; of a slot record the faithful one and random variants."""
+def draw(record: Record, n: int, rng: random.Random, *, one_slot_share: float = 0.0) -> Record:
+    """Some answers of a record; of a slot record the faithful one and random variants.
+
+    Args:
+        record: Of any set.
+        n: How many, at most.
+        rng: The only source of chance.
+        one_slot_share: How often a variant is wrong in one slot only; else each slot is wrong with
+            probability 0.35, and one is at least.
+    """
     if record.slots is None:
         return replace(
             record, answers=tuple(rng.sample(record.answers, min(n, len(record.answers))))
@@ -219,6 +227,9 @@ def draw(record: Record, n: int, rng: random.Random) -> Record:
     count = n_slots(record.slots)
     answers = [render_slots(record.slots, frozenset())]
     for _ in range(n - 1 if count else 0):
-        chosen = {i for i in range(count) if rng.random() < 0.35} or {rng.randrange(count)}
+        if one_slot_share and rng.random() < one_slot_share:
+            chosen = {rng.randrange(count)}
+        else:
+            chosen = {i for i in range(count) if rng.random() < 0.35} or {rng.randrange(count)}
         answers.append(render_slots(record.slots, frozenset(chosen)))
     return replace(record, answers=tuple(answers))
