@@ -32,7 +32,8 @@ def bert(tmp_path_factory: pytest.TempPathFactory) -> tuple[BertModel, Path]:
         intermediate_size=1536,
         initializer_range=0.06,
     )
-    model = BertModel(config).eval()
+    model = BertModel(config)
+    model.train(mode=False)
     folder = tmp_path_factory.mktemp("bert")
     model.save_pretrained(folder)
     return model, folder / "model.safetensors"
