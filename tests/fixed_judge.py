@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from groundwire import models
-from groundwire.detection import Reason
+from groundwire.detection import Reason, Score
 from groundwire.engine.scores import AnswerCalibration, ClaimScores
 from groundwire.engine.tokenizer import WordPieces
 from groundwire.evidence import Evidence, WordWeights
@@ -40,6 +40,7 @@ class FixedJudge:
     cannot_read: str = "\0"
     name: str = "fixed"
     revision: str = "0" * 40
+    score: Score = Score.PROBABILITY
     answers: AnswerCalibration | None = None
     operating_points: Mapping[str, float] = field(default_factory=lambda: {"balanced": 0.5})
     work: dict[str, int] = field(default_factory=dict)

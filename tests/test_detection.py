@@ -4,6 +4,7 @@ import copy
 import json
 import pickle
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -251,11 +252,24 @@ def test_the_probability_of_the_answer_is_written() -> None:
     assert detection(0.625).to_dict()["probability"] == 0.625
 
 
+def test_the_similarity_of_an_answer_is_the_mean_of_its_claims() -> None:
+    claims = tuple(
+        Claim(
+            start=i, end=i + 1, text="x", label=Label.SUPPORTED, probability=None, similarity=value
+        )
+        for i, value in enumerate([0.9, None, 0.4])
+    )
+    assert detection().similarity is None
+    assert replace(detection(), claims=claims).similarity == 0.65
+    assert replace(detection(), claims=claims).to_dict()["similarity"] == 0.65
+
+
 def test_it_is_written_as_json_data() -> None:
     reference = {"source_id": "S0", "start": 3, "end": 6, "text": "abc"}
     assert detection(total=1.5).to_dict() == {
         "outcome": "hallucinated",
         "probability": None,
+        "similarity": None,
         "spans": [
             {
                 "start": 0,
@@ -263,6 +277,7 @@ def test_it_is_written_as_json_data() -> None:
                 "text": "ab",
                 "label": "contradicted",
                 "probability": 0.75,
+                "similarity": None,
                 "severity": 4,
                 "evidence": [reference],
             }
@@ -274,6 +289,7 @@ def test_it_is_written_as_json_data() -> None:
                 "text": "ab",
                 "label": "contradicted",
                 "probability": 0.75,
+                "similarity": None,
                 "citations": ["S0", "2"],
                 "evidence": [reference],
                 "reason": None,
@@ -295,6 +311,7 @@ def test_it_is_written_as_json_data() -> None:
             "revision": "1",
             "operating_point": "balanced",
             "threshold": 0.5,
+            "score": "probability",
         },
         "timings_ms": {"total": 1.5},
     }

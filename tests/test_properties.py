@@ -254,6 +254,7 @@ def test_offsets_shares_and_labels_agree_with_each_other(
             assert last <= span.start < span.end <= claim.end
             last = span.end
             assert answer[span.start : span.end] == span.text == span.text.strip()
+            assert span.probability is not None
             assert point - 1e-6 <= span.probability <= 1
             assert span.label in (Label.UNSUPPORTED, Label.CONTRADICTED)
             assert claim.probability is not None

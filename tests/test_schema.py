@@ -19,6 +19,7 @@ from groundwire.detection import (
     Label,
     Outcome,
     Reason,
+    Score,
     Span,
 )
 from tests.fakes import FixedDetector
@@ -38,15 +39,19 @@ shares = st.floats(0, 1)
 texts = st.text(min_size=1, max_size=10)
 starts, ends = st.integers(0, 9), st.integers(10, 10**9)
 evidence = st.builds(EvidenceRef, source_id=texts, start=starts, end=ends, text=texts)
-spans = st.builds(
-    Span,
-    start=starts,
-    end=ends,
-    text=texts,
-    label=st.sampled_from([Label.UNSUPPORTED, Label.CONTRADICTED]),
-    probability=shares,
-    severity=st.integers(0, 4),
-    evidence=st.lists(evidence, max_size=2).map(tuple),
+cosines = st.floats(-1, 1)
+spans = st.sampled_from(Score).flatmap(
+    lambda score: st.builds(
+        Span,
+        start=starts,
+        end=ends,
+        text=texts,
+        label=st.sampled_from([Label.UNSUPPORTED, Label.CONTRADICTED]),
+        probability=shares if score is Score.PROBABILITY else st.none(),
+        similarity=cosines if score is Score.SIMILARITY else st.none(),
+        severity=st.integers(0, 4),
+        evidence=st.lists(evidence, max_size=2).map(tuple),
+    )
 )
 claims = st.builds(
     Claim,
@@ -55,6 +60,7 @@ claims = st.builds(
     text=texts,
     label=st.sampled_from(Label),
     probability=st.none() | shares,
+    similarity=st.none() | cosines,
     citations=st.lists(texts, max_size=3, unique=True).map(tuple),
     spans=st.lists(spans, max_size=2).map(tuple),
     evidence=st.lists(evidence, max_size=2).map(tuple),
@@ -83,6 +89,7 @@ detections = st.builds(
         revision=st.text(max_size=5),
         operating_point=st.sampled_from(["precision", "balanced", "recall", "custom"]),
         threshold=st.floats(0, 1, exclude_min=True),
+        score=st.sampled_from(Score),
     ),
     timings_ms=st.dictionaries(texts, st.floats(0, 1e9), max_size=3),
 )
@@ -102,6 +109,7 @@ def test_the_schema_knows_every_outcome_label_and_reason() -> None:
     assert SCHEMA["properties"]["outcome"]["enum"] == list(Outcome)
     assert definitions["claim"]["properties"]["label"]["enum"] == list(Label)
     assert definitions["reason"]["enum"] == list(Reason)
+    assert definitions["detector"]["properties"]["score"]["enum"] == list(Score)
 
 
 def test_an_answer_without_a_statement_has_a_reason_of_its_own() -> None:
@@ -144,6 +152,9 @@ def change(path: str, value: object) -> Callable[[dict[str, Any]], None]:
         ("spans.0.label", "supported"),
         ("spans.0.probability", 1.1),
         ("spans.0.probability", None),
+        ("spans.0.similarity", 0.5),
+        ("claims.0.similarity", -1.1),
+        ("detector.score", "logit"),
         ("spans.0.severity", 5),
         ("spans.0.start", -1),
         ("spans.0.text", ""),

@@ -36,18 +36,26 @@ class Outcome(StrEnum):
 class Reason(StrEnum):
     """Why something was not checked, or not read in full.
 
-    ``dropped_long``, ``dropped_over_cap`` and ``answer_over_limit`` are set by the limits of the
-    gateway only: a detector reads all it is given, or raises.
+    ``dropped_long``, ``dropped_over_cap`` and ``answer_over_limit`` are set by limits of a door,
+    such as the gateway, only: a detector reads all it is given, or raises.
     """
 
     NO_EVIDENCE = "no_evidence"  # a check is due and there is nothing to check against
     NO_CLAIM = "no_claim"  # the answer has text, such as "[1]" or "!!!", and no statement in it
     LANGUAGE = "language"  # a script that the model cannot read
+    TOO_SHORT = "too_short"  # a claim of fewer words than the detector compares
     DROPPED_LONG = "dropped_long"  # a source over the length limit
     DROPPED_OVER_CAP = "dropped_over_cap"  # sources beyond the number allowed
     ANSWER_OVER_LIMIT = "answer_over_limit"
     QUESTION_SHORTENED = "question_shortened"  # only its beginning and its end were read
     DETECTOR_FAILED = "detector_failed"
+
+
+class Score(StrEnum):
+    """What a detector's numbers are, and so what its threshold means."""
+
+    PROBABILITY = "probability"  # calibrated P(not supported): flagged at or above the threshold
+    SIMILARITY = "similarity"  # cosine to the nearest source: flagged below the threshold
 
 
 #: Names of thresholds; a detector may lack some.
@@ -125,7 +133,8 @@ class Span:
             otherwise).
         probability: Calibrated P(not supported) of the most doubtful word piece, in [0, 1]. It
             depends on the operating point: the threshold decides which sentences get a second
-            look, and the more favourable of two readings counts.
+            look, and the more favourable of two readings counts. ``None`` if the detector compares.
+        similarity: Cosine to the nearest source, in [-1, 1]; ``None`` unless the detector compares.
         severity: 0 to 4; unsupported is 2, contradicted 4.
         evidence: What the span was held against, best match first.
     """
@@ -134,9 +143,10 @@ class Span:
     end: int
     text: str
     label: Label
-    probability: float
+    probability: float | None
     severity: int
     evidence: tuple[EvidenceRef, ...] = ()
+    similarity: float | None = None
 
     def __post_init__(self) -> None:
         _require_range("span", self.start, self.end)
@@ -149,6 +159,7 @@ class Span:
             "text": self.text,
             "label": str(self.label),
             "probability": self.probability,
+            "similarity": self.similarity,
             "severity": self.severity,
             "evidence": [reference.to_dict() for reference in self.evidence],
         }
@@ -164,7 +175,9 @@ class Claim:
         text: The statement, citations included.
         label: ``supported``, ``unsupported``, ``contradicted``, or ``unchecked`` with a reason.
         probability: Calibrated P(not supported) of its most doubtful word piece, in [0, 1];
-            ``None`` if it was not read. Like that of a span it depends on the operating point.
+            ``None`` if it was not read, or if the detector compares. Like that of a span it
+            depends on the operating point.
+        similarity: Cosine to the nearest source, in [-1, 1]; ``None`` if it was not compared.
         citations: The ids it cites, such as ``("S0", "S2")``, in order, each once.
         spans: The unsupported stretches in it, in reading order, disjoint.
         evidence: The best-matching evidence among what the claim was read with.
@@ -180,6 +193,7 @@ class Claim:
     spans: tuple[Span, ...] = ()
     evidence: tuple[EvidenceRef, ...] = ()
     reason: Reason | None = None
+    similarity: float | None = None
 
     def __post_init__(self) -> None:
         _require_range("claim", self.start, self.end)
@@ -192,6 +206,7 @@ class Claim:
             "text": self.text,
             "label": str(self.label),
             "probability": self.probability,
+            "similarity": self.similarity,
             "citations": list(self.citations),
             "evidence": [reference.to_dict() for reference in self.evidence],
             "reason": None if self.reason is None else str(self.reason),
@@ -262,17 +277,21 @@ class DetectorInfo:
     """Which detector judged, and where its threshold lay.
 
     Attributes:
-        name: ``reader``, or the id or folder of a loaded checkpoint.
+        name: ``reader``, ``similarity``, ``similarity:hash``, or the id or folder of a loaded
+            checkpoint.
         revision: What pins the weights: 12 hexadecimal digits over the hashes of the model's
             files; for a hub model the commit; for a folder a hash of its files.
         operating_point: ``precision``, ``balanced``, ``recall``, or ``custom`` for a number.
-        threshold: A word piece whose probability is at or above it is flagged, in (0, 1].
+        threshold: A word piece whose probability is at or above it is flagged, or a claim whose
+            similarity is below it; in (0, 1].
+        score: Which of the two.
     """
 
     name: str
     revision: str
     operating_point: str
     threshold: float
+    score: Score = Score.PROBABILITY
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON data."""
@@ -281,6 +300,7 @@ class DetectorInfo:
             "revision": self.revision,
             "operating_point": self.operating_point,
             "threshold": self.threshold,
+            "score": str(self.score),
         }
 
 
@@ -314,6 +334,12 @@ class Detection:
         object.__setattr__(self, "timings_ms", FrozenMapping(self.timings_ms))
 
     @property
+    def similarity(self) -> float | None:
+        """Mean similarity of the claims that were compared; ``None`` if none was."""
+        found = [claim.similarity for claim in self.claims if claim.similarity is not None]
+        return round(sum(found) / len(found), 6) if found else None
+
+    @property
     def spans(self) -> tuple[Span, ...]:
         """The unsupported stretches of the answer: sorted, disjoint, trimmed."""
         return tuple(span for claim in self.claims for span in claim.spans)
@@ -323,6 +349,7 @@ class Detection:
         return {
             "outcome": str(self.outcome),
             "probability": self.probability,
+            "similarity": self.similarity,
             "spans": [span.to_dict() for span in self.spans],
             "claims": [claim.to_dict() for claim in self.claims],
             "coverage": self.coverage.to_dict(),

@@ -13,10 +13,14 @@ from pathlib import Path
 from time import perf_counter
 from typing import Protocol, Self
 
+import numpy as np
+from numpy.typing import NDArray
+
 from groundwire.detection import (
     Claim,
     Detection,
     DetectorInfo,
+    Score,
 )
 from groundwire.engine.cache import ByteCache, CacheStats
 from groundwire.engine.reader import Reader, n_threads
@@ -29,14 +33,15 @@ from groundwire.errors import (
     SettingError,
 )
 from groundwire.example import Example, Source, SourceLike, read_sources, require_text
-from groundwire.models import find_model, find_reader, verify
+from groundwire.models import ENCODER, find_model, find_reader, verify
 from groundwire.passages import CutSource
 from groundwire.settings import MAX_THREADS, check_for_embedded, is_number, require_whole
+from groundwire.similarity import EMBEDDERS
 from groundwire.stream import Reading, Stream
 
 
 class Judge(Protocol):
-    """What gives scores: the embedded reader, or a loaded checkpoint."""
+    """What gives scores: the embedded reader, the comparer, or a loaded checkpoint."""
 
     @property
     def name(self) -> str: ...  # noqa: D102
@@ -44,6 +49,8 @@ class Judge(Protocol):
     def revision(self) -> str: ...  # noqa: D102
     @property
     def operating_points(self) -> Mapping[str, float]: ...  # noqa: D102
+    @property
+    def score(self) -> Score: ...  # noqa: D102
     @property
     def answers(self) -> AnswerCalibration | None: ...  # noqa: D102
     @property
@@ -67,7 +74,7 @@ class Detector:
         max_answer_chars: int = 1_000_000,
         threads: int | None = None,
         workers: ThreadPoolExecutor | None = None,
-        cache: ByteCache[KeysValues] | None = None,
+        cache: ByteCache[KeysValues] | ByteCache[NDArray[np.float32]] | None = None,
     ) -> None:
         """Put a detector together; :meth:`load` is the usual way.
 
@@ -75,7 +82,8 @@ class Detector:
             judge: What gives scores.
             operating_point: A named threshold, or a number in (0, 1].
             min_words: Spans of fewer words are not reported.
-            min_probability: Spans whose probability is lower are not reported.
+            min_probability: Spans whose probability is lower are not reported. A similarity is no
+                probability: a judge that compares takes 0 alone.
             max_answer_chars: A longer answer is refused.
             threads: Answers of a batch that are checked at a time; by default one for each
                 processor this process may use.
@@ -88,6 +96,8 @@ class Detector:
         require_whole("min_words", min_words, 0)
         if not is_number(min_probability) or not 0 <= min_probability <= 1:
             raise SettingError("min_probability", min_probability, "between 0 and 1")
+        if min_probability and judge.score is Score.SIMILARITY:
+            raise SettingError("min_probability", min_probability, f"0 with {judge.name}")
         require_whole("max_answer_chars", max_answer_chars, 1)
         self._threads = n_threads(threads)
         self._workers = workers or ThreadPoolExecutor(1, "groundwire")
@@ -115,16 +125,18 @@ class Detector:
         """Load a model and make a detector of it.
 
         Args:
-            model: ``None`` or ``"reader"`` for the embedded reader; a folder, of a reader that
-                ``groundwire train reader`` wrote or of a token classifier; or the id of one on the
-                Hugging Face hub such as ``KRLabsOrg/lettucedect-base-modernbert-en-v1``.
+            model: ``None`` or ``"reader"`` for the embedded reader; ``"similarity"`` or
+                ``"similarity:hash"`` to compare claims with sources, by the embedded encoder or by
+                hashed words; a folder, of a reader that ``groundwire train reader`` wrote or of a
+                token classifier; or the id of one on the Hugging Face hub such as
+                ``KRLabsOrg/lettucedect-base-modernbert-en-v1``.
             revision: Commit of a hub model, 40 hexadecimal digits.
             operating_point: ``precision``, ``balanced`` or ``recall``, or a threshold in (0, 1].
             threads: CPU threads, at most 256; by default one for each processor this process may
                 use.
             cache_mb: Megabytes (of 1,000,000 bytes) for sources that were read.
             cache_ttl_s: Seconds until a source that was read is forgotten.
-            device: ``cpu`` or ``cuda:N``, for loaded checkpoints; the embedded reader runs on the
+            device: ``cpu`` or ``cuda:N``, for loaded checkpoints; the embedded models run on the
                 CPU, with a warning if another device is asked for.
             max_length: Word pieces that a loaded checkpoint reads in one pass; by default as many
                 as it can.
@@ -146,18 +158,30 @@ class Detector:
             raise SettingError("cache_mb", cache_mb, "0 or more megabytes")
         if not is_number(cache_ttl_s) or not cache_ttl_s > 0:
             raise SettingError("cache_ttl_s", cache_ttl_s, "a positive number of seconds")
-        manifest = find_reader(model)
-        if manifest is not None:
+        name = str(model)
+        compares = name in EMBEDDERS
+        manifest = None if compares else find_reader(model)
+        if compares or manifest is not None:
             check_for_embedded(revision=revision, device=device, max_length=max_length)
         threads = n_threads(threads)
         workers = ThreadPoolExecutor(threads, "groundwire")
         budget = int(cache_mb * 1e6)
         # Word pieces of a source take a hundredth of its keys and values.
         sources: ByteCache[CutSource] = ByteCache(budget // 10, ttl_s=cache_ttl_s)
-        cache: ByteCache[KeysValues] = ByteCache(budget - budget // 10, ttl_s=cache_ttl_s)
+        room = budget - budget // 10
+        vectors: ByteCache[NDArray[np.float32]] = ByteCache(room, ttl_s=cache_ttl_s)
+        cache: ByteCache[KeysValues] = ByteCache(room, ttl_s=cache_ttl_s)
         verify(manifest or find_model())
         judge: Judge
-        if manifest is not None:
+        if compares:
+            from groundwire.engine.comparer import Comparer
+
+            if EMBEDDERS[name] == "neural":
+                verify(find_model(ENCODER))
+            judge = Comparer.load(
+                name, threads=threads, cache=vectors, sources=sources, workers=workers
+            )
+        elif manifest is not None:
             judge = Reader.load(
                 manifest, threads=threads, cache=cache, sources=sources, workers=workers
             )
@@ -165,7 +189,7 @@ class Detector:
             from groundwire.engine.whole import Whole
 
             judge = Whole.load(
-                str(model), revision=revision, device=device, threads=threads, max_length=max_length
+                name, revision=revision, device=device, threads=threads, max_length=max_length
             )
         return cls(
             judge,
@@ -175,7 +199,7 @@ class Detector:
             max_answer_chars=max_answer_chars,
             threads=threads,
             workers=workers,
-            cache=cache,
+            cache=vectors if compares else cache,
         )
 
     @property
@@ -423,5 +447,9 @@ class Detector:
         if not 0 < threshold <= 1:
             raise SettingError("operating_point", operating_point, "a threshold in (0, 1]")
         return DetectorInfo(
-            name=judge.name, revision=judge.revision, operating_point=name, threshold=threshold
+            name=judge.name,
+            revision=judge.revision,
+            operating_point=name,
+            threshold=threshold,
+            score=judge.score,
         )

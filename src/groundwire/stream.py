@@ -26,6 +26,7 @@ from groundwire.errors import DetectionError, EmptyAnswerError, LimitExceededErr
 from groundwire.evidence import Evidence
 from groundwire.example import require_text
 from groundwire.segment import Segment, Segmenter
+from groundwire.similarity import is_ungrounded
 from groundwire.spans import FlaggedSpan, keep, reduce_tokens, trim
 
 log = logging.getLogger(__name__)
@@ -186,12 +187,11 @@ class Stream:
         reduced = reduce_tokens(
             scores.offsets, scores.probabilities, text, threshold=self._info.threshold
         )
-        kept = keep(
-            trim(reduced.spans, text),
-            text,
-            min_words=self._min_words,
-            min_probability=self._min_probability,
-        )
+        flagged = trim(reduced.spans, text)
+        if scores.similarity is not None and is_ungrounded(scores.similarity, self._info.threshold):
+            # What was compared as a whole is marked as a whole.
+            flagged = (FlaggedSpan(segment.start, segment.end, 1.0),)
+        kept = keep(flagged, text, min_words=self._min_words, min_probability=self._min_probability)
         spans = tuple(self._span(span, scores) for span in kept)
         if scores.reason is not None:
             label = Label.UNCHECKED
@@ -204,7 +204,8 @@ class Stream:
             end=segment.end,
             text=text[segment.start : segment.end],
             label=label,
-            probability=None if scores.reason else _rounded(reduced.max_score),
+            probability=_rounded(reduced.max_score) if scores.has_probabilities else None,
+            similarity=scores.similarity,
             citations=tuple(dict.fromkeys(id_ for c in segment.citations for id_ in c.ids)),
             spans=spans,
             evidence=scores.evidence,
@@ -221,7 +222,8 @@ class Stream:
             end=span.end,
             text=self.text[span.start : span.end],
             label=label,
-            probability=_rounded(span.score),
+            probability=_rounded(span.score) if scores.has_probabilities else None,
+            similarity=scores.similarity,
             severity=SEVERITY[label],
             evidence=scores.evidence,
         )

@@ -81,6 +81,27 @@ def test_a_script_that_the_model_cannot_read_is_no_pass() -> None:
     assert "language (1): " in result.stdout
 
 
+def test_the_similarity_detector_marks_sentences_and_says_what_its_number_is() -> None:
+    answer = f"{EXAMPLE_SOURCE.split('.')[0]}. Nobody knows where the old captain lived."
+    for name in ("similarity", "similarity:hash"):
+        result = check(answer, "--detector", name)
+        assert result.exit_code == 1, result.output
+        assert "⟦Nobody knows where the old captain lived.⟧" in result.stdout
+        assert "  similarity 0." in result.stdout
+        assert "probability" not in result.stdout
+        assert f"\ndetector  {name} " in result.stdout
+        data = json.loads(check(answer, "--detector", name, "--json").stdout)
+        path = resources.files("groundwire").joinpath("schemas/detection.schema.json")
+        Draft202012Validator(json.loads(path.read_text("utf-8"))).validate(data)
+        assert data["detector"]["score"] == "similarity"
+
+
+def test_the_page_names_the_score(tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    check("Nobody knows where he lived.", "--detector", "similarity:hash", "--html", page)
+    assert "<td>similarity 0." in page.read_text(encoding="utf-8")
+
+
 def test_without_sources_the_answer_is_unverified() -> None:
     result = invoke("check", "--answer", TRUE)
     assert result.exit_code == 1
@@ -115,4 +136,4 @@ def test_the_doctor_finds_the_main_job_working() -> None:
 def test_the_embedded_models_verify() -> None:
     result = invoke("models", "verify")
     assert result.exit_code == 0, result.output
-    assert result.stdout.startswith("reader: ")
+    assert [line.split(":")[0] for line in result.stdout.splitlines()] == ["minilm", "reader"]

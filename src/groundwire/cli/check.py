@@ -128,14 +128,15 @@ Exit status:
     default="balanced",
     show_default=True,
     help="precision, balanced, recall, or a threshold above 0 and at most 1: words are marked if "
-    "the probability that they are unsupported reaches it.",
+    "the probability that they are unsupported reaches it; with similarity, sentences whose "
+    "similarity is below it.",
 )
 @click.option(
     "--detector",
     "model",
     callback=refuse_empty,
     metavar="NAME_OR_PATH",
-    help="An embedded model (see: groundwire models), a folder, or the id of a hub model.  "
+    help="reader, similarity, similarity:hash, a folder, or the id of a hub model.  "
     "[default: reader]",
 )
 @click.option(

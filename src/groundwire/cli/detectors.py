@@ -33,7 +33,8 @@ class Choice:
     """Which detector to load, and how: what the options say.
 
     Attributes:
-        model: Name, hub id or folder; ``None`` is the embedded reader.
+        model: Name, hub id or folder; ``None`` is the embedded reader, ``similarity`` and
+            ``similarity:hash`` compare.
         revision: Commit of a hub model.
         operating_point: Name or number of the threshold.
         threads: CPU threads; ``None`` leaves it to the detector.

@@ -13,7 +13,7 @@ from threading import Event, Lock
 import numpy as np
 from numpy.typing import NDArray
 
-from groundwire.detection import Reason
+from groundwire.detection import Reason, Score
 from groundwire.engine.cache import ByteCache
 from groundwire.engine.features import FEATURE_RULES, N_FEATURES, NEUTRAL, match_features
 from groundwire.engine.roles import RECALLED_SENTENCES, Role
@@ -86,6 +86,7 @@ class Reader:
     sources: ByteCache[CutSource]
     workers: ThreadPoolExecutor
     counter: Work = field(default_factory=Work)
+    score: Score = field(default=Score.PROBABILITY, init=False)
 
     @classmethod
     def load(

@@ -63,6 +63,31 @@ class Verdict:
     sentence: NDArray[np.float32]
 
 
+def open_session(path: Path, *, threads: int) -> onnxruntime.InferenceSession:
+    """Open a graph on the CPU.
+
+    Args:
+        path: The ``.onnx`` file.
+        threads: CPU threads that one call may use.
+
+    Raises:
+        ModelError: If ONNX Runtime cannot open it.
+    """
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    # Idle workers that spin take the processor from whoever writes the answer.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    options.log_severity_level = 3
+    try:
+        return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # ONNX Runtime has no base class of its own
+        raise ModelError(
+            f"{path} cannot be opened as a model ({error}). "
+            "Run `groundwire models verify`, and install the package again if it fails."
+        ) from error
+
+
 class ReaderGraph:
     """One session, shared by all threads."""
 
@@ -76,21 +101,7 @@ class ReaderGraph:
         Raises:
             ModelError: If ONNX Runtime cannot open it.
         """
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = threads
-        options.inter_op_num_threads = 1
-        # Idle workers that spin take the processor from whoever writes the answer.
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        options.log_severity_level = 3
-        try:
-            self._session = onnxruntime.InferenceSession(
-                str(path), options, providers=["CPUExecutionProvider"]
-            )
-        except Exception as error:  # ONNX Runtime has no base class of its own
-            raise ModelError(
-                f"{path} cannot be opened as a model ({error}). "
-                "Run `groundwire models verify`, and install the package again if it fails."
-            ) from error
+        self._session = open_session(path, threads=threads)
 
     def read_source(self, ids: Sequence[int] | NDArray[np.int32], role: Role) -> KeysValues:
         """Read a text on its own: at most 256 word pieces, special tokens included."""

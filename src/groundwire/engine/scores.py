@@ -65,6 +65,8 @@ class ClaimScores:
         evidence: What the claim was held against, best match first.
         reason: Why the claim was not judged; it then has no scores.
         n_unread: Characters of a judged claim that the model could not read.
+        similarity: Cosine to the nearest source, in [-1, 1], of a detector that compares: its
+            scores are of the claim as a whole, and there are none of word pieces.
     """
 
     offsets: NDArray[np.int32]
@@ -72,11 +74,25 @@ class ClaimScores:
     evidence: tuple[EvidenceRef, ...] = ()
     reason: Reason | None = None
     n_unread: int = 0
+    similarity: float | None = None
+
+    @classmethod
+    def compared(
+        cls, similarity: float, evidence: tuple[EvidenceRef, ...], n_unread: int
+    ) -> "ClaimScores":
+        """A claim that was compared as a whole."""
+        no_offsets, no_labels = np.empty((0, 2), np.int32), np.empty((0, 3), np.float32)
+        return cls(no_offsets, no_labels, evidence, None, n_unread, similarity)
 
     @classmethod
     def unread(cls, reason: Reason) -> "ClaimScores":
         """A claim that was not judged."""
         return cls(np.empty((0, 2), np.int32), np.empty((0, 3), np.float32), (), reason)
+
+    @property
+    def has_probabilities(self) -> bool:
+        """Whether the claim was judged word piece by word piece."""
+        return self.reason is None and self.similarity is None
 
     @property
     def probabilities(self) -> NDArray[np.float32]:

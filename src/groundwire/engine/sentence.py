@@ -32,7 +32,7 @@ class Part:
 
 def has_statement(answer: str, segment: Segment) -> bool:
     """Whether a segment says anything; ``[1]`` on a line of its own only cites."""
-    return not segment.citations or _ALNUM.search(_without_citations(answer, segment)) is not None
+    return not segment.citations or _ALNUM.search(without_citations(answer, segment)) is not None
 
 
 def n_unknown_chars(part: Part, unknown_id: int) -> int:
@@ -50,7 +50,7 @@ def parts_of(answer: str, segment: Segment, pieces: WordPieces) -> list[Part]:
 
     A citation is no statement: it is replaced by spaces, so that offsets stay what they are.
     """
-    text = _without_citations(answer, segment)
+    text = without_citations(answer, segment)
     encoded = pieces.encode(text)
     return [
         Part(
@@ -63,7 +63,8 @@ def parts_of(answer: str, segment: Segment, pieces: WordPieces) -> list[Part]:
     ]
 
 
-def _without_citations(answer: str, segment: Segment) -> str:
+def without_citations(answer: str, segment: Segment) -> str:
+    """The text of a segment with its citations blanked out, of the same length."""
     text = answer[segment.start : segment.end]
     for citation in segment.citations:
         start, end = citation.start - segment.start, citation.end - segment.start

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from groundwire.detection import Reason
+from groundwire.detection import Reason, Score
 from groundwire.engine.checkpoints import load_checkpoint
 from groundwire.engine.joint import JointModel
 from groundwire.engine.scores import ClaimScores, TokenScores
@@ -16,7 +16,7 @@ from groundwire.engine.tokenizer import WordPieces
 from groundwire.errors import DetectionError, UnknownModelError
 from groundwire.evidence import Evidence, Query, WordWeights
 from groundwire.example import Source
-from groundwire.models import DEFAULT_MODEL, find_model, list_models
+from groundwire.models import DEFAULT_MODEL, DETECTORS, find_model
 from groundwire.passages import cut_source
 from groundwire.segment import Segment
 
@@ -28,6 +28,7 @@ class Whole:
     name: str
     revision: str
     operating_points: Mapping[str, float]
+    score: Score = field(default=Score.PROBABILITY, init=False)
     answers: None = field(default=None, init=False)  # what a checkpoint says is not calibrated
     model: JointModel
     pieces: WordPieces
@@ -39,7 +40,7 @@ class Whole:
     ) -> "Whole":
         """Load a checkpoint; arguments and errors are those of ``Detector.load``."""
         if not model.strip() or ("/" not in model and not Path(model).exists()):
-            raise UnknownModelError(model, [manifest.name for manifest in list_models()])
+            raise UnknownModelError(model, DETECTORS)
         joint = load_checkpoint(
             model, revision=revision, device=device, threads=threads, max_length=max_length
         )

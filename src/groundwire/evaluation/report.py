@@ -165,7 +165,10 @@ def _sha256(path: Path) -> str:
 @click.option("--split", default="test", show_default=True, help="Part of RAGTruth's release.")
 @click.option("--limit", type=click.IntRange(min=1), help="So many answers, drawn at random.")
 @click.option("--good-only", is_flag=True, help="Leave out truncated answers and wrong refusals.")
-@click.option("--model", help="A folder or a hub id; by default the embedded model.")
+@click.option(
+    "--model",
+    help="similarity, similarity:hash, a folder or a hub id; by default the embedded reader.",
+)
 @click.option("--threads", type=click.IntRange(min=1), help="Answers checked at a time.")
 @click.option(
     "--json", "output", type=click.Path(dir_okay=False, path_type=Path), help="Also write JSON."

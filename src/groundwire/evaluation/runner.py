@@ -23,7 +23,8 @@ class Judged:
         context_id: Names its sources.
         is_hallucinated: Whether people marked anything.
         is_flagged: Whether the detector did.
-        probability: Its highest P(not supported) of a claim, in [0, 1]; 0 if none was read.
+        probability: Its highest P(not supported) of a claim, in [0, 1]; 0 if none was read. Of a
+            detector that compares, 1 less its lowest similarity: no probability, the same order.
         characters: Marked characters, each once.
         pairs: The same, counted as LettuceDetect does.
         n_clean_claims: Claims in which people marked nothing.
@@ -61,7 +62,7 @@ def compare(answer: LabelledAnswer, verdict: Detection | GroundwireError) -> Jud
     probability, is_complete, error = 0.0, False, ""
     if isinstance(verdict, Detection):
         found = [(span.start, span.end) for span in verdict.spans]
-        probability = max((claim.probability or 0.0 for claim in verdict.claims), default=0.0)
+        probability = max(map(_doubt, verdict.claims), default=0.0)
         clean = [
             claim
             for claim in verdict.claims
@@ -86,3 +87,10 @@ def compare(answer: LabelledAnswer, verdict: Detection | GroundwireError) -> Jud
         is_complete=is_complete,
         error=error,
     )
+
+
+def _doubt(claim: Claim) -> float:
+    """How much a claim is in doubt, in [0, 1]."""
+    if claim.similarity is not None:
+        return min(1 - claim.similarity, 1.0)
+    return claim.probability or 0.0

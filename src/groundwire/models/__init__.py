@@ -15,6 +15,9 @@ from typing import Any, Self
 from groundwire.errors import CorruptModelError, ModelError, UnknownModelError
 
 DEFAULT_MODEL = "reader"
+ENCODER = "minilm"
+#: What judges without any model from outside the package.
+DETECTORS = ("reader", "similarity", "similarity:hash")
 MANIFEST_NAME = "manifest.json"
 
 _ROOT = Path(__file__).parent

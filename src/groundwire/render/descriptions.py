@@ -10,6 +10,7 @@ from groundwire.detection import (
     Label,
     Outcome,
     Reason,
+    Score,
     Span,
 )
 from groundwire.render.screen import one_line
@@ -28,6 +29,7 @@ REASONS = {
     Reason.NO_EVIDENCE: "there was no evidence",
     Reason.NO_CLAIM: "the answer has text, and no statement in it that could be checked",
     Reason.LANGUAGE: "written in a script that the detector cannot read",
+    Reason.TOO_SHORT: "a claim had fewer words than the detector compares",
     Reason.DROPPED_LONG: "a source was over the length limit",
     Reason.DROPPED_OVER_CAP: "there were more sources than the limit allows",
     Reason.ANSWER_OVER_LIMIT: "the answer was over the length limit",
@@ -67,6 +69,13 @@ def describe_detector(detector: DetectorInfo) -> str:
         f"{detector.name} {detector.revision[:12]}, "
         f"{detector.operating_point} (threshold {detector.threshold:g})"
     )
+
+
+def describe_score(span: Span) -> str:
+    """How a span scored, and what kind of number that is."""
+    if span.similarity is not None:
+        return f"{Score.SIMILARITY} {span.similarity:.2f}"
+    return f"{Score.PROBABILITY} {span.probability or 0:.2f}"
 
 
 def percent(part: int, whole: int) -> str:

@@ -11,6 +11,7 @@ from groundwire.render.descriptions import (
     describe_coverage,
     describe_detector,
     describe_reasons,
+    describe_score,
     explain_outcome,
     pieces,
     unchecked,
@@ -125,16 +126,17 @@ def _spans(spans: tuple[Span, ...]) -> str:
     rows = "".join(
         f'<tr id="span-{number}"><td><a href="#mark-{number}">{number}</a></td>'
         f"<td>{_escaped(span.text)}</td><td>{escape(str(span.label))}</td>"
-        f"<td>{span.probability:.2f}</td><td>{span.severity} of 4</td>"
+        f"<td>{describe_score(span)}</td><td>{span.severity} of 4</td>"
         f"<td>{span.start}-{span.end}</td>"
         f"<td>{''.join(map(_evidence, span.evidence)) or 'none'}</td></tr>"
         for number, span in enumerate(spans, 1)
     )
-    names = ("No.", "Words", "Label", "Probability", "Severity", "Characters", "Held against")
+    names = ("No.", "Words", "Label", "Score", "Severity", "Characters", "Held against")
     heads = "".join(f'<th scope="col">{name}</th>' for name in names)
     return _section(
         "Words without support",
-        '<div class="wide"><table><caption>Probability is that of being unsupported: 1 is worst.'
+        '<div class="wide"><table><caption>Probability is that of being unsupported: 1 is worst. '
+        "Similarity is that to the nearest source: 1 is best."
         f"</caption><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>",
     )
 

@@ -10,6 +10,7 @@ from groundwire.render.descriptions import (
     describe_coverage,
     describe_detector,
     describe_reasons,
+    describe_score,
     explain_outcome,
     pieces,
     unchecked,
@@ -102,7 +103,7 @@ def _span_lines(spans: tuple[Span, ...], paint: _Paint) -> Iterator[str]:
     for span in spans:
         label = paint(f"{span.label:<12}", _LABEL_STYLES.get(span.label, "1"))
         yield (
-            f"{label} {span.start}-{span.end}  probability {span.probability:.2f}  "
+            f"{label} {span.start}-{span.end}  {describe_score(span)}  "
             f'severity {span.severity}  "{one_line(span.text)}"'
         )
     words = " ".join(span.text for span in spans)

@@ -17,6 +17,10 @@ past_value_i   the same                  values
 
 Outputs: ``logits`` ``(L, 3)``, ``sentence`` ``(1, 3)`` (of the first piece), and ``keys`` and
 ``values`` ``(6, 12, L, 32)`` float16.
+
+The encoder, the unmodified base, is the same without what the reader adds: ``ids`` ``(L,)`` go in,
+and ``embedding`` ``(384,)`` float32 comes out, the mean of the last layer over all word pieces,
+[CLS] and [SEP] among them as sentence-transformers has it, of length 1.
 """
 
 from collections.abc import Sequence
@@ -30,11 +34,14 @@ from onnx import TensorProto, helper, numpy_helper
 from torch import Tensor
 
 from groundwire.engine.features import N_FEATURES
+from groundwire.engine.roles import Role
 from groundwire.training.model import HEADS, LAYERS, D
 
 _MS = "com.microsoft"
 _OPSET = 17
 _WIDTH = D // HEADS
+#: Word pieces of one text that the encoder reads, [CLS] and [SEP] included.
+ENCODER_PIECES = 256
 
 
 class _Graph:
@@ -84,7 +91,7 @@ def build(weights: dict[str, Tensor], *, int8: bool) -> onnx.ModelProto:
     g.add("Shape", ["past_key_0"], "n_past", start=1, end=2)
     g.add("Concat", ["n_past", "n_own"], "past_and_own", axis=0)
     for i in range(LAYERS):
-        x = _layer(g, w, i, x, int8=int8)
+        x = _layer(g, w, i, x, int8=int8, has_past=True)
     for kind in ("key", "value"):
         g.add("Concat", [f"{kind}_{i}" for i in range(LAYERS)], f"all_{kind}", axis=0)
         shape = g.weight("kv_shape", np.array([LAYERS, HEADS, -1, _WIDTH], np.int64))
@@ -103,7 +110,42 @@ def export(weights: dict[str, Tensor], path: Path, *, int8: bool) -> None:
     path.write_bytes(model.SerializeToString())
 
 
-def _embeddings(g: _Graph, w: dict[str, NDArray[np.float32]], *, int8: bool) -> str:
+def build_encoder(weights: dict[str, Tensor], *, int8: bool) -> onnx.ModelProto:
+    """Write the graph of the base: one text to its embedding.
+
+    Args:
+        weights: The state of a :class:`groundwire.training.model.Reader` that was made from the
+            base and not trained; its role of a source is the base's first token type.
+        int8: As in :func:`build`.
+    """
+    w = {name: tensor.detach().float().cpu().numpy() for name, tensor in weights.items()}
+    g = _Graph()
+    _words(g, w, int8=int8)
+    places = w["pos.weight"][:ENCODER_PIECES] + w["role.weight"][int(Role.SOURCE)]
+    g.add("Shape", ["ids"], "n_own", start=0, end=1)
+    first = g.weight("first", np.array([0], np.int64))
+    g.add("Slice", [g.weight("places", places), first, "n_own"], "places_and_kinds")
+    g.add("Add", ["words", "places_and_kinds"], "sum")
+    norm = [g.weight(f"ln.{part}", w[f"ln.{part}"]) for part in ("weight", "bias")]
+    x = g.add("LayerNormalization", ["sum", *norm], "plain", axis=-1, epsilon=1e-12)
+    for i in range(LAYERS):
+        x = _layer(g, w, i, x, int8=int8, has_past=False)
+    g.add("ReduceMean", [x], "mean", axes=[0], keepdims=0)
+    g.add("ReduceL2", ["mean"], "length", keepdims=0)
+    g.add("Div", ["mean", "length"], "embedding")
+    ids = helper.make_tensor_value_info("ids", TensorProto.INT64, ["L"])
+    out = helper.make_tensor_value_info("embedding", TensorProto.FLOAT, [D])
+    return _wrapped(helper.make_graph(g.nodes, "encoder", [ids], [out], g.weights))
+
+
+def export_encoder(weights: dict[str, Tensor], path: Path, *, int8: bool) -> None:
+    """Write the graph of the base to a file, checked."""
+    model = build_encoder(weights, int8=int8)
+    onnx.checker.check_model(model)
+    path.write_bytes(model.SerializeToString())
+
+
+def _words(g: _Graph, w: dict[str, NDArray[np.float32]], *, int8: bool) -> None:
     word = w["word.weight"]
     if int8:
         rows, scales = quantise(word, axis=1)
@@ -113,6 +155,10 @@ def _embeddings(g: _Graph, w: dict[str, NDArray[np.float32]], *, int8: bool) -> 
         g.add("Mul", ["word_float", "word_scale"], "words")
     else:
         g.add("Gather", [g.weight("word", word), "ids"], "words", axis=0)
+
+
+def _embeddings(g: _Graph, w: dict[str, NDArray[np.float32]], *, int8: bool) -> str:
+    _words(g, w, int8=int8)
     g.add("Gather", [g.weight("pos", w["pos.weight"]), "positions"], "places", axis=0)
     g.add("Gather", [g.weight("role", w["role.weight"]), "roles"], "kinds", axis=0)
     g.add("Add", ["places", "kinds"], "places_and_kinds")
@@ -125,7 +171,15 @@ def _embeddings(g: _Graph, w: dict[str, NDArray[np.float32]], *, int8: bool) -> 
     return g.add("Add", ["plain", "match"], "embedded")
 
 
-def _layer(g: _Graph, w: dict[str, NDArray[np.float32]], i: int, x: str, *, int8: bool) -> str:
+def _layer(
+    g: _Graph,
+    w: dict[str, NDArray[np.float32]],
+    i: int,
+    x: str,
+    *,
+    int8: bool,
+    has_past: bool,
+) -> str:
     p = f"layers.{i}."
     # The scale of the dot product goes into the query's weights.
     scale = np.float32(_WIDTH**-0.5)
@@ -139,7 +193,7 @@ def _layer(g: _Graph, w: dict[str, NDArray[np.float32]], i: int, x: str, *, int8
     thirds = g.weight("thirds", np.array([HEADS] * 3, np.int64))
     q, k, v = f"query_{i}", f"key_{i}", f"value_{i}"
     g.add("Split", [f"qkv_{i}_heads", thirds], [q, k, v], axis=0)
-    seen = _attention(g, i, q, k, v)
+    seen = (_attention if has_past else _own_attention)(g, i, q, k, v)
     out = _linear(g, seen, f"o_{i}", w[p + "o.weight"], int8=int8)
     x = _residual(g, w, out, x, p + "o.bias", p + "ln1", f"attended_{i}")
     up = _linear(g, x, f"f1_{i}", w[p + "f1.weight"], int8=int8)
@@ -160,6 +214,17 @@ def _attention(g: _Graph, i: int, q: str, k: str, v: str) -> str:
     g.add("MatMul", [parts[0], f"past_value_{i}_float"], f"seen_past_{i}")
     g.add("MatMul", [parts[1], v], f"seen_own_{i}")
     g.add("Add", [f"seen_past_{i}", f"seen_own_{i}"], f"seen_{i}_heads")
+    return _rows(g, i)
+
+
+def _own_attention(g: _Graph, i: int, q: str, k: str, v: str) -> str:
+    g.add("FusedMatMul", [q, k], f"scores_{i}", transB=1)
+    g.add("Softmax", [f"scores_{i}"], f"shares_{i}", axis=2)
+    g.add("MatMul", [f"shares_{i}", v], f"seen_{i}_heads")
+    return _rows(g, i)
+
+
+def _rows(g: _Graph, i: int) -> str:
     g.add("Transpose", [f"seen_{i}_heads"], f"seen_{i}_rows", perm=[1, 0, 2])
     shape = g.weight("rows_shape", np.array([-1, D], np.int64))
     return g.add("Reshape", [f"seen_{i}_rows", shape], f"seen_{i}")
@@ -238,6 +303,9 @@ def _model(g: _Graph) -> onnx.ModelProto:
         helper.make_tensor_value_info("keys", TensorProto.FLOAT16, kv),
         helper.make_tensor_value_info("values", TensorProto.FLOAT16, kv),
     ]
-    graph = helper.make_graph(g.nodes, "reader", inputs, outputs, g.weights)
+    return _wrapped(helper.make_graph(g.nodes, "reader", inputs, outputs, g.weights))
+
+
+def _wrapped(graph: onnx.GraphProto) -> onnx.ModelProto:
     opsets = [helper.make_opsetid("", _OPSET), helper.make_opsetid(_MS, 1)]
     return helper.make_model(graph, opset_imports=opsets, ir_version=8, producer_name="groundwire")

@@ -74,13 +74,14 @@ def write_manifest(
         "operating_points": dict(operating_points),
         "calibration": dict(calibration),
         "answer_calibration": dict(answer_calibration) if answer_calibration else None,
-        "files": {name: _described(folder / name) for name in names},
+        "files": {name: described(folder / name) for name in names},
     }
     text = json.dumps(manifest, indent=2) + "\n"
     (folder / MANIFEST_NAME).write_text(text, encoding="utf-8")
 
 
-def _described(path: Path) -> dict[str, Any]:
+def described(path: Path) -> dict[str, Any]:
+    """What a manifest says of a file: its hash and its size."""
     content = path.read_bytes()
     return {"sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content)}
 

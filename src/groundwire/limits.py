@@ -1,0 +1,72 @@
+"""Limits on sources, as DVARA has them: too long ones and those beyond a number are left out.
+
+The library itself reads all it is given. Who sets limits leaves sources out visibly: what was
+dropped counts as evidence offered and not indexed, so the outcome is at best ``partial``.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from groundwire.detection import Detection, Reason, decide_outcome
+
+#: DVARA's ``max-sources`` and ``max-source-length``.
+MAX_SOURCES, MAX_SOURCE_CHARS = 50, 10_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limited:
+    """Sources within the limits, and what was left out.
+
+    Attributes:
+        kept: In their order.
+        n_long: How many were over the length.
+        n_over_cap: How many were left out as there were enough before them.
+        dropped_chars: Characters of all that were left out.
+    """
+
+    kept: tuple[str, ...]
+    n_long: int
+    n_over_cap: int
+    dropped_chars: int
+
+    def account_for(self, detection: Detection) -> Detection:
+        """The detection of what was kept, as that of all that was offered."""
+        if not self.n_long and not self.n_over_cap:
+            return detection
+        reasons = dict(detection.coverage.reasons)
+        dropped = {Reason.DROPPED_LONG: self.n_long, Reason.DROPPED_OVER_CAP: self.n_over_cap}
+        for reason, count in dropped.items():
+            if count:
+                reasons[reason] = reasons.get(reason, 0) + count
+        coverage = replace(
+            detection.coverage,
+            offered_chars=detection.coverage.offered_chars + self.dropped_chars,
+            reasons=reasons,
+        )
+        return replace(
+            detection, coverage=coverage, outcome=decide_outcome(detection.claims, coverage)
+        )
+
+
+def limit_sources(
+    sources: Iterable[str],
+    *,
+    max_sources: int = MAX_SOURCES,
+    max_source_chars: int = MAX_SOURCE_CHARS,
+) -> Limited:
+    """Leave out sources that are too long, then those beyond a number.
+
+    Args:
+        sources: Texts.
+        max_sources: How many are kept, the first; 0 or less keeps all.
+        max_source_chars: A source with more characters is left out whole; 0 or less keeps all.
+    """
+    given = list(sources)
+    fitting = [text for text in given if max_source_chars <= 0 or len(text) <= max_source_chars]
+    kept = tuple(fitting if max_sources <= 0 else fitting[:max_sources])
+    return Limited(
+        kept=kept,
+        n_long=len(given) - len(fitting),
+        n_over_cap=len(fitting) - len(kept),
+        dropped_chars=sum(map(len, given)) - sum(map(len, kept)),
+    )
