@@ -4,8 +4,9 @@ The library itself reads all it is given. Who sets limits leaves sources out vis
 dropped counts as evidence offered and not indexed, so the outcome is at best ``partial``.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
 
 from groundwire.detection import Detection, Reason, decide_outcome
 
@@ -13,8 +14,11 @@ from groundwire.detection import Detection, Reason, decide_outcome
 MAX_SOURCES, MAX_SOURCE_CHARS = 50, 10_000
 
 
+_T = TypeVar("_T")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limited:
+class Limited(Generic[_T]):
     """Sources within the limits, and what was left out.
 
     Attributes:
@@ -24,20 +28,24 @@ class Limited:
         dropped_chars: Characters of all that were left out.
     """
 
-    kept: tuple[str, ...]
+    kept: tuple[_T, ...]
     n_long: int
     n_over_cap: int
     dropped_chars: int
 
+    @property
+    def reasons(self) -> dict[Reason, int]:
+        """How many were left out for which reason, as coverage names them."""
+        dropped = {Reason.DROPPED_LONG: self.n_long, Reason.DROPPED_OVER_CAP: self.n_over_cap}
+        return {reason: count for reason, count in dropped.items() if count}
+
     def account_for(self, detection: Detection) -> Detection:
         """The detection of what was kept, as that of all that was offered."""
-        if not self.n_long and not self.n_over_cap:
+        if not self.reasons:
             return detection
         reasons = dict(detection.coverage.reasons)
-        dropped = {Reason.DROPPED_LONG: self.n_long, Reason.DROPPED_OVER_CAP: self.n_over_cap}
-        for reason, count in dropped.items():
-            if count:
-                reasons[reason] = reasons.get(reason, 0) + count
+        for reason, count in self.reasons.items():
+            reasons[reason] = reasons.get(reason, 0) + count
         coverage = replace(
             detection.coverage,
             offered_chars=detection.coverage.offered_chars + self.dropped_chars,
@@ -53,7 +61,7 @@ def limit_sources(
     *,
     max_sources: int = MAX_SOURCES,
     max_source_chars: int = MAX_SOURCE_CHARS,
-) -> Limited:
+) -> Limited[str]:
     """Leave out sources that are too long, then those beyond a number.
 
     Args:
@@ -61,12 +69,19 @@ def limit_sources(
         max_sources: How many are kept, the first; 0 or less keeps all.
         max_source_chars: A source with more characters is left out whole; 0 or less keeps all.
     """
+    return limit_by(sources, len, max_sources=max_sources, max_source_chars=max_source_chars)
+
+
+def limit_by(
+    sources: Iterable[_T], n_chars: Callable[[_T], int], *, max_sources: int, max_source_chars: int
+) -> Limited[_T]:
+    """The same for what has a text: ``n_chars`` tells how many characters it has."""
     given = list(sources)
-    fitting = [text for text in given if max_source_chars <= 0 or len(text) <= max_source_chars]
+    fitting = [each for each in given if max_source_chars <= 0 or n_chars(each) <= max_source_chars]
     kept = tuple(fitting if max_sources <= 0 else fitting[:max_sources])
     return Limited(
         kept=kept,
         n_long=len(given) - len(fitting),
         n_over_cap=len(fitting) - len(kept),
-        dropped_chars=sum(map(len, given)) - sum(map(len, kept)),
+        dropped_chars=sum(map(n_chars, given)) - sum(map(n_chars, kept)),
     )

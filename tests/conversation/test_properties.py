@@ -49,7 +49,7 @@ requests = st.fixed_dictionaries(
 def read(body: object) -> Conversation | None:
     """The conversation, or none if the request is refused as it should be."""
     try:
-        return read_request(body, max_sources=3, max_source_length=200)
+        return read_request(body, max_sources=3, max_source_chars=200)
     except InputError:
         return None
 

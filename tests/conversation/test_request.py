@@ -158,19 +158,19 @@ def test_dvara_of_four_sources_with_max_sources_two_exactly_two_are_used() -> No
     assert conversation.dropped_chars == 3
 
 
-def test_dvara_with_max_source_length_ten_only_short_is_used() -> None:
-    conversation = limited(["short", "rather a long one"], max_source_length=10)
+def test_dvara_with_max_source_chars_ten_only_short_is_used() -> None:
+    conversation = limited(["short", "rather a long one"], max_source_chars=10)
     assert texts(conversation) == ["short"]
     assert conversation.reasons == {Reason.DROPPED_LONG: 1}
     assert conversation.dropped_chars == 17
 
 
 def test_a_source_as_long_as_the_limit_is_used() -> None:
-    assert texts(limited(["0123456789"], max_source_length=10)) == ["0123456789"]
+    assert texts(limited(["0123456789"], max_source_chars=10)) == ["0123456789"]
 
 
 def test_dvara_long_sources_are_left_out_before_sources_are_counted() -> None:
-    conversation = limited(["long" * 9, "a", "b", "c"], max_sources=2, max_source_length=10)
+    conversation = limited(["long" * 9, "a", "b", "c"], max_sources=2, max_source_chars=10)
     assert [(source.id, source.text) for source in conversation.sources] == [
         ("S1", "a"),
         ("S2", "b"),
@@ -180,17 +180,17 @@ def test_dvara_long_sources_are_left_out_before_sources_are_counted() -> None:
 
 @pytest.mark.parametrize("limit", [0, -1])
 def test_dvara_a_limit_of_zero_or_less_is_none(limit: int) -> None:
-    conversation = limited(["a"] * 60, max_sources=limit, max_source_length=limit)
+    conversation = limited(["a"] * 60, max_sources=limit, max_source_chars=limit)
     assert len(conversation.sources) == 60
     assert not conversation.reasons
 
 
 def test_dvara_when_all_sources_are_left_out_it_is_as_if_there_were_none() -> None:
     body = {"messages": [tool("330 m")], "metadata": {"grounding.sources": ["long" * 9]}}
-    conversation = read_request(body, max_source_length=10)
+    conversation = read_request(body, max_source_chars=10)
     assert (conversation.origin, texts(conversation)) == (Origin.TOOL, ["330 m"])
     assert conversation.reasons == {Reason.DROPPED_LONG: 1}  # and visible
-    assert limited(["long" * 9], max_source_length=10).origin is None
+    assert limited(["long" * 9], max_source_chars=10).origin is None
 
 
 # Which evidence counts, and in which order.

@@ -12,6 +12,7 @@ from groundwire.conversation.response import Answer
 from groundwire.detection import FrozenMapping, Reason
 from groundwire.errors import InvalidConversationError
 from groundwire.example import Example, Source, read_sources, require_text
+from groundwire.limits import limit_by
 
 _METADATA_KEY = "grounding.sources"
 
@@ -85,14 +86,14 @@ class Conversation:
         return Example.of(sources=self.sources, answer=text, question=self.question)
 
 
-def read_request(body: object, *, max_sources: int = 0, max_source_length: int = 0) -> Conversation:
+def read_request(body: object, *, max_sources: int = 0, max_source_chars: int = 0) -> Conversation:
     """Read the question and the evidence of a chat request.
 
     Args:
         body: The body of the request, as :func:`json.loads` gives it.
         max_sources: At most so many sources are used, the most relevant ones; 0 or less is no
             limit.
-        max_source_length: A source of more characters is left out as a whole, before sources are
+        max_source_chars: A source of more characters is left out as a whole, before sources are
             counted; 0 or less is no limit.
 
     Raises:
@@ -122,9 +123,12 @@ def read_request(body: object, *, max_sources: int = 0, max_source_length: int =
             unused |= {origin: len(pieces)} if pieces else {}
             continue
         named = _named(pieces, origin)
-        offered, dropped = _within_limits(named, max_sources, max_source_length)
-        reasons += dropped
-        dropped_chars += _n_chars(named) - _n_chars(offered)
+        limited = limit_by(
+            named, _n_chars, max_sources=max_sources, max_source_chars=max_source_chars
+        )
+        offered = limited.kept
+        reasons.update(limited.reasons)
+        dropped_chars += limited.dropped_chars
     return Conversation(
         question=question,
         offered=offered,
@@ -223,15 +227,5 @@ def _with_ids(pieces: Iterable[Piece]) -> Iterator[tuple[Piece, str]]:
         yield piece, id_
 
 
-def _within_limits(
-    named: Sequence[OfferedSource], max_sources: int, max_source_length: int
-) -> tuple[tuple[OfferedSource, ...], Counter[Reason]]:
-    """What the limits leave, and how many sources they leave out: by length, then by number."""
-    short = [each for each in named if not 0 < max_source_length < len(each.source.text)]
-    kept = tuple(short[:max_sources] if max_sources > 0 else short)
-    n_long, n_over = len(named) - len(short), len(short) - len(kept)
-    return kept, Counter({Reason.DROPPED_LONG: n_long, Reason.DROPPED_OVER_CAP: n_over})
-
-
-def _n_chars(offered: Iterable[OfferedSource]) -> int:
-    return sum(len(each.source.text) for each in offered)
+def _n_chars(offered: OfferedSource) -> int:
+    return len(offered.source.text)
