@@ -14,7 +14,7 @@ from groundwire.evidence import WordWeights
 from groundwire.training import data
 from groundwire.training.claims import SETS, claims, judged
 from groundwire.training.loop import loss_of
-from groundwire.training.model import Reader
+from groundwire.training.model import Group, Reader
 from groundwire.training.recipe import Recipe
 from groundwire.training.sets import Marked, Record
 
@@ -61,7 +61,7 @@ def test_claims_are_grouped_by_premise_and_other_parts_are_left_out(tmp_path: Pa
     assert second.answers == (Marked("A lake.", (), ((0, 7, 2),)),)
 
 
-def group_of(record: Record, pieces: WordPieces, words: WordWeights) -> data.Group:
+def group_of(record: Record, pieces: WordPieces, words: WordWeights) -> Group:
     evidence = data.evidence_of(record, pieces, words)
     sentences = data.sentences_of(record, evidence, pieces)
     asked = pieces.encode(record.question or "").ids
