@@ -1,28 +1,35 @@
 """Writes the generated parts of the documentation; run it from a checkout after a change.
 
 ``python docs/generate.py`` rewrites the parts between ``<!-- generated: ... -->`` and
-``<!-- end -->`` in README.md and docs/cli.md. ``--check`` compares them instead, and says what
-differs, but for what differs between machines: line breaks of the help texts, probabilities, and
-words marked on one side whose probability is close to the threshold.
+``<!-- end -->`` in README.md, docs/cli.md and docs/configuration.md. ``--check`` compares them
+instead, and says what differs, but for what differs between machines: line breaks of the help
+texts, probabilities, and words marked on one side whose probability is close to the threshold.
 """
 
+import json
 import os
 import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from click.testing import CliRunner
 
 from groundwire.cli import cli
+from groundwire.config.names import DEFAULTS, NAMES, Format
+from groundwire.config.rules import FIELDS, KEYS, PLUGIN_FIELDS
+from groundwire.config.tenants import KINDS, METADATA
+from groundwire.config.tree import SETTINGS
+from groundwire.signals import DOMAINS
 
 ROOT = Path(__file__).parents[1]
-PAGES = ("README.md", "docs/cli.md")
+PAGES = ("README.md", "docs/cli.md", "docs/configuration.md")
 
 _PART = re.compile(
-    r"(?P<before><!-- generated: (?P<name>[^>]+) -->\n```text\n)(?P<text>.*?)"
-    r"(?P<after>```\n<!-- end -->)",
+    r"(?P<before><!-- generated: (?P<name>[^>]+) -->\n(?:```text\n)?)(?P<text>.*?)"
+    r"(?P<after>(?:```\n)?<!-- end -->)",
     re.DOTALL,
 )
 _MAIN_JOB = re.compile(r"^\$ .*/groundwire (check .*)$", re.MULTILINE)
@@ -59,10 +66,125 @@ def help_of(command: str) -> str:
     return result.stdout
 
 
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table in Markdown."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join(
+        f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |\n" for row in lines
+    )
+
+
+def settings_of(section: str) -> str:
+    """The settings of a section: their names, defaults, what they may be."""
+    rows = [
+        (
+            f"`{each.path}`",
+            f"`{json.dumps(each.kind.write(each.default))}`",
+            each.text,
+            each.kind.legal,
+        )
+        for each in SETTINGS.values()
+        if each.section == section
+    ]
+    return table(("Setting", "Default", "What it is", "Must be"), rows)
+
+
+def names_of(format_: str) -> str:
+    """The names of another system, and ours."""
+    rows = [
+        (
+            f"`{each.name}`" if each.name else "",
+            f"`{each.variable}`" * bool(each.variable),
+            f"`{each.path}`",
+        )
+        for each in NAMES
+        if each.format == format_
+    ]
+    has_variables = any(variable for _, variable, _ in rows)
+    head = ("In a file", "In the environment", "Here")
+    if has_variables:
+        return table(head, rows)
+    return table(head[::2], [row[::2] for row in rows])
+
+
+def defaults_of(format_: str) -> str:
+    """The defaults that differ under the names of another system."""
+    changed = DEFAULTS[Format(format_)]
+    rows = [
+        (
+            f"`{path}`",
+            f"`{json.dumps(SETTINGS[path].kind.write(value))}`",
+            f"`{json.dumps(SETTINGS[path].kind.write(SETTINGS[path].default))}`",
+        )
+        for path, value in changed.items()
+    ]
+    return table(("Setting", f"Under {format_}'s names", "Otherwise"), rows)
+
+
+def signals(_: str) -> str:
+    """The fields of signals."""
+    rows = [
+        (
+            f"`signals.{key}`",
+            f"`{each.name}`" + "".join(f", `{alias}`" for alias in each.aliases),
+            each.kind.legal if each.kind else "",
+        )
+        for key, type_ in KEYS.items()
+        for each in FIELDS[type_]
+        if each.name != "description"
+    ]
+    return table(("Signal", "Field", "Must be"), rows)
+
+
+def plugin(_: str) -> str:
+    """The fields of the plugin."""
+    rows = [
+        (f"`{each.name}`", "".join(f"`{alias}`" for alias in each.aliases), each.kind.legal)
+        for each in PLUGIN_FIELDS
+        if each.kind
+    ]
+    return table(("Field", "HaluGate's name", "Must be"), rows)
+
+
+def overrides(_: str) -> str:
+    """What tenants may have of their own."""
+    metadata = {name: key for key, (name, _) in METADATA.items()}
+    rows = [
+        (f"`{name}`", f"`{metadata[name]}`" if name in metadata else "", kind.legal)
+        for name, kind in KINDS.items()
+    ]
+    return table(("Field", "In DVARA's metadata", "Must be"), rows)
+
+
+def domains(_: str) -> str:
+    """The built-in domains."""
+    return table(
+        ("Domain", "Description"),
+        [(f"`{k}`", v or "Where no other holds.") for k, v in DOMAINS.items()],
+    )
+
+
+TABLES: dict[str, Callable[[str], str]] = {
+    "settings": settings_of,
+    "names": names_of,
+    "defaults": defaults_of,
+    "signals": signals,
+    "plugin": plugin,
+    "overrides": overrides,
+    "domains": domains,
+}
+
+
 def generate(match: re.Match[str]) -> str:
     """One part, anew."""
     name = match["name"]
-    text = main_job() if name == "main job" else help_of(name)
+    kind, _, rest = name.partition(" ")
+    if name == "main job":
+        text = main_job()
+    elif kind in TABLES:
+        text = f"\n{TABLES[kind](rest)}\n"
+    else:
+        text = help_of(name)
     return match["before"] + text + match["after"]
 
 

@@ -32,7 +32,17 @@ NAMES = [
     "Stream",
 ]
 #: What importing the package, or asking the command line for help, must not import.
-HEAVY = ("numpy", "onnxruntime", "tokenizers", "rich", "huggingface_hub", "torch", "transformers")
+HEAVY = (
+    "numpy",
+    "onnxruntime",
+    "tokenizers",
+    "rich",
+    "ruamel",
+    "re2",
+    "huggingface_hub",
+    "torch",
+    "transformers",
+)
 
 
 def modules_after(code: str) -> set[str]:

@@ -11,6 +11,7 @@
     │   ├── LimitExceededError           more than a named setting allows
     │   └── DatasetError                 a file of labelled answers is not as described
     ├── SettingError (ValueError)        a setting outside its range
+    ├── ConfigError (ValueError)         a configuration that cannot be used, with all that is wrong
     ├── ModelError                       the model cannot be used
     │   ├── UnknownModelError
     │   ├── UnpinnedModelError (ValueError)   a hub model without a revision
@@ -131,6 +132,19 @@ class SettingError(GroundwireError, ValueError):
 
     def __str__(self) -> str:
         return f"{self.setting} = {self.value!r} is not possible. It must be {self.valid}."
+
+
+class ConfigError(GroundwireError, ValueError):
+    """A configuration cannot be used. Each problem says where it stands and what is possible."""
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        super().__init__(problems)
+        self.problems = tuple(problems)
+
+    def __str__(self) -> str:
+        if len(self.problems) == 1:
+            return self.problems[0]
+        return "\n".join([f"{len(self.problems)} problems:", *self.problems])
 
 
 class ModelError(GroundwireError):

@@ -26,6 +26,7 @@ COMMANDS = {
         "groundwire.cli.train:train",
         "Train the reader, or an encoder, on labelled answers.",
     ),
+    "config": ("groundwire.cli.config:config", "Check a configuration, or show what is in effect."),
     "doctor": ("groundwire.cli.doctor:doctor", "Say what works here and what is missing."),
 }
 

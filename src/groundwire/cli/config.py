@@ -1,0 +1,130 @@
+"""``groundwire config``: what a configuration file is, and what is in effect."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from groundwire.cli.console import to_json
+from groundwire.cli.inputs import STDIN, TEXT_FILE, read_text
+from groundwire.cli.status import ExitStatus
+from groundwire.errors import ConfigError
+
+if TYPE_CHECKING:
+    from groundwire.config import Config
+    from groundwire.decisions import Decision
+
+
+@click.group(
+    invoke_without_command=True,
+    epilog="\b\nExamples:\n  groundwire config check groundwire.yaml\n"
+    "  groundwire config show halugate.yaml > groundwire.yaml",
+)
+@click.pass_context
+def config(ctx: click.Context) -> None:
+    """Check a configuration, or show what is in effect.
+
+    Files may use the names of Groundwire, DVARA, HaluGate, Director-AI and Berry. Environment
+    variables win over the file.
+    """
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+
+
+@config.command(
+    short_help="Say what a file is, or what is wrong with it.",
+    epilog="\b\nExit status:\n  0  it can be used\n  2  it cannot",
+)
+@click.argument("file", type=TEXT_FILE)
+@click.pass_context
+def check(ctx: click.Context, /, *, file: Path) -> None:
+    """Say what FILE is, or everything that is wrong with it.
+
+    Each problem comes with its line and with what is possible there.
+    """
+    read = _read(ctx, file)
+    for line in describe(read, name=_name(file)):
+        click.echo(line)
+
+
+@config.command(short_help="Show the values in effect and their origins.")
+@click.argument("file", type=TEXT_FILE, required=False)
+@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+@click.pass_context
+def show(ctx: click.Context, /, *, file: Path | None, as_json: bool) -> None:
+    """Show the values in effect and where each comes from, under Groundwire's names.
+
+    Without FILE they are the defaults and what the environment sets. The output is a configuration
+    file itself; secrets stand in it as ***.
+    """
+    read = _read(ctx, file)
+    from groundwire.config.show import to_data, to_yaml
+
+    click.echo(to_json(to_data(read), indent=2) if as_json else to_yaml(read), nl=as_json)
+
+
+def describe(config: "Config", *, name: str) -> Iterator[str]:
+    """What a configuration is, in a few lines."""
+    from groundwire.decisions import in_order
+    from groundwire.render import visible
+
+    formats = ", ".join(config.formats) or "nobody: it is empty"
+    yield f"{visible(name)} can be used. It has the names of {formats}."
+    rows = {
+        "check": f"on, action {config.check.action}" if config.check.enabled else "off",
+        "detector": f"{config.detector.name}, {_point(config)}, on {config.detector.device}",
+        "gate": f"{config.gate.model}, threshold {config.gate.threshold:g}"
+        if config.gate.enabled
+        else "off",
+        "explainer": f"{config.explain.model}, threshold {config.explain.threshold:g}"
+        if config.explain.enabled
+        else "off",
+        "verifier": config.verify.verifier,
+        "decisions": "the first that holds applies" if config.decisions else "none",
+    }
+    for label, text in rows.items():
+        yield f"  {label:<11}{visible(text)}"
+    for decision in in_order(config.decisions):
+        yield f"    {decision.priority:>5g}  {visible(_describe(decision))}"
+    if config.tenants:
+        yield f"  {'tenants':<11}{visible(', '.join(config.tenants))}"
+
+
+def _describe(decision: "Decision") -> str:
+    plugin = decision.plugin
+    if plugin is None:
+        then = "as configured"
+    elif plugin.enabled:
+        then = f"{plugin.action}, without evidence {plugin.unverified_action}"
+    else:
+        then = "no check"
+    return f"{decision.name}: if {decision.rule or 'always'}: {then}"
+
+
+def _point(config: "Config") -> str:
+    point = config.detector.operating_point
+    return point if isinstance(point, str) else f"from probability {point:g} on"
+
+
+def _read(ctx: click.Context, file: Path | None) -> "Config":
+    """The configuration; what is wrong with it goes to standard error, one problem a line."""
+    # YAML takes a tenth of a second to import, which --help does not need.
+    from groundwire.config import parse
+    from groundwire.render import visible
+
+    try:
+        text = "" if file is None else read_text(file)
+        read = parse(text, name="" if file is None else _name(file), environ=os.environ)
+    except ConfigError as error:
+        for problem in error.problems:
+            click.echo(f"error: {visible(problem)}", err=True)
+        ctx.exit(ExitStatus.FAILED)
+    for warning in read.warnings:
+        click.echo(f"warning: {visible(warning)}", err=True)
+    return read
+
+
+def _name(file: Path) -> str:
+    return "standard input" if file == STDIN else str(file)

@@ -1,0 +1,171 @@
+"""A YAML document as data whose every part knows its line.
+
+It is YAML 1.2 without tags of its own: a file cannot make objects. ``yes`` and ``on`` are texts
+here; a setting that is true or false takes them.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from groundwire.errors import ConfigError
+
+#: An alias stands for all it names: nested, a few lines can stand for more than fits in memory.
+MAX_PARTS = 100_000
+
+_STRINGS = ("tag:yaml.org,2002:str", "tag:yaml.org,2002:timestamp")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A line of a file, counted from 1."""
+
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """A text, a number, true, false or null."""
+
+    value: str | int | float | bool | None
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class List:
+    """Parts in their order."""
+
+    items: "tuple[Part, ...]"
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A key with its value."""
+
+    key: str
+    place: Place
+    part: "Part"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Keys, each once, with their values."""
+
+    entries: tuple[Entry, ...]
+    place: Place
+
+    def get(self, key: str) -> "Part | None":
+        """The value of a key."""
+        return next((entry.part for entry in self.entries if entry.key == key), None)
+
+
+Part = Scalar | List | Table
+
+
+def read_document(text: str, name: str) -> Table:
+    """Read YAML.
+
+    Args:
+        text: Of the file; an empty one has no entries.
+        name: Of the file, for messages.
+
+    Raises:
+        ConfigError: If it is no YAML, or no mapping at the top.
+    """
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import MarkedYAMLError, YAMLError
+
+    try:
+        root = YAML(typ="safe", pure=True).compose(text)
+    except MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        where = Place(name, mark.line + 1) if mark else name
+        raise ConfigError(
+            [f"{where}: this is no YAML: {error.problem or error.context}."]
+        ) from error
+    except (YAMLError, ValueError) as error:
+        raise ConfigError([f"{name}: this is no YAML: {error}."]) from error
+    except RecursionError as error:
+        raise ConfigError([f"{name}: it is nested too deeply."]) from error
+    if root is None:
+        return Table((), Place(name, 1))
+    part = _Reader(name).read(root, ())
+    if not isinstance(part, Table):
+        raise ConfigError([f"{part.place}: a configuration is a mapping of names to values."])
+    return part
+
+
+class _Reader:
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._n_parts = 0
+
+    def read(self, node: Any, above: tuple[int, ...]) -> Part:  # noqa: ANN401 - a node of ruamel's
+        place = self._place(node)
+        self._n_parts += 1
+        if id(node) in above:
+            raise ConfigError([f"{place}: an alias here stands for what it is part of."])
+        if self._n_parts > MAX_PARTS or len(above) > 50:
+            raise ConfigError([f"{place}: the file is too large, or nested too deeply."])
+        above = (*above, id(node))
+        if node.id == "mapping":
+            return Table(tuple(self._entries(node, above)), place)
+        if node.id == "sequence":
+            return List(tuple(self.read(item, above) for item in node.value), place)
+        return Scalar(self._scalar(node, place), place)
+
+    def _entries(self, node: Any, above: tuple[int, ...]) -> list[Entry]:  # noqa: ANN401
+        entries: dict[str, Entry] = {}
+        merged: list[Entry] = []
+        for key, value in node.value:
+            place = self._place(key)
+            if str(key.tag) == "tag:yaml.org,2002:merge":
+                merged += self._merge(value, above)
+                continue
+            if key.id != "scalar":
+                raise ConfigError([f"{place}: a key is a text, and this is a {key.id}."])
+            if key.value in entries:
+                first = entries[key.value].place
+                raise ConfigError([f"{place}: {key.value!r} stands here again, after {first}."])
+            part = self.read(value, above)
+            if isinstance(part, Scalar) and part.value is None:
+                part = Scalar(None, place)  # what is left out has no place of its own
+            entries[key.value] = Entry(key.value, place, part)
+        for entry in merged:
+            entries.setdefault(entry.key, entry)
+        return list(entries.values())
+
+    def _merge(self, node: Any, above: tuple[int, ...]) -> list[Entry]:  # noqa: ANN401
+        part = self.read(node, above)
+        tables = part.items if isinstance(part, List) else (part,)
+        entries: list[Entry] = []
+        for table in tables:
+            if not isinstance(table, Table):
+                raise ConfigError([f"{part.place}: << merges mappings, and this is none."])
+            entries += table.entries
+        return entries
+
+    def _scalar(self, node: Any, place: Place) -> str | int | float | bool | None:  # noqa: ANN401
+        tag, text = str(node.tag), str(node.value)
+        if tag in _STRINGS:
+            return text
+        plain = text.replace("_", "").lower()
+        try:
+            if tag == "tag:yaml.org,2002:null":
+                return None
+            if tag == "tag:yaml.org,2002:bool":
+                return plain == "true"
+            if tag == "tag:yaml.org,2002:int":
+                return int(plain, 0) if plain.lstrip("+-")[:2] in ("0x", "0o", "0b") else int(plain)
+            if tag == "tag:yaml.org,2002:float":
+                return float(plain.replace(".inf", "inf").replace(".nan", "nan"))
+        except ValueError:
+            return text
+        raise ConfigError([f"{place}: the tag {tag!r} has no meaning here."])
+
+    def _place(self, node: Any) -> Place:  # noqa: ANN401
+        return Place(self._name, node.start_mark.line + 1)

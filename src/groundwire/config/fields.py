@@ -1,0 +1,165 @@
+"""Reading the parts of a document: values of a kind, tables of known fields; problems add up."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from groundwire.config.document import List, Part, Place, Scalar, Table
+from groundwire.config.kinds import Kind, KindError, guess
+
+
+@dataclass(slots=True)
+class Problems:
+    """What is wrong with a configuration, and what is odd about it."""
+
+    errors: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+    def add(self, place: object, text: str) -> None:
+        """Note an error at a place."""
+        self.errors.append(f"{place}: {text}")
+
+    def unknown(self, place: object, word: str, known: Iterable[str], *, where: str) -> None:
+        """Note a name that does not exist, with those that do."""
+        names = list(known)
+        near = guess(word, names)
+        meant = f"; did you mean {near!r}?" if near else "."
+        self.add(place, f"there is no {word!r} in {where}{meant} Known: {', '.join(names)}.")
+
+    def wrong(self, place: object, name: str, raw: object, error: KindError) -> None:
+        """Note a value that is not of its kind, with what is possible."""
+        self.add(place, describe_wrong(name, raw, error))
+
+
+def describe_wrong(name: str, raw: object, error: KindError) -> str:
+    """What is wrong with a value, what was perhaps meant, and what is possible."""
+    meant = f"; did you mean {error.guess!r}?" if error.guess else "."
+    return f"{name} = {_short(raw)} is not possible{meant} It must be {error.legal}."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Field:
+    """A field of a table.
+
+    Attributes:
+        name: What we call it.
+        kind: What it may be; ``None`` leaves the part as it is.
+        aliases: Other names for it.
+        is_required: Whether it must be given.
+    """
+
+    name: str
+    kind: Kind | None = None
+    aliases: tuple[str, ...] = ()
+    is_required: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """A list of texts of a kind, or one of them."""
+
+    kind: Kind
+
+    @property
+    def legal(self) -> str:  # noqa: D102 - as Kind says
+        return f"a list, each item {self.kind.legal}"
+
+    def read(self, raw: object) -> tuple[str, ...]:  # noqa: D102
+        items = raw if isinstance(raw, list) else [raw]
+        if not items:
+            raise KindError(self.legal)
+        try:
+            return tuple(self.kind.read(item) for item in items)
+        except KindError as error:
+            raise KindError(self.legal, error.guess) from None
+
+    def write(self, value: tuple[str, ...]) -> object:  # noqa: D102
+        return list(value)
+
+
+def plain(part: Part) -> object:
+    """A part as plain data."""
+    if isinstance(part, Scalar):
+        return part.value
+    if isinstance(part, List):
+        return [plain(item) for item in part.items]
+    return {entry.key: plain(entry.part) for entry in part.entries}
+
+
+def read_value(kind: Kind, part: Part, *, name: str, problems: Problems) -> Any:  # noqa: ANN401
+    """A value; ``None``, with a problem noted, if it is not of its kind."""
+    raw = plain(part)
+    try:
+        return kind.read(raw)
+    except KindError as error:
+        problems.wrong(part.place, name, raw, error)
+        return None
+
+
+def read_fields(
+    part: Part, fields: Iterable[Field], *, where: str, problems: Problems
+) -> dict[str, Any] | None:
+    """The fields of a table that are given, by our names.
+
+    Returns:
+        ``None`` if a field was unknown, wrong or missing; each is noted.
+    """
+    fields = list(fields)
+    n_before = len(problems.errors)
+    values: dict[str, Any] = {}
+    places: dict[str, tuple[Place, str]] = {}
+    for entry in entries_of(part, where=where, problems=problems):
+        match = next((f for f in fields if entry.key in (f.name, *f.aliases)), None)
+        if match is None:
+            known = [name for each in fields for name in (each.name, *each.aliases)]
+            problems.unknown(entry.place, entry.key, known, where=where)
+            continue
+        value = (
+            entry.part
+            if match.kind is None
+            else read_value(match.kind, entry.part, name=f"{where}: {entry.key}", problems=problems)
+        )
+        if match.name in places and values[match.name] != value:
+            place, key = places[match.name]
+            problems.add(entry.place, conflict(entry.key, key, place))
+        values[match.name] = value
+        places[match.name] = entry.place, entry.key
+    for each in fields:
+        if each.is_required and each.name not in values:
+            problems.add(part.place, f"{where} has no {each.name!r}, and needs one.")
+    return values if len(problems.errors) == n_before else None
+
+
+def entries_of(part: Part, *, where: str, problems: Problems) -> "tuple[Any, ...]":
+    """The entries of a table; nothing, with a problem noted, if it is none."""
+    if isinstance(part, Table):
+        return part.entries
+    problems.add(part.place, f"{where} is a mapping of names to values, and this is none.")
+    return ()
+
+
+def items_of(part: Part, *, where: str, problems: Problems) -> tuple[Part, ...]:
+    """The items of a list; nothing, with a problem noted, if it is none. ``null`` is empty."""
+    if isinstance(part, List):
+        return part.items
+    if not (isinstance(part, Scalar) and part.value is None):
+        problems.add(part.place, f"{where} is a list, and this is none.")
+    return ()
+
+
+def conflict(name: str, other: str, place: object) -> str:
+    """That two names set one value differently."""
+    return f"{name!r} sets the same as {other!r} at {place}, to another value. Keep one of them."
+
+
+def unique(names: Mapping[str, Place], name: str, place: Place, problems: Problems) -> bool:
+    """Whether a name is new; if it is not, that is noted."""
+    if name in names:
+        problems.add(place, f"the name {name!r} is taken, at {names[name]}.")
+        return False
+    return True
+
+
+def _short(raw: object) -> str:
+    text = repr(raw)
+    return text if len(text) <= 80 else f"{text[:77]}..."

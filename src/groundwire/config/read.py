@@ -1,0 +1,379 @@
+"""A file and the environment → one frozen configuration, or all that is wrong with them."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from groundwire.config.document import Entry, Part, Place, Scalar, Table, read_document
+from groundwire.config.fields import Problems, conflict, describe_wrong, plain
+from groundwire.config.kinds import KindError
+from groundwire.config.names import (
+    DEFAULTS,
+    DVARA,
+    NAMES,
+    VARIABLES,
+    WITHOUT_EFFECT,
+    Alias,
+    Format,
+)
+from groundwire.config.rules import LEGACY_KEYS, RuleReader
+from groundwire.config.tenants import read_tenants
+from groundwire.config.tree import (
+    SECTIONS,
+    SETTINGS,
+    Check,
+    DetectorSettings,
+    EvidenceSettings,
+    Explain,
+    Gate,
+    Similarity,
+    Verify,
+    limits_of,
+    policy_of,
+)
+from groundwire.decisions import Decision
+from groundwire.detection import FrozenMapping
+from groundwire.errors import ConfigError, SettingError
+from groundwire.policy import Limits, Overrides, Policy
+from groundwire.signals import SignalRules
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """Where a value comes from.
+
+    Attributes:
+        source: ``default``, a line of a file (``groundwire.yaml:3``), or a variable.
+        name: The name it was given under, if that is not ours.
+        format: Whose name that is.
+    """
+
+    source: str = "default"
+    name: str = ""
+    format: Format = Format.NATIVE
+
+    def __str__(self) -> str:
+        return f"{self.source} ({self.name})" if self.name else self.source
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Config:
+    """The configuration as a whole.
+
+    Attributes:
+        check: Whether answers are checked, and what is done about them.
+        gate: Whether a prompt calls for a check.
+        detector: What judges.
+        explain: The second opinion on findings.
+        similarity: The detector of that name.
+        evidence: Limits.
+        verify: Verification of cited claims.
+        signals: What decisions can depend on.
+        decisions: In the order of the file.
+        tenants: What tenants have of their own, by id.
+        origins: Full name of a setting, a signal (``signals.keywords.NAME``), a decision or a
+            tenant → where it comes from. Signals that are built in have none.
+        formats: Whose names were used, in the file or in the environment.
+        warnings: What was taken and is odd.
+    """
+
+    check: Check = field(default_factory=Check)
+    gate: Gate = field(default_factory=Gate)
+    detector: DetectorSettings = field(default_factory=DetectorSettings)
+    explain: Explain = field(default_factory=Explain)
+    similarity: Similarity = field(default_factory=Similarity)
+    evidence: EvidenceSettings = field(default_factory=EvidenceSettings)
+    verify: Verify = field(default_factory=Verify)
+    signals: SignalRules = field(default_factory=SignalRules)
+    decisions: tuple[Decision, ...] = ()
+    tenants: Mapping[str, Overrides] = field(default_factory=lambda: FrozenMapping({}))
+    origins: Mapping[str, Origin] = field(default_factory=lambda: FrozenMapping({}), compare=False)
+    formats: tuple[Format, ...] = field(default=(), compare=False)
+    warnings: tuple[str, ...] = field(default=(), compare=False)
+
+    @property
+    def policy(self) -> Policy:
+        """What is done about outcomes where no decision and no tenant says otherwise."""
+        return policy_of(self.check, self.explain)
+
+    @property
+    def limits(self) -> Limits:
+        """How much evidence is taken where no tenant says otherwise."""
+        return limits_of(self.evidence)
+
+    def value(self, path: str) -> Any:  # noqa: ANN401 - each setting has its own
+        """The value of a setting, by its full name."""
+        section, _, name = path.partition(".")
+        return getattr(getattr(self, section), name)
+
+
+def load(path: Path | None = None, *, environ: Mapping[str, str] | None = None) -> Config:
+    """Read the configuration: a file, and what the environment sets beside or over it.
+
+    Raises:
+        ConfigError: If something in it cannot be read.
+        OSError: If the file cannot.
+    """
+    if path is None:
+        return parse("", name="", environ=environ)
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ConfigError([f"{path}: this is not UTF-8, at byte {error.start:,}."]) from error
+    return parse(text, name=str(path), environ=environ)
+
+
+def parse(text: str, *, name: str, environ: Mapping[str, str] | None = None) -> Config:
+    """Read the text of a file; ``name`` stands for it in messages.
+
+    >>> config = parse("check: {action: BLOCK}", name="example.yaml")
+    >>> config.check.action, str(config.origins["check.action"])
+    (<Action.BLOCK: 'block'>, 'example.yaml:1')
+    """
+    reader = _Reader()
+    decisions: tuple[Decision, ...] = ()
+    tenants: dict[str, tuple[Overrides, Place]] = {}
+    document = read_document(text, name) if text else Table((), Place(name, 1))
+    # What decisions name may be defined below them.
+    last = []
+    for entry in document.entries:
+        if entry.key == "signals":
+            reader.rules.read_signals(entry)
+        elif entry.key in LEGACY_KEYS:
+            reader.rules.read_legacy(entry)
+        elif entry.key == "decisions":
+            last.append(entry)
+        elif entry.key == "tenants":
+            reader.formats.add(Format.NATIVE)
+            tenants = read_tenants(entry, reader.problems)
+        else:
+            reader.read(entry, _TREE, ())
+    for entry in last:
+        decisions = reader.rules.read_decisions(entry)
+    formats = reader.formats | reader.rules.formats
+    if not formats and document.entries:
+        formats.add(Format.NATIVE)
+    reader.formats = formats
+    reader.read_environment({} if environ is None else environ)
+    if reader.problems.errors:
+        raise ConfigError(reader.problems.errors)
+    return reader.finish(decisions, tenants)
+
+
+def arguments(format: Format, values: Mapping[str, object]) -> dict[str, Any]:
+    """Settings that a call of Berry's tool, or Director's configuration, gives by our full names.
+
+    >>> arguments(Format.BERRY, {"default_target": 0.9, "context_mode": "full"})
+    {'verify.target': 0.9, 'verify.context_mode': 'all'}
+
+    Args:
+        format: Whose names they are: DVARA's, Director-AI's or Berry's.
+        values: Its names, without the path they have in a file, → values.
+
+    Raises:
+        SettingError: If a name or a value is not possible.
+    """
+    if format not in (Format.DVARA, Format.DIRECTOR, Format.BERRY):
+        raise SettingError("format", str(format), "dvara, director or berry: others have paths")
+    known = {
+        alias.name.rpartition(".")[2]: alias
+        for alias in NAMES
+        if alias.format is format and alias.name
+    }
+    found: dict[str, Any] = {}
+    for name, raw in values.items():
+        if name not in known:
+            raise SettingError("argument", name, f"one of {', '.join(known)}")
+        alias = known[name]
+        try:
+            found[alias.path] = SETTINGS[alias.path].kind.read(alias.conversion.read(raw))
+        except KindError as error:
+            raise SettingError(name, raw, error.legal) from error
+    return found
+
+
+_Tree = dict[str, Any]
+
+
+def _tree() -> _Tree:
+    """All names as nested tables; a leaf is a name, or ``None`` for one without effect."""
+    tree: _Tree = {}
+    leaves = [(alias.name, alias) for alias in NAMES if alias.name]
+    for name, leaf in [*leaves, *((name, None) for name in WITHOUT_EFFECT)]:
+        *above, last = name.split(".")
+        table = tree
+        for key in above:
+            table = table.setdefault(key, {})
+        table[last] = leaf
+    return tree
+
+
+_TREE = _tree()
+_STRUCTURES = ("signals", "decisions", "tenants", *LEGACY_KEYS)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    value: Any
+    origin: Origin
+    written: str
+
+
+@dataclass(slots=True)
+class _Reader:
+    problems: Problems = field(default_factory=Problems)
+    formats: set[Format] = field(default_factory=set)
+    found: dict[str, _Found] = field(default_factory=dict)
+    rules: RuleReader = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.rules = RuleReader(self.problems)
+
+    def read(self, entry: Entry, tree: _Tree, above: tuple[str, ...]) -> None:
+        """An entry of a table whose known names are those of a part of the tree."""
+        key = _find(entry.key, tree, is_relaxed=above[:1] == ("dvara",))
+        if key is None and "." in entry.key:
+            # As in a properties file: each dot goes one table deeper.
+            first, _, rest = entry.key.partition(".")
+            inner = Table((Entry(rest, entry.place, entry.part),), entry.place)
+            self.read(Entry(first, entry.place, inner), tree, above)
+            return
+        if key is None:
+            where = f"{'.'.join(above)!r}" if above else "a configuration"
+            known = [*tree, *(() if above else _STRUCTURES)]
+            self.problems.unknown(entry.place, entry.key, known, where=where)
+            return
+        path, leaf = (*above, key), tree[key]
+        if leaf is None:
+            self.formats.add(Format.HALUGATE)
+            self.problems.warnings.append(f"{entry.place}: {'.'.join(path)} has no effect here.")
+        elif isinstance(leaf, Alias):
+            self._put(leaf, entry.part, written=".".join(path))
+        elif isinstance(entry.part, Table):
+            for each in entry.part.entries:
+                self.read(each, leaf, path)
+        elif not (isinstance(entry.part, Scalar) and entry.part.value is None):
+            names = ", ".join(leaf)
+            self.problems.add(
+                entry.place, f"{'.'.join(path)} is a mapping, and this is none. Known: {names}."
+            )
+
+    def read_environment(self, environ: Mapping[str, str]) -> None:
+        """Variables win over the file; of two for one setting, both must say the same."""
+        file, self.found = self.found, {}
+        shared = []
+        for variable, text in sorted(environ.items()):
+            alias = VARIABLES.get(variable)
+            if alias is not None and alias.is_shared:
+                shared.append((alias, text))
+            elif alias is not None:
+                self._put_variable(alias, text)
+            elif _is_ours(variable):
+                near = get_close_matches(variable, VARIABLES, n=1)
+                meant = f" Did you mean {near[0]}?" if near else ""
+                self.problems.add(variable, f"no setting has this variable.{meant}")
+        self.found = file | self.found
+        verifier = self.found.get("verify.verifier")
+        if verifier is not None and verifier.value != "local":
+            for alias, text in shared:
+                if alias.path not in self.found:
+                    self._put_variable(alias, text)
+
+    def finish(
+        self, decisions: tuple[Decision, ...], tenants: dict[str, tuple[Overrides, Place]]
+    ) -> Config:
+        """The configuration, with defaults where nothing was said."""
+        origins = dict.fromkeys(SETTINGS, Origin())
+        values = {path: setting.default for path, setting in SETTINGS.items()}
+        for whose in sorted(self.formats):
+            for path, value in DEFAULTS.get(whose, {}).items():
+                values[path] = value
+                origins[path] = Origin(source=f"default under {whose}'s names", format=whose)
+        for path, found in self.found.items():
+            values[path], origins[path] = found.value, found.origin
+        places = self.rules.places | {
+            f"tenants.{id_}": place for id_, (_, place) in tenants.items()
+        }
+        origins |= {name: Origin(source=str(place)) for name, place in places.items()}
+        sections: dict[str, Any] = {
+            section: type_(
+                **{
+                    each.name: values[each.path]
+                    for each in SETTINGS.values()
+                    if each.section == section
+                }
+            )
+            for section, type_ in SECTIONS.items()
+        }
+        return Config(
+            **sections,
+            signals=self.rules.rules(),
+            decisions=decisions,
+            tenants=FrozenMapping({id_: own for id_, (own, _) in tenants.items()}),
+            origins=FrozenMapping(origins),
+            formats=tuple(sorted(self.formats)),
+            warnings=tuple(self.problems.warnings),
+        )
+
+    def _put(self, alias: Alias, part: Part, *, written: str) -> None:
+        self.formats.add(alias.format)
+        name = "" if alias.format is Format.NATIVE else written
+        self._set(
+            alias,
+            plain(part),
+            Origin(source=str(part.place), name=name, format=alias.format),
+            written,
+        )
+
+    def _put_variable(self, alias: Alias, text: str) -> None:
+        if not text.strip():
+            self.problems.add(alias.variable, "it is empty. Unset it, or give it a value.")
+            return
+        if alias.format is Format.DVARA:
+            self.formats.add(alias.format)
+        origin = Origin(source=alias.variable, format=alias.format)
+        self._set(alias, text, origin, alias.variable)
+
+    def _set(self, alias: Alias, raw: object, origin: Origin, written: str) -> None:
+        setting = SETTINGS[alias.path]
+        try:
+            value = setting.kind.read(alias.conversion.read(raw))
+        except KindError as error:
+            shown = "***" if setting.name == "api_key" else raw
+            self.problems.add(origin.source, describe_wrong(written, shown, error))
+            return
+        before = self.found.get(alias.path)
+        if before is not None and before.value != value:
+            text = conflict(written, before.written, before.origin.source)
+            self.problems.add(origin.source, text)
+        self.found[alias.path] = _Found(value, origin, written)
+
+
+def _find(key: str, tree: _Tree, *, is_relaxed: bool) -> str | None:
+    """The known name; DVARA's may be written max-sources, max_sources or maxSources."""
+    if key in tree:
+        return key
+    if is_relaxed:
+        return next((known for known in tree if _relaxed(known) == _relaxed(key)), None)
+    return None
+
+
+def _relaxed(key: str) -> str:
+    return key.replace("-", "").replace("_", "").lower()
+
+
+def _is_ours(variable: str) -> bool:
+    """Whether a variable can only be meant for us.
+
+    Not all that begins with our name can: Kubernetes gives every container GROUNDWIRE_SERVICE_HOST
+    and the like when a service is called so.
+    """
+    return variable.startswith(tuple(_prefixes()))
+
+
+def _prefixes() -> Iterator[str]:
+    yield f"{DVARA}.".upper().replace(".", "_").replace("-", "_")
+    for section in SECTIONS:
+        yield f"GROUNDWIRE_{section.upper()}_"

@@ -1,0 +1,343 @@
+"""Signals and decisions of a document → frozen rules."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from groundwire.config.document import Entry, Part, Place, Scalar, Table
+from groundwire.config.fields import (
+    Field,
+    Problems,
+    Texts,
+    entries_of,
+    items_of,
+    read_fields,
+    unique,
+)
+from groundwire.config.kinds import Choice, Flag, Number, Text
+from groundwire.config.names import Format
+from groundwire.config.tree import ACTION, COSINE, SEVERITY
+from groundwire.decisions import Decision, Rule
+from groundwire.detection import Label
+from groundwire.keywords import PatternError, compile_pattern
+from groundwire.language import LANGUAGES
+from groundwire.policy import HallucinationPlugin
+from groundwire.signals import (
+    DOMAINS,
+    FINDINGS,
+    GENERAL,
+    NEEDED,
+    NOT_NEEDED,
+    Aggregation,
+    Condition,
+    DomainRule,
+    EmbeddingRule,
+    HallucinationRule,
+    KeywordRule,
+    LanguageRule,
+    Operator,
+    SignalRules,
+    SignalType,
+)
+
+#: Key in ``signals`` → the type of its conditions.
+KEYS = {
+    "fact_check": SignalType.FACT_CHECK,
+    "keywords": SignalType.KEYWORD,
+    "domains": SignalType.DOMAIN,
+    "embeddings": SignalType.EMBEDDING,
+    "languages": SignalType.LANGUAGE,
+    "hallucination": SignalType.HALLUCINATION,
+}
+
+_KEY_OF = {type_: key for key, type_ in KEYS.items()}
+
+#: HaluGate's names for the same lists, at the top of the file.
+LEGACY_KEYS = {
+    "fact_check_rules": "fact_check",
+    "keyword_rules": "keywords",
+    "embedding_rules": "embeddings",
+    "language_rules": "languages",
+}
+
+_ANY = "any"
+_NAME = Field(name="name", kind=Text(), is_required=True)
+_DESCRIPTION = Field(name="description", kind=Text())
+
+FIELDS: dict[SignalType, tuple[Field, ...]] = {
+    SignalType.FACT_CHECK: (
+        Field(name="name", kind=Choice((NEEDED, NOT_NEEDED)), is_required=True),
+        _DESCRIPTION,
+    ),
+    SignalType.KEYWORD: (
+        _NAME,
+        _DESCRIPTION,
+        Field(name="words", kind=Texts(Text()), aliases=("keywords",)),
+        Field(name="patterns", kind=Texts(Text())),
+        Field(name="operator", kind=Choice(tuple(Operator), {"NOR": "NOT"})),
+        Field(name="case_sensitive", kind=Flag()),
+    ),
+    SignalType.DOMAIN: (_NAME, _DESCRIPTION, Field(name="threshold", kind=COSINE)),
+    SignalType.EMBEDDING: (
+        _NAME,
+        _DESCRIPTION,
+        Field(name="examples", kind=Texts(Text()), aliases=("candidates",), is_required=True),
+        Field(name="threshold", kind=COSINE),
+        Field(
+            name="aggregation",
+            kind=Choice(tuple(Aggregation), {_ANY: "max"}),
+            aliases=("aggregation_method",),
+        ),
+    ),
+    SignalType.LANGUAGE: (
+        _NAME,
+        _DESCRIPTION,
+        Field(name="codes", kind=Texts(Choice(LANGUAGES))),
+    ),
+    SignalType.HALLUCINATION: (
+        _NAME,
+        _DESCRIPTION,
+        Field(name="label", kind=Choice((_ANY, "unsupported", "contradicted"))),
+        Field(name="min_severity", kind=SEVERITY),
+    ),
+}
+
+DECISION_FIELDS = (
+    _NAME,
+    _DESCRIPTION,
+    Field(name="priority", kind=Number(is_whole=True)),
+    Field(name="rules"),
+    Field(name="plugins"),
+)
+
+PLUGIN_FIELDS = (
+    Field(name="enabled", kind=Flag()),
+    Field(name="explain", kind=Flag(), aliases=("use_nli",)),
+    Field(name="action", kind=ACTION, aliases=("hallucination_action",)),
+    Field(name="unverified_action", kind=ACTION, aliases=("unverified_factual_action",)),
+    Field(name="include_details", kind=Flag(), aliases=("include_hallucination_details",)),
+)
+_PLUGIN_ALIASES = {alias for each in PLUGIN_FIELDS for alias in each.aliases}
+
+
+@dataclass(slots=True)
+class RuleReader:
+    """Reads signals first, then the decisions that name them."""
+
+    problems: Problems
+    formats: set[Format] = field(default_factory=set)
+    #: Signals and decisions as ``signals.keywords.urgent`` → where they stand.
+    places: dict[str, Place] = field(default_factory=dict)
+    _rules: dict[SignalType, dict[str, Any]] = field(default_factory=dict)
+    _places: dict[SignalType, dict[str, Place]] = field(default_factory=dict)
+    _domains_used: dict[str, None] = field(default_factory=dict)
+    _languages_used: dict[str, None] = field(default_factory=dict)
+
+    def read_signals(self, entry: Entry) -> None:
+        """The section ``signals``."""
+        self.formats.add(Format.NATIVE)
+        for each in entries_of(entry.part, where="signals", problems=self.problems):
+            if each.key in KEYS:
+                self._read_list(KEYS[each.key], each.part, where=f"signals.{each.key}")
+            else:
+                self.problems.unknown(each.place, each.key, KEYS, where="signals")
+
+    def read_legacy(self, entry: Entry) -> None:
+        """One of HaluGate's lists, such as ``fact_check_rules``."""
+        self.formats.add(Format.HALUGATE)
+        self._read_list(KEYS[LEGACY_KEYS[entry.key]], entry.part, where=entry.key)
+
+    def read_decisions(self, entry: Entry) -> tuple[Decision, ...]:
+        """The list ``decisions``; its order is kept."""
+        decisions = []
+        places: dict[str, Place] = {}
+        for part in items_of(entry.part, where="decisions", problems=self.problems):
+            decision = self._decision(part)
+            if decision and unique(places, decision.name, part.place, self.problems):
+                places[decision.name] = part.place
+                self.places[f"decisions.{decision.name}"] = part.place
+                decisions.append(decision)
+        return tuple(decisions)
+
+    def rules(self) -> SignalRules:
+        """All signals, with the built-in domains that a decision names."""
+        domains = self._rules.get(SignalType.DOMAIN, {})
+        built_in = (
+            DomainRule(name=name, description=DOMAINS[name])
+            for name in self._domains_used
+            if name not in domains and name != GENERAL
+        )
+        languages = self._rules.get(SignalType.LANGUAGE, {})
+        codes = (
+            LanguageRule(name=code, codes=(code,))
+            for code in self._languages_used
+            if code not in languages
+        )
+        return SignalRules(
+            keywords=self._all(SignalType.KEYWORD),
+            domains=(*domains.values(), *built_in),
+            embeddings=self._all(SignalType.EMBEDDING),
+            languages=(*languages.values(), *codes),
+            hallucination=self._all(SignalType.HALLUCINATION),
+            fact_check=self._all(SignalType.FACT_CHECK),
+        )
+
+    def _all(self, type_: SignalType) -> tuple[Any, ...]:
+        return tuple(self._rules.get(type_, {}).values())
+
+    def _read_list(self, type_: SignalType, part: Part, *, where: str) -> None:
+        rules, places = self._rules.setdefault(type_, {}), self._places.setdefault(type_, {})
+        for item in items_of(part, where=where, problems=self.problems):
+            values = read_fields(item, FIELDS[type_], where=where, problems=self.problems)
+            if values is None or not unique(places, values["name"], item.place, self.problems):
+                continue
+            places[values["name"]] = item.place
+            self.places[f"signals.{_KEY_OF[type_]}.{values['name']}"] = item.place
+            rule = self._signal(type_, values, item.place)
+            if rule is not None:
+                rules[values["name"]] = rule
+
+    def _signal(self, type_: SignalType, values: dict[str, Any], place: Place) -> Any:  # noqa: ANN401
+        name, text = values["name"], values.pop("description", "")
+        if type_ is SignalType.FACT_CHECK:
+            return (name, text)
+        if type_ is SignalType.KEYWORD:
+            return self._keyword(values, place)
+        if type_ is SignalType.EMBEDDING:
+            if "aggregation" in values:
+                values["aggregation"] = Aggregation(values["aggregation"])
+            return EmbeddingRule(**values)
+        if type_ is SignalType.LANGUAGE:
+            return self._language(name, values.get("codes"), place)
+        if type_ is SignalType.HALLUCINATION:
+            label = values.pop("label", _ANY)
+            return HallucinationRule(**values, label=None if label == _ANY else Label(label))
+        if name == GENERAL:  # it holds where no other does, whatever it is said to be about
+            return None
+        description = text or DOMAINS.get(name, "")
+        if not description:
+            self.problems.add(place, f"the domain {name!r} has no description, and needs one.")
+        return DomainRule(**values, description=description)
+
+    def _keyword(self, values: dict[str, Any], place: Place) -> KeywordRule | None:
+        name = values["name"]
+        if not values.get("words") and not values.get("patterns"):
+            self.problems.add(place, f"the keywords {name!r} have neither words nor patterns.")
+            return None
+        is_case_sensitive = values.pop("case_sensitive", False)
+        for pattern in values.get("patterns", ()):
+            try:
+                compile_pattern(pattern, is_case_sensitive=is_case_sensitive)
+            except PatternError as error:
+                self.problems.add(
+                    place,
+                    f"the pattern {pattern!r} of {name!r} cannot be used: {error}. Patterns are in "
+                    "RE2's syntax, without back references and looking around.",
+                )
+                return None
+        operator = Operator(values.pop("operator", Operator.OR))
+        return KeywordRule(**values, operator=operator, is_case_sensitive=is_case_sensitive)
+
+    def _language(
+        self, name: str, codes: tuple[str, ...] | None, place: Place
+    ) -> LanguageRule | None:
+        if codes is None and name not in LANGUAGES:
+            self.problems.unknown(place, name, LANGUAGES, where="the languages (without 'codes')")
+            return None
+        return LanguageRule(name=name, codes=codes or (name,))
+
+    def _decision(self, part: Part) -> Decision | None:
+        values = read_fields(part, DECISION_FIELDS, where="a decision", problems=self.problems)
+        if values is None:
+            return None
+        n_before = len(self.problems.errors)
+        where = f"decision {values['name']!r}"
+        rules, plugins = values.pop("rules", None), values.pop("plugins", None)
+        rule = None if rules is None else self._rule(rules, where)
+        plugin = None if plugins is None else self._plugins(plugins, where)
+        if len(self.problems.errors) > n_before:
+            return None
+        if isinstance(rule, Condition):
+            rule = Rule(Operator.AND, (rule,))
+        return Decision(**values, rule=rule, plugin=plugin)
+
+    def _rule(self, part: Part, where: str) -> Rule | Condition | None:
+        if not isinstance(part, Table):
+            self.problems.add(part.place, f"{where}: a rule is a mapping, and this is none.")
+            return None
+        if part.get("operator") is None and part.get("conditions") is None:
+            return self._condition(part, where)
+        fields = (
+            Field(name="operator", kind=Choice(tuple(Operator)), is_required=True),
+            Field(name="conditions", is_required=True),
+        )
+        values = read_fields(part, fields, where=where, problems=self.problems)
+        if values is None:
+            return None
+        items = items_of(values["conditions"], where=f"{where}: conditions", problems=self.problems)
+        inner = [self._rule(item, where) for item in items]
+        if None in inner:
+            return None
+        try:
+            return Rule(Operator(values["operator"]), tuple(filter(None, inner)))
+        except ValueError as error:
+            self.problems.add(part.place, f"{where}: {error}.")
+            return None
+
+    def _condition(self, part: Table, where: str) -> Condition | None:
+        fields = (
+            Field(name="type", kind=Choice(tuple(SignalType)), is_required=True),
+            Field(name="name", is_required=True),
+        )
+        values = read_fields(part, fields, where=f"{where}: a condition", problems=self.problems)
+        if values is None:
+            return None
+        type_, name = SignalType(values["type"]), values["name"]
+        known = list(dict.fromkeys(self._names(type_)))
+        text = name.value if isinstance(name, Scalar) else ""
+        if text not in known:
+            self.problems.unknown(
+                name.place, str(text), known or ["none: define one first"], where=f"{type_} signals"
+            )
+            return None
+        if type_ is SignalType.DOMAIN:
+            self._domains_used[str(text)] = None
+        if type_ is SignalType.LANGUAGE:
+            self._languages_used[str(text)] = None
+        return Condition(type_, str(text))
+
+    def _names(self, type_: SignalType) -> Iterator[str]:
+        # What is defined wrongly is known all the same: one mistake is told once.
+        yield from self._places.get(type_, {})
+        built_in: dict[SignalType, Iterable[str]] = {
+            SignalType.FACT_CHECK: (NEEDED, NOT_NEEDED),
+            SignalType.DOMAIN: DOMAINS,
+            SignalType.LANGUAGE: LANGUAGES,
+            SignalType.HALLUCINATION: [rule.name for rule in FINDINGS],
+        }
+        yield from built_in.get(type_, ())
+
+    def _plugins(self, part: Part, where: str) -> HallucinationPlugin | None:
+        plugin = None
+        for item in items_of(part, where=f"{where}: plugins", problems=self.problems):
+            fields = (
+                Field(name="type", kind=Choice(("hallucination",)), is_required=True),
+                Field(name="configuration"),
+            )
+            values = read_fields(item, fields, where=f"{where}: a plugin", problems=self.problems)
+            if values is None:
+                continue
+            if plugin is not None:
+                self.problems.add(item.place, f"{where} has a second plugin 'hallucination'.")
+            plugin = self._plugin(values.get("configuration"), where)
+        return plugin
+
+    def _plugin(self, part: Part | None, where: str) -> HallucinationPlugin:
+        if part is None:
+            return HallucinationPlugin()
+        if isinstance(part, Table) and any(each.key in _PLUGIN_ALIASES for each in part.entries):
+            self.formats.add(Format.HALUGATE)
+        values = read_fields(
+            part, PLUGIN_FIELDS, where=f"{where}: plugin 'hallucination'", problems=self.problems
+        )
+        return HallucinationPlugin(**values or {})

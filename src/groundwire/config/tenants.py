@@ -1,0 +1,103 @@
+"""What tenants have of their own: strict in our names, lenient in DVARA's metadata."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from groundwire.config.document import Entry, Place
+from groundwire.config.fields import (
+    Field,
+    Problems,
+    describe_wrong,
+    entries_of,
+    read_fields,
+)
+from groundwire.config.kinds import Flag, Kind, KindError, Number, guess
+from groundwire.config.tree import ACTION, COUNT, ON_ERROR, SEVERITY
+from groundwire.errors import ConfigError
+from groundwire.policy import Overrides
+
+#: Our fields → what they may be.
+KINDS: Mapping[str, Kind] = {
+    "enabled": Flag(),
+    "action": ACTION,
+    "contradicted_action": ACTION,
+    "unverified_action": ACTION,
+    "partial_action": ACTION,
+    "on_error": ON_ERROR,
+    "min_severity": SEVERITY,
+    "include_details": Flag(),
+    "explain": Flag(),
+    "max_sources": COUNT,  # 0: no limit
+    "max_source_chars": COUNT,
+}
+
+_WHOLE = Number(is_whole=True)
+
+#: DVARA's metadata keys → our fields, with what they may be. The similarity threshold is none.
+METADATA: Mapping[str, tuple[str, Kind]] = {
+    "grounding.enabled": ("enabled", Flag()),
+    "grounding.action": ("action", ACTION),
+    "grounding.max-sources": ("max_sources", _WHOLE),
+    "grounding.max-source-length": ("max_source_chars", _WHOLE),
+}
+
+
+def read_overrides(values: Mapping[str, object]) -> Overrides:
+    """Overrides in our names, as an API takes them.
+
+    Raises:
+        ConfigError: If a field or a value is not possible, with all that are not.
+    """
+    problems: list[str] = []
+    read: dict[str, Any] = {}
+    for name, raw in values.items():
+        if name not in KINDS:
+            near = guess(name, KINDS)
+            meant = f"; did you mean {near!r}?" if near else "."
+            problems.append(f"there is no field {name!r}{meant} Known: {', '.join(KINDS)}.")
+            continue
+        try:
+            read[name] = KINDS[name].read(raw)
+        except KindError as error:
+            problems.append(describe_wrong(name, raw, error))
+    if problems:
+        raise ConfigError(problems)
+    return Overrides(**read)
+
+
+def overrides_from_metadata(metadata: Mapping[str, object]) -> tuple[Overrides, tuple[str, ...]]:
+    """Overrides in a tenant's metadata under DVARA's names; it never raises.
+
+    Returns:
+        The overrides, and a warning for each value that cannot be read: that one inherits.
+    """
+    read: dict[str, Any] = {}
+    warnings: list[str] = []
+    for name, raw in metadata.items():
+        if not str(name).startswith("grounding."):
+            continue  # of something else
+        if name not in METADATA:
+            warnings.append(
+                f"{name!r} cannot be set per tenant and is ignored. Known: {', '.join(METADATA)}."
+            )
+            continue
+        field, kind = METADATA[name]
+        try:
+            value = kind.read(raw)
+        except KindError as error:
+            warnings.append(f"{describe_wrong(name, raw, error)} The default is inherited.")
+            continue
+        read[field] = max(0, value) if kind is _WHOLE else value
+    return Overrides(**read), tuple(warnings)
+
+
+def read_tenants(entry: Entry, problems: Problems) -> dict[str, tuple[Overrides, Place]]:
+    """The section ``tenants``: overrides for each id, and where they stand."""
+    tenants: dict[str, tuple[Overrides, Place]] = {}
+    fields = [Field(name=name, kind=kind) for name, kind in KINDS.items()]
+    for each in entries_of(entry.part, where="tenants", problems=problems):
+        where = f"tenant {each.key!r}"
+        values = read_fields(each.part, fields, where=where, problems=problems)
+        if values is not None:
+            tenants[each.key] = Overrides(**values), each.place
+    return tenants

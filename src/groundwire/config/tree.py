@@ -1,0 +1,273 @@
+"""The tree of settings: native names, defaults, and what each may be. All of it is frozen."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, dataclass, field, fields
+from typing import Any
+
+from groundwire.config.kinds import (
+    Choice,
+    Device,
+    Flag,
+    Kind,
+    Number,
+    OneOf,
+    Optional,
+    Pattern,
+    Secret,
+    SecretText,
+    Text,
+    Url,
+)
+from groundwire.detection import OPERATING_POINTS
+from groundwire.policy import Action, Limits, OnError, Policy
+from groundwire.settings import MAX_THREADS
+
+#: What other systems call the actions.
+ACTION_ALIASES = {
+    "metadata": "flag",
+    "warn": "header",
+    "reject": "block",
+    "raise": "block",
+}
+
+ACTION = Choice(tuple(Action), ACTION_ALIASES)
+ON_ERROR = Choice(tuple(OnError))
+PROBABILITY = Number(low=0, high=1)
+THRESHOLD = Number(low=0, high=1, is_low_open=True)
+COSINE = Number(low=-1, high=1)
+SEVERITY = Number(low=0, high=4, is_whole=True)
+POSITIVE = Number(low=1, is_whole=True)
+COUNT = Number(low=0, is_whole=True)
+
+
+def setting(default: object, kind: Kind, text: str) -> Any:  # noqa: ANN401 - as dataclasses.field
+    """A field of a section: its default, what it may be, and what it means."""
+    return field(default=default, metadata={"kind": kind, "text": text})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """Whether answers are checked, and what is done about them."""
+
+    enabled: bool = setting(True, Flag(), "Whether answers are checked.")
+    action: Action = setting(Action.LOG, ACTION, "What is done about a hallucinated answer.")
+    contradicted_action: Action | None = setting(
+        None, Optional(ACTION), "At least this where the evidence says otherwise."
+    )
+    unverified_action: Action | None = setting(
+        None,
+        Optional(ACTION),
+        "What is done if there is no evidence; null: as action, at most header.",
+    )
+    partial_action: Action | None = setting(
+        None,
+        Optional(ACTION),
+        "What is done if something stayed unread and nothing was found; null: as action, at most "
+        "header.",
+    )
+    on_error: OnError = setting(
+        OnError.AUTO,
+        ON_ERROR,
+        "What is done if a check was due and failed: allow (recorded), warn (marked as far as the "
+        "action marks anything), block, or auto (warn, and block where the action is block).",
+    )
+    min_severity: int = setting(0, SEVERITY, "Findings less severe are only logged.")
+    include_details: bool = setting(False, Flag(), "Whether a body warning names the findings.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gate:
+    """Does the prompt call for verification?"""
+
+    enabled: bool = setting(True, Flag(), "Whether prompts are asked about.")
+    model: str = setting("embedded", Text(), "embedded, or a folder, or the id of a hub model.")
+    threshold: float = setting(0.6, THRESHOLD, "From this probability on, an answer is checked.")
+    device: str = setting("cpu", Device(), "Where the model runs.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DetectorSettings:
+    """What judges."""
+
+    name: str = setting(
+        "reader", Text(), "reader, similarity, or a folder or the id of a hub model."
+    )
+    revision: str | None = setting(None, Optional(Text()), "Commit of a hub model, 40 digits.")
+    operating_point: str | float = setting(
+        "balanced",
+        OneOf((THRESHOLD, Choice(OPERATING_POINTS))),
+        "From which probability on a word piece is flagged, by name or as a number.",
+    )
+    min_pieces: int = setting(
+        1, POSITIVE, "Flagged word pieces from which on an answer counts as hallucinated."
+    )
+    min_words: int = setting(0, COUNT, "Spans of fewer words are not reported.")
+    min_probability: float = setting(0.0, PROBABILITY, "Spans less probable are not reported.")
+    max_length: int | None = setting(
+        None,
+        Optional(Number(low=16, is_whole=True)),
+        "Word pieces a loaded checkpoint reads in one pass; null: as many as it can.",
+    )
+    max_answer_chars: int = setting(1_000_000, POSITIVE, "A longer answer is refused, never cut.")
+    device: str = setting("cpu", Device(), "Where a loaded checkpoint runs.")
+    threads: int | None = setting(
+        None,
+        Optional(Number(low=1, high=MAX_THREADS, is_whole=True)),
+        "CPU threads; null: one for each processor.",
+    )
+    cache_mb: float = setting(
+        128.0, Number(low=0, unit="megabytes"), "Memory for sources that were read."
+    )
+    cache_ttl_s: float = setting(
+        3600.0,
+        Number(low=0, is_low_open=True, unit="seconds"),
+        "Time until a source that was read is forgotten.",
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explain:
+    """The second opinion on each finding."""
+
+    enabled: bool = setting(True, Flag(), "Whether findings are explained.")
+    model: str = setting("embedded", Text(), "embedded, or a folder, or the id of a hub model.")
+    threshold: float = setting(0.9, THRESHOLD, "Less confident, a severity counts one less.")
+    drops_entailed: bool = setting(True, Flag(), "Whether a finding that is entailed is dropped.")
+    entailment_threshold: float = setting(0.75, THRESHOLD, "From this P(entailed) on.")
+    device: str = setting("cpu", Device(), "Where the model runs.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Similarity:
+    """The detector that compares sentences with sources."""
+
+    threshold: float | None = setting(
+        None, Optional(COSINE), "Less similar is ungrounded; null: that of the embedder."
+    )
+    min_words: int = setting(5, COUNT, "Sentences of fewer words are not compared.")
+    embedder: str = setting("neural", Choice(("neural", "hash")), "What gives the embeddings.")
+    all_short: str = setting(
+        "partial", Choice(("partial", "grounded")), "The outcome if no sentence is long enough."
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvidenceSettings:
+    """How much evidence is taken. What exceeds a limit is told, and makes the outcome partial."""
+
+    max_sources: int | None = setting(None, Optional(POSITIVE), "The first so many; null: all.")
+    max_source_chars: int | None = setting(
+        None, Optional(POSITIVE), "Longer sources are left out whole; null: none is."
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verify:
+    """Claims with citations, verified one by one."""
+
+    verifier: str = setting(
+        "local",
+        Choice(("local", "openai", "service")),
+        "local stays on this machine; openai is any compatible endpoint with logprobs.",
+    )
+    model: str | None = setting(None, Optional(Text()), "The endpoint's model.")
+    base_url: str | None = setting(None, Optional(Url()), "Where an openai verifier is.")
+    service_url: str | None = setting(None, Optional(Url()), "Where a service is.")
+    api_key: Secret | None = setting(None, Optional(SecretText()), "Key of either.")
+    target: float = setting(
+        0.95,
+        Number(low=0, high=1, is_low_open=True, is_high_open=True),
+        "The probability that a claim must reach with its evidence, and not without.",
+    )
+    max_claims: int = setting(25, POSITIVE, "Claims that are verified; more is flagged.")
+    require_citations: bool = setting(False, Flag(), "Whether a claim without citation fails.")
+    context_mode: str = setting(
+        "cited",
+        Choice(
+            ("cited", "all", "auto"),
+            {"cite": "cited", "citations": "cited", "cites": "cited", "full": "all"},
+        ),
+        "Evidence of a claim: what it cites, all, or auto: all if it cites nothing.",
+    )
+    timeout_s: float = setting(
+        60.0, Number(low=0, is_low_open=True, unit="seconds"), "For one call of the verifier."
+    )
+    claim_split: str = setting("sentences", Choice(("sentences", "lines")), "Where claims end.")
+    citation_regex: str | None = setting(
+        None, Optional(Pattern()), "What a citation looks like; null: [S0], [1], [S0, S1]."
+    )
+    units: str = setting("bits", Choice(("bits", "nats")), "Of budgets.")
+    placeholder: str = setting("[REDACTED]", Text(), "Stands for evidence that is taken away.")
+    temperature: float = setting(0.0, Number(low=0, high=2), "Of an endpoint.")
+    max_concurrency: int = setting(8, Number(low=1, high=64, is_whole=True), "Calls at a time.")
+    top_logprobs: int = setting(10, Number(low=1, high=20, is_whole=True), "Asked for.")
+    include_prompts: bool = setting(False, Flag(), "Whether the report holds the prompts.")
+    max_prompt_chars: int = setting(3000, POSITIVE, "Of each prompt in the report.")
+    min_log_odds_gain: float = setting(0.0, Number(low=0), "That evidence must bring.")
+    use_cache: bool = setting(True, Flag(), "Whether calls are kept, at temperature 0.")
+    group_claims: bool = setting(True, Flag(), "Whether claims with one evidence share a call.")
+    max_group_size: int = setting(8, Number(low=1, high=64, is_whole=True), "Claims in a call.")
+    max_group_prompt_chars: int = setting(
+        24_000, Number(low=1000, is_whole=True), "Characters in a call."
+    )
+
+
+#: Name of a section → its class, in the order they are shown.
+SECTIONS: Mapping[str, type] = {
+    "check": Check,
+    "gate": Gate,
+    "detector": DetectorSettings,
+    "explain": Explain,
+    "similarity": Similarity,
+    "evidence": EvidenceSettings,
+    "verify": Verify,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """One leaf of the tree. ``variable`` is the environment variable that sets it."""
+
+    section: str
+    name: str
+    kind: Kind
+    default: Any
+    text: str
+
+    @property
+    def path(self) -> str:
+        """Its full name, such as ``check.action``."""
+        return f"{self.section}.{self.name}"
+
+    @property
+    def variable(self) -> str:
+        """The environment variable that sets it, such as ``GROUNDWIRE_CHECK_ACTION``."""
+        return f"GROUNDWIRE_{self.section}_{self.name}".upper()
+
+
+def _settings() -> Iterator[Setting]:
+    for section, type_ in SECTIONS.items():
+        for each in fields(type_):
+            assert each.default is not MISSING
+            yield Setting(
+                section=section,
+                name=each.name,
+                kind=each.metadata["kind"],
+                default=each.default,
+                text=each.metadata["text"],
+            )
+
+
+#: Full name of a setting → the setting, in the order of the tree.
+SETTINGS: Mapping[str, Setting] = {each.path: each for each in _settings()}
+
+
+def policy_of(check: Check, explain: Explain) -> Policy:
+    """The policy of the configuration as a whole."""
+    own = {each.name: getattr(check, each.name) for each in fields(Check)}
+    return Policy(**own, explain=explain.enabled)
+
+
+def limits_of(evidence: EvidenceSettings) -> Limits:
+    """The limits of the configuration as a whole."""
+    return Limits(max_sources=evidence.max_sources, max_source_chars=evidence.max_source_chars)

@@ -1,0 +1,128 @@
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from groundwire.cli import cli
+from tests.config.documented import REFERENCE, SNIPPET
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    path = Path("halugate.yaml")
+    path.write_text(REFERENCE, encoding="utf-8")
+    return path
+
+
+def run(*args: object, stdin: str | None = None, **environ: str) -> Result:
+    return CliRunner().invoke(cli, ["config", *map(str, args)], input=stdin, env=environ)
+
+
+def test_check_says_what_a_file_is(file: Path) -> None:
+    result = run("check", file)
+    assert result.exit_code == 0
+    assert result.stdout == (
+        "halugate.yaml can be used. It has the names of halugate.\n"
+        "  check      on, action log\n"
+        "  detector   reader, from probability 0.8 on, on cpu\n"
+        "  gate       embedded, threshold 0.6\n"
+        "  explainer  embedded, threshold 0.9\n"
+        "  verifier   local\n"
+        "  decisions  the first that holds applies\n"
+        "      100  verified-factual: if (fact_check:needs_fact_check): header, "
+        "without evidence header\n"
+    )
+
+
+def test_check_tells_everything_that_is_wrong_and_exits_with_2(file: Path) -> None:
+    file.write_text("check: {action: blok}\ngates: {}\n", encoding="utf-8")
+    result = run("check", file, GROUNDWIRE_GATE_THRESHOLD="2")
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    lines = result.stderr.splitlines()
+    assert lines[0].startswith("error: halugate.yaml:1: check.action = 'blok' is not possible;")
+    assert lines[1].startswith("error: halugate.yaml:2: there is no 'gates' in a configuration;")
+    assert lines[2].startswith("error: GROUNDWIRE_GATE_THRESHOLD: ")
+    assert len(lines) == 3
+
+
+def test_check_reads_standard_input_and_warns() -> None:
+    text = "hallucination_mitigation: {hallucination_model: {context_window_size: 50}}"
+    result = run("check", "-", stdin=text)
+    assert result.exit_code == 0
+    assert result.stdout.startswith("standard input can be used.")
+    assert result.stderr == (
+        "warning: standard input:1: hallucination_mitigation.hallucination_model."
+        "context_window_size has no effect here.\n"
+    )
+
+
+def test_check_of_a_file_that_is_not_there_is_wrong_usage() -> None:
+    assert run("check", "missing.yaml").exit_code == 2
+
+
+def test_show_gives_native_names_with_their_origin(file: Path) -> None:
+    result = run("show", file, GROUNDWIRE_CHECK_ACTION="flag")
+    assert result.exit_code == 0
+    lines = [line.split("  # ") for line in result.stdout.splitlines()]
+    assert ['  action: "flag"', "GROUNDWIRE_CHECK_ACTION"] in [
+        [text.rstrip(), *origin] for text, *origin in lines
+    ]
+    assert "hallucination_model.threshold)" in result.stdout
+    assert result.stdout.startswith("check:\n")
+
+
+def test_what_show_prints_can_be_checked_and_means_the_same(file: Path) -> None:
+    file.write_text(SNIPPET, encoding="utf-8")
+    native = Path("native.yaml")
+    native.write_text(run("show", file).stdout, encoding="utf-8")
+    again = json.loads(run("show", native, "--json").stdout)
+    first = json.loads(run("show", file, "--json").stdout)
+    assert again["decisions"] == first["decisions"]
+    assert {name: each["value"] for name, each in again["settings"].items()} == {
+        name: each["value"] for name, each in first["settings"].items()
+    }
+    assert (first["formats"], again["formats"]) == (["halugate"], ["groundwire"])
+
+
+def test_show_without_a_file_is_the_environment() -> None:
+    shown = json.loads(run("show", "--json", GROUNDWIRE_GATE_THRESHOLD="0.5").stdout)
+    assert shown["settings"]["gate.threshold"]["source"] == "GROUNDWIRE_GATE_THRESHOLD"
+    assert shown["settings"]["check.enabled"]["source"] == "default"
+
+
+def test_a_secret_is_shown_as_stars() -> None:
+    environ = {"OPENAI_API_KEY": "sk-secret", "GROUNDWIRE_VERIFY_VERIFIER": "openai"}
+    shown = run("show", **environ).stdout
+    assert re.search(r"^  # api_key: \*{3} +# OPENAI_API_KEY$", shown, re.MULTILINE)
+    assert "sk-secret" not in run("show", "--json", **environ).output
+
+
+def test_alone_it_shows_its_help() -> None:
+    result = run()
+    assert result.exit_code == 0
+    assert result.stdout.startswith("Usage: ")
+
+
+@pytest.mark.parametrize("args", [[], ["--help"], ["check", "--help"], ["show", "--help"]])
+def test_help_imports_neither_yaml_nor_numpy(args: list[str]) -> None:
+    code = (
+        "import sys\n"
+        "from groundwire.cli import main\n"
+        "try:\n"
+        "    main(['config', *sys.argv[1:]])\n"
+        "except SystemExit as done:\n"
+        "    heavy = [name for name in sys.modules if name.partition('.')[0] in\n"
+        "             ('ruamel', 'numpy', 're2', 'onnxruntime', 'rich')]\n"
+        "    print(done.code, heavy, file=sys.stderr)\n"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code, *args], capture_output=True, text=True, check=False
+    )
+    assert result.stderr == "0 []\n"
+    assert "Usage: " in result.stdout

@@ -1,0 +1,245 @@
+"""Whatever a setting has for a value, another system's name for it reads back the same."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from groundwire.config import Format, arguments, parse
+from groundwire.config.kinds import (
+    Choice,
+    Device,
+    Flag,
+    Kind,
+    KindError,
+    Number,
+    OneOf,
+    Optional,
+    Pattern,
+    Secret,
+    SecretText,
+    Text,
+    Url,
+)
+from groundwire.config.names import NAMES, WITHOUT_EFFECT, Alias
+from groundwire.config.tree import SETTINGS
+from groundwire.errors import SettingError
+
+TEXTS = st.text(st.characters(codec="ascii", min_codepoint=33), min_size=1).filter(
+    lambda text: text not in ("~", "null", "***")
+)
+
+
+def values_of(kind: Kind) -> st.SearchStrategy[Any]:
+    if isinstance(kind, Optional):
+        return st.none() | values_of(kind.kind)
+    if isinstance(kind, OneOf):
+        return st.one_of([values_of(each) for each in kind.kinds])
+    if isinstance(kind, Number):
+        low, high = max(kind.low, -1e6), min(kind.high, 1e6)
+        if kind.is_whole:
+            return st.integers(int(low), int(high))
+        return st.floats(low, high, exclude_min=kind.is_low_open, exclude_max=kind.is_high_open)
+    if isinstance(kind, Choice):
+        return st.sampled_from(list(kind.values))
+    if isinstance(kind, Device):
+        return st.just("cpu") | st.integers(0, 99).map("cuda:{}".format)
+    return {
+        Flag: st.booleans(),
+        Text: TEXTS,
+        SecretText: TEXTS.map(Secret),
+        Url: st.sampled_from(["https://a.example/v1", "http://127.0.0.1:1234/v1"]),
+        Pattern: st.just(r"\[(?P<id>\d+)\]"),
+    }[type(kind)]
+
+
+def raw(alias: Alias, value: object) -> object:
+    """The value as it is written under a name; KindError if it cannot be."""
+    kind = SETTINGS[alias.path].kind
+    plain = value.reveal() if isinstance(value, Secret) else kind.write(value)
+    return alias.conversion.write(plain)
+
+
+@settings(max_examples=20)  # of each of some 180 names
+@given(st.data())
+@pytest.mark.parametrize("alias", [each for each in NAMES if each.name], ids=lambda each: each.name)
+def test_a_value_written_under_a_name_reads_back_the_same(
+    alias: Alias, data: st.DataObject
+) -> None:
+    value = data.draw(values_of(SETTINGS[alias.path].kind))
+    try:
+        written = raw(alias, value)
+        if value is not None and alias.conversion.read(written) != SETTINGS[alias.path].kind.write(
+            value
+        ):
+            return  # such as a folder named like an embedded model
+    except KindError:
+        return  # such as cuda:1 where there is only use_cpu
+    document = f"{alias.name}: {json.dumps(written)}"
+    assert parse(document, name="").value(alias.path) == value
+
+
+@settings(max_examples=20)  # of each of some 180 names
+@given(st.data())
+@pytest.mark.parametrize(
+    "alias", [each for each in NAMES if each.variable], ids=lambda e: e.variable
+)
+def test_a_value_written_to_a_variable_reads_back_the_same(
+    alias: Alias, data: st.DataObject
+) -> None:
+    value = data.draw(values_of(SETTINGS[alias.path].kind))
+    written = raw(alias, value)
+    text = written if isinstance(written, str) else json.dumps(written)
+    environ = {alias.variable: text}
+    if alias.is_shared:
+        environ["GROUNDWIRE_VERIFY_VERIFIER"] = "openai"
+    config = parse("", name="", environ=environ)
+    assert config.value(alias.path) == value
+    assert config.origins[alias.path].source == alias.variable
+
+
+def test_the_default_of_a_setting_is_of_its_kind() -> None:
+    for setting in SETTINGS.values():
+        assert setting.kind.read(setting.kind.write(setting.default)) == setting.default
+
+
+def test_every_name_stands_once() -> None:
+    names = [alias.name for alias in NAMES if alias.name] + list(WITHOUT_EFFECT)
+    variables = [alias.variable for alias in NAMES if alias.variable]
+    assert len(names) == len(set(names))
+    assert len(variables) == len(set(variables))
+
+
+DIRECTOR = """\
+span_detection_enabled: true
+span_model: anulum/director-ragtruth-token-modernbert
+span_model_revision: 0d5bfc21044de07f764c99a9ca1094ccd516de93
+span_token_threshold: 0.95
+span_min_tokens: 2
+span_max_length: 1024
+span_device: -1
+on_fail: reject
+"""
+
+
+def test_the_fields_of_director_ai() -> None:
+    config = parse(DIRECTOR, name="")
+    detector = config.detector
+    assert config.check.enabled
+    assert config.check.action == "block"
+    assert detector.name == "anulum/director-ragtruth-token-modernbert"
+    assert detector.revision == "0d5bfc21044de07f764c99a9ca1094ccd516de93"
+    assert (detector.operating_point, detector.min_pieces, detector.max_length) == (0.95, 2, 1024)
+    assert detector.device == "cpu"
+    assert config.formats == (Format.DIRECTOR,)
+
+
+@pytest.mark.parametrize(
+    ("field", "path", "value"),
+    [
+        ({"span_model": "groundwire"}, "detector.name", "reader"),
+        ({"span_model_revision": ""}, "detector.revision", None),
+        ({"span_device": 1}, "detector.device", "cuda:1"),
+        ({"on_fail": "warn"}, "check.action", "header"),
+        ({"on_fail": "raise"}, "check.action", "block"),
+        ({"on_fail": "log"}, "check.action", "log"),
+        ({"on_fail": "metadata"}, "check.action", "flag"),
+    ],
+)
+def test_what_director_ai_says_differently(
+    field: dict[str, object], path: str, value: object
+) -> None:
+    assert arguments(Format.DIRECTOR, field) == {path: value}
+
+
+@pytest.mark.parametrize(
+    "field", [{"span_token_threshold": 1.5}, {"span_min_tokens": 0}, {"span_device": -2}]
+)
+def test_what_director_ai_refuses_is_refused(field: dict[str, object]) -> None:
+    with pytest.raises(SettingError, match="is not possible"):
+        arguments(Format.DIRECTOR, field)
+
+
+def test_names_that_have_paths_are_no_arguments() -> None:
+    with pytest.raises(SettingError, match="dvara, director or berry"):
+        arguments(Format.HALUGATE, {"threshold": 0.5})
+
+
+def test_the_documented_call_of_berry() -> None:
+    strict = {"require_citations": True, "context_mode": "cited", "default_target": 0.95}
+    assert arguments(Format.BERRY, strict) == {
+        "verify.require_citations": True,
+        "verify.context_mode": "cited",
+        "verify.target": 0.95,
+    }
+
+
+def test_the_defaults_of_verification_are_those_of_berrys_page() -> None:
+    verify = parse("", name="").verify
+    assert (verify.target, verify.max_claims, verify.require_citations) == (0.95, 25, False)
+    assert (verify.context_mode, verify.timeout_s, verify.claim_split) == ("cited", 60, "sentences")
+    assert (verify.units, verify.placeholder, verify.temperature) == ("bits", "[REDACTED]", 0)
+    assert (verify.max_concurrency, verify.top_logprobs, verify.max_prompt_chars) == (8, 10, 3000)
+    assert (verify.max_group_size, verify.max_group_prompt_chars) == (8, 24_000)
+    assert verify.verifier == "local"
+
+
+@pytest.mark.parametrize(
+    ("word", "mode"),
+    [
+        ("cite", "cited"),
+        ("citations", "cited"),
+        ("cites", "cited"),
+        ("full", "all"),
+        ("auto", "auto"),
+    ],
+)
+def test_berrys_words_for_the_context(word: str, mode: str) -> None:
+    assert arguments(Format.BERRY, {"context_mode": word}) == {"verify.context_mode": mode}
+
+
+@pytest.mark.parametrize(
+    "argument",
+    [
+        {"default_target": 0},
+        {"default_target": 1},
+        {"max_claims": 0},
+        {"context_mode": "everything"},
+        {"claim_split": "words"},
+        {"citation_regex": r"\[\d+\]"},
+        {"citation_regex": "("},
+        {"units": "bytes"},
+        {"top_logprobs": 0},
+        {"top_logprobs": 21},
+        {"max_concurrency": 65},
+        {"max_group_size": 0},
+        {"max_group_prompt_chars": 999},
+        {"verifier": "local"},
+    ],
+)
+def test_what_berry_refuses_is_refused(argument: dict[str, object]) -> None:
+    with pytest.raises(SettingError, match="is not possible"):
+        arguments(Format.BERRY, argument)
+
+
+@pytest.mark.parametrize(
+    "url", ["http://berry.example:8000", "ftp://a", "a", "http://", "https://"]
+)
+def test_evidence_never_leaves_unencrypted(url: str) -> None:
+    with pytest.raises(ValueError, match="https://, or with http:// on this machine"):
+        parse(f"verify.service_url: '{url}'", name="")
+
+
+def test_variables_of_others_count_only_for_a_verifier_that_leaves_the_machine() -> None:
+    environ = {"OPENAI_BASE_URL": "http://somewhere.else", "OPENAI_API_KEY": "sk-1"}
+    assert parse("", name="", environ=environ).verify.api_key is None
+    with pytest.raises(ValueError, match="OPENAI_BASE_URL"):
+        parse("verify.verifier: openai", name="", environ=environ)
+    own = {
+        **environ,
+        "GROUNDWIRE_VERIFY_API_KEY": "sk-2",
+        "GROUNDWIRE_VERIFY_BASE_URL": "https://a",
+    }
+    assert parse("verify.verifier: openai", name="", environ=own).verify.api_key == Secret("sk-2")
