@@ -8,8 +8,9 @@ from groundwire import Detector
 from tests.cases.case import Case, Result, by_kind, further, must_pass, report, run
 from tests.fixed_judge import FixedJudge
 
-#: Share of the further cases that the embedded model has to pass.
-LEAST_SHARE = 0.85
+#: Share of the further cases that the embedded model passes at least. The goal is 0.85; this is what
+#: it has reached, so that other weights or rules cannot lose it unseen.
+LEAST_SHARE = 0.6
 
 ALL = [*must_pass(), *further()]
 
@@ -20,8 +21,7 @@ def test_the_documented_examples_pass(detector: Detector, case: Case) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.xfail(strict=False, reason="weights in training")
-def test_most_of_the_further_cases_pass(detector: Detector) -> None:
+def test_no_fewer_of_the_further_cases_pass_than_did(detector: Detector) -> None:
     results = [run(detector, case) for case in further()]
     n_passed = sum(not result.problems for result in results)
     assert n_passed >= LEAST_SHARE * len(results), "\n" + report(results)
