@@ -49,6 +49,22 @@ def test_the_highest_probability_of_a_claim_is_that_of_the_answer() -> None:
     assert above.is_flagged
 
 
+def test_of_a_detector_that_compares_the_least_similar_claim_counts() -> None:
+    with Detector.load("similarity:hash", threads=1) as detector:
+        (judged,) = judge(
+            detector,
+            [labelled("Paris is a big old city. Nobody knows where the old captain lived. Yes.")],
+        )
+        verdict = detector.detect(
+            sources=labelled("x").example.sources,
+            answer="Nobody knows where the old captain lived.",
+        )
+    assert verdict.similarity is not None
+    assert judged.probability == pytest.approx(1 - verdict.similarity)
+    assert judged.is_flagged
+    assert not judged.is_complete  # "Yes." is not compared
+
+
 def test_of_the_claims_that_nobody_marked_those_that_pass_are_counted() -> None:
     with Detector(FixedJudge(doubtful={"odd": 0.9}, cannot_read="Unlesbar")) as detector:
         answer = labelled("It is odd. It is good. It is wrong. Unlesbar ist das.", "wrong")

@@ -198,6 +198,8 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="keep them in the manifest")
     parser.add_argument("--threads", type=int, default=2)
     options = parser.parse_args()
+    if options.write and (options.whole or EMBEDDERS[options.detector] != "neural"):
+        parser.error("--write keeps thresholds of the neural embedder, as it ships")
     comparer = open_comparer(options.detector, options.threads)
     if options.whole:
         comparer = replace(comparer, whole_lines=sys.maxsize)
@@ -208,7 +210,7 @@ def main() -> None:
         print(f"at {threshold}\n{table(compared, [threshold] * len(compared))}")  # noqa: T201
     for name in chosen:
         print(f"{name}, cross-fitted\n{table(compared, cross_fitted(compared, name))}")  # noqa: T201
-    if options.write and EMBEDDERS[options.detector] == "neural":
+    if options.write:
         minilm.write_manifest(find_model(ENCODER).folder, operating_points=chosen)
 
 
