@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from groundwire import errors
 from groundwire.errors import (
+    ConfigError,
     CorruptModelError,
     DatasetError,
     DetectionError,
@@ -233,6 +234,7 @@ ERRORS: list[GroundwireError] = [
     InvalidTextError("answer", None, "its type is int"),
     InvalidSourceError(None, "they are None", "Pass a list."),
     InvalidConversationError("messages[3]", "its type is int", "A message is an object."),
+    ConfigError(["a.yaml:3: there is no setting 'acton'.", "a.yaml:4: there is no action 'blok'."]),
 ]
 
 

@@ -81,7 +81,7 @@ def test_the_label_of_a_span_is_the_likelier_of_the_two(reader: Reader) -> None:
 @pytest.fixture
 def everything_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """The short facts say next to nothing about each other, and are to be read all the same."""
-    for floor in ("FIRST_FLOOR", "SECOND_FLOOR"):
+    for floor in ("FIRST_FLOOR", "SECOND_FLOOR", "SOURCE_FLOOR"):
         monkeypatch.setattr(evidence, floor, -1e9)
 
 
