@@ -8,8 +8,8 @@ from groundwire import Detector
 from tests.cases.case import Case, Result, by_kind, further, must_pass, report, run
 from tests.fixed_judge import FixedJudge
 
-#: Share of the further cases that the embedded model passes at least. The goal is 0.85; this is what
-#: it has reached, so that other weights or rules cannot lose it unseen.
+#: Share of the further cases that the embedded model passes at least. The goal is 0.85; this is
+#: what it has reached, so that other weights or rules cannot lose it unseen.
 LEAST_SHARE = 0.6
 
 ALL = [*must_pass(), *further()]
