@@ -25,8 +25,8 @@ _PACKAGES = ("torch", "safetensors", "sklearn", "onnx", "transformers", "acceler
 _FROM = (
     "Training has to begin somewhere. Give --start FILE with the weights of a reader, such as "
     "training/reader.fp16.safetensors of the repository, which are those of the embedded reader "
-    "or newer, to train it further; or --base FILE with the model.safetensors of all-MiniLM-L6-v2, to begin "
-    "without. Answers of your own are seldom enough for the second."
+    "or newer, to train it further; or --base FILE with the model.safetensors of all-MiniLM-L6-v2, "
+    "to begin without. Answers of your own are seldom enough for the second."
 )
 _ATTRIBUTE = re.compile(r"^ {8}(\w+): (.*(?:\n {12}.*)*)", re.MULTILINE)
 _F = TypeVar("_F", bound=Callable[..., Any])
