@@ -243,3 +243,10 @@ def test_variables_of_others_count_only_for_a_verifier_that_leaves_the_machine()
         "GROUNDWIRE_VERIFY_BASE_URL": "https://a",
     }
     assert parse("verify.verifier: openai", name="", environ=own).verify.api_key == Secret("sk-2")
+
+
+def test_a_text_that_reads_as_nothing_is_no_value() -> None:
+    kind = SETTINGS["detector.revision"].kind
+    assert kind.read("NULL") is None
+    with pytest.raises(KindError, match="'NULL' reads as nothing"):
+        kind.write("NULL")

@@ -281,7 +281,10 @@ class OneOf:
 
 @dataclass(frozen=True, slots=True)
 class Optional:
-    """Of a kind, or nothing (``null``)."""
+    """Of a kind, or nothing: ``null``, also as a text, which is all a variable can hold.
+
+    So a text of that name is no value: it could not be read back.
+    """
 
     kind: Kind
 
@@ -290,7 +293,7 @@ class Optional:
         return f"{self.kind.legal}, or null"
 
     def read(self, raw: object) -> Any:  # noqa: ANN401, D102
-        if raw is None or (isinstance(raw, str) and raw.strip().lower() in ("null", "~")):
+        if raw is None or _is_null(raw):
             return None
         try:
             return self.kind.read(raw)
@@ -298,7 +301,14 @@ class Optional:
             raise KindError(f"{error.legal}, or null", error.guess) from None
 
     def write(self, value: object) -> object:  # noqa: D102
-        return None if value is None else self.kind.write(value)
+        written = None if value is None else self.kind.write(value)
+        if _is_null(written):
+            raise KindError(f"{self.legal}; {written!r} reads as nothing")
+        return written
+
+
+def _is_null(raw: object) -> bool:
+    return isinstance(raw, str) and raw.strip().lower() in ("null", "~")
 
 
 def guess(word: str, known: Sequence[str] | Mapping[str, Any]) -> str:
