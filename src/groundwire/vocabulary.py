@@ -91,10 +91,10 @@ NEGATIONS = _words("""
 NOT_NEGATED = _words("only just merely simply necessarily")
 #: Say that something is possible, expected or claimed.
 HEDGES = _words("""
-    may might could can possibly perhaps maybe likely unlikely probably presumably potentially
+    may might could possibly perhaps maybe likely unlikely probably presumably potentially
     reportedly allegedly alleged alleges suspected suspects suspect supposedly apparently appears
     appear seems seem suggests suggest suggested expected expects planned plans proposed proposes
-    rumored rumoured unconfirmed tentative tentatively preliminary believed thought claimed should
+    rumored rumoured unconfirmed tentative tentatively preliminary believed thought claimed
     hopes intends
 """)
 #: Say that it is so.

@@ -1,0 +1,151 @@
+"""The words of a text with their places: which count, which are near, which are names."""
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import count
+from typing import NamedTuple
+
+from groundwire.vocabulary import (
+    CALENDAR,
+    FUNCTION_WORDS,
+    MEASURES,
+    NEGATIONS,
+    NOT_NEGATED,
+)
+
+_WORD = re.compile(r"\w+(?:['’]\w+)*")
+_POSSESSIVE = re.compile(r"['’]s$", re.IGNORECASE)
+_CLAUSE_END = re.compile(r"[.,;:!?()—]|\bbut\b")
+_MEASURE = {word: f"{min(group)}~" for group in MEASURES for word in group}
+#: What may stand within a name: "Tower-Bridge", "University of Oxford", "Ludwig van Beethoven".
+_WITHIN_NAME = re.compile(r"(?:[ -]|\.? | (?:of|de|la|le|du|von|van|der|den|di|da|al|bin) )")
+#: Words of one stem are about the same: "founded", "founding".
+_STEM_CHARS = 5
+#: Content words on each side that say what a word is about.
+_NEAR = 4
+#: Content words after a "not" or a "may" that it is about.
+_SCOPE = 3
+_BEFORE_CHARS = 20
+
+
+class Word(NamedTuple):
+    """A word and its place; without the "'s" of a possessive."""
+
+    start: int
+    end: int
+    text: str
+
+    @property
+    def lower(self) -> str:
+        """As the lists have it."""
+        return self.text.casefold()
+
+    @property
+    def stem(self) -> str:
+        """What it has in common with its kin; figures are compared whole."""
+        lower = self.lower
+        if not lower.isalpha():
+            return lower
+        return _MEASURE.get(lower, lower[:_STEM_CHARS])
+
+    @property
+    def is_content(self) -> bool:
+        """Whether it says something by itself."""
+        is_month = self.text in ("May", "March")
+        return is_month or (self.lower not in FUNCTION_WORDS and not is_negation(self.lower))
+
+
+def words_of(text: str) -> list[Word]:
+    """The words of a text, in reading order."""
+    return [
+        Word(match.start(), match.start() + len(word), word)
+        for match in _WORD.finditer(text)
+        if (word := _POSSESSIVE.sub("", match[0]))
+    ]
+
+
+def within(words: Iterable[Word], start: int, end: int) -> list[Word]:
+    """The words that reach into ``[start, end)``."""
+    return [word for word in words if word.start < end and word.end > start]
+
+
+def content_of(words: Iterable[Word]) -> frozenset[str]:
+    """The stems of the words that say something."""
+    return frozenset(word.stem for word in words if word.is_content)
+
+
+def near(words: Sequence[Word], start: int, end: int) -> dict[str, int]:
+    """What stands around a place: stems of content words, and how many such words away.
+
+    Figures say nothing about what a place is about.
+    """
+    telling = [word for word in words if word.is_content and not word.text[0].isdigit()]
+    before = [word.stem for word in reversed(telling) if word.end <= start]
+    after = [word.stem for word in telling if word.start >= end]
+    found: dict[str, int] = {}
+    for side in (before, after):
+        for distance, stem in zip(count(1), side[:_NEAR], strict=False):
+            found[stem] = min(distance, found.get(stem, distance))
+    return found
+
+
+def likeness(one: Mapping[str, int], other: Mapping[str, int]) -> float:
+    """How much two places have around them in common: 0.5 for a shared neighbour, less if far."""
+    return round(sum(1 / (one[stem] + other[stem]) for stem in one.keys() & other.keys()), 6)
+
+
+def scope(text: str, words: Sequence[Word], triggers: Collection[str]) -> frozenset[str]:
+    """The stems of what some words are about: a few content words after them, in the clause."""
+    found: set[str] = set()
+    for index, trigger in enumerate(words):
+        if not _is_trigger(words, index, triggers):
+            continue
+        clause = _CLAUSE_END.search(text, trigger.end)
+        end = clause.start() if clause else len(text)
+        following = (word.stem for word in words[index + 1 :] if word.is_content)
+        inside = sum(word.is_content for word in words[index + 1 :] if word.end <= end)
+        found |= {stem for stem, _ in zip(following, range(min(inside, _SCOPE)), strict=False)}
+    return frozenset(found)
+
+
+def is_negation(lower: str) -> bool:
+    """Whether a word says "not"."""
+    return lower in NEGATIONS or lower.endswith(("n't", "n’t"))
+
+
+def has_negation(words: Sequence[Word]) -> bool:
+    """Whether a "not" is among the words."""
+    return any(_is_trigger(words, index, NEGATIONS) for index in range(len(words)))
+
+
+def _is_trigger(words: Sequence[Word], index: int, triggers: Collection[str]) -> bool:
+    lower = words[index].lower
+    if triggers is NEGATIONS:
+        following = words[index + 1].lower if index + 1 < len(words) else ""
+        return is_negation(lower) and following not in NOT_NEGATED
+    return lower in triggers and words[index].text != "May"
+
+
+def names_of(text: str, words: Sequence[Word]) -> list[Word]:
+    """Runs of capitalised words: names of people, places, things; no days and no months.
+
+    A single word at the start of a sentence has its capital letter from there and does not count.
+    """
+    runs: list[list[Word]] = []
+    for word in words:
+        if not word.text[0].isupper() or word.lower in FUNCTION_WORDS or word.lower in CALENDAR:
+            continue
+        if runs and _WITHIN_NAME.fullmatch(text, runs[-1][-1].end, word.start):
+            runs[-1].append(word)
+        else:
+            runs.append([word])
+    return [
+        Word(run[0].start, run[-1].end, text[run[0].start : run[-1].end])
+        for run in runs
+        if len(run) > 1 or not _begins_sentence(text, run[0].start)
+    ]
+
+
+def _begins_sentence(text: str, place: int) -> bool:
+    before = text[max(0, place - _BEFORE_CHARS) : place].rstrip(" \t\"'“‘(*-•>#|")
+    return not before or before[-1] in ".!?\n"
