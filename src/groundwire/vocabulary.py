@@ -103,15 +103,17 @@ FIRM = _words("""
     guaranteed guarantees guarantee undoubtedly undeniably surely clearly conclusively established
     demonstrated demonstrably officially always inevitably
 """)
+PREPOSITIONS = _words("""
+    of in on at by to for from with into onto over under about around between among through during
+    before after above below against within upon until via near like when if because since
+""")
 #: Words that say nothing by themselves.
-FUNCTION_WORDS = _words("""
+FUNCTION_WORDS = PREPOSITIONS | _words("""
     a an the this that these those there here it its he him his she her hers they them their theirs
     i me my we us our ours you your yours who whom whose which what where when why how
     and or but nor so yet if then than as while because although though since unless whether
-    of in on at by to for from with into onto over under about around between among through during
-    before after above below against within upon off out up down per via near like
-    is are was were be been being am has have had having do does did doing done will would shall
-    should can could may might must
+    off out up down per is are was were be been being am has have had having do does did doing done
+    will would shall should can could may might must
     not no also just only very too more most less least some any all each every both either neither
     one other others such same own
 """)

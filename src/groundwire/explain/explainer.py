@@ -12,7 +12,7 @@ from groundwire.explain.differences import differs
 from groundwire.explain.finding import Category, Entailment, Explanation
 from groundwire.explain.held import Held
 from groundwire.explain.nearby import Lines
-from groundwire.explain.references import Reference, fabricated_references
+from groundwire.explain.references import Library, Reference, fabricated_references
 from groundwire.explain.subtype import subtype_of_held
 from groundwire.explain.wording import explanation_text
 
@@ -57,11 +57,11 @@ def explain(
         SettingError: If the threshold is out of its range. Nothing in answer or sources raises.
     """
     _require_threshold(threshold)
-    lines = Lines(sources)
+    lines, library = Lines(sources), Library(sources)
     judged: dict[tuple[str, tuple[EvidenceRef, ...]], _Verdict] = {}
     explanations = []
     for claim in detection.claims:
-        fabricated = fabricated_references(claim, sources) if claim.spans else ()
+        fabricated = fabricated_references(claim, library) if claim.spans else ()
         for span in claim.spans:
             evidence = lines.evidence_for(span, claim)
             key = (claim.text, evidence)

@@ -23,7 +23,7 @@ class Lines:
 
     def __init__(self, sources: Sequence[Source]) -> None:
         self._texts: Mapping[str, str] = {source.id: source.text for source in sources}
-        self._cut: dict[str, tuple[EvidenceRef, ...]] = {}
+        self._cut: dict[str, tuple[Text, ...]] = {}
 
     def evidence_for(self, span: Span, claim: Claim) -> tuple[EvidenceRef, ...]:
         """The lines to hold a span against, best first, at most :data:`MAX_LINES`.
@@ -33,10 +33,10 @@ class Lines:
         """
         named = [ref for ref in span.evidence or claim.evidence if self._stands(ref)][:MAX_LINES]
         others = [
-            line
+            (line, place)
             for source_id in dict.fromkeys(ref.source_id for ref in named)
             for line in self._of(source_id)
-            if not any(_overlap(line, ref) for ref in named)
+            if (place := line.place) and not any(_overlap(place, ref) for ref in named)
         ]
         held = Held.of(span, claim, ())
         wanted = {
@@ -46,28 +46,24 @@ class Lines:
         }
         ranked = sorted(
             (-score, index)
-            for index, line in enumerate(others)
-            if (score := _score(Text(line.text), held.claim, wanted))
+            for index, (line, _) in enumerate(others)
+            if (score := _score(line, held.claim, wanted))
         )
-        return (*named, *(others[index] for _, index in ranked[: MAX_LINES - len(named)]))
+        return (*named, *(others[index][1] for _, index in ranked[: MAX_LINES - len(named)]))
 
     def _stands(self, ref: EvidenceRef) -> bool:
         """Whether the words stand where they are said to stand, and are any."""
         text = self._texts.get(ref.source_id, "")
         return bool(ref.text.strip()) and text[ref.start : ref.end] == ref.text
 
-    def _of(self, source_id: str) -> tuple[EvidenceRef, ...]:
+    def _of(self, source_id: str) -> tuple[Text, ...]:
         if source_id not in self._cut:
             text = self._texts[source_id]
             lines = lines_of(text) if len(text) <= MAX_SOURCE_CHARS else []
             self._cut[source_id] = tuple(
-                EvidenceRef(
-                    source_id=source_id,
-                    start=line.start,
-                    end=line.end,
-                    text=text[line.start : line.end],
-                )
-                for line in lines
+                Text(words, EvidenceRef(source_id=source_id, start=start, end=end, text=words))
+                for start, end in ((line.start, line.end) for line in lines)
+                if (words := text[start:end])
             )
         return self._cut[source_id]
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 
 from groundwire.detection import Claim, Span
 from groundwire.example import Source
@@ -62,8 +63,88 @@ _WORK = re.compile(
     rf"|\((?P<cited>{_AUTHOR}), (?P<cited_year>(?:19|20)[0-9]{{2}})[a-z]?\)"
 )
 
+# "[3]", "[S3]"; "passage 3"; "3." or "(3)" at the start of a line.
+_OWN_ID = re.compile(
+    r"\[(?P<id>[A-Za-z_]{0,16}[0-9]{1,6})\]"
+    r"|\b(?:passage|source|document|doc|excerpt)\W{0,4}(?P<number>[0-9]{1,6})\b"
+    r"|^\W{0,5}(?P<first>[0-9]{1,6})[.):]\s",
+    re.IGNORECASE | re.MULTILINE,
+)
 
-def fabricated_references(claim: Claim, sources: Sequence[Source]) -> tuple[Reference, ...]:
+
+class Library:
+    """What can be referred to: the sources of an answer, each text read once."""
+
+    def __init__(self, sources: Sequence[Source]) -> None:
+        self._n_sources = len(sources)
+        self._ids = {source.id.casefold() for source in sources}
+        self._works = tuple(
+            "\n".join((source.title or "", source.id, source.text)) for source in sources
+        )
+        self._known: dict[tuple[str, ReferenceKind], bool] = {}
+
+    def has(self, text: str, kind: ReferenceKind) -> bool:
+        """Whether a source has what a text refers to."""
+        if (text, kind) not in self._known:
+            self._known[text, kind] = self._find(text, kind)
+        return self._known[text, kind]
+
+    def has_id(self, id_: str) -> bool:
+        """Whether an id is that of a source, or may be the number of one or of a passage."""
+        letters = id_.rstrip("0123456789").casefold()
+        digits = id_[len(letters) :]
+        if id_.casefold() in self._ids or not digits:
+            return True
+        number = int(digits)
+        if not letters and number >= 1000:
+            return True  # "[2019]" is a year
+        # "[1]" is the first source or the second, "[S1]" the second, "[doc1]" of either kind.
+        last = self._n_sources - (letters == "s")
+        is_place = number <= last and (len(letters) != 1 or letters == "s")
+        return is_place or f"{letters}{number}" in self._own_ids
+
+    @cached_property
+    def _own_ids(self) -> frozenset[str]:
+        """The numbers that sources give to passages of theirs: "[3]", "passage 3", "3."."""
+        return frozenset(
+            match["id"].casefold() if match["id"] else str(int(match["number"] or match["first"]))
+            for work in self._works
+            for match in _OWN_ID.finditer(work)
+        )
+
+    @cached_property
+    def _folded(self) -> tuple[str, ...]:
+        return tuple(work.casefold() for work in self._works)
+
+    @cached_property
+    def _words(self) -> tuple[frozenset[str], ...]:
+        return tuple(frozenset(word.lower for word in words_of(work)) for work in self._works)
+
+    @cached_property
+    def _plain(self) -> tuple[str, ...]:
+        return tuple(_plain(words_of(work)) for work in self._works)
+
+    def _find(self, text: str, kind: ReferenceKind) -> bool:
+        match kind:
+            case ReferenceKind.TITLE:
+                title = _plain(words_of(text))
+                return any(title in plain for plain in self._plain)
+            case ReferenceKind.SECTION:
+                section = _section_expression(text)
+                return any(section.search(work) for work in self._works)
+            case ReferenceKind.WORK:
+                author = words_of(text)[0].lower
+                year = re.search("[0-9]{4}", text)
+                return any(
+                    author in words and (year is None or year[0] in work)
+                    for words, work in zip(self._words, self._works, strict=True)
+                )
+            case _:
+                link = _SCHEME.sub("", text).rstrip("/").casefold()
+                return any(link in folded for folded in self._folded)
+
+
+def fabricated_references(claim: Claim, library: Library) -> tuple[Reference, ...]:
     """The references in a claim to what stands in no source.
 
     * ids of sources, ``[S7]``: no source has the id, nor is its number the place of one (counted
@@ -81,9 +162,18 @@ def fabricated_references(claim: Claim, sources: Sequence[Source]) -> tuple[Refe
     found = [
         Reference(start=claim.start + start, end=claim.start + end, text=text, kind=kind)
         for start, end, kind in _referred(claim.text)
-        if (text := claim.text[start:end]) and not _stands(text, kind, sources)
+        if (text := claim.text[start:end]) and not library.has(text, kind)
     ]
-    found += _unknown_citations(claim, sources)
+    found += [
+        Reference(
+            start=claim.start + citation.start,
+            end=claim.start + citation.end,
+            text=claim.text[citation.start : citation.end],
+            kind=ReferenceKind.SOURCE_ID,
+        )
+        for citation in parse_citations(claim.text)
+        if not all(library.has_id(id_) for id_ in citation.ids if id_ in claim.citations)
+    ]
     return tuple(sorted(found, key=lambda reference: (reference.start, reference.end)))
 
 
@@ -92,7 +182,7 @@ def fabricated_reference(span: Span, claim: Claim, sources: Sequence[Source]) ->
     return next(
         (
             reference
-            for reference in fabricated_references(claim, sources)
+            for reference in fabricated_references(claim, Library(sources))
             if reference.start < span.end and reference.end > span.start
         ),
         None,
@@ -127,76 +217,18 @@ def _is_title(quoted: str, before: str) -> bool:
     return is_headline or (_WORK_BEFORE.search(before) is not None and quoted[0].isupper())
 
 
-def _stands(text: str, kind: ReferenceKind, sources: Iterable[Source]) -> bool:
-    return any(
-        _stands_in(text, kind, part)
-        for source in sources
-        for part in (source.text, source.id, source.title or "")
-    )
-
-
-def _stands_in(text: str, kind: ReferenceKind, part: str) -> bool:
-    match kind:
-        case ReferenceKind.TITLE:
-            return _plain(words_of(text)) in _plain(words_of(part))
-        case ReferenceKind.SECTION:
-            return _has_section(text, part)
-        case ReferenceKind.WORK:
-            words = [word.lower for word in words_of(text)]
-            known = {word.lower for word in words_of(part)}
-            year = re.search("[0-9]{4}", text)
-            return words[0] in known and (year is None or year[0] in part)
-        case _:
-            return _SCHEME.sub("", text).rstrip("/").casefold() in part.casefold()
-
-
 def _plain(words: Iterable[Word]) -> str:
     return f" {' '.join(word.lower for word in words)} "
 
 
-def _has_section(text: str, part: str) -> bool:
+def _section_expression(text: str) -> re.Pattern[str]:
+    """What a section, table or page is written like where it stands, or is referred to."""
     match = _SECTION.match(text)
-    if match is None:
-        return True
-    number, name = re.escape(match["number"]), (match["name"] or "")[:3]
-    ends = r"(?![0-9]|\.[0-9])"
+    number = re.escape(match["number"] if match else text)
+    ends = r"(?![0-9\w]|\.[0-9])"
     if "." in number:
-        return re.search(rf"(?<![0-9.]){number}{ends}", part, re.IGNORECASE) is not None
-    stem = "" if not name else rf"{re.escape(name)}\w*\.?"
-    after = rf"(?:{stem or 'sec[a-z]*'}|§)\W{{0,4}}{number}{ends}(?!\w)"
+        return re.compile(rf"(?<![0-9.]){number}{ends}", re.IGNORECASE)
+    name = match["name"][:3] if match and match["name"] else "sec"
+    named = rf"(?:\b{re.escape(name)}[a-z]{{0,9}}|§)\W{{0,4}}{number}{ends}"
     begins = rf"^[#\s*]{{0,10}}{number}[.):\s]"
-    return re.search(f"(?:{after})|{begins}", part, re.IGNORECASE | re.MULTILINE) is not None
-
-
-def _unknown_citations(claim: Claim, sources: Sequence[Source]) -> Iterator[Reference]:
-    known = {source.id.casefold() for source in sources}
-    for citation in parse_citations(claim.text):
-        unknown = [
-            id_
-            for id_ in citation.ids
-            if id_ in claim.citations
-            and id_.casefold() not in known
-            and not _is_numbered(id_, sources)
-        ]
-        if unknown:
-            yield Reference(
-                start=claim.start + citation.start,
-                end=claim.start + citation.end,
-                text=claim.text[citation.start : citation.end],
-                kind=ReferenceKind.SOURCE_ID,
-            )
-
-
-def _is_numbered(id_: str, sources: Sequence[Source]) -> bool:
-    """Whether an id may be a number of a source, or of a passage that a source numbers itself."""
-    letters = id_.rstrip("0123456789")
-    number = int(id_[len(letters) :])
-    if not letters and number >= 1000:
-        return True  # "[2019]" is a year
-    is_place = number < len(sources) if letters.casefold() == "s" else number <= len(sources)
-    if is_place and (len(letters) > 1 or letters.casefold() in ("", "s")):
-        return True
-    own = rf"(?:\[{re.escape(id_)}\]|^\W{{0,5}}{number}[.):]\s"
-    own += rf"|\b(?:passage|source|document|doc|excerpt)\W{{0,4}}{number}\b)"
-    pattern = re.compile(own, re.IGNORECASE | re.MULTILINE)
-    return any(pattern.search(source.text) for source in sources)
+    return re.compile(f"{named}|{begins}", re.IGNORECASE | re.MULTILINE)

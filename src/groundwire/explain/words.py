@@ -11,6 +11,7 @@ from groundwire.vocabulary import (
     MEASURES,
     NEGATIONS,
     NOT_NEGATED,
+    PREPOSITIONS,
 )
 
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
@@ -95,17 +96,29 @@ def likeness(one: Mapping[str, int], other: Mapping[str, int]) -> float:
 
 
 def scope(text: str, words: Sequence[Word], triggers: Collection[str]) -> frozenset[str]:
-    """The stems of what some words are about: a few content words after them, in the clause."""
+    """The stems of what some words are about: a few content words after them.
+
+    Not past the end of the clause, nor past what comes next in it: of "not open in winter" it is
+    "open", of "not in winter", "winter".
+    """
     found: set[str] = set()
     for index, trigger in enumerate(words):
-        if not _is_trigger(words, index, triggers):
-            continue
-        clause = _CLAUSE_END.search(text, trigger.end)
-        end = clause.start() if clause else len(text)
-        following = (word.stem for word in words[index + 1 :] if word.is_content)
-        inside = sum(word.is_content for word in words[index + 1 :] if word.end <= end)
-        found |= {stem for stem, _ in zip(following, range(min(inside, _SCOPE)), strict=False)}
+        if _is_trigger(words, index, triggers):
+            clause = _CLAUSE_END.search(text, trigger.end)
+            end = clause.start() if clause else len(text)
+            found.update(_first_content(words[index + 1 :], end))
     return frozenset(found)
+
+
+def _first_content(words: Sequence[Word], end: int) -> list[str]:
+    found: list[str] = []
+    for word in words:
+        is_next_part = bool(found) and word.lower in PREPOSITIONS
+        if word.end > end or is_next_part or len(found) == _SCOPE:
+            break
+        if word.is_content:
+            found.append(word.stem)
+    return found
 
 
 def is_negation(lower: str) -> bool:
