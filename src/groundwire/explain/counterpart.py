@@ -14,7 +14,7 @@ from groundwire.explain.subtype import (
     opposites_in,
     subtype_of_held,
 )
-from groundwire.explain.words import Word, likeness, names_of, near
+from groundwire.explain.words import Word, around, likeness
 from groundwire.quantities import Kind, Match, Quantity, QuantityIndex
 from groundwire.vocabulary import HEDGES, MONTHS, WEEKDAYS
 
@@ -96,9 +96,9 @@ def _dates(held: Held) -> Iterable[_Candidate]:
 def _quantities(held: Held) -> list[_Candidate]:
     wrong, *_ = differing_quantities(held, of_claim=False)
     others = QuantityIndex.of(q for q in held.claim.quantities if q != wrong)
-    around = near(held.claim.words, wrong.start, wrong.end)
+    context = held.claim.near(wrong.start, wrong.end)
     return [
-        _Candidate(line, start, end, likeness(around, near(line.words, start, end)))
+        _Candidate(line, start, end, likeness(context, line.near(start, end)))
         for line in held.lines
         for start, end, members in _ranges(line)
         if any(_same_kind(wrong, held.claim.text, other, line.text) for other in members)
@@ -113,7 +113,8 @@ def _ranges(line: Text) -> list[tuple[int, int, list[Quantity]]]:
     for quantity in line.quantities:
         if found and _RANGE.fullmatch(line.text, found[-1][1], quantity.start):
             start, _, members = found[-1]
-            found[-1] = (start, quantity.end, [*members, quantity])
+            members.append(quantity)
+            found[-1] = (start, quantity.end, members)
         else:
             found.append((quantity.start, quantity.end, [quantity]))
     return found
@@ -159,7 +160,7 @@ def _names(held: Held) -> list[_Candidate]:
 
 
 def _names_in(line: Text, *, with_first: bool) -> list[Word]:
-    names = names_of(line.text, line.words)
+    names = line.names
     first = line.words[:1]
     starts = {name.start for name in names}
     if with_first and first and first[0].is_content and first[0].start not in starts:
@@ -175,24 +176,23 @@ def _beside(claim: Text, wrong: Word, line: Text, other: Word) -> _Candidate:
     """A word of a line that may stand for one of the claim: the same words are beside both."""
     ours, theirs = _neighbours(claim, wrong), _neighbours(line, other)
     n_same = sum(one == two != "" for one, two in zip(ours, theirs, strict=True))
-    around = near(claim.words, wrong.start, wrong.end)
-    score = likeness(around, near(line.words, other.start, other.end)) + _BESIDE * n_same
+    context = claim.near(wrong.start, wrong.end)
+    score = likeness(context, line.near(other.start, other.end)) + _BESIDE * n_same
     return _Candidate(line, other.start, other.end, round(score, 6))
 
 
 def _neighbours(text: Text, word: Word) -> tuple[str, str]:
     """The words right before and right after one; empty where there is none."""
-    before = [other.stem for other in text.words if other.end <= word.start]
-    after = [other.stem for other in text.words if other.start >= word.end]
-    return (before[-1] if before else "", after[0] if after else "")
+    before, after = around(text.words, word.start, word.end, 1)
+    return (before[0].stem if before else "", after[0].stem if after else "")
 
 
 def _hedges(held: Held) -> list[_Candidate]:
     inside = {word.lower for word in held.span_words}
-    around = near(held.claim.words, held.start, held.end)
-    around |= {word.stem: 1 for word in held.span_words if word.is_content}
+    context = held.claim.near(held.start, held.end)
+    context |= {word.stem: 1 for word in held.span_words if word.is_content}
     return [
-        _Candidate(line, word.start, word.end, likeness(around, near(line.words, *word[:2])))
+        _Candidate(line, word.start, word.end, likeness(context, line.near(*word[:2])))
         for line in held.relevant
         for word in line.words
         if word.lower in HEDGES and word.text != "May" and word.lower not in inside
@@ -200,9 +200,9 @@ def _hedges(held: Held) -> list[_Candidate]:
 
 
 def _opposites(held: Held) -> list[_Candidate]:
-    around = near(held.claim.words, held.start, held.end)
-    around |= {word.stem: 1 for word in held.span_words if word.is_content}
+    context = held.claim.near(held.start, held.end)
+    context |= {word.stem: 1 for word in held.span_words if word.is_content}
     return [
-        _Candidate(line, word.start, word.end, likeness(around, near(line.words, *word[:2])))
+        _Candidate(line, word.start, word.end, likeness(context, line.near(*word[:2])))
         for line, word in opposites_in(held)
     ]

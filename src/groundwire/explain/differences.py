@@ -1,11 +1,10 @@
 """What a claim and its evidence state differently: quantities, and what is negated."""
 
 import re
+from bisect import bisect_left
 
-from groundwire.explain.held import Held, Text
-from groundwire.explain.words import content_of, has_negation, scope
-from groundwire.quantities import Kind, Match, Quantity, QuantityIndex
-from groundwire.vocabulary import NEGATIONS
+from groundwire.explain.held import Held
+from groundwire.quantities import Kind, Match, Quantity
 
 _EQUAL = frozenset({Match.EQUAL, Match.TIME_EQUAL, Match.DATE_EQUAL, Match.UNIT_MISSING})
 _ROUGHLY = re.compile(
@@ -15,6 +14,8 @@ _ROUGHLY = re.compile(
     re.IGNORECASE,
 )
 _BEFORE_CHARS = 20
+#: Where the exact number may lie, in units of the last figure that is not 0.
+_BOUNDS = {"about": (-0.5, 0.5), "over": (0.0, 1.0), "under": (-1.0, 0.0)}
 
 
 def differing_quantities(held: Held, *, of_claim: bool) -> tuple[Quantity, ...]:
@@ -26,14 +27,13 @@ def differing_quantities(held: Held, *, of_claim: bool) -> tuple[Quantity, ...]:
     Returns:
         Quantities of the claim's text, in reading order.
     """
-    stated = [quantity for line in held.lines for quantity in line.quantities]
-    index = QuantityIndex.of(stated)
+    index = held.index
     return tuple(
         quantity
         for quantity in held.claim.quantities
         if (of_claim or (quantity.start < held.end and quantity.end > held.start))
         and index.match(quantity) not in _EQUAL
-        and not any(_is_rounded(held.claim.text, quantity, exact) for exact in stated)
+        and not _is_rounded(held, quantity)
     )
 
 
@@ -60,44 +60,33 @@ def is_year(quantity: Quantity, text: str) -> bool:
 
 def negated_otherwise(held: Held) -> frozenset[str]:
     """Stems that are negated on one side, and stand plain on the other."""
-    negated, plain = negated_and_plain(held.claim)
-    lines = [negated_and_plain(line) for line in held.relevant]
-    line_negated = frozenset().union(*(pair[0] for pair in lines))
-    line_plain = frozenset().union(*(pair[1] for pair in lines))
-    return ((negated & line_plain) - line_negated) | ((line_negated & plain) - line_plain)
-
-
-def negated_and_plain(text: Text) -> tuple[frozenset[str], frozenset[str]]:
-    """The stems that a text negates, and its others."""
-    negated = scope(text.text, text.words, NEGATIONS)
-    return negated, content_of(text.words) - negated
+    claim = held.claim
+    line_negated = frozenset().union(*(line.negated for line in held.relevant))
+    line_plain = frozenset().union(*(line.content - line.negated for line in held.relevant))
+    turned = (claim.negated & line_plain) - line_negated
+    return turned | ((line_negated & (claim.content - claim.negated)) - line_plain)
 
 
 def is_negated_alone(held: Held) -> bool:
     """Whether the claim has a "not", and no line about it has one."""
-    return has_negation(held.claim.words) and not any(
-        has_negation(line.words) for line in held.relevant
-    )
+    return held.claim.has_negation and not any(line.has_negation for line in held.relevant)
 
 
 def _negations_differ(held: Held) -> bool:
     return is_negated_alone(held) or bool(negated_otherwise(held))
 
 
-def _is_rounded(text: str, stated: Quantity, exact: Quantity) -> bool:
-    """Whether one is the other, rounded, and says so: "about 21,000 km" for "21,196 km"."""
-    if stated.kind is not Kind.NUMBER or exact.kind is not Kind.NUMBER:
-        return False
-    if (stated.unit, stated.name) != (exact.unit, exact.name):
-        return False
-    hedge = _ROUGHLY.search(text[max(0, stated.start - _BEFORE_CHARS) : stated.start])
+def _is_rounded(held: Held, stated: Quantity) -> bool:
+    """Whether a line has what it is, rounded, and it says so: "about 21,000 km"."""
+    before = held.claim.text[max(0, stated.start - _BEFORE_CHARS) : stated.start]
+    hedge = _ROUGHLY.search(before)
     step = _last_place(stated.number)
-    if hedge is None or not step:
+    if stated.kind is not Kind.NUMBER or hedge is None or not step:
         return False
-    more = exact.number - stated.number
-    if hedge["about"]:
-        return abs(more) <= step / 2
-    return 0 <= more < step if hedge["over"] else -step < more <= 0
+    low, high = _BOUNDS[hedge.lastgroup or ""]
+    exact = held.numbers.get((stated.unit, stated.name), [])
+    first = bisect_left(exact, stated.number + low * step)
+    return first < len(exact) and exact[first] <= stated.number + high * step
 
 
 def _last_place(number: float) -> float:

@@ -10,7 +10,7 @@ from groundwire.example import Source
 from groundwire.explain.counterpart import counterpart_of_held
 from groundwire.explain.differences import differs
 from groundwire.explain.finding import Category, Entailment, Explanation
-from groundwire.explain.held import Held
+from groundwire.explain.held import Held, Text
 from groundwire.explain.nearby import Lines
 from groundwire.explain.references import Library, Reference, fabricated_references
 from groundwire.explain.subtype import subtype_of_held
@@ -62,14 +62,13 @@ def explain(
     explanations = []
     for claim in detection.claims:
         fabricated = fabricated_references(claim, library) if claim.spans else ()
+        text = Text(claim.text)
         for span in claim.spans:
-            evidence = lines.evidence_for(span, claim)
-            key = (claim.text, evidence)
+            held = lines.held(span, claim, text)
+            key = (claim.text, held.evidence)
             if key not in judged:
                 judged[key] = _judge(judge_entailment, *key)
-            explanations.append(
-                _explained(span, claim, evidence, judged[key], fabricated, threshold)
-            )
+            explanations.append(_explained(span, held, judged[key], fabricated, threshold))
     return tuple(explanations)
 
 
@@ -100,13 +99,11 @@ def is_false_positive(
 
 def _explained(
     span: Span,
-    claim: Claim,
-    evidence: tuple[EvidenceRef, ...],
+    held: Held,
     verdict: _Verdict,
     fabricated: tuple[Reference, ...],
     threshold: float,
 ) -> Explanation:
-    held = Held.of(span, claim, evidence)
     subtype = subtype_of_held(held)
     counterpart = counterpart_of_held(held, subtype)
     is_acquitted = _is_acquitted(held, verdict.entailment, threshold)
@@ -115,7 +112,7 @@ def _explained(
     if reference is not None:
         subtype, counterpart, is_acquitted = reference.subtype, None, False
         label = Label.UNSUPPORTED if label is Label.SUPPORTED else label
-    line = _line_of(counterpart, evidence)
+    line = _line_of(counterpart, held.evidence)
     return Explanation(
         start=span.start,
         end=span.end,

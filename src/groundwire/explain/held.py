@@ -5,8 +5,19 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from groundwire.detection import Claim, EvidenceRef, Span
-from groundwire.explain.words import Word, content_of, within, words_of
-from groundwire.quantities import Quantity, quantities
+from groundwire.explain.words import (
+    Word,
+    content_of,
+    has_negation,
+    names_of,
+    near,
+    scope,
+    telling,
+    within,
+    words_of,
+)
+from groundwire.quantities import Kind, Quantity, QuantityIndex, quantities
+from groundwire.vocabulary import HEDGES, NEGATIONS
 
 
 @dataclass(frozen=True)  # no slots: what is read is kept beside the fields
@@ -32,9 +43,48 @@ class Text:
         return content_of(self.words)
 
     @cached_property
+    def telling(self) -> list[Word]:
+        """The words that say what a place in it is about."""
+        return telling(self.words)
+
+    def near(self, start: int, end: int) -> dict[str, int]:
+        """What stands around a place in it: stems, and how many words away."""
+        return near(self.telling, start, end)
+
+    @cached_property
+    def lowers(self) -> frozenset[str]:
+        """Its words as the lists have them; the month of May is not among them."""
+        return frozenset(word.lower for word in self.words if word.text != "May")
+
+    @cached_property
+    def names(self) -> list[Word]:
+        """Its names, in reading order."""
+        return names_of(self.text, self.words)
+
+    @cached_property
+    def has_negation(self) -> bool:
+        """Whether there is a "not" in it."""
+        return has_negation(self.words)
+
+    @cached_property
+    def negated(self) -> frozenset[str]:
+        """The stems that it negates."""
+        return scope(self.text, self.words, NEGATIONS)
+
+    @cached_property
+    def hedged(self) -> frozenset[str]:
+        """The stems that it says with a "may" or the like."""
+        return scope(self.text, self.words, HEDGES)
+
+    @cached_property
     def quantities(self) -> tuple[Quantity, ...]:
         """Its numbers, times and dates."""
         return quantities(self.text)
+
+    @cached_property
+    def index(self) -> QuantityIndex:
+        """The same, to compare with."""
+        return QuantityIndex.of(self.quantities)
 
 
 @dataclass(frozen=True)  # no slots, as above
@@ -55,19 +105,25 @@ class Held:
 
     @classmethod
     def of(cls, span: Span, claim: Claim, evidence: Sequence[EvidenceRef]) -> "Held":
-        """Lay a span and its claim beside evidence.
+        """Lay a span and its claim beside evidence."""
+        lines = tuple(Text(ref.text, ref) for ref in evidence)
+        return cls.within(span, Text(claim.text), claim.start, lines)
+
+    @classmethod
+    def within(cls, span: Span, claim: Text, claim_start: int, lines: tuple[Text, ...]) -> "Held":
+        """The same of texts that several spans share.
 
         A span that does not lie in the claim is taken to be all of it.
         """
-        start, end = span.start - claim.start, span.end - claim.start
+        start, end = span.start - claim_start, span.end - claim_start
         if not 0 <= start < end <= len(claim.text):
             start, end = 0, len(claim.text)
-        return cls(Text(claim.text), start, end, tuple(Text(ref.text, ref) for ref in evidence))
+        return cls(claim, start, end, lines)
 
     @property
-    def span_text(self) -> str:
-        """The words of the span."""
-        return self.claim.text[self.start : self.end]
+    def evidence(self) -> tuple[EvidenceRef, ...]:
+        """Where the lines stand."""
+        return tuple(line.place for line in self.lines if line.place is not None)
 
     @cached_property
     def span_words(self) -> list[Word]:
@@ -98,3 +154,18 @@ class Held:
     def line_content(self) -> frozenset[str]:
         """The stems of all lines."""
         return frozenset().union(*(line.content for line in self.lines))
+
+    @cached_property
+    def index(self) -> QuantityIndex:
+        """The quantities of all lines."""
+        return QuantityIndex.union(line.index for line in self.lines)
+
+    @cached_property
+    def numbers(self) -> dict[tuple[str | None, str | None], list[float]]:
+        """The numbers of all lines by base unit and unit, ascending."""
+        found: dict[tuple[str | None, str | None], list[float]] = {}
+        for line in self.lines:
+            for quantity in line.quantities:
+                if quantity.kind is Kind.NUMBER:
+                    found.setdefault((quantity.unit, quantity.name), []).append(quantity.number)
+        return {key: sorted(numbers) for key, numbers in found.items()}

@@ -5,6 +5,7 @@ right beside them: under ``"height"`` of a record whose ``"name"`` is what match
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from groundwire.detection import Claim, EvidenceRef, Span
 from groundwire.example import Source
@@ -24,32 +25,40 @@ class Lines:
     def __init__(self, sources: Sequence[Source]) -> None:
         self._texts: Mapping[str, str] = {source.id: source.text for source in sources}
         self._cut: dict[str, tuple[Text, ...]] = {}
+        self._named: dict[EvidenceRef, Text] = {}
 
-    def evidence_for(self, span: Span, claim: Claim) -> tuple[EvidenceRef, ...]:
-        """The lines to hold a span against, best first, at most :data:`MAX_LINES`.
+    def held(self, span: Span, claim: Claim, text: Text) -> Held:
+        """A span beside the lines to hold it against, best first, at most :data:`MAX_LINES`.
 
         First those that the detection names, then those of the same sources that have most in
         common with the claim, a quantity of the kind that is in the span before others.
+
+        Args:
+            span: What was marked.
+            claim: The claim that it lies in.
+            text: The claim's text.
         """
-        named = [ref for ref in span.evidence or claim.evidence if self._stands(ref)][:MAX_LINES]
+        refs = [ref for ref in span.evidence or claim.evidence if self._stands(ref)][:MAX_LINES]
+        named = tuple(self._named.setdefault(ref, Text(ref.text, ref)) for ref in refs)
+        held = Held.within(span, text, claim.start, named)
         others = [
-            (line, place)
-            for source_id in dict.fromkeys(ref.source_id for ref in named)
+            line
+            for source_id in dict.fromkeys(ref.source_id for ref in refs)
             for line in self._of(source_id)
-            if (place := line.place) and not any(_overlap(place, ref) for ref in named)
+            if not any(_overlap(line.place, ref) for ref in refs)
         ]
-        held = Held.of(span, claim, ())
         wanted = {
             _measure(quantity)
-            for quantity in held.claim.quantities
+            for quantity in text.quantities
             if quantity.start < held.end and quantity.end > held.start
         }
         ranked = sorted(
             (-score, index)
-            for index, (line, _) in enumerate(others)
-            if (score := _score(line, held.claim, wanted))
+            for index, line in enumerate(others)
+            if (score := _score(line, text, wanted))
         )
-        return (*named, *(others[index][1] for _, index in ranked[: MAX_LINES - len(named)]))
+        nearby = tuple(others[index] for _, index in ranked[: MAX_LINES - len(named)])
+        return replace(held, lines=named + nearby)
 
     def _stands(self, ref: EvidenceRef) -> bool:
         """Whether the words stand where they are said to stand, and are any."""
@@ -79,5 +88,7 @@ def _measure(quantity: Quantity) -> tuple[str, str | None]:
     return (str(quantity.kind), quantity.unit)
 
 
-def _overlap(one: EvidenceRef, other: EvidenceRef) -> bool:
+def _overlap(one: EvidenceRef | None, other: EvidenceRef) -> bool:
+    if one is None:
+        return False
     return one.source_id == other.source_id and one.start < other.end and other.start < one.end

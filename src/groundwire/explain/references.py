@@ -194,7 +194,10 @@ def _referred(text: str) -> Iterator[tuple[int, int, ReferenceKind]]:
         for match in pattern.finditer(text):
             end = match.start() + len(match[0].rstrip(_TRAILING))
             # The DOI in a link is part of the link.
-            if kind is ReferenceKind.URL or "://" not in text[: match.start()].rpartition(" ")[2]:
+            if (
+                kind is ReferenceKind.URL
+                or "://" not in text[max(0, match.start() - 200) : match.start()].rpartition(" ")[2]
+            ):
                 yield match.start(), end, kind
     for match in _QUOTED.finditer(text):
         group = 1 if match[1] is not None else 2

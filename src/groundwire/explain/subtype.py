@@ -12,7 +12,7 @@ from groundwire.explain.differences import (
 )
 from groundwire.explain.finding import Subtype
 from groundwire.explain.held import Held, Text
-from groundwire.explain.words import Word, has_negation, is_negation, names_of, near, scope
+from groundwire.explain.words import Word, has_negation, is_negation
 from groundwire.quantities import Kind, Quantity
 from groundwire.vocabulary import (
     CALENDAR,
@@ -80,7 +80,7 @@ def differing_calendar(held: Held) -> list[Word]:
 
 def differing_names(held: Held) -> list[Word]:
     """Names that reach into the span, with a word in it that no line has."""
-    names = names_of(held.claim.text, held.claim.words)
+    names = held.claim.names
     first = held.span_words[:1]
     if len(held.span_words) == 1 and first[0].start == 0 and first[0].text[0].isupper():
         names = [*first, *names]  # what was marked alone, at the start: more likely a name
@@ -126,17 +126,16 @@ def _is_negation(held: Held) -> bool:
 
 
 def _is_certainty(held: Held) -> bool:
-    lines = {word.lower for line in held.relevant for word in line.words if word.text != "May"}
+    lines = frozenset().union(*(line.lowers for line in held.relevant))
     inside = {word.lower for word in held.span_words if word.text != "May"}
-    said = {word.lower for word in held.claim.words}
     firm, hedges = (inside & FIRM) - lines, (inside & HEDGES) - lines
     if firm and (lines & HEDGES or inside <= FIRM):
         return True
     telling = held.span_content - {word.stem for word in held.span_words if word.lower in HEDGES}
     if hedges and not lines & HEDGES:
         return telling <= held.line_content
-    hedged = frozenset().union(*(scope(line.text, line.words, HEDGES) for line in held.relevant))
-    return not said & HEDGES and bool(telling) and telling <= hedged
+    hedged = frozenset().union(*(line.hedged for line in held.relevant))
+    return not held.claim.lowers & HEDGES and bool(telling) and telling <= hedged
 
 
 def _is_relation(held: Held) -> bool:
@@ -149,8 +148,8 @@ def _is_relation(held: Held) -> bool:
     ]
     if not unknown or not all(_is_verb(word) for word in unknown):
         return False
-    before = near(held.claim.words, held.start, len(held.claim.text))
-    after = near(held.claim.words, 0, held.end)
+    before = held.claim.near(held.start, len(held.claim.text))
+    after = held.claim.near(0, held.end)
     left = {stem for stem, distance in before.items() if distance == 1}
     right = {stem for stem, distance in after.items() if distance == 1}
     return any(left & line.content and right & line.content for line in held.lines)

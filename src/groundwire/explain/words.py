@@ -1,8 +1,8 @@
 """The words of a text with their places: which count, which are near, which are names."""
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from itertools import count
 from typing import NamedTuple
 
 from groundwire.vocabulary import (
@@ -26,6 +26,7 @@ _STEM_CHARS = 5
 _NEAR = 4
 #: Content words after a "not" or a "may" that it is about.
 _SCOPE = 3
+_SCOPE_WORDS = 12  # with those that say nothing by themselves
 _BEFORE_CHARS = 20
 
 
@@ -75,18 +76,31 @@ def content_of(words: Iterable[Word]) -> frozenset[str]:
     return frozenset(word.stem for word in words if word.is_content)
 
 
-def near(words: Sequence[Word], start: int, end: int) -> dict[str, int]:
-    """What stands around a place: stems of content words, and how many such words away.
+def telling(words: Iterable[Word]) -> list[Word]:
+    """The words that say what a place is about: figures do not."""
+    return [word for word in words if word.is_content and not word.text[0].isdigit()]
 
-    Figures say nothing about what a place is about.
+
+def around(words: Sequence[Word], start: int, end: int, most: int) -> tuple[list[Word], list[Word]]:
+    """The words on both sides of a place, at most so many, the nearest first."""
+    n_before = bisect_right(words, start, key=lambda word: word.end)
+    n_until = bisect_left(words, end, key=lambda word: word.start)
+    before = words[max(0, n_before - most) : n_before]
+    return [*reversed(before)], [*words[n_until : n_until + most]]
+
+
+def near(words: Sequence[Word], start: int, end: int) -> dict[str, int]:
+    """What stands around a place: stems, and how many words away.
+
+    Args:
+        words: The :func:`telling` ones.
+        start: Where the place begins.
+        end: Where it ends.
     """
-    telling = [word for word in words if word.is_content and not word.text[0].isdigit()]
-    before = [word.stem for word in reversed(telling) if word.end <= start]
-    after = [word.stem for word in telling if word.start >= end]
     found: dict[str, int] = {}
-    for side in (before, after):
-        for distance, stem in zip(count(1), side[:_NEAR], strict=False):
-            found[stem] = min(distance, found.get(stem, distance))
+    for side in around(words, start, end, _NEAR):
+        for distance, word in enumerate(side, start=1):
+            found[word.stem] = min(distance, found.get(word.stem, distance))
     return found
 
 
@@ -104,9 +118,10 @@ def scope(text: str, words: Sequence[Word], triggers: Collection[str]) -> frozen
     found: set[str] = set()
     for index, trigger in enumerate(words):
         if _is_trigger(words, index, triggers):
-            clause = _CLAUSE_END.search(text, trigger.end)
-            end = clause.start() if clause else len(text)
-            found.update(_first_content(words[index + 1 :], end))
+            following = words[index + 1 : index + 1 + _SCOPE_WORDS]
+            until = following[-1].end if following else trigger.end
+            clause = _CLAUSE_END.search(text, trigger.end, until)
+            found.update(_first_content(following, clause.start() if clause else until))
     return frozenset(found)
 
 
