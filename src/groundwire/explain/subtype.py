@@ -103,8 +103,7 @@ def opposites_in(held: Held) -> list[tuple[Text, Word]]:
         (line, word)
         for line in held.relevant
         for word in line.words
-        if (inside & _OPPOSITES.get(word.lower, frozenset()))
-        - {known.lower for known in line.words}
+        if (inside & _OPPOSITES.get(word.lower, frozenset())) - line.lowers
     ]
 
 
