@@ -96,6 +96,13 @@ CASES = [
         ENTITY,
         None,
     ),
+    (
+        # More than the name is wrong.
+        "⟦It was named the finest inn in Devon by readers of a magazine.⟧",
+        ["The inn in Lyme has four rooms."],
+        ENTITY,
+        None,
+    ),
     # Relations.
     ("Rent has ⟦increased⟧.", ["Rent has decreased since the spring."], RELATION, "decreased"),
     ("The vote came ⟦before⟧ the strike.", ["The vote came after the strike."], RELATION, "after"),

@@ -23,6 +23,8 @@ from groundwire.vocabulary import HEDGES, MONTHS, WEEKDAYS
 MIN_LIKENESS = 0.2
 #: What the same word right beside two names adds: "designed by".
 _BESIDE = 0.25
+#: Content words of a span beside a wrong name. With more, more than the name is wrong.
+_MOST_BESIDE = 2
 _RANGE = re.compile(r"[ ]?(?:[-–—]|to|until|till|through)[ ]?")
 _OTHER = frozenset({Match.ABSENT, Match.DATE_ABSENT, Match.TIME_ABSENT})
 
@@ -148,6 +150,9 @@ def _calendar(held: Held) -> list[_Candidate]:
 
 def _names(held: Held) -> list[_Candidate]:
     wrong = differing_names(held)[0]
+    beside = [w for w in held.span_words if w.is_content and not _inside(w, wrong)]
+    if len(beside) > _MOST_BESIDE:
+        return []
     is_first = wrong.start == 0
     return [
         candidate
