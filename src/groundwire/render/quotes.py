@@ -20,14 +20,19 @@ def excerpt(text: str, *, around: str, width: int = QUOTE_CHARS) -> str:
     flat = " ".join(text.split())
     if len(flat) <= width:
         return flat
-    wanted = {
-        word.casefold() for word in _WORD.findall(around) if len(word) > 3 or not word.isalpha()
-    }
-    start, end = _best_window(flat, wanted, width)
+    start, end = stretch(flat, around=around, width=width)
     return f"{'…' if start else ''}{flat[start:end]}{'…' if end < len(flat) else ''}"
 
 
-def _best_window(text: str, wanted: set[str], width: int) -> tuple[int, int]:
+def stretch(text: str, *, around: str, width: int = QUOTE_CHARS) -> tuple[int, int]:
+    """Where the stretch of a text stands that has the most words in common with ``around``.
+
+    It begins and ends with a word, unless one word alone is longer than ``width``; of a text of
+    white space it is the beginning.
+    """
+    wanted = {
+        word.casefold() for word in _WORD.findall(around) if len(word) > 3 or not word.isalpha()
+    }
     tokens = [match.span() for match in _TOKEN.finditer(text)]
     hits = [
         any(word.casefold() in wanted for word in _WORD.findall(text[start:end]))
@@ -44,4 +49,4 @@ def _best_window(text: str, wanted: set[str], width: int) -> tuple[int, int]:
             best = (found, tokens[first][0], end)
     _, start, _ = best
     ends = [end for begin, end in tokens if begin >= start and end - start <= width]
-    return (start, ends[-1]) if ends else (0, width)
+    return (start, ends[-1]) if ends else (0, min(width, len(text)))

@@ -5,28 +5,11 @@ from collections import Counter
 from collections.abc import Iterator
 
 from groundwire.training.corrupt.wording import listed
+from groundwire.vocabulary import CALENDAR, OFFICES, OPENERS, PEOPLES
 
 _NAME = re.compile(r"\b[A-Z][a-z]+(?:-[A-Z][a-z]+)?(?: [A-Z][a-z]+(?:-[A-Z][a-z]+)?)*\b")
-# Not a name alone: the words of offices, peoples, calendars and of what begins a sentence.
-_NO_NAMES = frozenset(
-    listed("""
-    president minister senator governor king queen prince princess pope judge doctor professor
-    officer chief captain general secretary chairman director manager mayor prime mr mrs ms dr sir
-    lord lady coach attorney police court state states united government party republican democrat
-    democratic republicans democrats congress senate house supreme federal national international
-    department north south east west northern southern eastern western american british english
-    french german dutch greek swiss spanish christian muslim jewish islamic arab iraqi israeli
-    pakistani saudi thai internet web christmas easter ramadan god bible passage passages source
-    however the this that these those there they then when while where what which who whom how why
-    also according additionally overall based customers reviewers review reviews restaurant some
-    many most both all other others yes no not if in on at for from with and but or as it its he
-    she we you your our their his her street avenue road drive place ave blvd after before during
-    since until because although despite here i'm note see summary answer question instruction
-    monday tuesday wednesday thursday friday saturday sunday january february march april may june
-    july august september october november december american americans mexican italian chinese
-    japanese indian european asian african australian canadian russian iranian ukrainian
-    """)
-)
+#: Not a name alone: the words of offices, peoples, calendars and of what begins a sentence.
+_NO_NAMES = OFFICES | PEOPLES | OPENERS | CALENDAR
 _PEOPLES = re.compile(r"(?:ian|ean|ish|ese|ans|ians|ists|ism|ites)$")
 _STATES = frozenset(
     listed("""

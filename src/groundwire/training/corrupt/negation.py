@@ -5,21 +5,10 @@ import re
 
 from groundwire.training.corrupt.edits import Edit, Mistakes, shuffled
 from groundwire.training.corrupt.grounds import Grounds
-from groundwire.training.corrupt.wording import WORD, listed, pairs, piece_at
+from groundwire.training.corrupt.wording import WORD, listed, piece_at
+from groundwire.vocabulary import VERBS
 
-_BASES = dict(
-    pairs("""
-    offers/offer provides/provide includes/include accepts/accept allows/allow
-    serves/serve features/feature requires/require supports/support contains/contain takes/take
-    needs/need operates/operate opens/open closes/close covers/cover works/work lives/live
-    owns/own sells/sell causes/cause means/mean affects/affect produces/produce receives/receive
-    occurs/occur lasts/last appears/appear remains/remain believes/believe plans/plan
-    involves/involve depends/depend refers/refer has/have boasts/boast describes/describe
-    recommends/recommend claims/claim wants/want mentions/mention states/state says/say
-    uses/use makes/make gives/give shows/show helps/help returns/return holds/hold
-    belongs/belong applies/apply exists/exist stores/store
-    """)
-)
+_BASES = dict(VERBS)
 _THIRDS = {base: third for third, base in _BASES.items()}
 _INSERT = re.compile(
     r"(?<=[\w,)] )(?P<verb>is|are|was|were|can|should|must|will)(?= (?P<next>[a-z]+))"

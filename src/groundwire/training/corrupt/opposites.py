@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 from groundwire.training.corrupt.edits import CONTRADICTED, UNSUPPORTED, Edit, Mistakes, shuffled
 from groundwire.training.corrupt.grounds import Grounds
-from groundwire.training.corrupt.wording import pairs, sentence_at, stands
+from groundwire.training.corrupt.wording import sentence_at, stands
+from groundwire.vocabulary import OPPOSITES
 
 
 class _Turn(NamedTuple):
@@ -18,18 +19,6 @@ class _Turn(NamedTuple):
     label: int = CONTRADICTED
 
 
-#: Opposites whatever stands around them, unless the table below has the word too.
-_PAIRS = pairs("""
-    increased/decreased increases/decreases increasing/decreasing higher/lower highest/lowest
-    larger/smaller largest/smallest older/younger oldest/youngest longer/shorter longest/shortest
-    stronger/weaker strong/weak faster/slower cheaper/costlier best/worst positive/negative
-    male/female maximum/minimum majority/minority legal/illegal accepted/rejected inside/outside
-    indoor/outdoor internal/external northern/southern eastern/western optional/mandatory
-    enabled/disabled enables/disables allowed/forbidden bought/sold buy/sell guilty/innocent
-    temporary/permanent hot/cold safe/unsafe friendly/rude casual/formal affordable/expensive
-    husband/wife son/daughter father/mother brother/sister supported/opposed success/failure
-    successful/unsuccessful
-""")
 _AMOUNT = r" (?:\$|\d|half|two|three|four|five|six|ten)"
 _LEVEL = r" (?:\d|the|\$)"
 _OBJECT = r" (?:the|a)\b"
@@ -41,8 +30,9 @@ _SPAN = r"\b(?:years|days|months|weeks|hours|minutes) $"
 _CHANGE = r"\b(?:an?|the|to|can|may|will|and) $"
 _ACTIVE = r"(?<!has)(?<!have)(?<!had)(?<!was)(?<!were)(?<!is)(?<!been)(?<!of) $"
 _TURNS = {
-    **{one: _Turn(other) for one, other in _PAIRS},
-    **{other: _Turn(one) for one, other in _PAIRS},
+    # Opposites whatever stands around them, unless an entry below has the word too.
+    **{one: _Turn(other) for one, other in OPPOSITES},
+    **{other: _Turn(one) for one, other in OPPOSITES},
     # Amount.
     "some": _Turn("all", r"(?<!of) $", r" (?:of the |people|[a-z]+s\b)"),
     "many": _Turn(

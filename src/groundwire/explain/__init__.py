@@ -1,0 +1,42 @@
+"""Why words were marked: each span of a detection against its best evidence.
+
+``explain`` walks over the spans. The three probabilities of a claim (entailment, neutral,
+contradiction) come from outside; everything else here is rules over texts: no model, no network,
+the same result on every machine.
+
+One module a concept: ``finding`` has the values; ``words`` reads words, names, what is negated;
+``held`` lays a span beside its lines; ``nearby`` finds these; ``differences`` compares what both
+state; ``subtype`` says what differs, ``counterpart`` which words of the evidence correct it,
+``references`` what is referred to and does not exist; ``wording`` writes it down; ``explainer``
+joins them.
+"""
+
+from groundwire.explain.counterpart import counterpart
+from groundwire.explain.explainer import (
+    THRESHOLD,
+    JudgeEntailment,
+    explain,
+    is_false_positive,
+    severity,
+)
+from groundwire.explain.finding import Category, Entailment, Explanation, Subtype
+from groundwire.explain.references import Reference, fabricated_reference
+from groundwire.explain.subtype import subtype_of
+from groundwire.explain.wording import MAX_TEXT_CHARS
+
+__all__ = [
+    "MAX_TEXT_CHARS",
+    "THRESHOLD",
+    "Category",
+    "Entailment",
+    "Explanation",
+    "JudgeEntailment",
+    "Reference",
+    "Subtype",
+    "counterpart",
+    "explain",
+    "fabricated_reference",
+    "is_false_positive",
+    "severity",
+    "subtype_of",
+]

@@ -1,0 +1,205 @@
+"""From a detection to its explanations: one for each span."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from groundwire.detection import SEVERITY, Claim, Detection, EvidenceRef, Label, Span
+from groundwire.errors import SettingError
+from groundwire.example import Source
+from groundwire.explain.counterpart import counterpart_of_held
+from groundwire.explain.differences import differs
+from groundwire.explain.finding import Category, Entailment, Explanation
+from groundwire.explain.held import Held, Text
+from groundwire.explain.nearby import Lines
+from groundwire.explain.references import Library, Reference, fabricated_references
+from groundwire.explain.subtype import subtype_of_held
+from groundwire.explain.wording import explanation_text
+
+#: At or above it a probability of the explainer decides.
+THRESHOLD = 0.75
+#: Judges a hypothesis, which is the text of a claim, against lines of evidence.
+JudgeEntailment: TypeAlias = Callable[[str, tuple[EvidenceRef, ...]], Entailment]
+
+_NOT_RUN = "the explainer was not run"
+
+
+@dataclass(frozen=True, slots=True)
+class _Verdict:
+    """What the explainer said about a claim, or why it said nothing."""
+
+    entailment: Entailment | None = None
+    reason: str | None = None
+
+
+def explain(
+    detection: Detection,
+    sources: Sequence[Source],
+    judge_entailment: JudgeEntailment | None = None,
+    *,
+    threshold: float = THRESHOLD,
+) -> tuple[Explanation, ...]:
+    """Say of every span of a detection what is wrong with it, and how bad that is.
+
+    Args:
+        detection: What was found. It is not changed.
+        sources: What the answer was held against, with the ids that the detection has.
+        judge_entailment: Gives three probabilities for a claim and its evidence. A span is never
+            the hypothesis: "1950" alone says nothing. Whatever it raises leaves its spans
+            unexplained, with the reason. ``None``: all are.
+        threshold: Where a probability decides, in (0, 1].
+
+    Returns:
+        One explanation for each of ``detection.spans``, in their order. Those with
+        ``is_false_positive`` are for the caller to drop.
+
+    Raises:
+        SettingError: If the threshold is out of its range. Nothing in answer or sources raises.
+    """
+    _require_threshold(threshold)
+    lines, library = Lines(sources), Library(sources)
+    judged: dict[tuple[str, tuple[EvidenceRef, ...]], _Verdict] = {}
+    explanations = []
+    for claim in detection.claims:
+        fabricated = fabricated_references(claim, library) if claim.spans else ()
+        text = Text(claim.text)
+        for span in claim.spans:
+            held = lines.held(span, claim, text)
+            key = (claim.text, held.evidence)
+            if key not in judged:
+                judged[key] = _judge(judge_entailment, *key)
+            explanations.append(_explained(span, held, judged[key], fabricated, threshold))
+    return tuple(explanations)
+
+
+def severity(label: Label, entailment: Entailment | None, threshold: float = THRESHOLD) -> int:
+    """How bad a finding is: entailed 0, unsupported 2, contradicted 4.
+
+    One less, but not below 0, if the explainer gave the label a probability under the threshold.
+    """
+    full = SEVERITY.get(label, 0)
+    is_sure = entailment is None or entailment.of(label) >= threshold
+    return full if is_sure else max(0, full - 1)
+
+
+def is_false_positive(
+    span: Span,
+    claim: Claim,
+    evidence: Sequence[EvidenceRef],
+    entailment: Entailment | None,
+    threshold: float = THRESHOLD,
+) -> bool:
+    """Whether the evidence says what the claim says, so that the span should not be marked.
+
+    It takes P(entailed) at or above the threshold, and no number, date, unit or negation of the
+    claim that differs from the evidence: models overlook these.
+    """
+    return _is_acquitted(Held.of(span, claim, evidence), entailment, threshold)
+
+
+def _explained(
+    span: Span,
+    held: Held,
+    verdict: _Verdict,
+    fabricated: tuple[Reference, ...],
+    threshold: float,
+) -> Explanation:
+    subtype = subtype_of_held(held)
+    counterpart = counterpart_of_held(held, subtype)
+    is_acquitted = _is_acquitted(held, verdict.entailment, threshold)
+    label = _label(span, verdict.entailment, is_acquitted=is_acquitted, threshold=threshold)
+    reference = _reference(span, label, fabricated)
+    if reference is not None:
+        subtype, counterpart, is_acquitted = reference.subtype, None, False
+        label = Label.UNSUPPORTED if label is Label.SUPPORTED else label
+    line = _line_of(counterpart, held.evidence)
+    return Explanation(
+        start=span.start,
+        end=span.end,
+        label=label,
+        category=_category(span, label, reference),
+        subtype=subtype,
+        severity=severity(label, verdict.entailment, threshold),
+        entailment=verdict.entailment,
+        text=explanation_text(
+            span.text,
+            label=label,
+            reference=reference,
+            counterpart=counterpart,
+            evidence=line,
+            unexplained=(verdict.reason or _NOT_RUN) if verdict.entailment is None else None,
+        ),
+        evidence=line,
+        counterpart=counterpart,
+        is_false_positive=is_acquitted,
+        reason=verdict.reason,
+    )
+
+
+def _judge(
+    judge: JudgeEntailment | None, hypothesis: str, evidence: tuple[EvidenceRef, ...]
+) -> _Verdict:
+    if judge is None:
+        return _Verdict()
+    try:
+        entailment = judge(hypothesis, evidence)
+    except Exception as error:  # noqa: BLE001 - whatever went wrong, the span stays marked
+        # The message may quote the answer, which has no place in a reason.
+        return _Verdict(reason=type(error).__name__)
+    if not isinstance(entailment, Entailment):
+        return _Verdict(reason=TypeError.__name__)
+    return _Verdict(entailment)
+
+
+def _is_acquitted(held: Held, entailment: Entailment | None, threshold: float) -> bool:
+    return entailment is not None and entailment.entailment >= threshold and not differs(held)
+
+
+def _label(
+    span: Span, entailment: Entailment | None, *, is_acquitted: bool, threshold: float
+) -> Label:
+    """The explainer's, unless it acquits what differs: then the detector's."""
+    if entailment is None:
+        return span.label
+    is_overruled = entailment.entailment >= threshold and not is_acquitted
+    return span.label if is_overruled else entailment.label
+
+
+def _reference(span: Span, label: Label, fabricated: tuple[Reference, ...]) -> Reference | None:
+    """The fabricated reference that a span touches.
+
+    Of an unsupported span, any that its claim names: "the tower is green [S7]".
+    """
+    touched = [found for found in fabricated if found.start < span.end and found.end > span.start]
+    if not touched and label is Label.UNSUPPORTED:
+        touched = list(fabricated)
+    return touched[0] if touched else None
+
+
+def _category(span: Span, label: Label, reference: Reference | None) -> Category:
+    if reference is not None:
+        return Category.FABRICATED_REFERENCE
+    # Where the explainer leans to "entailed" and does not acquit, the detector's finding remains.
+    stands = span.label if label is Label.SUPPORTED else label
+    is_contradiction = stands is Label.CONTRADICTED
+    return Category.CONTRADICTION if is_contradiction else Category.UNSUPPORTED_ADDITION
+
+
+def _line_of(
+    counterpart: EvidenceRef | None, evidence: tuple[EvidenceRef, ...]
+) -> EvidenceRef | None:
+    """The line that holds the counterpart, else the best."""
+    for line in evidence:
+        if (
+            counterpart is not None
+            and line.source_id == counterpart.source_id
+            and line.start <= counterpart.start
+            and counterpart.end <= line.end
+        ):
+            return line
+    return evidence[0] if evidence else None
+
+
+def _require_threshold(threshold: float) -> None:
+    if not 0 < threshold <= 1:
+        raise SettingError("threshold", threshold, "in (0, 1]")

@@ -1,0 +1,129 @@
+"""What an explanation is: frozen values, and how they are written as JSON."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from math import isfinite
+from typing import Any
+
+from groundwire.detection import EvidenceRef, Label
+
+#: How far the sum of the three probabilities may be from 1: what float32 and rounding leave.
+_SUM_TOLERANCE = 1e-3
+
+
+class Category(StrEnum):
+    """What is wrong with a span."""
+
+    CONTRADICTION = "contradiction"  # the evidence says otherwise
+    UNSUPPORTED_ADDITION = "unsupported_addition"  # the evidence does not say so
+    FABRICATED_REFERENCE = (
+        "fabricated_reference"  # it names a source, link or work that is not there
+    )
+
+
+class Subtype(StrEnum):
+    """What differs between a span and the evidence."""
+
+    ENTITY = "entity"  # a name
+    NUMBER = "number"  # without a unit
+    DATE_TIME = "date_time"  # a date, year, time of day, day of the week or month
+    QUANTITY_UNIT = "quantity_unit"  # a number with a unit, or the unit
+    RELATION = "relation"  # who does what to whom, more or less, before or after
+    NEGATION = "negation"
+    CERTAINTY = "certainty"  # what may be is said to be, or the other way round
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entailment:
+    """What a model says about a claim and its evidence: three probabilities that sum to 1.
+
+    Attributes:
+        entailment: P(the evidence says so).
+        neutral: P(it does not say).
+        contradiction: P(it says otherwise).
+    """
+
+    entailment: float
+    neutral: float
+    contradiction: float
+
+    def __post_init__(self) -> None:
+        values = (self.entailment, self.neutral, self.contradiction)
+        if not all(isfinite(value) and 0 <= value <= 1 for value in values):
+            raise ValueError(f"probabilities lie between 0 and 1, got {values}")
+        if abs(sum(values) - 1) > _SUM_TOLERANCE:
+            raise ValueError(f"the three probabilities sum to 1, got {values}: {sum(values):g}")
+
+    @property
+    def label(self) -> Label:
+        """The likeliest; of equal ones the graver."""
+        return max((Label.CONTRADICTED, Label.UNSUPPORTED, Label.SUPPORTED), key=self.of)
+
+    def of(self, label: Label) -> float:
+        """The probability of a label; 0 of ``unchecked``."""
+        return {
+            Label.SUPPORTED: self.entailment,
+            Label.UNSUPPORTED: self.neutral,
+            Label.CONTRADICTED: self.contradiction,
+        }.get(label, 0.0)
+
+    def to_dict(self) -> dict[str, float]:
+        """As JSON data."""
+        return {
+            "entailment": self.entailment,
+            "neutral": self.neutral,
+            "contradiction": self.contradiction,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """Why a span was marked, and how bad it is.
+
+    Attributes:
+        start: First character of the span in the answer.
+        end: One past the last.
+        label: What the explainer says, or the detector where the explainer did not say.
+        category: What is wrong.
+        subtype: What differs.
+        severity: 0 to 4.
+        entailment: Of the claim that holds the span, against the evidence; ``None`` if the
+            explainer was not run or failed.
+        text: One or two sentences for people. What it quotes is named with its place.
+        evidence: The line it was held against, or ``None`` if there was none.
+        counterpart: The words there that say what the span should say, or ``None`` if none
+            clearly do.
+        is_false_positive: Whether the span is better not marked: the evidence says the same.
+        reason: Why there is no entailment: the class name of what was raised, or ``None``.
+    """
+
+    start: int
+    end: int
+    label: Label
+    category: Category
+    subtype: Subtype
+    severity: int
+    entailment: Entailment | None
+    text: str
+    evidence: EvidenceRef | None
+    counterpart: EvidenceRef | None
+    is_false_positive: bool = False
+    reason: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON data."""
+        return {
+            "start": self.start,
+            "end": self.end,
+            "label": str(self.label),
+            "category": str(self.category),
+            "subtype": str(self.subtype),
+            "severity": self.severity,
+            "entailment": None if self.entailment is None else self.entailment.to_dict(),
+            "text": self.text,
+            "evidence": None if self.evidence is None else self.evidence.to_dict(),
+            "counterpart": None if self.counterpart is None else self.counterpart.to_dict(),
+            "is_false_positive": self.is_false_positive,
+            "reason": self.reason,
+        }

@@ -1,0 +1,94 @@
+"""The evidence of one span: the lines its claim was read with, and telling ones nearby.
+
+A detection names the lines that have most in common with a claim. What corrects a span may stand
+right beside them: under ``"height"`` of a record whose ``"name"`` is what matches.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from groundwire.detection import Claim, EvidenceRef, Span
+from groundwire.example import Source
+from groundwire.explain.held import Held, Text
+from groundwire.lines import lines_of
+from groundwire.quantities import Quantity
+
+#: Lines that a span is held against, those of the detection included.
+MAX_LINES = 6
+#: Sources longer than this are not cut again: their lines are those of the detection.
+MAX_SOURCE_CHARS = 20_000
+
+
+class Lines:
+    """The lines of sources, each source cut once, when it is first needed."""
+
+    def __init__(self, sources: Sequence[Source]) -> None:
+        self._texts: Mapping[str, str] = {source.id: source.text for source in sources}
+        self._cut: dict[str, tuple[Text, ...]] = {}
+        self._named: dict[EvidenceRef, Text] = {}
+
+    def held(self, span: Span, claim: Claim, text: Text) -> Held:
+        """A span beside the lines to hold it against, best first, at most :data:`MAX_LINES`.
+
+        First those that the detection names, then those of the same sources that have most in
+        common with the claim, a quantity of the kind that is in the span before others.
+
+        Args:
+            span: What was marked.
+            claim: The claim that it lies in.
+            text: The claim's text.
+        """
+        refs = [ref for ref in span.evidence or claim.evidence if self._stands(ref)][:MAX_LINES]
+        named = tuple(self._named.setdefault(ref, Text(ref.text, ref)) for ref in refs)
+        held = Held.within(span, text, claim.start, named)
+        others = [
+            line
+            for source_id in dict.fromkeys(ref.source_id for ref in refs)
+            for line in self._of(source_id)
+            if not any(_overlap(line.place, ref) for ref in refs)
+        ]
+        wanted = {
+            _measure(quantity)
+            for quantity in text.quantities
+            if quantity.start < held.end and quantity.end > held.start
+        }
+        ranked = sorted(
+            (-score, index)
+            for index, line in enumerate(others)
+            if (score := _score(line, text, wanted))
+        )
+        nearby = tuple(others[index] for _, index in ranked[: MAX_LINES - len(named)])
+        return replace(held, lines=named + nearby)
+
+    def _stands(self, ref: EvidenceRef) -> bool:
+        """Whether the words stand where they are said to stand, and are any."""
+        text = self._texts.get(ref.source_id, "")
+        return bool(ref.text.strip()) and text[ref.start : ref.end] == ref.text
+
+    def _of(self, source_id: str) -> tuple[Text, ...]:
+        if source_id not in self._cut:
+            text = self._texts[source_id]
+            lines = lines_of(text) if len(text) <= MAX_SOURCE_CHARS else []
+            self._cut[source_id] = tuple(
+                Text(words, EvidenceRef(source_id=source_id, start=start, end=end, text=words))
+                for start, end in ((line.start, line.end) for line in lines)
+                if (words := text[start:end])
+            )
+        return self._cut[source_id]
+
+
+def _score(line: Text, claim: Text, wanted: set[tuple[str, str | None]]) -> int:
+    """Content words in common; of the wanted kind, a quantity counts as two."""
+    common = len(line.content & claim.content)
+    has_kind = bool(wanted) and any(_measure(quantity) in wanted for quantity in line.quantities)
+    return common + 2 * has_kind
+
+
+def _measure(quantity: Quantity) -> tuple[str, str | None]:
+    return (str(quantity.kind), quantity.unit)
+
+
+def _overlap(one: EvidenceRef | None, other: EvidenceRef) -> bool:
+    if one is None:
+        return False
+    return one.source_id == other.source_id and one.start < other.end and other.start < one.end

@@ -1,0 +1,237 @@
+"""References in an answer to what is not among its sources: ids, links, works, sections."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+
+from groundwire.detection import Claim, Span
+from groundwire.example import Source
+from groundwire.explain.finding import Subtype
+from groundwire.explain.words import Word, words_of
+from groundwire.segment import parse_citations
+from groundwire.vocabulary import FUNCTION_WORDS
+
+
+class ReferenceKind(StrEnum):
+    """What is referred to."""
+
+    SOURCE_ID = "source_id"
+    URL = "url"
+    DOI = "doi"
+    TITLE = "title"
+    SECTION = "section"
+    WORK = "work"  # by author and year
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reference:
+    """A reference in an answer; ``answer[start:end] == text``."""
+
+    start: int
+    end: int
+    text: str
+    kind: ReferenceKind
+
+    @property
+    def subtype(self) -> Subtype:
+        """Works and titles are names."""
+        is_name = self.kind in (ReferenceKind.TITLE, ReferenceKind.WORK)
+        return Subtype.ENTITY if is_name else Subtype.OTHER
+
+
+_URL = re.compile(r"(?:https?://|www\.)[^\s<>\"'“”\])]{3,500}", re.IGNORECASE)
+_DOI = re.compile(r"(?<![\w/.])10\.[0-9]{4,9}/[^\s<>\"“”\])]{1,200}")
+_TRAILING = ".,;:!?*_'’"
+_SCHEME = re.compile(r"^(?:https?://)?(?:www\.)?", re.IGNORECASE)
+_QUOTED = re.compile(r"\"([^\"\n]{3,200})\"|“([^”\n]{3,200})”")
+_WORK_BEFORE = re.compile(
+    r"(?:titled|entitled|called|named|report|paper|book|article|study|guide|document|essay|novel"
+    r"|section|chapter|page|manual|policy),?\s*$",
+    re.IGNORECASE,
+)
+_SECTION = re.compile(
+    r"(?:(?P<name>section|sec\.|chapter|article|clause|paragraph|appendix|table|figure|fig\.|page)"
+    r"\s|§\s?)(?P<number>[0-9]{1,4}(?:\.[0-9]{1,4}){0,5}|[A-Z](?:\.[0-9]{1,3}){0,3}(?!\w))",
+    re.IGNORECASE,
+)
+_AUTHOR = r"[^\W\d_][\w'’-]{1,40}"
+_WORK = re.compile(
+    rf"(?P<author>{_AUTHOR})(?: et al\.?|(?:,? (?:and|&) {_AUTHOR}))"
+    r"(?:,? \(?(?P<year>(?:19|20)[0-9]{2})[a-z]?\)?)?"
+    rf"|\((?P<cited>{_AUTHOR}), (?P<cited_year>(?:19|20)[0-9]{{2}})[a-z]?\)"
+)
+
+# "[3]", "[S3]"; "passage 3"; "3." or "(3)" at the start of a line.
+_OWN_ID = re.compile(
+    r"\[(?P<id>[A-Za-z_]{0,16}[0-9]{1,6})\]"
+    r"|\b(?:passage|source|document|doc|excerpt)\W{0,4}(?P<number>[0-9]{1,6})\b"
+    r"|^\W{0,5}(?P<first>[0-9]{1,6})[.):]\s",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
+class Library:
+    """What can be referred to: the sources of an answer, each text read once."""
+
+    def __init__(self, sources: Sequence[Source]) -> None:
+        self._n_sources = len(sources)
+        self._ids = {source.id.casefold() for source in sources}
+        self._works = tuple(
+            "\n".join((source.title or "", source.id, source.text)) for source in sources
+        )
+        self._known: dict[tuple[str, ReferenceKind], bool] = {}
+
+    def has(self, text: str, kind: ReferenceKind) -> bool:
+        """Whether a source has what a text refers to."""
+        if (text, kind) not in self._known:
+            self._known[text, kind] = self._find(text, kind)
+        return self._known[text, kind]
+
+    def has_id(self, id_: str) -> bool:
+        """Whether an id is that of a source, or may be the number of one or of a passage."""
+        letters = id_.rstrip("0123456789").casefold()
+        digits = id_[len(letters) :]
+        if id_.casefold() in self._ids or not digits:
+            return True
+        number = int(digits)
+        if not letters and number >= 1000:
+            return True  # "[2019]" is a year
+        # "[1]" is the first source or the second, "[S1]" the second, "[doc1]" of either kind.
+        last = self._n_sources - (letters == "s")
+        is_place = number <= last and (len(letters) != 1 or letters == "s")
+        return is_place or f"{letters}{number}" in self._own_ids
+
+    @cached_property
+    def _own_ids(self) -> frozenset[str]:
+        """The numbers that sources give to passages of theirs: "[3]", "passage 3", "3."."""
+        return frozenset(
+            match["id"].casefold() if match["id"] else str(int(match["number"] or match["first"]))
+            for work in self._works
+            for match in _OWN_ID.finditer(work)
+        )
+
+    @cached_property
+    def _folded(self) -> tuple[str, ...]:
+        return tuple(work.casefold() for work in self._works)
+
+    @cached_property
+    def _words(self) -> tuple[frozenset[str], ...]:
+        return tuple(frozenset(word.lower for word in words_of(work)) for work in self._works)
+
+    @cached_property
+    def _plain(self) -> tuple[str, ...]:
+        return tuple(_plain(words_of(work)) for work in self._works)
+
+    def _find(self, text: str, kind: ReferenceKind) -> bool:
+        match kind:
+            case ReferenceKind.TITLE:
+                title = _plain(words_of(text))
+                return any(title in plain for plain in self._plain)
+            case ReferenceKind.SECTION:
+                section = _section_expression(text)
+                return any(section.search(work) for work in self._works)
+            case ReferenceKind.WORK:
+                author = words_of(text)[0].lower
+                year = re.search("[0-9]{4}", text)
+                return any(
+                    author in words and (year is None or year[0] in work)
+                    for words, work in zip(self._words, self._works, strict=True)
+                )
+            case _:
+                link = _SCHEME.sub("", text).rstrip("/").casefold()
+                return any(link in folded for folded in self._folded)
+
+
+def fabricated_references(claim: Claim, library: Library) -> tuple[Reference, ...]:
+    """The references in a claim to what stands in no source.
+
+    * ids of sources, ``[S7]``: no source has the id, nor is its number the place of one (counted
+      from 0 or from 1), nor do the sources count passages up to it themselves;
+    * links and DOIs, without scheme and ``www.``: a source, its id or its title has them;
+    * titles in quotes: all words one after the other;
+    * "Section 4.2": the number, after that word or at the start of a line; "4.2" anywhere;
+    * "Smith et al. (2019)", "(Smith, 2019)": the name and the year in one source.
+
+    In doubt it is no fabrication.
+
+    Returns:
+        References in reading order, with offsets in the answer.
+    """
+    found = [
+        Reference(start=claim.start + start, end=claim.start + end, text=text, kind=kind)
+        for start, end, kind in _referred(claim.text)
+        if (text := claim.text[start:end]) and not library.has(text, kind)
+    ]
+    found += [
+        Reference(
+            start=claim.start + citation.start,
+            end=claim.start + citation.end,
+            text=claim.text[citation.start : citation.end],
+            kind=ReferenceKind.SOURCE_ID,
+        )
+        for citation in parse_citations(claim.text)
+        if not all(library.has_id(id_) for id_ in citation.ids if id_ in claim.citations)
+    ]
+    return tuple(sorted(found, key=lambda reference: (reference.start, reference.end)))
+
+
+def fabricated_reference(span: Span, claim: Claim, sources: Sequence[Source]) -> Reference | None:
+    """The first such reference that a span touches."""
+    return next(
+        (
+            reference
+            for reference in fabricated_references(claim, Library(sources))
+            if reference.start < span.end and reference.end > span.start
+        ),
+        None,
+    )
+
+
+def _referred(text: str) -> Iterator[tuple[int, int, ReferenceKind]]:
+    for pattern, kind in ((_URL, ReferenceKind.URL), (_DOI, ReferenceKind.DOI)):
+        for match in pattern.finditer(text):
+            end = match.start() + len(match[0].rstrip(_TRAILING))
+            # The DOI in a link is part of the link.
+            if (
+                kind is ReferenceKind.URL
+                or "://" not in text[max(0, match.start() - 200) : match.start()].rpartition(" ")[2]
+            ):
+                yield match.start(), end, kind
+    for match in _QUOTED.finditer(text):
+        group = 1 if match[1] is not None else 2
+        if _is_title(match[group], text[max(0, match.start() - 20) : match.start()]):
+            yield *match.span(group), ReferenceKind.TITLE
+    for match in _SECTION.finditer(text):
+        if match["name"] or text[match.start()] == "§":
+            yield *match.span(), ReferenceKind.SECTION
+    for match in _WORK.finditer(text):
+        author = match["author"] or match["cited"]
+        if author[0].isupper() and ("et al" in match[0] or match["year"] or match["cited"]):
+            yield *match.span(), ReferenceKind.WORK
+
+
+def _is_title(quoted: str, before: str) -> bool:
+    words = [word for word in words_of(quoted) if word.lower not in FUNCTION_WORDS]
+    if len(words) < 2:
+        return False
+    is_headline = all(not word.text[0].islower() for word in words)
+    return is_headline or (_WORK_BEFORE.search(before) is not None and quoted[0].isupper())
+
+
+def _plain(words: Iterable[Word]) -> str:
+    return f" {' '.join(word.lower for word in words)} "
+
+
+def _section_expression(text: str) -> re.Pattern[str]:
+    """What a section, table or page is written like where it stands, or is referred to."""
+    match = _SECTION.match(text)
+    number = re.escape(match["number"] if match else text)
+    ends = r"(?![0-9\w]|\.[0-9])"
+    if "." in number:
+        return re.compile(rf"(?<![0-9.]){number}{ends}", re.IGNORECASE)
+    name = match["name"][:3] if match and match["name"] else "sec"
+    named = rf"(?:\b{re.escape(name)}[a-z]{{0,9}}|§)\W{{0,4}}{number}{ends}"
+    begins = rf"^[#\s*]{{0,10}}{number}[.):\s]"
+    return re.compile(f"{named}|{begins}", re.IGNORECASE | re.MULTILINE)
