@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 from groundwire.detection import Reason
 from groundwire.engine.tokenizer import WordPieces
 from groundwire.evidence import (
+    FIRST_FLOOR,
     SELECTED_PIECES,
+    SOURCE_FLOOR,
     Evidence,
     Query,
     WordWeights,
@@ -323,6 +325,17 @@ def test_text_that_is_beside_the_point_is_not_read_and_moves_nothing(cut: Cutter
 def test_what_says_something_about_the_claim_is_read_beside_the_best(cut: Cutter) -> None:
     evidence = cut(FACT, "Maria Olsen also built a bridge near the harbour.")
     assert len(evidence.select(cut.query("Maria Olsen built the harbour tower.")).first) == 2
+
+
+def test_a_source_needs_more_than_a_passage_of_a_source_that_is_read(cut: Cutter) -> None:
+    lesser = "Maria Olsen sold it to a harbour master."
+    query = cut.query("Maria Olsen built the harbour tower.")
+    filler = prose(7, 40)
+    one, two = cut(f"{FACT}\n\n{filler}\n\n{lesser}"), cut(FACT, lesser)
+    assert any(lesser in cut.read(one.passages[i]) for i in one.select(query).first)
+    assert {cut.read(two.passages[i]) for i in two.select(query).first} == {FACT}
+    best, other = two._ranked(query)[1]
+    assert FIRST_FLOOR < other / best < SOURCE_FLOOR
 
 
 def test_a_second_look_takes_more_than_a_first(cut: Cutter) -> None:

@@ -17,6 +17,7 @@ from groundwire.errors import (
     DetectionError,
     EmptyAnswerError,
     GroundwireError,
+    InvalidConversationError,
     InvalidSourceError,
     InvalidTextError,
     LimitExceededError,
@@ -231,6 +232,7 @@ ERRORS: list[GroundwireError] = [
     DatasetError(Path("rows.jsonl"), 3, "there is no key 'answer'"),
     InvalidTextError("answer", None, "its type is int"),
     InvalidSourceError(None, "they are None", "Pass a list."),
+    InvalidConversationError("messages[3]", "its type is int", "A message is an object."),
 ]
 
 

@@ -7,6 +7,7 @@
     │   ├── EmptyAnswerError
     │   ├── InvalidTextError             lone surrogates, anything but a str
     │   ├── InvalidSourceError           a source of a kind we cannot read, two with one id
+    │   ├── InvalidConversationError     a request or a response of an LLM that is none
     │   ├── LimitExceededError           more than a named setting allows
     │   └── DatasetError                 a file of labelled answers is not as described
     ├── SettingError (ValueError)        a setting outside its range
@@ -79,6 +80,20 @@ class InvalidSourceError(InputError):
     def __str__(self) -> str:
         which = "The sources" if self.index is None else f"Source {self.index}"
         return f"{which} cannot be read: {self.problem}. {self.remedy}"
+
+
+class InvalidConversationError(InputError):
+    """A chat request, or the response to one, does not have the shape of one.
+
+    ``place`` says where, as a path: ``messages[3]``.
+    """
+
+    def __init__(self, place: str, problem: str, remedy: str) -> None:
+        super().__init__(place, problem, remedy)
+        self.place, self.problem, self.remedy = place, problem, remedy
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.problem}. {self.remedy}"
 
 
 class LimitExceededError(InputError):

@@ -24,6 +24,10 @@ SELECTED_PIECES = 1024
 #: text that is beside the point should not move a verdict. A second look, which can only acquit,
 #: takes more.
 FIRST_FLOOR, SECOND_FLOOR = 0.5, 0.6
+#: A source is read if its best passage reaches this share of the best of all: of two texts on the
+#: subject both are, and a stranger that shares some words is not, while the passages of a source
+#: that is read need :data:`FIRST_FLOOR` only.
+SOURCE_FLOOR = 0.7
 # BM25 (Robertson and Zaragoza 2009, https://doi.org/10.1561/1500000019) with a fixed mean length:
 # a mean over the request would let one source change the rank of another.
 _K1, _B, _MEAN_PIECES = 1.2, 0.4, 200.0
@@ -94,6 +98,7 @@ class Evidence:
     indexed_chars: int
     reasons: Mapping[Reason, int]
     words: WordWeights
+    _source_of: NDArray[np.intp]
     _index: "LexicalIndex"
     _vectors: NDArray[np.float32]
 
@@ -123,6 +128,7 @@ class Evidence:
                 by_key.setdefault(passage.key, (passage, source))
         ordered = [by_key[key] for key in sorted(by_key)]
         passages = tuple(passage for passage, _ in ordered)
+        places: dict[int, int] = {}
         vectors = np.array([words.mean(passage.ids) for passage in passages], np.float32)
         return cls(
             passages=passages,
@@ -131,6 +137,9 @@ class Evidence:
             indexed_chars=indexed_chars,
             reasons=dict(+reasons),
             words=words,
+            _source_of=np.array(
+                [places.setdefault(id(source), len(places)) for _, source in ordered], np.intp
+            ),
             _index=LexicalIndex.of(passages, words.idf),
             _vectors=vectors.reshape(-1, words.vectors.shape[1]),
         )
@@ -158,6 +167,10 @@ class Evidence:
         order, scores = self._ranked(query)
         if not len(order):
             return Selection((), ())
+        best = np.zeros(len(order))
+        np.maximum.at(best, self._source_of[order], scores)
+        is_near = best[self._source_of[order]] >= SOURCE_FLOOR * scores[0]
+        order, scores = order[is_near], scores[is_near]
         first = order[: _n_above(scores, FIRST_FLOOR)]
         n_first = self._fill(first, 0, budget)
         # The best passage stays in view: what the claim is about may stand there alone.

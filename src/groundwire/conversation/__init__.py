@@ -1,0 +1,27 @@
+"""From chat messages to what is checked: a request has sources and question, a response answers.
+
+Everything here is a pure function over JSON data as :func:`json.loads` gives it: no network, no
+model, no setting. A request is written by strangers, so nothing in it is trusted to have the shape
+that it should have: what is no request at all raises
+:class:`~groundwire.errors.InvalidConversationError` with the place, and what is a request but
+holds things that cannot be read is read without them, which are counted.
+
+One module a concept: ``content`` reads what a message may hold, ``messages`` who says it,
+``markers`` finds retrieved context in running text, ``request`` orders all of it and applies the
+limits, ``response`` reads the answers. ``docs/conversations.md`` tells the conventions.
+"""
+
+from groundwire.conversation.content import Skipped
+from groundwire.conversation.request import Conversation, OfferedSource, Origin, read_request
+from groundwire.conversation.response import Answer, AnswerKind, read_response
+
+__all__ = [
+    "Answer",
+    "AnswerKind",
+    "Conversation",
+    "OfferedSource",
+    "Origin",
+    "Skipped",
+    "read_request",
+    "read_response",
+]

@@ -1,0 +1,196 @@
+"""What a message may hold: a text, a list of parts, tool results, documents, JSON data."""
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TypeGuard
+
+#: A longer name is none: it would crowd out the words of the source it stands before.
+_MAX_NAME_CHARS = 200
+
+# The kinds of parts that the chat, responses and messages interfaces know, each with the keys of
+# which it has one. Without such a key it is data that happens to have a ``type``: a tool that lists
+# a folder returns ``[{"type": "file", "name": "a.py"}]``.
+_PAYLOADS: Mapping[str, tuple[str, ...]] = {
+    "text": ("text",),
+    "input_text": ("text",),
+    "output_text": ("text",),
+    "refusal": ("refusal",),
+    "image_url": ("image_url",),
+    "input_image": ("image_url", "file_id"),
+    "image": ("source", "data"),
+    "input_audio": ("input_audio",),
+    "audio": ("data", "audio"),
+    "file": ("file",),
+    "input_file": ("file_id", "file_data", "file_url"),
+    "document": ("source",),
+    "search_result": ("content",),
+    "tool_result": ("tool_use_id",),
+}
+_TEXTS = ("text", "input_text", "output_text")
+
+
+class Skipped(StrEnum):
+    """What a request holds and a check does not read."""
+
+    MESSAGE = "message"  # a message of a role, or an item of a type, that nobody has defined
+    PART = "part"  # an image, sound, file or unknown part of what a user or the system says
+    RESULT_PART = "result_part"  # the same in a tool result: evidence that cannot be read
+    SOURCE = "source"  # an entry of metadata["grounding.sources"] that is no string
+    MARKER = "marker"  # one end of a block of retrieved context, without the other
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """One text of a request.
+
+    Attributes:
+        text: The text, with visible characters.
+        place: Where it stands, such as ``messages[3].content[0]``.
+        id: What names it in the request, or empty. Other pieces may have the same.
+        title: What it is about, such as the name of the tool.
+    """
+
+    text: str
+    place: str
+    id: str = ""
+    title: str | None = None
+
+
+@dataclass(slots=True)
+class Content:
+    """What one message holds, sorted by what it is.
+
+    Attributes:
+        says: Running text: a question, an instruction.
+        documents: Parts that are documents by their type.
+        results: Results of tool calls.
+        skipped: What could not be read.
+    """
+
+    says: list[Piece] = field(default_factory=list)
+    documents: list[Piece] = field(default_factory=list)
+    results: list[Piece] = field(default_factory=list)
+    skipped: Counter[Skipped] = field(default_factory=Counter)
+
+
+def read_content(content: object, place: str, tools: Mapping[str, str]) -> Content:
+    """Read what a user or the system says.
+
+    Args:
+        content: The ``content`` of the message, of any type.
+        place: Where it stands.
+        tools: The name of the tool that each call id calls.
+    """
+    found = Content()
+    for part, where in _parts(content, place):
+        if isinstance(part, str):
+            found.says += _piece(part, where)
+        elif not _is_part(part):
+            found.skipped[Skipped.PART] += 1
+        elif part["type"] == "tool_result":
+            id_ = usable_name(part["tool_use_id"])
+            read_result(part.get("content"), f"{where}.content", found, id_, tools.get(id_, ""))
+        elif part["type"] in ("document", "search_result"):
+            documents = list(_documents(part, where))
+            found.documents += documents
+            found.skipped[Skipped.PART] += not documents
+        elif isinstance(text := _text_of(part), str):
+            found.says += _piece(text, where)
+        else:
+            found.skipped[Skipped.PART] += 1
+    return found
+
+
+def read_result(content: object, place: str, found: Content, call_id: str, tool: str) -> None:
+    """Add what a tool returned to what was found: each text of its own, data as JSON.
+
+    A list of known parts, or of strings, is a list of texts; any other list or object is data.
+
+    Args:
+        content: What the tool returned, of any type.
+        place: Where it stands.
+        found: What is added to.
+        call_id: The call that it answers, or empty.
+        tool: The tool's name, or empty.
+    """
+    id_, title = call_id or (f"tool:{tool}" if tool else ""), tool or None
+    if content is None or content in ([], {}, ()):
+        return
+    if not (isinstance(content, str) or _is_part(content) or _is_list_of_parts(content)):
+        try:
+            content = json.dumps(content, ensure_ascii=False)
+        except (TypeError, ValueError, RecursionError):  # no JSON, or too deep to be written
+            found.skipped[Skipped.RESULT_PART] += 1
+            return
+    for part, where in _parts(content, place):
+        if isinstance(part, str):
+            found.results += _piece(part, where, id_, title)
+        elif not _is_part(part):
+            found.skipped[Skipped.RESULT_PART] += 1
+        elif isinstance(text := _text_of(part), str):
+            found.results += _piece(text, where, id_, title)
+        else:
+            documents = [
+                Piece(text=each.text, place=each.place, id=id_, title=each.title or title)
+                for each in _documents(part, where)
+            ]
+            found.results += documents
+            found.skipped[Skipped.RESULT_PART] += not documents
+
+
+def usable_name(value: object) -> str:
+    """An id, a title or a tool's name that results can be named by; else the empty string."""
+    if isinstance(value, str) and len(value) <= _MAX_NAME_CHARS and value.isprintable():
+        return value.strip()
+    return ""
+
+
+def _documents(part: Mapping[str, object], place: str) -> Iterator[Piece]:
+    """The texts of a part that is a document or a search result; none if it holds no text."""
+    title = usable_name(part.get("title")) or None
+    inside: object = part.get("content")
+    if part["type"] == "document":
+        source = part["source"]
+        if not isinstance(source, Mapping):
+            return
+        inside = source.get({"text": "data", "content": "content"}.get(str(source.get("type")), ""))
+    for block, where in _parts(inside, place):
+        text = block if isinstance(block, str) else _text_of(block)
+        if isinstance(text, str):
+            yield from _piece(text, where, "", title)
+
+
+def _parts(content: object, place: str) -> Iterator[tuple[object, str]]:
+    """The parts of a content, each with its place; a content that is no list is one part."""
+    if isinstance(content, (list, tuple)):
+        yield from ((part, f"{place}[{i}]") for i, part in enumerate(content))
+    elif content is not None:
+        yield content, place
+
+
+def _is_part(value: object) -> TypeGuard[Mapping[str, object]]:
+    """Whether it is a part of a kind that an interface defines."""
+    if not isinstance(value, Mapping):
+        return False
+    kind = value.get("type")
+    return isinstance(kind, str) and any(key in value for key in _PAYLOADS.get(kind, ()))
+
+
+def _is_list_of_parts(content: object) -> bool:
+    return isinstance(content, (list, tuple)) and (
+        any(_is_part(part) for part in content) or all(isinstance(part, str) for part in content)
+    )
+
+
+def _text_of(part: object) -> object:
+    """The text of a text part; of anything else nothing."""
+    return part["text"] if _is_part(part) and part["type"] in _TEXTS else None
+
+
+def _piece(text: str, place: str, id_: str = "", title: str | None = None) -> Iterator[Piece]:
+    """One piece, or none if there is nothing to see in the text."""
+    if text.strip():
+        yield Piece(text=text, place=place, id=id_, title=title)
