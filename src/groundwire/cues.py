@@ -57,6 +57,7 @@ _MARKS = re.compile(r"[\u0300-\u036f]")
 _WORD = re.compile(r"[^\W_]+(?:['’\-+][^\W_]+)*|[^\w\s]")
 #: Characters of scripts that put no space between words.
 WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
+_KANA = re.compile(r"[\u3040-\u30ff]")
 
 
 def plain(text: str) -> str:
@@ -93,18 +94,25 @@ _COMMON = {
 }
 
 
-def is_english(plain_words: list[str]) -> bool:
-    """Whether words may be English; in doubt they are.
+def language(plain_words: list[str]) -> str:
+    """The language that words are most likely of, as ISO 639-1 names it; in doubt English.
 
-    >>> [is_english(words(plain(text))) for text in ("Who wrote it?", "Wer war das?", "谁写的?")]
-    [True, False, False]
+    >>> [language(words(plain(text))) for text in ("Who wrote it?", "Wer war das?", "谁写的?")]
+    ['en', 'de', 'zh']
     """
     letters = [word for word in plain_words if word[0].isalpha()]
     if sum(not word.isascii() for word in letters) > 0.3 * len(letters):
-        return False
+        if any(_KANA.search(word) for word in letters):
+            return "ja"
+        return "zh" if any(WIDE.search(word) for word in letters) else "other"
     parts = [word.partition("'")[0] for word in letters]
     found = {name: sum(part in common for part in parts) for name, common in _common().items()}
-    return found["en"] >= max(found.values())
+    return max(found, key=lambda name: found[name])  # the first of the best, and that is English
+
+
+def is_english(plain_words: list[str]) -> bool:
+    """Whether words may be English."""
+    return language(plain_words) == "en"
 
 
 @cache

@@ -13,7 +13,16 @@ from groundwire.engine.embedder import Embedder, NeuralEmbedder
 from groundwire.engine.prompts import PromptHead, prompt_features
 from groundwire.engine.tokenizer import WordPieces
 from groundwire.errors import GateError, InvalidTextError, ModelError, SettingError
-from groundwire.models import DEFAULT_MODEL, ENCODER, GATE, MANIFEST_NAME, Manifest, find_model, verify
+from groundwire.example import require_text
+from groundwire.models import (
+    DEFAULT_MODEL,
+    ENCODER,
+    GATE,
+    MANIFEST_NAME,
+    Manifest,
+    find_model,
+    verify,
+)
 
 #: HaluGate's. At or above it, a prompt that more likely needs a check than not gets one.
 THRESHOLD = 0.6
@@ -130,7 +139,7 @@ class Gate:
             InvalidTextError: If it is no ``str``, or not valid text.
             GateError: If the model failed.
         """
-        _require_text(prompt)
+        require_text(prompt, "prompt")
         if not prompt.strip():
             return decide(0.0, threshold=self.threshold)
         try:
@@ -164,15 +173,6 @@ def _find(model: str | Path | None) -> Manifest:
     if manifest.kind != "gate":
         raise ModelError(f"{folder} holds a model of kind {manifest.kind!r}, not a gate.")
     return manifest
-
-
-def _require_text(prompt: object) -> None:
-    if not isinstance(prompt, str):
-        raise InvalidTextError("prompt", None, f"it is of type {type(prompt).__name__}")
-    try:
-        prompt.encode()
-    except UnicodeEncodeError as error:
-        raise InvalidTextError("prompt", error.start, "half a surrogate pair") from error
 
 
 def _sigmoid(value: float) -> float:

@@ -21,6 +21,7 @@ from groundwire.errors import GroundwireError
 #: and not with the commands, so that ``groundwire --help`` imports none of them.
 COMMANDS = {
     "check": ("groundwire.cli.check:check", "Check an answer, or a file of answers."),
+    "gate": ("groundwire.cli.gate:gate", "Say which prompts call for a check."),
     "models": ("groundwire.cli.models:models", "List the embedded models, verify their files."),
     "train": (
         "groundwire.cli.train:train",

@@ -31,7 +31,7 @@ _WORDS, _PARTS, _CUES = 2.0, 2.0, 3.0
 _MAX_PAIRED = 14
 _MAKES = {"write", "invent", "rewrite", "translate", "poem", "story", "joke", "role"}
 _EXPLAINS = {"explain", "list", "compare", "define", "summary"}
-_QUOTES = frozenset("\"“”„«»「」")
+_QUOTES = frozenset('"“”„«»「」')
 _CODE = frozenset("{}=<>();_`")
 
 Floats = NDArray[np.float32]
