@@ -43,7 +43,9 @@ def main() -> None:
         for _ in range(options.rounds // 20):
             times += quiet.run(lambda prompt=prompt: _times(gate, prompt, 20))  # type: ignore[misc]
         row = {"what": prompt[:40], "word_pieces": len(pieces.encode(prompt))}
-        rows.append(row | measure.summary(times) | {"p99": round(measure.percentile(times, 0.99), 2)})
+        rows.append(
+            row | measure.summary(times) | {"p99": round(measure.percentile(times, 0.99), 2)}
+        )
     print(measure.table(rows, ("what", "word_pieces", "n", "median", "q1", "q3", "p99")))
     slowest = max(row["median"] for row in rows)
     bars = [measure.bar("classify, about 30 word pieces, P50", BAR_MS, slowest, "ms")]

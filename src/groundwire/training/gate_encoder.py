@@ -78,7 +78,8 @@ def train_gate_encoder(run: GateEncoderRun, report: Report) -> Path:
     n_held = max(1, int(len(known) * run.prompts.held_out_share))
     model, tokenizer = _load_base(run)
     held, lessons = (
-        _lessons(part, tokenizer, run.recipe.max_length) for part in (known[:n_held], known[n_held:])
+        _lessons(part, tokenizer, run.recipe.max_length)
+        for part in (known[:n_held], known[n_held:])
     )
     report.say(f"{len(lessons):,} prompts to train with, {len(held):,} to measure with.")
     counts = np.bincount([lesson["labels"] for lesson in lessons], minlength=2).clip(1)
