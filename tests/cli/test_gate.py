@@ -23,7 +23,7 @@ def test_lines_for_machines(run: CommandLine) -> None:
 
 
 def test_without_a_text_lines_of_standard_input_are_read(run: CommandLine) -> None:
-    result = run("gate", input="When was Einstein born?\nHello!\n")
+    result = run("gate", stdin="When was Einstein born?\nHello!\n")
     assert [line[:11] for line in result.stdout.splitlines()] == ["needs check", "no check   "]
 
 

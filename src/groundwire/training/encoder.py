@@ -453,11 +453,14 @@ class Told(TrainerCallback):
         self._report = report
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ANN401
+        """Steps done, and steps in all."""
         self._report.begin(state.global_step, state.max_steps)
 
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:  # noqa: ANN401
+        """The loss of a step."""
         if logs and "loss" in logs:
             self._report.step(state.global_step, float(logs["loss"]))
 
     def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ANN401
+        """A checkpoint was written."""
         self._report.saved(state.global_step)

@@ -6,7 +6,7 @@ Needs scikit-learn and no PyTorch. ``groundwire train gate`` is the command.
 import json
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +43,7 @@ class GateRun:
 
     data: Path
     out: Path
-    recipe: GateRecipe = GateRecipe()
+    recipe: GateRecipe = field(default_factory=GateRecipe)
     leave_sources_out: bool = False
 
 

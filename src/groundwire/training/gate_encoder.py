@@ -6,7 +6,7 @@ at 2e-5; 3 epochs of at most 50,000 prompts. The loop is that of ``training/enco
 
 import random
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -50,9 +50,9 @@ class GateEncoderRun:
     revision: str | None = None
     data: Path
     out: Path
-    prompts: GateRecipe = GateRecipe()
-    recipe: EncoderRecipe = EncoderRecipe(max_length=512)
-    lora: Lora = Lora()
+    prompts: GateRecipe = field(default_factory=GateRecipe)
+    recipe: EncoderRecipe = field(default_factory=lambda: EncoderRecipe(max_length=512))
+    lora: Lora = field(default_factory=Lora)
     device: str = "cpu"
     checkpoint_every: int = 500
     resume: bool = False
