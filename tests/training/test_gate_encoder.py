@@ -5,7 +5,9 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("torch")
-transformers = pytest.importorskip("transformers")
+pytest.importorskip("transformers")
+
+import transformers
 
 from groundwire.errors import UnpinnedModelError
 from groundwire.training.gate_encoder import GateEncoderRun, train_gate_encoder

@@ -1,7 +1,7 @@
 """What a prompt wants, in numbers: the input of the gate's head, and the head.
 
 The embedding tells what a prompt is about; whether it asks for facts often hangs on few words, so
-these are counted beside it. All of it is weighted and summed: the head is one linear map.
+these are counted beside it.
 """
 
 from collections import Counter
@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import Self
+from typing import Self, TypeVar
 from zlib import crc32
 
 import numpy as np
@@ -24,9 +24,11 @@ N_HASHED = 1 << 15
 #: Characters from each end of a prompt whose words are counted. What is wanted stands at one of
 #: the ends of a long prompt; the embedding reads all of it.
 EDGE_CHARS = 600
-#: Weight of the embedding in each of its views; see :func:`view_weights`.
+#: Weight of the embedding in each of its views; see :func:`_view_weights`.
 _VIEWS = (5.0, 1.5, 3.0, 3.0, 3.0)
 N_VIEWS = len(_VIEWS)
+#: Linear maps of a head.
+N_MAPS = 3
 _WORDS, _PARTS, _CUES = 2.0, 2.0, 3.0
 _MAX_PAIRED = 14
 _MAKES = {"write", "invent", "rewrite", "translate", "poem", "story", "joke", "role"}
@@ -35,6 +37,7 @@ _QUOTES = frozenset('"“”„«»「」')
 _CODE = frozenset("{}=<>();_`")
 
 Floats = NDArray[np.float32]
+Values = TypeVar("Values", np.float32, NDArray[np.float64])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -126,16 +129,23 @@ def _marks(text: str, found: list[str], placed: Iterable[tuple[int, str]]) -> It
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PromptHead:
-    """A linear map from a prompt's embedding and features to P(needs a check), calibrated.
+    """From a prompt's embedding and features to P(needs a check), calibrated.
+
+    Three linear maps. One knows prompts near the border, as people write them; one knows public
+    sets, which are told apart by other signs; the third says which of the two to believe.
 
     Attributes:
-        views: Weights of the embedding in each view, shape ``(5, 384)``.
-        hashed: Weights of the counted features, shape ``(N_HASHED,)``.
-        offset: Added to the sum.
+        views: Weights of the embedding in each view, shape ``(3, 5, 384)``.
+        hashed: Weights of the counted features, shape ``(3, N_HASHED)``.
+        offsets: Added to the sums, shape ``(3,)``.
+        scale: Slope of Platt's map.
+        offset: Its offset.
     """
 
     views: Floats
     hashed: Floats
+    offsets: Floats
+    scale: float
     offset: float
 
     @classmethod
@@ -147,11 +157,14 @@ class PromptHead:
             ValueError: If it holds other weights.
         """
         with np.load(path, allow_pickle=False) as held:
-            views, hashed = held["views"].astype(np.float32), held["hashed"].astype(np.float32)
-            offset, rules = float(held["offset"]), int(held["rules"])
-        if rules != PROMPT_RULES or hashed.shape != (N_HASHED,) or len(views) != N_VIEWS:
+            arrays = (held[name].astype(np.float32) for name in ("views", "hashed", "offsets"))
+            head = cls(*arrays, float(held["scale"]), float(held["offset"]))
+            rules = int(held["rules"])
+        if rules != PROMPT_RULES:
             raise ValueError(f"its features follow rules {rules}, and these are {PROMPT_RULES}")
-        return cls(views, hashed, offset)
+        if head.hashed.shape != (N_MAPS, N_HASHED) or head.views.shape[:2] != (N_MAPS, N_VIEWS):
+            raise ValueError(f"its weights have shapes {head.views.shape} and {head.hashed.shape}")
+        return head
 
     def write(self, path: Path) -> None:
         """Write the weights in half precision, the same bytes each time."""
@@ -159,11 +172,20 @@ class PromptHead:
             path,
             views=self.views.astype(np.float16),
             hashed=self.hashed.astype(np.float16),
+            offsets=self.offsets.astype(np.float32),
+            scale=np.float64(self.scale),
             offset=np.float64(self.offset),
             rules=np.int64(PROMPT_RULES),
         )
 
     def logit(self, embedding: Floats, features: PromptFeatures) -> float:
         """Log odds of P(needs a check)."""
-        seen = features.views @ (self.views @ embedding)
-        return float(seen + self.hashed[features.places] @ features.values) + self.offset
+        seen = (self.views @ embedding) @ features.views
+        sums = seen + self.hashed[:, features.places] @ features.values + self.offsets
+        return self.scale * float(blended(*sums)) + self.offset
+
+
+def blended(near: Values, far: Values, switch: Values) -> Values:
+    """What two maps say, each believed as far as the third tells."""
+    share = 1 / (1 + np.exp(-np.clip(switch, -30, 30)))
+    return share * near + (1 - share) * far

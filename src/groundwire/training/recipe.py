@@ -100,10 +100,10 @@ class GateRecipe:
         seed: Of what is drawn.
     """
 
-    per_source: int = 1000
+    per_source: int = 500
     own_weight: float = 8.0
-    source_weight: float = 90.0
-    softness: float = 0.15
+    source_weight: float = 45.0
+    softness: float = 0.08
     held_out_share: float = 0.1
     seed: int = 0
 
