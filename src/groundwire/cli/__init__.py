@@ -25,7 +25,7 @@ COMMANDS = {
     "models": ("groundwire.cli.models:models", "List the embedded models, verify their files."),
     "train": (
         "groundwire.cli.train:train",
-        "Train the reader, or an encoder, on labelled answers.",
+        "Train the reader, an encoder, or the gate.",
     ),
     "doctor": ("groundwire.cli.doctor:doctor", "Say what works here and what is missing."),
 }

@@ -1,4 +1,4 @@
-"""``groundwire train``: the reader, or an encoder of one's choice, on labelled answers."""
+"""``groundwire train``: the reader, an encoder of one's choice, or the gate."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -128,13 +128,14 @@ def common_options(command: _F) -> _F:
 @click.group(
     epilog="\b\nExamples:\n"
     "  groundwire train reader --data own.jsonl --start reader.fp16.safetensors --out runs/1\n"
-    "  groundwire train encoder --data own.jsonl --base path/to/encoder --out runs/2"
+    "  groundwire train encoder --data own.jsonl --base path/to/encoder --out runs/2\n"
+    "  groundwire train gate --data prompts.jsonl --out runs/3"
 )
 def train() -> None:
-    """Train the reader, or an encoder of the Hugging Face hub, on labelled answers.
+    """Train the reader, an encoder of the Hugging Face hub, or the gate, on labelled examples.
 
-    Needs the train extra: pip install 'groundwire[train]'. docs/training.md has the format of
-    the data.
+    Needs the train extra: pip install 'groundwire[train]'. docs/training.md and docs/gate.md
+    have the formats of the data.
     """
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import Self
 from zlib import crc32
 
 import numpy as np
@@ -37,7 +37,7 @@ _QUOTES = frozenset('"“”„«»「」')
 _CODE = frozenset("{}=<>();_`")
 
 Floats = NDArray[np.float32]
-Values = TypeVar("Values", np.float32, NDArray[np.float64])
+Values = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -157,8 +157,10 @@ class PromptHead:
             ValueError: If it holds other weights.
         """
         with np.load(path, allow_pickle=False) as held:
-            arrays = (held[name].astype(np.float32) for name in ("views", "hashed", "offsets"))
-            head = cls(*arrays, float(held["scale"]), float(held["offset"]))
+            views, hashed, offsets = (
+                held[name].astype(np.float32) for name in ("views", "hashed", "offsets")
+            )
+            head = cls(views, hashed, offsets, float(held["scale"]), float(held["offset"]))
             rules = int(held["rules"])
         if rules != PROMPT_RULES:
             raise ValueError(f"its features follow rules {rules}, and these are {PROMPT_RULES}")
@@ -182,7 +184,8 @@ class PromptHead:
         """Log odds of P(needs a check)."""
         seen = (self.views @ embedding) @ features.views
         sums = seen + self.hashed[:, features.places] @ features.values + self.offsets
-        return self.scale * float(blended(*sums)) + self.offset
+        near, far, switch = sums.astype(np.float64)[:, None]
+        return self.scale * float(blended(near, far, switch)[0]) + self.offset
 
 
 def blended(near: Values, far: Values, switch: Values) -> Values:
