@@ -123,4 +123,4 @@ def cues(plain_words: list[str]) -> Iterator[tuple[int, str]]:
     line = f" {' '.join(plain_words)} "
     for text, cue in together:
         if (found := line.find(text)) >= 0:
-            yield line.count(" ", 0, found + 1) - (text[0] != " "), cue
+            yield line.count(" ", 0, found + 1) - 1, cue

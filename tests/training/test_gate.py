@@ -192,7 +192,7 @@ def test_worth_counts_at_the_threshold() -> None:
 
 
 def test_calibration_widens_what_was_too_sure(tmp_path: Path) -> None:
-    known = [Prompt(text=str(i), is_due=i % 4 > 0, source=OWN) for i in range(40)]
+    known = [Prompt(text=str(i), is_due=i % 3 > 0, source=OWN) for i in range(40)]
     table = tabulate(known, tmp_path, lambda text: None)
     scale, offset = calibrate(np.where(np.arange(40) % 2, 5.0, -5.0), table)
     assert scale < 1

@@ -78,7 +78,7 @@ class Table:
     @property
     def due(self) -> Bools:
         """Whether each calls for a check."""
-        return np.array([prompt.is_due for prompt in self.prompts])
+        return np.array([prompt.is_due for prompt in self.prompts], bool)
 
     @property
     def sources(self) -> NDArray[np.str_]:
