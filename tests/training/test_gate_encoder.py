@@ -29,10 +29,12 @@ def test_the_numbers_are_those_published() -> None:
 def test_an_encoder_is_fine_tuned_into_a_classifier_of_prompts(tmp_path: Path) -> None:
     base = tmp_path / "base"
     config = transformers.AutoConfig.for_model("bert", **SIZES)
-    transformers.AutoModel.from_config(config).save_pretrained(base)
-    transformers.PreTrainedTokenizerFast(
+    model = transformers.AutoModel.from_config(config)  # type: ignore[no-untyped-call]
+    model.save_pretrained(base)
+    tokenizer = transformers.PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
         tokenizer_object=word_tokenizer(), cls_token="[CLS]", sep_token="[SEP]", pad_token="[PAD]"
-    ).save_pretrained(base)
+    )
+    tokenizer.save_pretrained(base)
     run = GateEncoderRun(
         base=str(base),
         data=write_own(tmp_path / "own.jsonl"),
@@ -41,8 +43,8 @@ def test_an_encoder_is_fine_tuned_into_a_classifier_of_prompts(tmp_path: Path) -
         lora=Lora(rank=2),
     )
     folder = train_gate_encoder(run, Logged())
-    model = transformers.AutoModelForSequenceClassification.from_pretrained(folder)
-    assert model.config.id2label == {0: "NO_FACT_CHECK_NEEDED", 1: "FACT_CHECK_NEEDED"}
+    trained = transformers.AutoModelForSequenceClassification.from_pretrained(folder)
+    assert trained.config.id2label == {0: "NO_FACT_CHECK_NEEDED", 1: "FACT_CHECK_NEEDED"}
 
 
 def test_a_hub_model_needs_its_commit(tmp_path: Path) -> None:

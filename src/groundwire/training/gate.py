@@ -117,11 +117,11 @@ def train_gate(run: GateRun, say: Say) -> Path:
     }
     if shown.prompts:
         report |= validated(scale * scores(maps, shown) + offset, shown)
+    for name, found in report.items():
+        say(f"{name}: {json.dumps(found, ensure_ascii=False)}")
     write(maps, run.out / "model", calibration={"scale": scale, "offset": offset})
     if run.leave_sources_out:
         report["sets left out"] = left_out(table.at(~held), run.recipe, (scale, offset), say)
-    for name, found in report.items():
-        say(f"{name}: {json.dumps(found, ensure_ascii=False)}")
     (run.out / "report.json").write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
     return run.out / "model"
 
@@ -322,11 +322,11 @@ def left_out(
     scale, offset = calibration
     found = {}
     for name in sorted(set(table.sources.tolist()) - {OWN}):
-        say(f"Leaving out {name}.")
         mine = table.sources == name
         weights = fit(table.at(~mine), recipe)
         kept = table.at(mine)
         found[name] = worth(scale * scores(weights, kept) + offset, kept.due)["accuracy"]
+        say(f"Left out {name}: {found[name]}.")
     return found
 
 

@@ -99,7 +99,7 @@ def train_gate_encoder(run: GateEncoderRun, report: Report) -> Path:
             every=run.checkpoint_every,
             n_sequences=len(lessons),
         ),
-        train_dataset=lessons,  # type: ignore[arg-type]  # a list is all that Trainer needs
+        train_dataset=lessons,  # a list is all that Trainer needs
         data_collator=DataCollatorWithPadding(tokenizer),
         compute_loss_func=loss,
         compute_metrics=_accuracy,
