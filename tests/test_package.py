@@ -23,6 +23,7 @@ NAMES = [
     "Detector",
     "EvidenceRef",
     "Example",
+    "Gate",
     "GroundwireError",
     "Label",
     "Outcome",

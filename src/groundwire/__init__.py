@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from groundwire.detector import Detector
     from groundwire.errors import GroundwireError
     from groundwire.example import Example, Source
+    from groundwire.gate import Gate
     from groundwire.stream import Stream
 
 __version__ = "0.1.0"
@@ -36,6 +37,7 @@ __all__ = [
     "Detector",
     "EvidenceRef",
     "Example",
+    "Gate",
     "GroundwireError",
     "Label",
     "Outcome",
@@ -48,6 +50,7 @@ __all__ = [
 _HOMES = {
     "Detector": "detector",
     "Example": "example",
+    "Gate": "gate",
     "GroundwireError": "errors",
     "Source": "example",
     "Stream": "stream",

@@ -17,6 +17,7 @@
     │   ├── UnpinnedModelError (ValueError)   a hub model without a revision
     │   ├── CorruptModelError            a file does not have the hash its manifest names
     │   └── MissingExtraError (ImportError)
+    ├── GateError (RuntimeError)         whether a check is due could not be told: check
     └── DetectionError (RuntimeError)    a check was due and failed
 
 Each message says what happened, with the numbers, and what to do next.
@@ -206,6 +207,20 @@ class MissingExtraError(ModelError, ImportError):
         return (
             f"{self.what} needs the {self.extra!r} extra, which is not installed. "
             f"Install it: pip install 'groundwire[{self.extra}]'"
+        )
+
+
+class GateError(GroundwireError, RuntimeError):
+    """The gate failed on a prompt, which says nothing about it: check the answer."""
+
+    def __init__(self, n_chars: int, problem: str) -> None:
+        super().__init__(n_chars, problem)
+        self.n_chars, self.problem = n_chars, problem
+
+    def __str__(self) -> str:
+        return (
+            f"The gate failed on a prompt of {self.n_chars:,} characters: {self.problem}. "
+            "Treat the prompt as one whose answer is to be checked."
         )
 
 

@@ -21,10 +21,11 @@ from groundwire.errors import GroundwireError
 #: and not with the commands, so that ``groundwire --help`` imports none of them.
 COMMANDS = {
     "check": ("groundwire.cli.check:check", "Check an answer, or a file of answers."),
+    "gate": ("groundwire.cli.gate:gate", "Say which prompts call for a check."),
     "models": ("groundwire.cli.models:models", "List the embedded models, verify their files."),
     "train": (
         "groundwire.cli.train:train",
-        "Train the reader, or an encoder, on labelled answers.",
+        "Train the reader, an encoder, or the gate.",
     ),
     "config": ("groundwire.cli.config:config", "Check a configuration, or show what is in effect."),
     "doctor": ("groundwire.cli.doctor:doctor", "Say what works here and what is missing."),

@@ -1,4 +1,4 @@
-"""``groundwire train``: the reader, or an encoder of one's choice, on labelled answers."""
+"""``groundwire train``: the reader, an encoder of one's choice, or the gate."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -13,7 +13,7 @@ import click
 from groundwire.cli.inputs import FilePath, refuse_empty
 from groundwire.cli.steps import Steps, steps
 from groundwire.errors import MissingExtraError
-from groundwire.training.recipe import EncoderRecipe, Lora, Recipe
+from groundwire.training.recipe import EncoderRecipe, GateRecipe, Lora, Recipe
 
 DATA = FilePath(exists=True, readable=True, path_type=Path)
 FOLDER = FilePath(file_okay=False, path_type=Path)
@@ -128,13 +128,14 @@ def common_options(command: _F) -> _F:
 @click.group(
     epilog="\b\nExamples:\n"
     "  groundwire train reader --data own.jsonl --start reader.fp16.safetensors --out runs/1\n"
-    "  groundwire train encoder --data own.jsonl --base path/to/encoder --out runs/2"
+    "  groundwire train encoder --data own.jsonl --base path/to/encoder --out runs/2\n"
+    "  groundwire train gate --data prompts.jsonl --out runs/3"
 )
 def train() -> None:
-    """Train the reader, or an encoder of the Hugging Face hub, on labelled answers.
+    """Train the reader, an encoder of the Hugging Face hub, or the gate, on labelled examples.
 
-    Needs the train extra: pip install 'groundwire[train]'. docs/training.md has the format of
-    the data.
+    Needs the train extra: pip install 'groundwire[train]'. docs/training.md and docs/gate.md
+    have the formats of the data.
     """
 
 
@@ -266,6 +267,87 @@ def encoder(*, lora: bool, device: str, n_labels: str, **options: Any) -> None: 
     click.echo(f"Model: {folder}", err=True)
 
 
+@train.command()
+@click.option(
+    "--data",
+    type=DATA,
+    metavar="PATH",
+    required=True,
+    help="A JSON Lines file with prompt and label (1 needs a check, 0 does not), or a folder with "
+    "prompts/ and published/.",
+)
+@click.option(
+    "--out",
+    type=FOLDER,
+    metavar="DIR",
+    required=True,
+    help="Where embeddings, the report and the model go: DIR/model.",
+)
+@click.option(
+    "--leave-sources-out",
+    is_flag=True,
+    help="Also measure on each set what a gate that has seen nothing of it does; takes long.",
+)
+@click.option(
+    "--base",
+    metavar="NAME_OR_DIR",
+    callback=refuse_empty,
+    help="Fine-tune this encoder by the published recipe instead (LoRA, class weights).",
+)
+@click.option("--revision", metavar="COMMIT", help="The commit of a hub model, 40 digits.")
+@click.option("--resume", is_flag=True, help="With --base: go on from the last checkpoint.")
+@click.option(
+    "--device",
+    type=click.Choice(["auto", "cpu", "cuda"]),
+    default="auto",
+    show_default=True,
+    help="With --base: where to train.",
+)
+@options_of(GateRecipe)
+def gate(
+    *,
+    base: str | None,
+    revision: str | None,
+    resume: bool,
+    device: str,
+    leave_sources_out: bool,
+    **options: Any,  # noqa: ANN401
+) -> None:
+    """Train the gate: a small head on the embedded encoder.
+
+    DIR/model is then a folder for groundwire gate --model. A second run finds the embeddings of
+    the first in DIR. With --base the published recipe is used: LoRA of rank 16, 3 epochs of at
+    most 50,000 prompts; DIR/model is then a sequence classifier for transformers.
+    """
+    recipe, data, out = taken(GateRecipe, options), options["data"], options["out"]
+    if base is None:
+        if not all(map(find_spec, ("sklearn", "scipy"))):
+            raise MissingExtraError("Training the gate", "train")
+        from groundwire.training.gate import GateRun, train_gate
+
+        run = GateRun(data=data, out=out, recipe=recipe, leave_sources_out=leave_sources_out)
+        folder = train_gate(run, lambda text: click.echo(text, err=True))
+    else:
+        require_packages("Fine-tuning an encoder")
+        from groundwire.training.devices import find_device
+        from groundwire.training.gate_encoder import GateEncoderRun, train_gate_encoder
+
+        with told() as report:
+            folder = train_gate_encoder(
+                GateEncoderRun(
+                    base=base,
+                    revision=revision,
+                    data=data,
+                    out=out,
+                    prompts=recipe,
+                    device=find_device(device),
+                    resume=resume,
+                ),
+                report,
+            )
+    click.echo(f"Model: {folder}", err=True)
+
+
 def require_packages(what: str) -> None:
     """Refuse to begin without the packages of the extra.
 
@@ -276,7 +358,7 @@ def require_packages(what: str) -> None:
         raise MissingExtraError(what, "train")
 
 
-_R = TypeVar("_R", Recipe, EncoderRecipe, Lora)
+_R = TypeVar("_R", Recipe, EncoderRecipe, GateRecipe, Lora)
 
 
 def taken(kind: type[_R], options: Mapping[str, Any], *, prefix: str = "") -> _R:

@@ -16,6 +16,7 @@ from groundwire.errors import CorruptModelError, ModelError, UnknownModelError
 
 DEFAULT_MODEL = "reader"
 ENCODER = "minilm"
+GATE = "gate"
 #: What judges without any model from outside the package.
 DETECTORS = ("reader", "similarity", "similarity:hash")
 MANIFEST_NAME = "manifest.json"

@@ -46,7 +46,7 @@ LABELS = {2: ("supported", "hallucinated"), 3: ("supported", "unsupported", "con
 #: Variants of a slot-annotated answer, the faithful one included.
 _VARIANTS = 4
 _IGNORED = -100
-_CHECKPOINTS, _MODEL = "checkpoints", "model"
+CHECKPOINTS, MODEL = "checkpoints", "model"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,7 +173,7 @@ def train_encoder(run: EncoderRun, report: Report) -> Path:
         UnpinnedModelError: If a hub model comes without its commit.
         ModelError: If the base is no encoder that transformers can load.
     """
-    checkpoints = run.out / _CHECKPOINTS
+    checkpoints = run.out / CHECKPOINTS
     last = None
     if checkpoints.is_dir():
         last = get_last_checkpoint(str(checkpoints))  # type: ignore[no-untyped-call]
@@ -205,7 +205,7 @@ def train_encoder(run: EncoderRun, report: Report) -> Path:
         compute_loss_func=Loss(None if weights is None else torch.tensor(weights)),
         preprocess_logits_for_metrics=not_supported,
         compute_metrics=scores_of,
-        callbacks=[_Told(report)],
+        callbacks=[Told(report)],
     )
     trainer.remove_callback(PrinterCallback)
     trainer.train(resume_from_checkpoint=last)
@@ -216,9 +216,9 @@ def train_encoder(run: EncoderRun, report: Report) -> Path:
             f"AUROC {found['eval_auroc']:.4f}, n {len(held)}"
         )
     trained = model.merge_and_unload() if run.lora else model
-    trained.to("cpu").save_pretrained(run.out / _MODEL)
-    tokenizer.save_pretrained(run.out / _MODEL)
-    return run.out / _MODEL
+    trained.to("cpu").save_pretrained(run.out / MODEL)
+    tokenizer.save_pretrained(run.out / MODEL)
+    return run.out / MODEL
 
 
 def load_base(run: EncoderRun) -> tuple[Any, Any]:
@@ -293,12 +293,17 @@ def records_of(data: Path, seed: int) -> tuple[list[Record], list[Record]]:
     return parts[0], parts[1]
 
 
-def with_adapters(model: Any, lora: Lora) -> Any:  # noqa: ANN401  # transformers' own
+def with_adapters(
+    model: Any,  # noqa: ANN401  # transformers' own
+    lora: Lora,
+    *,
+    task: str = "TOKEN_CLS",
+) -> Any:  # noqa: ANN401
     """Adapters in all linear layers; the classifier is trained whole."""
     from peft import LoraConfig, get_peft_model
 
     config = LoraConfig(
-        task_type="TOKEN_CLS",
+        task_type=task,
         r=lora.rank,
         lora_alpha=lora.alpha,
         lora_dropout=lora.dropout,
@@ -330,12 +335,20 @@ def class_weights(run: EncoderRun, sequences: Sequence[Lesson]) -> list[float] |
 
 def arguments(run: EncoderRun, *, n_sequences: int) -> TrainingArguments:
     """The numbers of a run as ``Trainer`` takes them."""
-    recipe = run.recipe
+    return trainer_arguments(
+        run.recipe, run.out, device=run.device, every=run.checkpoint_every, n_sequences=n_sequences
+    )
+
+
+def trainer_arguments(
+    recipe: EncoderRecipe, out: Path, *, device: str, every: int, n_sequences: int
+) -> TrainingArguments:
+    """The numbers of a recipe as ``Trainer`` takes them."""
     passes = -(-n_sequences // recipe.batch_size)
     n_steps = -(-passes // recipe.accumulate) * recipe.epochs
-    on_gpu = run.device == "cuda"
+    on_gpu = device == "cuda"
     return TrainingArguments(
-        output_dir=str(run.out / _CHECKPOINTS),
+        output_dir=str(out / CHECKPOINTS),
         num_train_epochs=recipe.epochs,
         learning_rate=recipe.rate,
         lr_scheduler_type="linear",
@@ -348,7 +361,7 @@ def arguments(run: EncoderRun, *, n_sequences: int) -> TrainingArguments:
         use_cpu=not on_gpu,
         bf16=on_gpu and torch.cuda.is_bf16_supported(),
         save_strategy="steps",
-        save_steps=run.checkpoint_every,
+        save_steps=every,
         save_total_limit=1,
         logging_steps=1,
         report_to="none",
@@ -433,18 +446,21 @@ def scores_of(prediction: Any) -> dict[str, float]:  # noqa: ANN401  # transform
     }
 
 
-class _Told(TrainerCallback):
+class Told(TrainerCallback):
     """Passes on to a report what ``Trainer`` tells."""
 
     def __init__(self, report: Report) -> None:
         self._report = report
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ANN401
+        """Steps done, and steps in all."""
         self._report.begin(state.global_step, state.max_steps)
 
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:  # noqa: ANN401
+        """The loss of a step."""
         if logs and "loss" in logs:
             self._report.step(state.global_step, float(logs["loss"]))
 
     def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ANN401
+        """A checkpoint was written."""
         self._report.saved(state.global_step)

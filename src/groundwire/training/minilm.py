@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from groundwire.engine.embedder import GRAPH, Encoder, NeuralEmbedder
 from groundwire.engine.tokenizer import WordPieces
 from groundwire.models import DEFAULT_MODEL, MANIFEST_NAME, Manifest, find_model
+from groundwire.training.described import described
 from groundwire.training.export import export_encoder
 from groundwire.training.model import Reader
-from groundwire.training.package import described
 
 CARD = "MODEL_CARD.md"
 

@@ -4,17 +4,16 @@
 """
 
 import argparse
-import hashlib
 import json
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from safetensors.torch import load_file
 
 from groundwire.engine.features import FEATURE_RULES
 from groundwire.models import MANIFEST_NAME
+from groundwire.training.described import described
 from groundwire.training.export import export
 
 #: What a model folder takes over from the folder of tables.
@@ -78,12 +77,6 @@ def write_manifest(
     }
     text = json.dumps(manifest, indent=2) + "\n"
     (folder / MANIFEST_NAME).write_text(text, encoding="utf-8")
-
-
-def described(path: Path) -> dict[str, Any]:
-    """What a manifest says of a file: its hash and its size."""
-    content = path.read_bytes()
-    return {"sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content)}
 
 
 def main() -> None:

@@ -88,6 +88,27 @@ class EncoderRecipe:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GateRecipe:
+    """How to fit the gate's head.
+
+    Attributes:
+        per_source: Prompts of each set, at most.
+        own_weight: What a prompt counts that was labelled by itself.
+        source_weight: What all prompts of a set count together.
+        softness: Inverse strength of the penalty on large weights.
+        held_out_share: Share of the sets that is held out, drawn by chance.
+        seed: Of what is drawn.
+    """
+
+    per_source: int = 500
+    own_weight: float = 8.0
+    source_weight: float = 45.0
+    softness: float = 0.08
+    held_out_share: float = 0.1
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Lora:
     """Low-rank adapters (https://arxiv.org/abs/2106.09685) in place of whole matrices.
 

@@ -1,0 +1,126 @@
+"""Words that tell what a prompt wants, alike in several languages.
+
+The embedded encoder reads English. What a prompt asks for is said by few words in any language:
+*who*, *wer*, *qui*, *誰* are one cue. What a head learns of a cue from English prompts so holds for
+the others. English, German, French, Spanish, Italian, Portuguese, Dutch, Chinese and Japanese.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+_MARKS = re.compile(r"[\u0300-\u036f]")
+_WORD = re.compile(r"[^\W_]+(?:['’\-+][^\W_]+)*|[^\w\s]")
+#: Characters of scripts that put no space between words.
+WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
+_KANA = re.compile(r"[\u3040-\u30ff]")
+
+
+def plain(text: str) -> str:
+    """Lower case, one form of each letter, no accents on Latin letters, no other apostrophe."""
+    folded = unicodedata.normalize("NFKC", text).casefold().replace("’", "'")
+    return _MARKS.sub("", unicodedata.normalize("NFD", folded))
+
+
+def words(text: str) -> list[str]:
+    """Words and marks of a plain text, in order."""
+    return _WORD.findall(text)
+
+
+#: Short words that tell the languages in Latin script apart.
+_COMMON = {
+    "en": "the a an of to is are was were in on and or for with my your i you it this that what "
+    "how who when where why which do does did can could would should have has me we our be from "
+    "at by as not if but about give write make tell please",
+    "de": "der die das den dem des ein eine einen einem einer und oder ist sind war wie wer was "
+    "wo warum wann welche welcher ich du mir mich dir sie er es nicht mit fur auf von zu zum zur "
+    "im bei uber mein meine meinen meinem meiner bitte kann wurde schreib uns hat gibt dass",
+    "fr": "le la les l un une des du de et ou est sont qui que quel quelle quels comment pourquoi "
+    "quand je tu il elle nous vous me mon ma mes ton sur dans pour avec pas ce cette c d au aux en "
+    "moi ecris qu merci bonjour bonne trois",
+    "es": "el la los las un una unos de del y o es son que quien cual como por para con en mi tu "
+    "su me te se al lo no si cuando donde hay esta este escribe dime hola cuantos muy tiene",
+    "it": "il lo la i gli le un uno una di del della dei e o che chi come quando dove per con in "
+    "mi ti si al alla mio mia non sono quanto quanti qual scrivi dimmi ciao nel nella sul cosa ha "
+    "grazie tre",
+    "pt": "o a os as um uma de do da dos das e ou que quem como quando onde por para com em no na "
+    "meu minha me se ao nao qual quanto escreva eu voce isso este esta oi muito pela podem",
+    "nl": "de het een en of is zijn was wie wat waar hoe wanneer ik je jij mij mijn van voor met "
+    "op in niet dat dit deze er aan te bij kan schrijf heeft drie over vertel me",
+}
+
+
+def language(plain_words: list[str]) -> str:
+    """The language that words are most likely of, as ISO 639-1 names it; in doubt English.
+
+    >>> [language(words(plain(text))) for text in ("Who wrote it?", "Wer war das?", "谁写的?")]
+    ['en', 'de', 'zh']
+    """
+    letters = [word for word in plain_words if word[0].isalpha()]
+    if sum(not word.isascii() for word in letters) > 0.3 * len(letters):
+        if any(_KANA.search(word) for word in letters):
+            return "ja"
+        return "zh" if any(WIDE.search(word) for word in letters) else "other"
+    parts = [word.partition("'")[0] for word in letters]
+    found = {name: sum(part in common for part in parts) for name, common in _common().items()}
+    return max(found, key=lambda name: found[name])  # the first of the best, and that is English
+
+
+def is_english(plain_words: list[str]) -> bool:
+    """Whether words may be English."""
+    return language(plain_words) == "en"
+
+
+@cache
+def _common() -> dict[str, frozenset[str]]:
+    return {name: frozenset(listed.split()) for name, listed in _COMMON.items()}
+
+
+@cache
+def read_cues() -> dict[str, tuple[str, ...]]:
+    """The cues and their words, as ``cues.txt`` lists them."""
+    text = Path(__file__).with_name("cues.txt").read_text(encoding="utf-8")
+    lines = (line.partition(": ") for line in text.splitlines() if not line.startswith("#"))
+    return {cue: tuple(listed.split(", ")) for cue, _, listed in lines}
+
+
+@cache
+def _table() -> tuple[
+    dict[str, list[str]], dict[str, list[tuple[str, str]]], list[tuple[str, str]]
+]:
+    """Cues by whole word, by the first letters of a word, and by words that stand together."""
+    whole: dict[str, list[str]] = {}
+    prefixes: dict[str, list[tuple[str, str]]] = {}
+    together: list[tuple[str, str]] = []
+    for cue, listed in read_cues().items():
+        for text in dict.fromkeys(map(plain, listed)):
+            if WIDE.search(text):
+                together.append((text, cue))
+            elif text.endswith("*"):
+                prefixes.setdefault(text[:2], []).append((text[:-1], cue))
+            elif len(words(text)) > 1:
+                together.append((f" {' '.join(words(text))} ", cue))
+            else:
+                whole.setdefault(text, []).append(cue)
+    return whole, prefixes, together
+
+
+def cues(plain_words: list[str]) -> Iterator[tuple[int, str]]:
+    """Cues among the words of a plain text, each with the number of the word it begins at.
+
+    >>> sorted(cues(words(plain("Wer malte das Bild?"))))
+    [(0, 'who')]
+    """
+    whole, prefixes, together = _table()
+    for place, word in enumerate(plain_words):
+        for cue in whole.get(word, ()):
+            yield place, cue
+        for prefix, cue in prefixes.get(word[:2], ()):
+            if word.startswith(prefix):
+                yield place, cue
+    line = f" {' '.join(plain_words)} "
+    for text, cue in together:
+        if (found := line.find(text)) >= 0:
+            yield line.count(" ", 0, found + 1) - 1, cue

@@ -1,0 +1,180 @@
+"""The gate: does a prompt call for an answer that has to be checked?
+
+A story or a piece of code has nothing to hold against sources; a date has. The gate reads the
+prompt alone. Its rule is that of HaluGate's Sentinel; docs/gate.md says how good it is.
+"""
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from groundwire.engine.embedder import Embedder, NeuralEmbedder
+from groundwire.engine.prompts import PromptHead, prompt_features
+from groundwire.engine.tokenizer import WordPieces
+from groundwire.errors import GateError, InvalidTextError, ModelError, SettingError
+from groundwire.example import require_text
+from groundwire.models import (
+    DEFAULT_MODEL,
+    ENCODER,
+    GATE,
+    MANIFEST_NAME,
+    Manifest,
+    find_model,
+    verify,
+)
+
+#: HaluGate's. At or above it, a prompt that more likely needs a check than not gets one.
+THRESHOLD = 0.6
+HEAD = "head.npz"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateResult:
+    """What the gate says of a prompt.
+
+    Attributes:
+        needs_fact_check: Whether an answer to it has to be checked.
+        confidence: P(this decision is right), in [0, 1]: the probability if a check is needed,
+            else one minus it. So it may lie below the threshold, and below one half.
+        probability: Calibrated P(needs a check), in [0, 1]: 1 calls for one.
+    """
+
+    needs_fact_check: bool
+    confidence: float
+    probability: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON data."""
+        return {
+            "needs_fact_check": self.needs_fact_check,
+            "confidence": self.confidence,
+            "probability": self.probability,
+        }
+
+
+def decide(probability: float, *, threshold: float) -> GateResult:
+    """From a probability to a decision, as HaluGate's Sentinel does.
+
+    The likelier label wins; if it is *needed* with less than the threshold, it becomes *not
+    needed*, with the confidence that is left: 1 - c.
+
+    >>> decide(0.75, threshold=0.6)
+    GateResult(needs_fact_check=True, confidence=0.75, probability=0.75)
+    >>> decide(0.5625, threshold=0.6)
+    GateResult(needs_fact_check=False, confidence=0.4375, probability=0.5625)
+
+    Args:
+        probability: P(needs a check), in [0, 1].
+        threshold: In (0, 1]. One below 0.5 decides as 0.5 does, for the likelier label wins.
+    """
+    needed = probability > 0.5 and probability >= threshold
+    return GateResult(
+        needs_fact_check=needed,
+        confidence=probability if needed else 1 - probability,
+        probability=probability,
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Gate:
+    """Tells prompts that call for a check from others; safe to share between threads.
+
+    Attributes:
+        threshold: See :func:`decide`.
+        revision: What pins the weights of the head.
+    """
+
+    threshold: float
+    revision: str
+    _embedder: Embedder
+    _head: PromptHead
+
+    @classmethod
+    def load(cls, model: str | Path | None = None, *, threshold: float = THRESHOLD) -> Self:
+        """Open the gate.
+
+        >>> Gate.load().classify("When was Einstein born?").needs_fact_check
+        True
+
+        Args:
+            model: ``None`` or ``"gate"`` is the embedded one; else a folder that
+                ``groundwire train gate`` wrote.
+            threshold: In (0, 1].
+
+        Raises:
+            SettingError: If the threshold is outside its range.
+            ModelError: If the model cannot be used, or belongs to another encoder.
+        """
+        # `not` lets NaN fail as well.
+        if not 0 < threshold <= 1:
+            raise SettingError("threshold", threshold, "above 0 and at most 1")
+        manifest, encoder = _find(model), find_model(ENCODER)
+        tables = find_model(DEFAULT_MODEL)
+        for needed in (manifest, encoder, tables):
+            verify(needed)
+        if manifest.raw.get("encoder") != encoder.revision:
+            raise ModelError(
+                f"{manifest.folder} was trained on encoder {manifest.raw.get('encoder')!r} and "
+                f"this is {encoder.revision!r}. Train it again: groundwire train gate."
+            )
+        try:
+            head = PromptHead.read(manifest.folder / HEAD)
+        except (OSError, ValueError, KeyError) as error:
+            raise ModelError(
+                f"{manifest.folder / HEAD} cannot be read: {error}. Train it again: "
+                "groundwire train gate."
+            ) from error
+        pieces = WordPieces(tables.folder / "tokenizer.json")
+        embedder = NeuralEmbedder.load(encoder, pieces, threads=1)
+        return cls(threshold, manifest.revision, embedder, head)
+
+    def classify(self, prompt: str) -> GateResult:
+        """Decide about one prompt: what the user wrote, without sources.
+
+        A prompt of white space needs no check, with confidence 1. One of any length is read in
+        full. Who calls it lets an error mean: check. :func:`needs_check` does.
+
+        Raises:
+            InvalidTextError: If it is no ``str``, or not valid text.
+            GateError: If the model failed.
+        """
+        require_text(prompt, "prompt")
+        if not prompt.strip():
+            return decide(0.0, threshold=self.threshold)
+        try:
+            (embedding,) = self._embedder.embed([prompt])
+            logit = self._head.logit(embedding, prompt_features(prompt))
+        except Exception as error:
+            raise GateError(len(prompt), f"{type(error).__name__}: {error}") from error
+        if not math.isfinite(logit):
+            raise GateError(len(prompt), "the model gave no number")
+        return decide(_sigmoid(logit), threshold=self.threshold)
+
+
+def needs_check(gate: Gate, prompt: str) -> bool:
+    """Whether to check the answer to a prompt; a gate that fails means: check."""
+    try:
+        return gate.classify(prompt).needs_fact_check
+    except (GateError, InvalidTextError):
+        return True
+
+
+def _find(model: str | Path | None) -> Manifest:
+    if model is None or str(model) == GATE:
+        return find_model(GATE)
+    folder = Path(model)
+    if not (folder / MANIFEST_NAME).is_file():
+        raise ModelError(
+            f"{folder} has no {MANIFEST_NAME}. Name a folder that groundwire train gate wrote, or "
+            "leave the model out for the embedded gate."
+        )
+    manifest = Manifest.read(folder)
+    if manifest.kind != "gate":
+        raise ModelError(f"{folder} holds a model of kind {manifest.kind!r}, not a gate.")
+    return manifest
+
+
+def _sigmoid(value: float) -> float:
+    small = math.exp(-abs(value))
+    return 1 / (1 + small) if value >= 0 else small / (1 + small)

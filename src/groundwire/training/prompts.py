@@ -1,0 +1,232 @@
+"""Prompts with a label: does an answer to it have to be checked?
+
+``1`` if what the answer says can be held against sources: facts, explanations, what a document
+says, summaries. ``0`` if there is nothing to hold: what is made up, code, arithmetic with all
+numbers given, rewording, opinions, small talk.
+"""
+
+import csv
+import gzip
+import json
+import random
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from groundwire.errors import DatasetError, InputError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prompt:
+    """One prompt.
+
+    Attributes:
+        text: What a user might write.
+        is_due: Whether an answer has to be checked.
+        source: The set it comes from; ``own`` if its label was given to it alone.
+        category: Of the set.
+    """
+
+    text: str
+    is_due: bool
+    source: str
+    category: str = ""
+
+
+OWN = "own"
+
+#: Sets of ``by_source`` that are left out, and why.
+LEFT_OUT = {
+    "t0_trec": "asks for the kind of a question, and is labelled as the question itself would be",
+    "mt_bench": "68 prompts, labelled by subject; whether they ask for facts differs within one",
+}
+#: Tasks of ``t0_*`` that are left out: they make something up from a text that has facts.
+_MADE_UP = (
+    "generate_question",
+    "Generate_Question",
+    "title",
+    "Title",
+    "build_story",
+    "Jeopardy",
+    "Topic_Prediction",
+    "reverse_writing",
+    "write_an_article",
+)
+
+
+def by_source(path: Path) -> list[Prompt]:
+    """Prompts labelled by the set they come from, as :data:`LEFT_OUT` and the comments amend it.
+
+    Raises:
+        DatasetError: At the first row that is not as described.
+    """
+    return [prompt for row in _lines(path) if (prompt := _amended(path, row))]
+
+
+def _amended(path: Path, row: tuple[int, Any]) -> Prompt | None:
+    number, data = row
+    try:
+        text, name, category = data["prompt"], data["dataset"], data["category"]
+        is_due = bool(data["needs_fact_check"])
+    except (KeyError, TypeError) as error:
+        raise DatasetError(path, number, f"a row needs {error}") from error
+    if name in LEFT_OUT or (name.startswith("t0_") and any(task in category for task in _MADE_UP)):
+        return None
+    if name in {"t0_samsum", "t0_gigaword"}:
+        # Labelled 0; but a summary can say what its text does not. Writing a dialogue from one
+        # makes something up.
+        is_due = "Write_a_dialogue" not in category
+    return Prompt(text=text, is_due=is_due, source=name, category=category)
+
+
+def own(path: Path) -> list[Prompt]:
+    """Prompts that were labelled one by one: JSON Lines with ``prompt``, ``label``, ``category``.
+
+    Raises:
+        DatasetError: At the first row that is not as described.
+    """
+    found = []
+    for number, row in _lines(path):
+        try:
+            text, label = row["prompt"], row["label"]
+        except (KeyError, TypeError) as error:
+            raise DatasetError(path, number, f"a row needs {error}") from error
+        if not isinstance(text, str) or label not in (0, 1):
+            raise DatasetError(path, number, "prompt must be a text and label 0 or 1")
+        category = str(row.get("category", ""))
+        found.append(Prompt(text=text, is_due=bool(label), source=OWN, category=category))
+    return found
+
+
+def sampled(prompts: Iterable[Prompt], at_most: int, *, seed: int) -> list[Prompt]:
+    """At most so many of each source, each text once, drawn by chance."""
+    groups: dict[str, dict[str, Prompt]] = defaultdict(dict)
+    for prompt in prompts:
+        groups[prompt.source].setdefault(prompt.text, prompt)
+    rng = random.Random(seed)
+    return [
+        prompt
+        for name in sorted(groups)
+        for prompt in rng.sample(list(groups[name].values()), min(at_most, len(groups[name])))
+    ]
+
+
+# The fourteen sets of HaluGate's Sentinel, as they are published.
+
+
+def _json(path: Path) -> Any:  # noqa: ANN401  # whatever the file holds
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def _squad(path: Path) -> Iterator[str]:
+    for article in _json(path)["data"]:
+        for paragraph in article["paragraphs"]:
+            yield from (asked["question"] for asked in paragraph["qas"])
+
+
+def _triviaqa(path: Path) -> Iterator[str]:
+    yield from (row["Question"] for row in _json(path)["Data"])
+
+
+def _questions(path: Path) -> Iterator[str]:
+    yield from (row["question"] for _, row in _lines(path))
+
+
+def _hotpotqa(path: Path) -> Iterator[str]:
+    yield from (row["question"] for row in _json(path))
+
+
+def _truthfulqa(path: Path) -> Iterator[str]:
+    with path.open(encoding="utf-8", newline="") as stream:
+        yield from (row["Question"] for row in csv.DictReader(stream))
+
+
+def _factchd(path: Path) -> Iterator[str]:
+    yield from (row["query"] for _, row in _lines(path))
+
+
+def _faithdial(path: Path) -> Iterator[str]:
+    for dialogue in _json(path):
+        yield from (turn["history"][-1] for turn in dialogue["utterances"] if turn["history"])
+
+
+def _coqa(path: Path) -> Iterator[str]:
+    for story in _json(path)["data"]:
+        yield from (asked["input_text"] for asked in story["questions"])
+
+
+def _writing_prompts(path: Path) -> Iterator[str]:
+    for line in path.read_text(encoding="utf-8").splitlines():
+        yield line.removeprefix("[ WP ]").strip()
+
+
+def _code_search_net(path: Path) -> Iterator[str]:
+    yield from (row["docstring"] for _, row in _lines(path))
+
+
+def _dolly(path: Path) -> Iterator[str]:
+    for _, row in _lines(path):
+        if row["category"] in {"creative_writing", "brainstorming"}:
+            yield row["instruction"]
+
+
+#: What an instruction of Alpaca has in it when something is to be made up.
+_CREATIVE = ("poem", "story", "song", "haiku", "joke", "slogan", "imagine", "creative", "fiction")
+
+
+def _alpaca(path: Path) -> Iterator[str]:
+    for row in _json(path):
+        if any(word in row["instruction"].lower() for word in _CREATIVE):
+            yield f"{row['instruction']}\n{row['input']}".strip()
+
+
+#: Name → the file as it is published, what reads its prompts, and whether they call for a check.
+PUBLISHED: dict[str, tuple[str, Callable[[Path], Iterator[str]], bool]] = {
+    "squad": ("train-v*.json", _squad, True),
+    "triviaqa": ("*web-train.json", _triviaqa, True),
+    "nq": ("NQ-open.train.jsonl", _questions, True),
+    "hotpotqa": ("hotpot_train_v*.json", _hotpotqa, True),
+    "truthfulqa": ("TruthfulQA.csv", _truthfulqa, True),
+    "halueval": ("qa_data.json", _questions, True),
+    "factchd": ("fact_train*.jsonl", _factchd, True),
+    "faithdial": ("train.json", _faithdial, True),
+    "coqa": ("coqa-train-v*.json", _coqa, True),
+    "rag-dataset-12000": ("*.jsonl", _questions, True),
+    "writingprompts": ("train.wp_source", _writing_prompts, False),
+    "codesearchnet": ("*_train_*.jsonl.gz", _code_search_net, False),
+    "dolly": ("databricks-dolly-15k.jsonl", _dolly, False),
+    "alpaca": ("alpaca_data.json", _alpaca, False),
+}
+
+
+def published(folder: Path) -> list[Prompt]:
+    """Prompts of the published sets that a folder has, each in a folder of its own name.
+
+    Raises:
+        DatasetError: If a file is not as published.
+    """
+    found = []
+    for name, (pattern, read, is_due) in PUBLISHED.items():
+        for path in sorted((folder / name).glob(pattern)):
+            try:
+                texts = [text for text in read(path) if text.strip()]
+            except (KeyError, TypeError, ValueError, AttributeError) as error:
+                if isinstance(error, InputError):
+                    raise
+                raise DatasetError(
+                    path, None, f"it is not as {name} is published ({error!r})"
+                ) from error
+            found += [Prompt(text=text, is_due=is_due, source=name) for text in texts]
+    return found
+
+
+def _lines(path: Path) -> Iterator[tuple[int, Any]]:
+    opened = gzip.open if path.suffix == ".gz" else open
+    with opened(path, "rt", encoding="utf-8") as stream:
+        for number, line in enumerate(stream, 1):
+            try:
+                yield number, json.loads(line)
+            except ValueError as error:
+                raise DatasetError(path, number, f"it is no JSON ({error})") from error
