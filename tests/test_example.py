@@ -17,6 +17,7 @@ from groundwire.errors import (
     DatasetError,
     DetectionError,
     EmptyAnswerError,
+    GateError,
     GroundwireError,
     InvalidConversationError,
     InvalidSourceError,
@@ -234,6 +235,7 @@ ERRORS: list[GroundwireError] = [
     InvalidTextError("answer", None, "its type is int"),
     InvalidSourceError(None, "they are None", "Pass a list."),
     InvalidConversationError("messages[3]", "its type is int", "A message is an object."),
+    GateError(30, "ValueError: no number"),
     ConfigError(["a.yaml:3: there is no setting 'acton'.", "a.yaml:4: there is no action 'blok'."]),
 ]
 
