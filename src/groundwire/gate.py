@@ -11,6 +11,7 @@ from typing import Any, Self
 
 from groundwire.engine.embedder import Embedder, NeuralEmbedder
 from groundwire.engine.prompts import PromptHead, prompt_features
+from groundwire.engine.reader import n_threads
 from groundwire.engine.tokenizer import WordPieces
 from groundwire.errors import GateError, InvalidTextError, ModelError, SettingError
 from groundwire.example import require_text
@@ -23,6 +24,7 @@ from groundwire.models import (
     find_model,
     verify,
 )
+from groundwire.settings import MAX_THREADS, require_whole
 
 #: HaluGate's. At or above it, a prompt that more likely needs a check than not gets one.
 THRESHOLD = 0.6
@@ -91,7 +93,13 @@ class Gate:
     _head: PromptHead
 
     @classmethod
-    def load(cls, model: str | Path | None = None, *, threshold: float = THRESHOLD) -> Self:
+    def load(
+        cls,
+        model: str | Path | None = None,
+        *,
+        threshold: float = THRESHOLD,
+        threads: int | None = None,
+    ) -> Self:
         """Open the gate.
 
         >>> Gate.load().classify("When was Einstein born?").needs_fact_check
@@ -101,14 +109,18 @@ class Gate:
             model: ``None`` or ``"gate"`` is the embedded one; else a folder that
                 ``groundwire train gate`` wrote.
             threshold: In (0, 1].
+            threads: CPU threads, at most 256; by default one for each processor this process may
+                use.
 
         Raises:
-            SettingError: If the threshold is outside its range.
+            SettingError: If a setting is outside its range.
             ModelError: If the model cannot be used, or belongs to another encoder.
         """
         # `not` lets NaN fail as well.
         if not 0 < threshold <= 1:
             raise SettingError("threshold", threshold, "above 0 and at most 1")
+        if threads is not None:
+            require_whole("threads", threads, 1, MAX_THREADS, otherwise=", or None")
         manifest, encoder = _find(model), find_model(ENCODER)
         tables = find_model(DEFAULT_MODEL)
         for needed in (manifest, encoder, tables):
@@ -126,7 +138,7 @@ class Gate:
                 "groundwire train gate."
             ) from error
         pieces = WordPieces(tables.folder / "tokenizer.json")
-        embedder = NeuralEmbedder.load(encoder, pieces, threads=1)
+        embedder = NeuralEmbedder.load(encoder, pieces, threads=n_threads(threads))
         return cls(threshold, manifest.revision, embedder, head)
 
     def classify(self, prompt: str) -> GateResult:
