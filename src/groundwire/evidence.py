@@ -27,7 +27,7 @@ FIRST_FLOOR, SECOND_FLOOR = 0.5, 0.6
 #: A source is read if its best passage reaches this share of the best of all: of two texts on the
 #: subject both are, and a stranger that shares some words is not, while the passages of a source
 #: that is read need :data:`FIRST_FLOOR` only.
-SOURCE_FLOOR = 0.8
+SOURCE_FLOOR = 0.75
 # BM25 (Robertson and Zaragoza 2009, https://doi.org/10.1561/1500000019) with a fixed mean length:
 # a mean over the request would let one source change the rank of another.
 _K1, _B, _MEAN_PIECES = 1.2, 0.4, 200.0
