@@ -46,7 +46,7 @@ class Recipe:
     slots_per_step: int = 2
     edits_per_step: int = 0
     claims_per_step: int = 0
-    one_slot_share: float = 0.6
+    one_slot_share: float = 0.7
     answers: int = 4
     max_passages: int = 6
     padded_share: float = 0.3
@@ -54,7 +54,7 @@ class Recipe:
     no_question_share: float = 0.15
     corrupted_share: float = 0.5
     premise_share: float = 0.05
-    withheld_share: float = 0.2
+    withheld_share: float = 0.0
     reformatted_share: float = 0.25
     sentence_weight: float = 0.3
     worst_weight: float = 0.2
