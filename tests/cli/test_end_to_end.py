@@ -136,4 +136,5 @@ def test_the_doctor_finds_the_main_job_working() -> None:
 def test_the_embedded_models_verify() -> None:
     result = invoke("models", "verify")
     assert result.exit_code == 0, result.output
-    assert [line.split(":")[0] for line in result.stdout.splitlines()] == ["gate", "minilm", "reader"]
+    names = [line.split(":")[0] for line in result.stdout.splitlines()]
+    assert names == ["gate", "minilm", "reader"]
