@@ -1,7 +1,7 @@
 """The command line as tests run it: in this process, with a fixed detector."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,12 +13,19 @@ from groundwire.cli.detectors import AnyDetector, Choice, Setup
 from tests.fakes import FixedDetector
 
 
-def invoke(*args: object, stdin: str | bytes | None = None, setup: Setup | None = None) -> Result:
+def invoke(
+    *args: object,
+    stdin: str | bytes | None = None,
+    setup: Setup | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> Result:
     """Run a command, standard output and standard error apart."""
     # Click before 8.2 joins them unless told not to; later it knows no such option.
     old = "mix_stderr" in inspect.signature(CliRunner).parameters
     options: dict[str, Any] = {"mix_stderr": False} if old else {}
-    return CliRunner(**options).invoke(cli, list(map(str, args)), input=stdin, obj=setup)
+    return CliRunner(**options).invoke(
+        cli, list(map(str, args)), input=stdin, obj=setup, env=environ
+    )
 
 
 @dataclass

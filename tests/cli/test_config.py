@@ -5,9 +5,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
-from groundwire.cli import cli
+from tests.cli.conftest import invoke
 from tests.config.documented import REFERENCE, SNIPPET
 
 
@@ -20,7 +20,7 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(*args: object, stdin: str | None = None, **environ: str) -> Result:
-    return CliRunner().invoke(cli, ["config", *map(str, args)], input=stdin, env=environ)
+    return invoke("config", *args, stdin=stdin, environ=environ)
 
 
 def test_check_says_what_a_file_is(file: Path) -> None:
