@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from groundwire.emphasis import without_emphasis
 from groundwire.layout import (
     Row,
     breadcrumb,
@@ -51,8 +52,8 @@ class Line:
         start: First character, counted in the source text.
         end: One past the last; ``text[start:end]`` is what a reference to it quotes.
         reading: What the model reads, never empty, without lone surrogates. For prose it is
-            ``text[start:end]``; for a field ``hours Tuesday: 11:0-21:0``; for a table row
-            ``Name: Foo; Price: $49``.
+            ``text[start:end]`` without marks of emphasis; for a field ``hours Tuesday:
+            11:0-21:0``; for a table row ``Name: Foo; Price: $49``.
         heading: The headings in force, or the title of the passage: ``Setup > Windows``. At most
             80 characters; empty if there is none. No part of the offsets.
         group: Lines of different groups never share a passage: each passage of a list of
@@ -231,7 +232,7 @@ def _is_long(value: str) -> bool:
 
 
 def _labelled(path: Sequence[str], value: str) -> str:
-    value = one_line(value) or "empty"
+    value = without_emphasis(one_line(value)) or "empty"
     return f"{' '.join(path)}: {value}" if path else value
 
 
@@ -286,7 +287,7 @@ class _Walk:
     def _add(self, start: int, end: int, reading: str = "") -> None:
         quoted = self.text[start:end]
         if ALNUM.search(quoted):
-            reading = without_surrogates(reading or quoted)
+            reading = without_emphasis(without_surrogates(reading or quoted))
             self.lines.append(
                 Line(start=start, end=end, reading=reading, heading=self.heading, group=self.group)
             )

@@ -28,7 +28,7 @@ _SWITCH = re.compile(
     r"[^:]{1,80}:\s*u?['\"]?(true|yes|free|false|no|none|null|)['\"]?", re.IGNORECASE
 )
 #: Part of the cache key: raise it when passages are cut differently.
-PASSAGE_RULES = 1
+PASSAGE_RULES = 2
 
 
 class Pieces(Protocol):

@@ -22,11 +22,6 @@ def test_a_word_piece_has_the_label_of_the_span_it_shares_a_character_with() -> 
     assert labels_of(offsets, [(4, 7, 1)]) == [0, 1, 1, 0, 0]
 
 
-def test_offsets_count_from_the_sentence_and_spans_from_the_answer() -> None:
-    offsets = np.array([[0, 2], [3, 6]], np.int32)
-    assert labels_of(offsets, [(23, 26, 2)], start=20) == [0, 2]
-
-
 def test_where_spans_overlap_the_graver_label_counts() -> None:
     offsets = np.array([[0, 4], [4, 8]], np.int32)
     assert labels_of(offsets, [(0, 8, 1), (2, 4, 2)]) == [2, 1]

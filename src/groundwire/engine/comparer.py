@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groundwire.detection import EvidenceRef, Reason, Score
+from groundwire.emphasis import without_emphasis
 from groundwire.engine.cache import ByteCache
 from groundwire.engine.embedder import Embedder, HashEmbedder, NeuralEmbedder
 from groundwire.engine.reader import Work
@@ -206,8 +207,8 @@ class Comparison:
 
     def _compare(self, answer: str, segment: Segment) -> ClaimScores:
         judge = self._judge
-        # A citation is no statement.
-        vector = judge.embedder.embed([without_citations(answer, segment)])[0]
+        # A citation is no statement, nor is a mark of emphasis.
+        vector = judge.embedder.embed([without_emphasis(without_citations(answer, segment))])[0]
         similarity, index = nearest(vector, self._sources())
         if similarity != similarity:
             raise DetectionError("The embedder's output is not a number.")

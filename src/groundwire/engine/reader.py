@@ -246,7 +246,7 @@ class Reading:
         chosen = sorted({index for look in looks for index in look.chosen})
         self.attended.update(chosen)
         return ClaimScores(
-            offsets=np.concatenate([part.offsets + part.start for part, _ in units]),
+            offsets=np.concatenate([part.ranges for part, _ in units]),
             labels=np.concatenate([look.labels for look in looks]),
             evidence=self.evidence.references(Query.of(ids), chosen),
             n_unread=sum(

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from groundwire.emphasis import places_without_emphasis, without_emphasis
 from groundwire.engine.tokenizer import WordPieces
 from groundwire.passages import PASSAGE_PIECES
 from groundwire.segment import Segment
@@ -18,16 +19,26 @@ class Part:
     """A claim, or a stretch of one that is too long to be read at a time.
 
     Attributes:
-        text: The claim with its citations blanked out, of the same length.
-        start: Where ``text`` begins in the answer.
+        text: The claim as it is read: citations blanked out, marks of emphasis left out.
+        places: Where each character of ``text`` stands in the answer, shape ``(n_chars,)``.
         ids: At most 254 word pieces, shape ``(n,)``.
         offsets: Their character ranges in ``text``, shape ``(n, 2)``.
     """
 
     text: str
-    start: int
+    places: NDArray[np.int32]
     ids: NDArray[np.int32]
     offsets: NDArray[np.int32]
+
+    @property
+    def ranges(self) -> NDArray[np.int32]:
+        """Character ranges of the word pieces in the answer, shape ``(n, 2)``."""
+        starts, ends = self.offsets.T
+        last = len(self.places) - 1
+        starts_there = self.places[np.minimum(starts, last)]
+        # An end is one past its last character: a mark that follows is no part of the piece.
+        ends_there = np.where(ends > starts, self.places[np.maximum(ends, 1) - 1] + 1, starts_there)
+        return np.stack([starts_there, ends_there], axis=1).astype(np.int32)
 
 
 def has_statement(answer: str, segment: Segment) -> bool:
@@ -48,14 +59,15 @@ def n_unknown_chars(part: Part, unknown_id: int) -> int:
 def parts_of(answer: str, segment: Segment, pieces: WordPieces) -> list[Part]:
     """Cut a claim into what is read at a time; nearly always that is one part.
 
-    A citation is no statement: it is replaced by spaces, so that offsets stay what they are.
+    A citation is no statement: it is replaced by spaces.
     """
-    text = without_citations(answer, segment)
+    whole = without_citations(answer, segment)
+    text, places = without_emphasis(whole), places_without_emphasis(whole) + segment.start
     encoded = pieces.encode(text)
     return [
         Part(
             text,
-            segment.start,
+            places,
             encoded.ids[first : first + PASSAGE_PIECES],
             encoded.offsets[first : first + PASSAGE_PIECES],
         )

@@ -38,18 +38,15 @@ class Sentence:
     offsets: NDArray[np.int32] = field(repr=False)
 
 
-def labels_of(
-    offsets: NDArray[np.int32], spans: Sequence[tuple[int, int, int]], start: int = 0
-) -> list[int]:
+def labels_of(offsets: NDArray[np.int32], spans: Sequence[tuple[int, int, int]]) -> list[int]:
     """The label of each word piece: that of a span it shares a character with.
 
     Args:
-        offsets: Character ranges, shape ``(n, 2)``, counted from ``start``.
+        offsets: Character ranges in the answer, shape ``(n, 2)``.
         spans: ``(start, end, label)`` in the answer; where two overlap, the higher label counts.
-        start: Where the sentence begins in the answer.
     """
     return [
-        max((label for s, e, label in spans if a + start < e and b + start > s), default=0)
+        max((label for s, e, label in spans if a < e and b > s), default=0)
         for a, b in offsets.tolist()
     ]
 
@@ -75,9 +72,9 @@ def sentences_of(
                 idf=evidence.words.idf,
                 unknown_id=pieces.unknown_id,
             )
-            labels = labels_of(part.offsets, answer.spans, part.start)
+            labels = labels_of(part.ranges, answer.spans)
             label = max(labels, default=0)
-            offsets = part.offsets + part.start
+            offsets = part.ranges
             for start, end, doubt in answer.doubts:
                 shared = (offsets[:, 0] < end) & (offsets[:, 1] > start)
                 if not shared.any():
@@ -86,7 +83,7 @@ def sentences_of(
                     UNKNOWN if is_shared and not known else known
                     for known, is_shared in zip(labels, shared.tolist(), strict=True)
                 ]
-                is_here = doubt > 0 and part.start <= start and end <= part.start + len(part.text)
+                is_here = doubt > 0 and part.places[0] <= start and end <= part.places[-1] + 1
                 label = label or (doubt if is_here else IGNORED)
             sentences.append(Sentence(part.ids, features, labels, label, chosen, index, offsets))
             before = part.ids
