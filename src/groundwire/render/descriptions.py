@@ -35,6 +35,8 @@ REASONS = {
     Reason.ANSWER_OVER_LIMIT: "the answer was over the length limit",
     Reason.QUESTION_SHORTENED: "only the beginning and the end of the question were read",
     Reason.DETECTOR_FAILED: "the detector failed",
+    Reason.UNREAD_EVIDENCE: "evidence that is no text, such as an image in a tool result",
+    Reason.UNREAD_ANSWER: "a part of the answer that is no text, such as sound",
 }
 
 
