@@ -15,7 +15,7 @@ from groundwire.detection import (
 )
 from groundwire.render.screen import one_line
 
-_OUTCOMES = {
+OUTCOMES = {
     Outcome.GROUNDED: "the sources support all of the answer",
     Outcome.HALLUCINATED: "the sources do not support the marked words",
     Outcome.PARTIAL: "nothing unsupported was found, but not everything was read: see the coverage",
@@ -42,7 +42,7 @@ REASONS = {
 
 def explain_outcome(detection: Detection) -> str:
     """What the outcome means, in half a sentence."""
-    return _OUTCOMES[detection.outcome]
+    return OUTCOMES[detection.outcome]
 
 
 def describe_coverage(coverage: Coverage) -> str:
