@@ -356,16 +356,19 @@ class Detector:
         question: str | None = None,
         operating_point: str | float | None = None,
         tenant: str = "",
+        reads_ahead: bool = True,
     ) -> "Stream":
         """Begin to check an answer that is still being written.
 
         The sources are indexed now, and those that rank best for the question are read in the
-        background while the model writes. Arguments and errors are those of :meth:`detect`.
+        background while the model writes, unless ``reads_ahead`` is false: for an answer that is
+        already there. Other arguments, and errors, are those of :meth:`detect`.
         """
         if question is not None:
             require_text(question, "question")
         stream = self._open(read_sources(sources), question, operating_point, tenant)
-        stream.prefetch()
+        if reads_ahead:
+            stream.prefetch()
         return stream
 
     def _open(

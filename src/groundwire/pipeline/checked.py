@@ -25,8 +25,9 @@ class Checked:
         explanations: One for each span of the detection, in their order; empty if the policy wants
             none.
         dropped: Explanations of spans that were dropped: the evidence says the same.
-        reason: Why there is no detection: the class name of what failed, or what the answer is in
-            place of a text (``tool_calls``, ``refusal``, ``empty``); else ``None``.
+        reason: Why it was not checked: the class name of what failed, ``detector_failed`` if the
+            detector did on a claim, or what the answer is in place of a text (``tool_calls``,
+            ``refusal``, ``empty``, ``unread_answer``); else ``None``.
         unexplained: The class name of what kept the explainer from judging, or ``None``.
         timings_ms: Wall time by stage, those of the request included, in milliseconds; no part of
             equality, nor of the hash.

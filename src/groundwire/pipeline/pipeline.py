@@ -183,7 +183,11 @@ class Pipeline:
         """Check one answer; what fails raises nothing, and makes the outcome ``unavailable``."""
         if isinstance(answer, str):
             answer = read_answer(answer)
-        return self._conclude(context, answer, self._look(context, answer))
+        if answer.kind is not AnswerKind.TEXT:
+            return self._conclude(context, answer, Found())
+        with self._flow(context, reads_ahead=False) as flow:
+            flow.feed(answer.text)
+            return flow.finish(answer)
 
     def check_response(self, context: RequestContext, body: object) -> CheckedResponse:
         """Check all answers of a chat completion.
@@ -204,17 +208,7 @@ class Pipeline:
         The evidence is indexed now, and what ranks best for the question is read in the background.
         Nothing is read on the paths ``off`` and ``not_factual``.
         """
-        conversation, opened, found = context.conversation, None, Found()
-        if context.path in _DUE:
-            try:
-                opened = self._detector.stream(
-                    sources=conversation.sources,
-                    question=conversation.question,
-                    tenant=context.tenant,
-                )
-            except Exception as error:  # noqa: BLE001 - the check was due, and so is unavailable
-                found = Found.failed(error)
-        return Flow(opened, partial(self._conclude, context), found=found)
+        return self._flow(context, reads_ahead=True)
 
     def close(self) -> None:
         """Let go of the detector's threads."""
@@ -226,20 +220,19 @@ class Pipeline:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _look(self, context: RequestContext, answer: Answer) -> Found:
-        if context.path not in _DUE or answer.kind is not AnswerKind.TEXT:
-            return Found()
-        conversation = context.conversation
-        try:
-            detection = self._detector.detect(
-                sources=conversation.sources,
-                question=conversation.question,
-                answer=answer.text,
-                tenant=context.tenant,
-            )
-        except Exception as error:  # noqa: BLE001 - whatever went wrong, it was not checked
-            return Found.failed(error)
-        return Found(detection=detection)
+    def _flow(self, context: RequestContext, *, reads_ahead: bool) -> Flow:
+        conversation, opened, found = context.conversation, None, Found()
+        if context.path in _DUE:
+            try:
+                opened = self._detector.stream(
+                    sources=conversation.sources,
+                    question=conversation.question,
+                    tenant=context.tenant,
+                    reads_ahead=reads_ahead,
+                )
+            except Exception as error:  # noqa: BLE001 - the check was due, and so is unavailable
+                found = Found.failed(error)
+        return Flow(opened, partial(self._conclude, context), found=found)
 
     def _conclude(self, context: RequestContext, answer: Answer, found: Found) -> Checked:
         timings = dict(context.timings_ms)
@@ -259,14 +252,15 @@ class Pipeline:
             found.detection, {**lost, **unread}, dropped_chars=context.conversation.dropped_chars
         )
         explained = None
-        if context.policy.explain and detection.spans:
+        if self._explainer is not None and context.policy.explain and detection.spans:
             with _timed(timings, "explain"):
-                explained = self._explain(context, detection)
+                explained = _explain(self._explainer, context, detection)
         if explained is not None:
             detection = as_explained(explained.detection, explained.explanations)
         if self._ignores_short:
             detection = without_short(detection)
         context = self._settle(context, detection)
+        failed = Reason.DETECTOR_FAILED if detection.outcome is Outcome.UNAVAILABLE else None
         return Checked(
             context=context,
             answer=answer,
@@ -274,18 +268,10 @@ class Pipeline:
             detection=detection,
             explanations=explained.explanations if explained else (),
             dropped=explained.dropped if explained else (),
+            reason=None if failed is None else str(failed),
             unexplained=explained.reason if explained else None,
             timings_ms=_with_total(timings),
         )
-
-    def _explain(self, context: RequestContext, detection: Detection) -> Explained | None:
-        if self._explainer is None:
-            return None
-        try:
-            return self._explainer.explain(detection, context.conversation.sources)
-        except Exception as error:  # noqa: BLE001 - whatever went wrong, the spans stay marked
-            log.warning("Findings could not be explained: %s", type(error).__name__)
-            return unexplained(detection, type(error).__name__)
 
     def _settle(self, context: RequestContext, detection: Detection) -> RequestContext:
         """Decide again where a decision depends on what was found."""
@@ -299,6 +285,14 @@ class Pipeline:
             request=context.request,
         )
         return replace(context, choice=choice, policy=policy)
+
+
+def _explain(explainer: Explainer, context: RequestContext, detection: Detection) -> Explained:
+    try:
+        return explainer.explain(detection, context.conversation.sources)
+    except Exception as error:  # noqa: BLE001 - whatever went wrong, the spans stay marked
+        log.warning("Findings could not be explained: %s", type(error).__name__)
+        return unexplained(detection, type(error).__name__)
 
 
 def _path(policy: Policy, gate: GateReport, conversation: Conversation) -> CheckPath:
