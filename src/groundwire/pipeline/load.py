@@ -55,12 +55,14 @@ def load_stages(config: Config) -> dict[str, Any]:
 def _load_detector(config: Config) -> Detector:
     own, similarity = config.detector, config.similarity
     name, point = own.name, own.operating_point
+    names = {"min_compared_words": "similarity.min_words"}
     compares = name in EMBEDDERS
     if name == "similarity":
         name = f"similarity:{similarity.embedder}"
     if compares and similarity.threshold is not None:
         # Each detector has its own threshold; the other's means nothing here.
         point = similarity.threshold
+        names["operating_point"] = "similarity.threshold"
     elif compares and not isinstance(point, str):
         raise ConfigError(
             [
@@ -68,8 +70,7 @@ def _load_detector(config: Config) -> Detector:
                 f"{point:g} is a probability, and {name} compares. Set similarity.threshold."
             ]
         )
-    names = {"operating_point": "similarity.threshold"} if compares else {}
-    with _naming(config, "detector", names | {"min_compared_words": "similarity.min_words"}):
+    with _naming(config, "detector", names):
         return Detector.load(
             name,
             revision=own.revision,
