@@ -234,7 +234,8 @@ class Stream:
         )
 
     def _conclude(self) -> Detection:
-        if self._n_flagged < self._min_pieces:
+        # What was compared is flagged as a whole: it has no flagged word pieces, and no minimum.
+        if self._n_flagged < self._min_pieces and self._min_pieces > 1:
             self._claims = list(map(_without_spans, self._claims))
         claims, evidence = tuple(self._claims), self._reading.evidence
         reasons = Counter(self._reading.reasons)
