@@ -192,8 +192,14 @@ def test_a_setting_that_is_not_possible_is_told_with_its_line(text: str, problem
         load(f"{text}\n{OFF}")
 
 
+@pytest.mark.parametrize("section", ["gate", "explain"])
+def test_a_model_that_cannot_be_loaded_is_told_with_its_line(section: str) -> None:
+    with pytest.raises(ConfigError, match=r"groundwire\.yaml:2: "):
+        Pipeline.load(parse(f"{section}:\n  model: some/model", name="groundwire.yaml"))
+
+
 def test_another_device_for_an_embedded_model_is_warned_about() -> None:
-    for section in ("gate", "detector"):
+    for section in ("gate", "detector", "explain"):
         with pytest.warns(DeviceWarning, match="runs on the CPU"):
             load(f"{section}: {{device: cuda:0}}").close()
 

@@ -5,8 +5,8 @@ question, evidence, what the gate said, the decision and the policy to the time 
 Then answers are checked against it, at rest or while they arrive.
 
 One module a concept: ``context`` is what is known of a request, ``checked`` what is known of its
-answers, ``explaining`` what an explainer has to offer, ``flow`` checks an answer in flight,
-``pipeline`` joins the stages, ``load`` makes them from a configuration.
+answers, ``deciding`` which policy holds, ``explaining`` what an explainer has to offer, ``flow``
+checks an answer in flight, ``pipeline`` joins the stages, ``load`` makes them from a configuration.
 """
 
 from groundwire.pipeline.checked import Checked, CheckedResponse

@@ -11,7 +11,7 @@ from groundwire.detector import Detector
 from groundwire.engine.embedder import NeuralEmbedder
 from groundwire.engine.reader import n_threads
 from groundwire.engine.tokenizer import WordPieces
-from groundwire.errors import ConfigError, SettingError, UnpinnedModelError
+from groundwire.errors import ConfigError, ModelError, SettingError, UnpinnedModelError
 from groundwire.gate import Gate
 from groundwire.models import DEFAULT_MODEL, ENCODER, find_model, verify
 from groundwire.pipeline.explaining import Explainer, RulesOnly
@@ -36,19 +36,20 @@ def load_stages(config: Config) -> dict[str, Any]:
         GroundwireError: If a model cannot be used.
     """
     _warn_of_unused(config)
-    detector = _load_detector(config)
     gate = _load_gate(config)
+    explainer = _load_explainer(config)
     return {
-        "detector": detector,
         "gate": gate,
         "signals": Signals(config.signals, embed=_load_embedder(config, gate)),
         "decisions": config.decisions,
         "policy": config.policy,
         "limits": config.limits,
-        "explainer": _load_explainer(config),
+        "explainer": explainer,
         "tenants": config.tenants,
         "bypasses_gate": config.gate.bypass_explicit,
         "ignores_short": config.similarity.all_short == "grounded",
+        # Last: it has threads, which nobody would end if another stage could not be loaded.
+        "detector": _load_detector(config),
     }
 
 
@@ -92,13 +93,20 @@ def _load_gate(config: Config) -> Gate | None:
     own = config.gate
     if not own.enabled:
         return None
+    is_embedded = own.model == _EMBEDDED
     with _naming(config, "gate"):
         check_for_embedded(revision=None, device=own.device, max_length=None)
-        return Gate.load(
-            None if own.model == _EMBEDDED else own.model,
-            threshold=own.threshold,
-            threads=config.detector.threads,
-        )
+        try:
+            return Gate.load(
+                None if is_embedded else own.model,
+                threshold=own.threshold,
+                threads=config.detector.threads,
+            )
+        except ModelError as error:
+            if is_embedded:  # then the package is at fault, and no setting
+                raise
+            origin = config.origins.get("gate.model", "gate")
+            raise ConfigError([f"{origin}: gate.model: {error}"]) from error
 
 
 def _load_explainer(config: Config) -> Explainer | None:
@@ -110,6 +118,7 @@ def _load_explainer(config: Config) -> Explainer | None:
     if config.explain.model != _EMBEDDED:
         origin = config.origins.get("explain.model", "explain.model")
         raise ConfigError([f"{origin}: no other explainer than {_EMBEDDED!r} can be loaded yet."])
+    check_for_embedded(revision=None, device=config.explain.device, max_length=None)
     return RulesOnly()
 
 

@@ -3,19 +3,19 @@
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Self
 
 from groundwire.conversation import Answer, AnswerKind, Conversation, read_request, read_response
-from groundwire.decisions import Choice, Decision, Rule, choose
+from groundwire.decisions import Choice, Decision
 from groundwire.detection import Detection, Outcome, Reason
 from groundwire.detector import Detector
 from groundwire.gate import Gate
 from groundwire.limits import account_for
 from groundwire.pipeline.checked import Checked, CheckedResponse
 from groundwire.pipeline.context import CheckPath, GateReport, GateStatus, RequestContext
+from groundwire.pipeline.deciding import Decider
 from groundwire.pipeline.explaining import Explained, Explainer, as_explained, unexplained
 from groundwire.pipeline.flow import Flow, Found, read_answer
 from groundwire.policy import (
@@ -23,12 +23,11 @@ from groundwire.policy import (
     Overrides,
     Policy,
     Request,
-    resolve,
     resolve_limits,
     rule,
     rule_outcome,
 )
-from groundwire.signals import Condition, SignalRequest, SignalRules, Signals, SignalType
+from groundwire.signals import SignalRules, Signals
 from groundwire.similarity import without_short
 
 if TYPE_CHECKING:
@@ -72,12 +71,12 @@ class Pipeline:
                 under DVARA's names.
         """
         self._detector, self._gate, self._explainer = detector, gate, explainer
-        self._signals = Signals(SignalRules()) if signals is None else signals
-        self._decisions = tuple(decisions)
-        self._policy, self._limits = policy or Policy(), limits or Limits()
+        self._decider = Decider(
+            signals or Signals(SignalRules()), tuple(decisions), policy or Policy()
+        )
+        self._limits = limits or Limits()
         self._tenants = {} if tenants is None else dict(tenants)
         self._bypasses_gate, self._ignores_short = bypasses_gate, ignores_short
-        self._reads_findings = any(map(_reads_findings, self._decisions))
 
     @classmethod
     def load(cls, config: "Config | None" = None) -> Self:
@@ -129,17 +128,14 @@ class Pipeline:
                 max_source_chars=limits.max_source_chars or 0,
             )
         gate, choice, readings = GateReport(status=GateStatus.OFF), Choice(), None
-        if self._may_check(own, request):
+        if self._decider.may_check(own, request):
             with _timed(timings, "gate"):
                 gate = self._ask(conversation)
             with _timed(timings, "decide"):
-                readings = self._signals.open(
-                    SignalRequest(
-                        prompt=conversation.question or "", needs_fact_check=gate.needs_fact_check
-                    )
+                choice, readings = self._decider.decide(
+                    conversation.question or "", gate.needs_fact_check
                 )
-                choice = choose(self._decisions, readings)
-        policy = resolve(self._policy, plugins=choice.plugins, tenant=own, request=request)
+        policy = self._decider.policy(choice, tenant=own, request=request)
         return RequestContext(
             conversation=conversation,
             gate=gate,
@@ -153,15 +149,6 @@ class Pipeline:
             timings_ms=timings,
             readings=readings,
         )
-
-    def _may_check(self, own: Overrides | None, request: Request | None) -> bool:
-        """Whether any decision could lead to a check: if none can, no model is asked."""
-        if request is not None and request.enabled:
-            return True
-        if own is not None and own.enabled is not None:
-            return own.enabled
-        plugins = (decision.plugin for decision in self._decisions)
-        return self._policy.enabled or any(plugin and plugin.enabled for plugin in plugins)
 
     def _ask(self, conversation: Conversation) -> GateReport:
         if self._bypasses_gate and conversation.is_explicit:
@@ -259,7 +246,7 @@ class Pipeline:
             detection = as_explained(explained.detection, explained.explanations)
         if self._ignores_short:
             detection = without_short(detection)
-        context = self._settle(context, detection)
+        context = self._decider.settle(context, detection)
         failed = Reason.DETECTOR_FAILED if detection.outcome is Outcome.UNAVAILABLE else None
         return Checked(
             context=context,
@@ -272,19 +259,6 @@ class Pipeline:
             unexplained=explained.reason if explained else None,
             timings_ms=_with_total(timings),
         )
-
-    def _settle(self, context: RequestContext, detection: Detection) -> RequestContext:
-        """Decide again where a decision depends on what was found."""
-        if context.readings is None or not self._reads_findings:
-            return context
-        choice = choose(self._decisions, context.readings.after(detection))
-        policy = resolve(
-            self._policy,
-            plugins=choice.plugins,
-            tenant=context.overrides,
-            request=context.request,
-        )
-        return replace(context, choice=choice, policy=policy)
 
 
 def _explain(explainer: Explainer, context: RequestContext, detection: Detection) -> Explained:
@@ -319,14 +293,6 @@ def _reason(context: RequestContext, answer: Answer, found: Found) -> str | None
     if answer.n_skipped and context.path in _DUE:
         return str(Reason.UNREAD_ANSWER)
     return str(answer.kind)
-
-
-def _reads_findings(part: Decision | Rule | Condition | None) -> bool:
-    if isinstance(part, Decision):
-        return _reads_findings(part.rule)
-    if isinstance(part, Rule):
-        return any(map(_reads_findings, part.conditions))
-    return part is not None and part.type is SignalType.HALLUCINATION
 
 
 @contextmanager
