@@ -115,6 +115,9 @@ def test_numbers_of_any_kind_are_thresholds(fixed: Detector, value: float) -> No
         ("cache_mb", float("inf"), "0 or more megabytes"),
         ("cache_ttl_s", 0, "a positive number of seconds"),
         ("min_words", -1, "0 or more"),
+        ("min_pieces", 0, "1 or more"),
+        ("min_compared_words", 4, "None: only similarity compares"),
+        ("min_compared_words", -1, "0 or more, or None"),
         ("min_probability", 2, "between 0 and 1"),
         ("max_answer_chars", 0, "1 or more"),
         ("operating_point", "high", "one of precision, balanced, recall"),
@@ -153,6 +156,31 @@ def test_short_and_doubtful_spans_are_left_out_on_request() -> None:
     ):
         detector = Detector(judge, **settings)
         assert found(detector.detect(sources=[TOWER], answer=answer)) == spans
+
+
+@pytest.mark.parametrize(
+    ("min_pieces", "spans"), [(1, ["red", "maybe red"]), (3, ["red", "maybe red"]), (4, [])]
+)
+def test_with_too_few_flagged_word_pieces_in_the_whole_answer_nothing_is_marked(
+    min_pieces: int, spans: list[str]
+) -> None:
+    judge = FixedJudge(doubtful={"red": 0.9, "maybe": 0.6})
+    detector = Detector(judge, min_pieces=min_pieces)
+    detection = detector.detect(sources=[TOWER], answer="It is red. It is maybe red.")
+    assert found(detection) == spans
+    assert detection.outcome is (Outcome.HALLUCINATED if spans else Outcome.GROUNDED)
+    assert {claim.label for claim in detection.claims} == {
+        Label.UNSUPPORTED if spans else Label.SUPPORTED
+    }
+
+
+def test_a_stream_takes_back_what_were_too_few() -> None:
+    detector = Detector(FixedJudge(doubtful={"red": 0.9}), min_pieces=2)
+    with detector.stream(sources=[TOWER]) as stream:
+        (claim,) = stream.feed("It is red. And")
+        assert claim.spans
+        assert stream.finish() == detector.detect(sources=[TOWER], answer="It is red. And")
+        assert not stream.finish().spans
 
 
 # The answer's probability.

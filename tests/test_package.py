@@ -27,6 +27,7 @@ NAMES = [
     "GroundwireError",
     "Label",
     "Outcome",
+    "Pipeline",
     "Reason",
     "Source",
     "Span",

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from groundwire.errors import GroundwireError
     from groundwire.example import Example, Source
     from groundwire.gate import Gate
+    from groundwire.pipeline import Pipeline
     from groundwire.stream import Stream
 
 __version__ = "0.1.0"
@@ -41,6 +42,7 @@ __all__ = [
     "GroundwireError",
     "Label",
     "Outcome",
+    "Pipeline",
     "Reason",
     "Source",
     "Span",
@@ -52,6 +54,7 @@ _HOMES = {
     "Example": "example",
     "Gate": "gate",
     "GroundwireError": "errors",
+    "Pipeline": "pipeline",
     "Source": "example",
     "Stream": "stream",
 }

@@ -1,6 +1,6 @@
 """What a check found: frozen values, and how they are written as JSON."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Generic, TypeVar
@@ -49,6 +49,8 @@ class Reason(StrEnum):
     ANSWER_OVER_LIMIT = "answer_over_limit"
     QUESTION_SHORTENED = "question_shortened"  # only its beginning and its end were read
     DETECTOR_FAILED = "detector_failed"
+    UNREAD_EVIDENCE = "unread_evidence"  # evidence that is no text: an image in a tool result
+    UNREAD_ANSWER = "unread_answer"  # a part of the answer that is no text, such as sound
 
 
 class Score(StrEnum):
@@ -57,6 +59,9 @@ class Score(StrEnum):
     PROBABILITY = "probability"  # calibrated P(not supported): flagged at or above the threshold
     SIMILARITY = "similarity"  # cosine to the nearest source: flagged below the threshold
 
+
+#: What was left out and has no characters that could be counted.
+_WITHOUT_CHARACTERS = frozenset({Reason.UNREAD_EVIDENCE, Reason.UNREAD_ANSWER})
 
 #: Names of thresholds; a detector may lack some.
 OPERATING_POINTS = ("precision", "balanced", "recall")
@@ -255,7 +260,16 @@ class Coverage:
     @property
     def is_complete(self) -> bool:
         """Whether all evidence was indexed and all of the answer judged."""
-        return self.indexed_chars == self.offered_chars and self.read_chars == self.answer_chars
+        return (
+            self.indexed_chars == self.offered_chars
+            and self.read_chars == self.answer_chars
+            and _WITHOUT_CHARACTERS.isdisjoint(self.reasons)
+        )
+
+    @property
+    def has_evidence(self) -> bool:
+        """Whether any evidence was offered, read or not."""
+        return self.offered_chars > 0 or Reason.UNREAD_EVIDENCE in self.reasons
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON data: shares, the character counts behind them, and reasons."""
@@ -364,11 +378,20 @@ def decide_outcome(claims: tuple[Claim, ...], coverage: Coverage) -> Outcome:
         return Outcome.HALLUCINATED
     if any(claim.reason is Reason.DETECTOR_FAILED for claim in claims):
         return Outcome.UNAVAILABLE
-    if not coverage.offered_chars:
+    if not coverage.has_evidence:
         return Outcome.UNVERIFIED
     if not coverage.is_complete:
         return Outcome.PARTIAL
     return Outcome.GROUNDED
+
+
+def worst(outcomes: Iterable[Outcome]) -> Outcome:
+    """The first by the order of :class:`Outcome`; of none, ``skipped``: nothing was checked.
+
+    >>> worst([Outcome.GROUNDED, Outcome.UNAVAILABLE, Outcome.PARTIAL])
+    <Outcome.UNAVAILABLE: 'unavailable'>
+    """
+    return min(outcomes, key=list(Outcome).index, default=Outcome.SKIPPED)
 
 
 def _require_range(what: str, start: int, end: int) -> None:

@@ -36,7 +36,7 @@ from groundwire.example import Example, Source, SourceLike, read_sources, requir
 from groundwire.models import ENCODER, find_model, find_reader, verify
 from groundwire.passages import CutSource
 from groundwire.settings import MAX_THREADS, check_for_embedded, is_number, require_whole
-from groundwire.similarity import EMBEDDERS
+from groundwire.similarity import EMBEDDERS, MIN_WORDS
 from groundwire.stream import Reading, Stream
 
 
@@ -71,6 +71,7 @@ class Detector:
         operating_point: str | float = "balanced",
         min_words: int = 0,
         min_probability: float = 0.0,
+        min_pieces: int = 1,
         max_answer_chars: int = 1_000_000,
         threads: int | None = None,
         workers: ThreadPoolExecutor | None = None,
@@ -84,6 +85,8 @@ class Detector:
             min_words: Spans of fewer words are not reported.
             min_probability: Spans whose probability is lower are not reported. A similarity is no
                 probability: a judge that compares takes 0 alone.
+            min_pieces: With fewer flagged word pieces in the whole answer, no span is reported. A
+                judge that compares flags whole sentences, and takes 1 alone.
             max_answer_chars: A longer answer is refused.
             threads: Answers of a batch that are checked at a time; by default one for each
                 processor this process may use.
@@ -98,6 +101,10 @@ class Detector:
             raise SettingError("min_probability", min_probability, "between 0 and 1")
         if min_probability and judge.score is Score.SIMILARITY:
             raise SettingError("min_probability", min_probability, f"0 with {judge.name}")
+        require_whole("min_pieces", min_pieces, 1)
+        if min_pieces > 1 and judge.score is Score.SIMILARITY:
+            raise SettingError("min_pieces", min_pieces, f"1 with {judge.name}")
+        self._min_pieces = min_pieces
         require_whole("max_answer_chars", max_answer_chars, 1)
         self._threads = n_threads(threads)
         self._workers = workers or ThreadPoolExecutor(1, "groundwire")
@@ -120,6 +127,8 @@ class Detector:
         max_length: int | None = None,
         min_words: int = 0,
         min_probability: float = 0.0,
+        min_pieces: int = 1,
+        min_compared_words: int | None = None,
         max_answer_chars: int = 1_000_000,
     ) -> Self:
         """Load a model and make a detector of it.
@@ -142,6 +151,9 @@ class Detector:
                 as it can.
             min_words: Spans of fewer words are not reported; 0 reports all.
             min_probability: Spans whose probability is lower are not reported, in [0, 1].
+            min_pieces: With fewer flagged word pieces in the whole answer, no span is reported.
+            min_compared_words: Sentences of fewer words are not compared; by default 5. For
+                ``similarity`` alone.
             max_answer_chars: An answer with more characters is refused, never cut.
 
         Raises:
@@ -161,6 +173,11 @@ class Detector:
         name = str(model)
         compares = name in EMBEDDERS
         manifest = None if compares else find_reader(model)
+        if min_compared_words is not None:
+            require_whole("min_compared_words", min_compared_words, 0, otherwise=", or None")
+            if not compares:
+                valid = "None: only similarity compares"
+                raise SettingError("min_compared_words", min_compared_words, valid)
         if compares or manifest is not None:
             check_for_embedded(revision=revision, device=device, max_length=max_length)
         threads = n_threads(threads)
@@ -179,7 +196,12 @@ class Detector:
             if EMBEDDERS[name] == "neural":
                 verify(find_model(ENCODER))
             judge = Comparer.load(
-                name, threads=threads, cache=vectors, sources=sources, workers=workers
+                name,
+                threads=threads,
+                cache=vectors,
+                sources=sources,
+                workers=workers,
+                min_words=MIN_WORDS if min_compared_words is None else min_compared_words,
             )
         elif manifest is not None:
             judge = Reader.load(
@@ -196,6 +218,7 @@ class Detector:
             operating_point=operating_point,
             min_words=min_words,
             min_probability=min_probability,
+            min_pieces=min_pieces,
             max_answer_chars=max_answer_chars,
             threads=threads,
             workers=workers,
@@ -333,16 +356,19 @@ class Detector:
         question: str | None = None,
         operating_point: str | float | None = None,
         tenant: str = "",
+        reads_ahead: bool = True,
     ) -> "Stream":
         """Begin to check an answer that is still being written.
 
         The sources are indexed now, and those that rank best for the question are read in the
-        background while the model writes. Arguments and errors are those of :meth:`detect`.
+        background while the model writes, unless ``reads_ahead`` is false: for an answer that is
+        already there. Other arguments, and errors, are those of :meth:`detect`.
         """
         if question is not None:
             require_text(question, "question")
         stream = self._open(read_sources(sources), question, operating_point, tenant)
-        stream.prefetch()
+        if reads_ahead:
+            stream.prefetch()
         return stream
 
     def _open(
@@ -370,6 +396,7 @@ class Detector:
             info,
             min_words=self._min_words,
             min_probability=self._min_probability,
+            min_pieces=self._min_pieces,
             max_answer_chars=self._max_answer_chars,
             answers=self._judge.answers,
             index_s=perf_counter() - started,

@@ -5,9 +5,13 @@ prompt alone. Its rule is that of HaluGate's Sentinel; docs/gate.md says how goo
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
 
 from groundwire.engine.embedder import Embedder, NeuralEmbedder
 from groundwire.engine.prompts import PromptHead, prompt_features
@@ -162,6 +166,10 @@ class Gate:
         if not math.isfinite(logit):
             raise GateError(len(prompt), "the model gave no number")
         return decide(_sigmoid(logit), threshold=self.threshold)
+
+    def embed(self, prompts: Sequence[str]) -> NDArray[np.float32]:
+        """Vectors by the gate's encoder, one row each: for signals, which need the same model."""
+        return self._embedder.embed(prompts)
 
 
 def needs_check(gate: Gate, prompt: str) -> bool:

@@ -4,7 +4,7 @@ The library itself reads all it is given. Who sets limits leaves sources out vis
 dropped counts as evidence offered and not indexed, so the outcome is at best ``partial``.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
@@ -41,19 +41,29 @@ class Limited(Generic[_T]):
 
     def account_for(self, detection: Detection) -> Detection:
         """The detection of what was kept, as that of all that was offered."""
-        if not self.reasons:
-            return detection
-        reasons = dict(detection.coverage.reasons)
-        for reason, count in self.reasons.items():
-            reasons[reason] = reasons.get(reason, 0) + count
-        coverage = replace(
-            detection.coverage,
-            offered_chars=detection.coverage.offered_chars + self.dropped_chars,
-            reasons=reasons,
-        )
-        return replace(
-            detection, coverage=coverage, outcome=decide_outcome(detection.claims, coverage)
-        )
+        return account_for(detection, self.reasons, dropped_chars=self.dropped_chars)
+
+
+def account_for(
+    detection: Detection, reasons: Mapping[Reason, int], *, dropped_chars: int = 0
+) -> Detection:
+    """The detection of what was read, as that of all there was.
+
+    Args:
+        detection: Of what was read.
+        reasons: What was left out, and how often.
+        dropped_chars: Characters of evidence among that.
+    """
+    added = {reason: count for reason, count in reasons.items() if count}
+    if not added:
+        return detection
+    known = detection.coverage.reasons
+    coverage = replace(
+        detection.coverage,
+        offered_chars=detection.coverage.offered_chars + dropped_chars,
+        reasons={**known, **{each: known.get(each, 0) + added[each] for each in added}},
+    )
+    return replace(detection, coverage=coverage, outcome=decide_outcome(detection.claims, coverage))
 
 
 def limit_sources(

@@ -237,11 +237,7 @@ def decide(
 def rule(policy: Policy, detection: Detection) -> Ruling:
     """What is done about an answer: the strongest that any of its findings asks for."""
     outcome = detection.outcome
-    ruling = Ruling(
-        action=decide(policy, outcome),
-        outcome=outcome,
-        is_failure=policy.enabled and outcome is Outcome.UNAVAILABLE,
-    )
+    ruling = rule_outcome(policy, outcome)
     if outcome is not Outcome.HALLUCINATED or not detection.spans:
         return ruling
     rulings = [
@@ -254,6 +250,15 @@ def rule(policy: Policy, detection: Detection) -> Ruling:
         for span in detection.spans
     ]
     return max(rulings, key=lambda each: (each.action.strength, each.severity or 0))
+
+
+def rule_outcome(policy: Policy, outcome: Outcome) -> Ruling:
+    """What is done about an answer of which nothing is known but its outcome."""
+    return Ruling(
+        action=decide(policy, outcome),
+        outcome=outcome,
+        is_failure=policy.enabled and outcome is Outcome.UNAVAILABLE,
+    )
 
 
 def _place(value: StrEnum) -> int:

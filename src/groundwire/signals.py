@@ -7,7 +7,7 @@ asked for, and at most once. What fails is unknown, never false.
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
 from math import isfinite
@@ -282,6 +282,17 @@ class Readings:
         self._made: dict[str, object] = {}
         #: What was really done: conditions read by type, and texts prepared for them.
         self.work: Counter[str] = Counter()
+
+    def after(self, detection: Detection) -> "Readings":
+        """The same request once its answer was checked; what is known is not read again."""
+        later = Readings(self._signals, replace(self._request, detection=detection))
+        later._made = self._made
+        later._observed = {
+            condition: observation
+            for condition, observation in self._observed.items()
+            if condition.type is not SignalType.HALLUCINATION
+        }
+        return later
 
     @property
     def observed(self) -> dict[Condition, Observation]:

@@ -5,9 +5,12 @@ claim below the threshold is ungrounded. What gives the vectors is in ``engine/e
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
+
+from groundwire.detection import Detection, Outcome, Reason, Score
 
 #: A sentence of fewer words, counted between white space, is not compared.
 MIN_WORDS = 5
@@ -18,13 +21,13 @@ THRESHOLD = 0.7
 EMBEDDERS = {"similarity": "neural", "similarity:neural": "neural", "similarity:hash": "hash"}
 
 
-def is_compared(claim: str) -> bool:
+def is_compared(claim: str, min_words: int = MIN_WORDS) -> bool:
     """Whether a claim has enough words to be compared.
 
     >>> is_compared("The tower is 330 m."), is_compared("It is 330 m.")
     (True, False)
     """
-    return len(claim.split()) >= MIN_WORDS
+    return len(claim.split()) >= min_words
 
 
 def nearest(claim: NDArray[np.float32], sources: NDArray[np.float32]) -> tuple[float, int]:
@@ -78,3 +81,17 @@ def confidence(similarities: Sequence[float], threshold: float) -> float:
     farthest = max(threshold, 1 - threshold)
     mean = sum(abs(s - threshold) for s in similarities) / len(similarities) / farthest
     return min(max(mean, 0.0), 1.0)
+
+
+def without_short(detection: Detection) -> Detection:
+    """The detection as DVARA has it: sentences too short to be compared count for nothing.
+
+    An answer is grounded if they are all that keeps it from that.
+    """
+    if detection.outcome is not Outcome.PARTIAL or detection.detector.score is not Score.SIMILARITY:
+        return detection
+    coverage = detection.coverage
+    others = coverage.reasons.keys() - {Reason.TOO_SHORT, Reason.NO_CLAIM}
+    if others or coverage.indexed_chars < coverage.offered_chars:
+        return detection
+    return replace(detection, outcome=Outcome.GROUNDED)

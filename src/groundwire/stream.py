@@ -6,6 +6,7 @@ Checking a text at rest is feeding the stream all at once, so that both say the 
 import logging
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from time import perf_counter
 from typing import Protocol, Self
 
@@ -55,12 +56,14 @@ class Stream:
         *,
         min_words: int,
         min_probability: float,
+        min_pieces: int,
         max_answer_chars: int,
         answers: AnswerCalibration | None,
         index_s: float,
     ) -> None:
         self._reading, self._info = reading, info
         self._min_words, self._min_probability = min_words, min_probability
+        self._min_pieces, self._n_flagged = min_pieces, 0
         self._max_answer_chars, self._answers = max_answer_chars, answers
         self._segmenter = Segmenter()
         self._n_chars = 0
@@ -90,7 +93,8 @@ class Stream:
 
         Returns:
             The claims that it completes, judged. A claim is complete when no later text can
-            change where it ends.
+            change where it ends. With ``min_pieces``, :meth:`finish` takes back their spans if
+            too few word pieces of the whole answer are flagged.
 
         Raises:
             InvalidTextError: If the piece is no text.
@@ -192,6 +196,7 @@ class Stream:
             # What was compared as a whole is marked as a whole.
             flagged = (FlaggedSpan(segment.start, segment.end, 1.0),)
         kept = keep(flagged, text, min_words=self._min_words, min_probability=self._min_probability)
+        self._n_flagged += reduced.n_flagged
         spans = tuple(self._span(span, scores) for span in kept)
         if scores.reason is not None:
             label = Label.UNCHECKED
@@ -229,6 +234,9 @@ class Stream:
         )
 
     def _conclude(self) -> Detection:
+        # What was compared is flagged as a whole: it has no flagged word pieces, and no minimum.
+        if self._n_flagged < self._min_pieces and self._min_pieces > 1:
+            self._claims = list(map(_without_spans, self._claims))
         claims, evidence = tuple(self._claims), self._reading.evidence
         reasons = Counter(self._reading.reasons)
         reasons.update(claim.reason for claim in claims if claim.reason is not None)
@@ -258,6 +266,12 @@ class Stream:
             detector=self._info,
             timings_ms=milliseconds | {"total": round(sum(milliseconds.values()), 3)},
         )
+
+
+def _without_spans(claim: Claim) -> Claim:
+    if not claim.spans:
+        return claim
+    return replace(claim, spans=(), label=Label.SUPPORTED)
 
 
 def _n_visible(claim: Claim) -> int:

@@ -443,3 +443,37 @@ def test_a_conversation_is_a_value() -> None:
     assert conversation == again
     assert hash(conversation) == hash(again)
     assert pickle.loads(pickle.dumps(conversation)) == conversation
+
+
+# What was lost.
+
+
+IMAGE = {"type": "image_url", "image_url": {"url": "x"}}
+
+
+def test_parts_of_tool_results_that_hold_no_text_are_lost_evidence() -> None:
+    conversation = read(user("How tall?"), call("c", "look"), tool([IMAGE, IMAGE], "c"))
+    assert conversation.lost == {Reason.UNREAD_EVIDENCE: 2}
+
+
+def test_what_is_not_used_is_not_lost() -> None:
+    messages = [user("How tall?"), call("c", "look"), tool([IMAGE], "c")]
+    used = read(*messages, metadata={"grounding.sources": ["330 m.", 7]})
+    assert used.skipped == {Skipped.RESULT_PART: 1, Skipped.SOURCE: 1}
+    assert used.lost == {Reason.UNREAD_EVIDENCE: 1}
+
+
+def test_what_limits_leave_out_is_lost() -> None:
+    body = {"messages": [], "metadata": {"grounding.sources": ["x" * 9, "a", "b"]}}
+    conversation = read_request(body, max_sources=1, max_source_chars=5)
+    assert conversation.lost == {Reason.DROPPED_LONG: 1, Reason.DROPPED_OVER_CAP: 1}
+
+
+@pytest.mark.parametrize(
+    ("sources", "is_explicit"), [(["a"], True), (["x" * 9], True), ([7], True), ([], False)]
+)
+def test_who_names_sources_names_them_whatever_becomes_of_them(
+    sources: list[object], is_explicit: bool
+) -> None:
+    body = {"messages": [], "metadata": {"grounding.sources": sources}}
+    assert read_request(body, max_source_chars=5).is_explicit is is_explicit

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +60,8 @@ class Single:
         if self.answer is None and self.answer_file is None:
             raise click.UsageError(
                 "There is no answer to check. Give --answer TEXT or --answer-file FILE, "
-                "or a file of answers with --batch FILE."
+                "a request and its response with --conversation FILE, or a file of answers with "
+                "--batch FILE."
             )
         refuse_shared_stdin([*self.source_file, self.question_file, self.answer_file])
         answer = read_text_option(self.answer, self.answer_file, "--answer", "--answer-file")
@@ -79,6 +81,7 @@ Examples:
       --answer "Paris has 9 million inhabitants."
   groundwire check --source-file a.txt --source-file b.json --answer-file answer.txt
   some-llm | groundwire check --source-file facts.txt --answer-file - --json
+  groundwire check --conversation chat.json --config groundwire.yaml
   groundwire check --batch answers.jsonl.gz --output results.jsonl --resume
 
 \b
@@ -152,6 +155,20 @@ Exit status:
     help="cpu or cuda:N, for models from a folder or the hub.",
 )
 @click.option(
+    "--conversation",
+    type=TEXT_FILE,
+    metavar="FILE",
+    help='Check a chat as the gateway would, through all stages. FILE is {"request": ..., '
+    '"response": ...} in JSON, as an OpenAI-compatible service has them, or a request whose last '
+    "message is the answer.",
+)
+@click.option(
+    "--config",
+    type=TEXT_FILE,
+    metavar="FILE",
+    help="The configuration of --conversation; options and environment variables win over it.",
+)
+@click.option(
     "--batch",
     type=TEXT_FILE,
     metavar="FILE",
@@ -179,6 +196,8 @@ def check(
     revision: str | None,
     threads: int | None,
     device: str,
+    conversation: Path | None,
+    config: Path | None,
     batch: Path | None,
     output: Path | None,
     resume: bool,
@@ -198,6 +217,17 @@ def check(
         threads=threads,
         device=device,
     )
+    if conversation is not None:
+        # The file has a question, sources and an answer of its own.
+        others = ("batch", "output", "resume", "force", *Single.__dataclass_fields__)
+        _refuse(ctx, others, "cannot be used with --conversation.")
+        from groundwire.cli.conversation import Configured, check_conversation
+
+        given = frozenset(filter(partial(_is_given, ctx), ctx.params))
+        configured = Configured(choice=choice, given=given, config=config)
+        check_conversation(setup, configured, conversation, as_json=as_json, color=color)
+        return
+    _refuse(ctx, ("config",), "needs --conversation.")
     if batch is None:
         _refuse(ctx, ("output", "resume", "force"), "needs --batch.")
         check_one(setup, choice, Single(**single), as_json=as_json, color=color)
@@ -233,6 +263,9 @@ def check_one(
 
 def _refuse(ctx: click.Context, names: Iterable[str], why: str) -> None:
     for parameter in ctx.command.params:
-        given = ctx.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE
-        if given and parameter.name in names:
+        if parameter.name in names and _is_given(ctx, parameter.name):
             raise click.UsageError(f"{parameter.opts[0]} {why}")
+
+
+def _is_given(ctx: click.Context, name: str) -> bool:
+    return ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE

@@ -44,7 +44,7 @@ def check(ctx: click.Context, /, *, file: Path) -> None:
 
     Each problem comes with its line and with what is possible there.
     """
-    read = _read(ctx, file)
+    read = read_config(ctx, file)
     for line in describe(read, name=_name(file)):
         click.echo(line)
 
@@ -59,7 +59,7 @@ def show(ctx: click.Context, /, *, file: Path | None, as_json: bool) -> None:
     Without FILE they are the defaults and what the environment sets. The output is a configuration
     file itself; secrets stand in it as ***.
     """
-    read = _read(ctx, file)
+    read = read_config(ctx, file)
     from groundwire.config.show import to_data, to_yaml
 
     click.echo(to_json(to_data(read), indent=2) if as_json else to_yaml(read), nl=as_json)
@@ -108,7 +108,7 @@ def _point(config: "Config") -> str:
     return point if isinstance(point, str) else f"from probability {point:g} on"
 
 
-def _read(ctx: click.Context, file: Path | None) -> "Config":
+def read_config(ctx: click.Context, file: Path | None) -> "Config":
     """The configuration; what is wrong with it goes to standard error, one problem a line."""
     # YAML takes a tenth of a second to import, which --help does not need.
     from groundwire.config import parse

@@ -2,11 +2,15 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from groundwire.detection import Detection, DetectorInfo
 from groundwire.errors import GroundwireError
 from groundwire.example import Example, SourceLike
+
+if TYPE_CHECKING:
+    from groundwire.config import Config
+    from groundwire.pipeline import Pipeline
 
 
 class AnyDetector(Protocol):
@@ -62,8 +66,16 @@ def load_detector(choice: Choice) -> AnyDetector:
     )
 
 
+def load_pipeline(config: "Config") -> "Pipeline":
+    """Load the stages that a configuration names."""
+    from groundwire.pipeline import Pipeline  # as heavy as a detector
+
+    return Pipeline.load(config)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setup:
     """What the commands work with, handed down as click's context object."""
 
     load: Callable[[Choice], AnyDetector] = load_detector
+    load_pipeline: Callable[["Config"], "Pipeline"] = load_pipeline

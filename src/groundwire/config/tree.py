@@ -83,6 +83,9 @@ class Gate:
     model: str = setting("embedded", Text(), "embedded, or a folder, or the id of a hub model.")
     threshold: float = setting(0.6, THRESHOLD, "From this probability on, an answer is checked.")
     device: str = setting("cpu", Device(), "Where the model runs.")
+    bypass_explicit: bool = setting(
+        True, Flag(), "Whether answers to requests that name sources are checked unasked."
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,7 +150,9 @@ class Similarity:
     min_words: int = setting(5, COUNT, "Sentences of fewer words are not compared.")
     embedder: str = setting("neural", Choice(("neural", "hash")), "What gives the embeddings.")
     all_short: str = setting(
-        "partial", Choice(("partial", "grounded")), "The outcome if no sentence is long enough."
+        "partial",
+        Choice(("partial", "grounded")),
+        "The outcome if nothing is wrong and some sentence is too short to be compared.",
     )
 
 

@@ -8,12 +8,14 @@ holds things that cannot be read is read without them, which are counted.
 
 One module a concept: ``content`` reads what a message may hold, ``messages`` who says it,
 ``markers`` finds retrieved context in running text, ``request`` orders all of it and applies the
-limits, ``response`` reads the answers. ``docs/conversations.md`` tells the conventions.
+limits, ``response`` reads the answers, ``transcript`` divides a file with both.
+``docs/conversations.md`` tells the conventions.
 """
 
 from groundwire.conversation.content import Skipped
 from groundwire.conversation.request import Conversation, OfferedSource, Origin, read_request
 from groundwire.conversation.response import Answer, AnswerKind, read_response
+from groundwire.conversation.transcript import divide_transcript
 
 __all__ = [
     "Answer",
@@ -22,6 +24,7 @@ __all__ = [
     "OfferedSource",
     "Origin",
     "Skipped",
+    "divide_transcript",
     "read_request",
     "read_response",
 ]

@@ -44,6 +44,7 @@ class Conversation:
     Attributes:
         question: What the user says last, without retrieved context; ``None`` if nothing.
         offered: The evidence, most relevant first; empty if there is none.
+        is_explicit: Whether the caller names sources, within the limits or not.
         has_tools: Whether tools or functions are defined. Definitions are no evidence: without a
             result the answer is ``unverified``, with or without them.
         unused: Sources of each origin that were not used, since an earlier origin had some.
@@ -55,6 +56,7 @@ class Conversation:
 
     question: str | None
     offered: tuple[OfferedSource, ...]
+    is_explicit: bool = False
     has_tools: bool = False
     unused: Mapping[Origin, int] = field(default_factory=dict)
     skipped: Mapping[Skipped, int] = field(default_factory=dict)
@@ -74,6 +76,18 @@ class Conversation:
     def origin(self) -> Origin | None:
         """Where the evidence comes from; ``None`` if there is none."""
         return self.offered[0].origin if self.offered else None
+
+    @property
+    def lost(self) -> Mapping[Reason, int]:
+        """Evidence that was offered and is not read, by reason: coverage has the same names.
+
+        What origins that are not used hold is not lost.
+        """
+        n_unread = self.skipped.get(Skipped.SOURCE, 0)
+        if self.origin is not Origin.METADATA:
+            n_unread += self.skipped.get(Skipped.RESULT_PART, 0)
+        unread = {Reason.UNREAD_EVIDENCE: n_unread} if n_unread else {}
+        return FrozenMapping({**self.reasons, **unread})
 
     def example(self, answer: Answer | str) -> Example:
         """Put the answer beside its question and sources.
@@ -132,6 +146,7 @@ def read_request(body: object, *, max_sources: int = 0, max_source_chars: int = 
     return Conversation(
         question=question,
         offered=offered,
+        is_explicit=bool(explicit or skipped[Skipped.SOURCE]),
         has_tools=any(bool(body.get(key)) for key in ("tools", "functions")),
         unused=unused,
         skipped=dict(+skipped),

@@ -25,7 +25,7 @@ from groundwire.example import Source
 from groundwire.models import DEFAULT_MODEL, ENCODER, find_model
 from groundwire.passages import PASSAGE_RULES, CutSource, cut_source
 from groundwire.segment import Segment
-from groundwire.similarity import EMBEDDERS, THRESHOLD, is_compared, nearest
+from groundwire.similarity import EMBEDDERS, MIN_WORDS, THRESHOLD, is_compared, nearest
 
 log = logging.getLogger(__name__)
 
@@ -48,6 +48,7 @@ class Comparer:
     sources: ByteCache[CutSource]
     workers: ThreadPoolExecutor
     whole_lines: int = WHOLE_LINES
+    min_words: int = MIN_WORDS
     counter: Work = field(default_factory=Work)
     score: Score = field(default=Score.SIMILARITY, init=False)
     answers: None = field(default=None, init=False)  # a similarity is no probability
@@ -61,6 +62,7 @@ class Comparer:
         cache: ByteCache[NDArray[np.float32]],
         sources: ByteCache[CutSource],
         workers: ThreadPoolExecutor,
+        min_words: int = MIN_WORDS,
     ) -> "Comparer":
         """Open the embedder; the files of the embedded models are taken to be verified.
 
@@ -70,6 +72,7 @@ class Comparer:
             cache: For the vectors of sources.
             sources: For sources that were cut into passages.
             workers: Threads that embed sources ahead.
+            min_words: A claim of fewer is not compared.
         """
         tables = find_model(DEFAULT_MODEL).folder
         pieces = WordPieces(tables / "tokenizer.json")
@@ -81,7 +84,17 @@ class Comparer:
             embedder = NeuralEmbedder.load(manifest, pieces, threads=threads)
             points = dict(manifest.operating_points)
         words = WordWeights.load(tables)
-        return cls(name, points, embedder, pieces, words, cache, sources, workers)
+        return cls(
+            name,
+            points,
+            embedder,
+            pieces,
+            words,
+            cache,
+            sources,
+            workers,
+            min_words=min_words,
+        )
 
     @property
     def revision(self) -> str:
@@ -194,7 +207,7 @@ class Comparison:
 
     def _claim(self, answer: str, segment: Segment) -> ClaimScores:
         text = answer[segment.start : segment.end]
-        if not is_compared(text):
+        if not is_compared(text, self._judge.min_words):
             return ClaimScores.unread(Reason.TOO_SHORT)
         if not self._judge.embedder.reads(text):
             return ClaimScores.unread(Reason.LANGUAGE)

@@ -15,7 +15,7 @@ from groundwire.detection import (
 )
 from groundwire.render.screen import one_line
 
-_OUTCOMES = {
+OUTCOMES = {
     Outcome.GROUNDED: "the sources support all of the answer",
     Outcome.HALLUCINATED: "the sources do not support the marked words",
     Outcome.PARTIAL: "nothing unsupported was found, but not everything was read: see the coverage",
@@ -35,12 +35,14 @@ REASONS = {
     Reason.ANSWER_OVER_LIMIT: "the answer was over the length limit",
     Reason.QUESTION_SHORTENED: "only the beginning and the end of the question were read",
     Reason.DETECTOR_FAILED: "the detector failed",
+    Reason.UNREAD_EVIDENCE: "evidence that is no text, such as an image in a tool result",
+    Reason.UNREAD_ANSWER: "a part of the answer that is no text, such as sound",
 }
 
 
 def explain_outcome(detection: Detection) -> str:
     """What the outcome means, in half a sentence."""
-    return _OUTCOMES[detection.outcome]
+    return OUTCOMES[detection.outcome]
 
 
 def describe_coverage(coverage: Coverage) -> str:

@@ -1,8 +1,9 @@
 """A detection as text, for a terminal and for pipes, logs and mails."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 from groundwire.detection import Claim, Detection, EvidenceRef, Label, Outcome, Span
 from groundwire.render.descriptions import (
@@ -18,8 +19,11 @@ from groundwire.render.descriptions import (
 from groundwire.render.quotes import excerpt
 from groundwire.render.screen import one_line, visible
 
+if TYPE_CHECKING:  # explanations are written with the quotes of this package
+    from groundwire.explain import Explanation
+
 _LABEL_STYLES = {Label.UNSUPPORTED: "1;4;33", Label.CONTRADICTED: "1;4;31"}
-_OUTCOME_STYLES = {
+OUTCOME_STYLES = {
     Outcome.GROUNDED: "1;32",
     Outcome.HALLUCINATED: "1;31",
     Outcome.PARTIAL: "1;33",
@@ -27,8 +31,8 @@ _OUTCOME_STYLES = {
     Outcome.SKIPPED: "1",
     Outcome.UNAVAILABLE: "1;31",
 }
-_DIM = "2"
-_Paint = Callable[[str, str], str]
+DIM = "2"
+Paint = Callable[[str, str], str]
 _MARKERS = re.compile("[⟦⟧]")
 
 
@@ -37,7 +41,9 @@ def to_text(detection: Detection) -> str:
     return to_terminal(detection, color=False)
 
 
-def to_terminal(detection: Detection, *, color: bool) -> str:
+def to_terminal(
+    detection: Detection, *, color: bool, explanations: Sequence["Explanation"] = ()
+) -> str:
     """The report of ``groundwire check``: the answer, its spans, the outcome, the coverage.
 
     Lines of the answer and quotes are indented and the report's own lines are not, so that no
@@ -46,28 +52,35 @@ def to_terminal(detection: Detection, *, color: bool) -> str:
     Args:
         detection: What was found.
         color: Highlight with ANSI colours; otherwise with markers.
+        explanations: Of its spans: each is told below the span it is about.
     """
-    paint = _paint if color else _plain
+    paint = painter(color=color)
+    why = {(each.start, each.end): each.text for each in explanations}
     lines = [
-        *_indented(_mark_words(detection, color=color)),
+        *indented(mark_words(detection.answer, detection.spans, color=color)),
         "",
         *(
             line
             for _, spans in groupby(detection.spans, key=lambda span: span.evidence)
-            for line in _span_lines(tuple(spans), paint)
+            for line in _span_lines(tuple(spans), paint, why)
         ),
         *map(_unchecked_line, unchecked(detection)),
     ]
     if lines[-1]:
         lines.append("")
     lines += [
-        f"outcome   {paint(str(detection.outcome), _OUTCOME_STYLES[detection.outcome])}: "
+        f"outcome   {paint(str(detection.outcome), OUTCOME_STYLES[detection.outcome])}: "
         f"{explain_outcome(detection)}",
         f"coverage  {describe_coverage(detection.coverage)}",
         *(f"          {reason}" for reason in describe_reasons(detection.coverage)),
-        paint(f"detector  {describe_detector(detection.detector)}", _DIM),
+        paint(f"detector  {describe_detector(detection.detector)}", DIM),
     ]
     return "\n".join(lines)
+
+
+def painter(*, color: bool) -> Paint:
+    """What styles a text, or leaves it as it is."""
+    return _paint if color else _plain
 
 
 def _plain(text: str, style: str) -> str:
@@ -79,13 +92,15 @@ def _paint(text: str, style: str) -> str:
     return f"\x1b[{style}m{text}\x1b[0m"
 
 
-def _indented(text: str) -> list[str]:
+def indented(text: str) -> list[str]:
+    """Lines of an answer: indented, so that none can imitate a line of the report."""
     return [f"  {line}".rstrip(" ") for line in text.split("\n")]
 
 
-def _mark_words(detection: Detection, *, color: bool) -> str:
+def mark_words(answer: str, spans: Iterable[Span], *, color: bool) -> str:
+    """An answer as it can be shown, with its spans marked."""
     written = []
-    for text, span in pieces(detection.answer, detection.spans):
+    for text, span in pieces(answer, spans):
         if color and span:
             # Line by line, so that the indent between two lines is not painted.
             style = _LABEL_STYLES.get(span.label, "1;4")
@@ -99,19 +114,23 @@ def _mark_words(detection: Detection, *, color: bool) -> str:
     return "".join(written)
 
 
-def _span_lines(spans: tuple[Span, ...], paint: _Paint) -> Iterator[str]:
+def _span_lines(
+    spans: tuple[Span, ...], paint: Paint, why: dict[tuple[int, int], str]
+) -> Iterator[str]:
     for span in spans:
         label = paint(f"{span.label:<12}", _LABEL_STYLES.get(span.label, "1"))
         yield (
             f"{label} {span.start}-{span.end}  {describe_score(span)}  "
             f'severity {span.severity}  "{one_line(span.text)}"'
         )
+        if (span.start, span.end) in why:
+            yield f"  {one_line(why[span.start, span.end])}"
     words = " ".join(span.text for span in spans)
     for reference in spans[0].evidence:
         quote = one_line(excerpt(reference.text, around=words))
-        yield paint(f'  against {_place(reference)}: "{quote}"', _DIM)
+        yield paint(f'  against {_place(reference)}: "{quote}"', DIM)
     if not spans[0].evidence:
-        yield paint("  against no evidence", _DIM)
+        yield paint("  against no evidence", DIM)
 
 
 def _unchecked_line(claim: Claim) -> str:

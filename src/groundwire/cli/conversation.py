@@ -1,0 +1,134 @@
+"""``groundwire check --conversation``: a request and its response, through all stages."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from groundwire.cli.config import read_config
+from groundwire.cli.console import ColorChoice, to_json, wants_color
+from groundwire.cli.detectors import Choice, Setup
+from groundwire.cli.inputs import STDIN, read_text, refuse_shared_stdin
+from groundwire.cli.status import exit_status
+from groundwire.detection import FrozenMapping
+from groundwire.errors import InputError
+
+if TYPE_CHECKING:
+    from groundwire.config import Config, Origin
+
+
+class NotJsonError(InputError):
+    """A file that should be JSON is none."""
+
+    def __init__(self, name: str, problem: str) -> None:
+        super().__init__(name, problem)
+        self.name, self.problem = name, problem
+
+    def __str__(self) -> str:
+        return (
+            f"{self.name} is no JSON: {self.problem}. It should hold "
+            '{"request": {...}, "response": {...}}.'
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Configured:
+    """What the stages are loaded from: a configuration, and options that win over it.
+
+    Attributes:
+        choice: What the options say.
+        given: Names of the parameters that were given: defaults win over nothing.
+        config: The file; ``None``: defaults, and what the environment sets.
+    """
+
+    choice: Choice
+    given: frozenset[str]
+    config: Path | None
+
+    def read(self, ctx: click.Context) -> "Config":
+        """The configuration in effect; one that cannot be used ends the command."""
+        config = read_config(ctx, self.config)
+        values: dict[str, Any] = {
+            path: getattr(self.choice, name)
+            for name, path in _SETTINGS.items()
+            if name in self.given
+        }
+        compares = str(values.get("detector.name", config.detector.name)).startswith("similarity")
+        if compares and "operating_point" in self.given:
+            # The option holds for whichever detector it is; a setting is that of one of them.
+            point = values["detector.operating_point"]
+            is_name = isinstance(point, str)
+            values["similarity.threshold"] = None if is_name else point
+            values["detector.operating_point"] = point if is_name else "balanced"
+        return replace(
+            config,
+            detector=replace(config.detector, **_of_section("detector", values)),
+            similarity=replace(config.similarity, **_of_section("similarity", values)),
+            origins=FrozenMapping({**config.origins, **dict.fromkeys(values, _command_line())}),
+        )
+
+
+#: Parameters of the command → settings.
+_SETTINGS = {
+    "model": "detector.name",
+    "revision": "detector.revision",
+    "operating_point": "detector.operating_point",
+    "threads": "detector.threads",
+    "device": "detector.device",
+}
+
+
+def check_conversation(
+    setup: Setup, configured: Configured, file: Path, *, as_json: bool, color: ColorChoice
+) -> None:
+    """Check the answers of a file, print what became of them, and exit with its status."""
+    refuse_shared_stdin([file, configured.config])
+    ctx = click.get_current_context()
+    config = configured.read(ctx)
+    data = read_json(file)
+
+    from groundwire.conversation import divide_transcript
+    from groundwire.render.checked import response_to_terminal
+
+    request, response = divide_transcript(data)
+    with setup.load_pipeline(config) as pipeline:
+        checked = pipeline.check_response(pipeline.open(request), response)
+    if as_json:
+        click.echo(to_json(checked.to_dict(), indent=2))
+    else:
+        colored = wants_color(color)
+        click.echo(response_to_terminal(checked, color=colored), color=colored)
+    ctx.exit(exit_status([checked.outcome]))
+
+
+def read_json(file: Path) -> object:
+    """What a file holds.
+
+    Raises:
+        NotJsonError: If it is no JSON.
+        NotUtf8Error: If it is no UTF-8.
+        OSError: If it cannot be read.
+    """
+    name = "standard input" if file == STDIN else str(file)
+    text = read_text(file)
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        problem = f"{error.msg} at line {error.lineno}, column {error.colno}"
+        raise NotJsonError(name, problem) from error
+    except (RecursionError, ValueError) as error:  # nested too deep, or a number too long
+        raise NotJsonError(name, str(error)) from error
+
+
+def _of_section(section: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    paths = (path.partition(".") for path in values)
+    return {name: values[f"{section}.{name}"] for of, _, name in paths if of == section}
+
+
+def _command_line() -> "Origin":
+    from groundwire.config import Origin
+
+    return Origin(source="the command line")

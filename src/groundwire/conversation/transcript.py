@@ -1,0 +1,42 @@
+"""One file with both sides of a conversation → its request and its response."""
+
+from collections.abc import Mapping
+
+from groundwire.errors import InvalidConversationError
+
+_REMEDY = (
+    'It must be {"request": {...}, "response": {...}}, or a request whose last message is the '
+    "assistant's answer."
+)
+
+
+def divide_transcript(data: object) -> tuple[object, object]:
+    """Tell the request from the response.
+
+    Args:
+        data: ``{"request": ..., "response": ...}``, or a request whose last message is that of the
+            assistant: it becomes the only choice of the response.
+
+    Returns:
+        The bodies of both, of which nothing is known but that they are there.
+
+    Raises:
+        InvalidConversationError: If it is neither.
+    """
+    place = "the conversation"
+    if not isinstance(data, Mapping):
+        raise InvalidConversationError(place, f"its type is {type(data).__name__}", _REMEDY)
+    if "request" in data or "response" in data:
+        for part in ("request", "response"):
+            if part not in data:
+                raise InvalidConversationError(place, f"it has no {part!r}", _REMEDY)
+        return data["request"], data["response"]
+    messages = data.get("messages")
+    if not isinstance(messages, (list, tuple)) or not messages:
+        raise InvalidConversationError(place, "it has neither request nor messages", _REMEDY)
+    *before, last = messages
+    if not isinstance(last, Mapping) or last.get("role") != "assistant":
+        raise InvalidConversationError(
+            f"messages[{len(before)}]", "the last message is no answer of the assistant", _REMEDY
+        )
+    return {**data, "messages": before}, {"choices": [{"message": last}]}

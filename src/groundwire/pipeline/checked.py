@@ -1,0 +1,110 @@
+"""What became of the answers of a response: frozen values, and how they are written as JSON."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from groundwire.conversation import Answer
+from groundwire.detection import Detection, FrozenMapping, Outcome, worst
+from groundwire.explain import Explanation
+from groundwire.pipeline.context import CheckPath, RequestContext
+from groundwire.policy import Action, Ruling
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """What became of one answer.
+
+    Attributes:
+        context: What was known of its request. Its choice and policy are final here: decisions that
+            depend on findings are settled.
+        answer: The text, and what kind of answer it is.
+        ruling: The outcome, and what is done about it.
+        detection: What was found, without what the explainer dropped; ``None`` if nothing was
+            looked for or the check failed.
+        explanations: One for each span of the detection, in their order; empty if the policy wants
+            none.
+        dropped: Explanations of spans that were dropped: the evidence says the same.
+        reason: Why it was not checked: the class name of what failed, ``detector_failed`` if the
+            detector did on a claim, or what the answer is in place of a text (``tool_calls``,
+            ``refusal``, ``empty``, ``unread_answer``); else ``None``.
+        unexplained: The class name of what kept the explainer from judging, or ``None``.
+        timings_ms: Wall time by stage, those of the request included, in milliseconds; no part of
+            equality, nor of the hash.
+    """
+
+    context: RequestContext
+    answer: Answer
+    ruling: Ruling
+    detection: Detection | None = None
+    explanations: tuple[Explanation, ...] = ()
+    dropped: tuple[Explanation, ...] = ()
+    reason: str | None = None
+    unexplained: str | None = None
+    timings_ms: Mapping[str, float] = field(default_factory=dict, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "timings_ms", FrozenMapping(self.timings_ms))
+
+    @property
+    def path(self) -> CheckPath:
+        """Which way it took."""
+        return self.context.path
+
+    @property
+    def outcome(self) -> Outcome:
+        """What is known about it."""
+        return self.ruling.outcome
+
+    @property
+    def action(self) -> Action:
+        """What is done about it."""
+        return self.ruling.action
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON data; the request has its own."""
+        ruling, detection = self.ruling, self.detection
+        return {
+            "index": self.answer.index,
+            "kind": str(self.answer.kind),
+            "path": str(self.path),
+            "outcome": str(ruling.outcome),
+            "reason": self.reason,
+            "action": str(ruling.action),
+            "label": None if ruling.label is None else str(ruling.label),
+            "severity": ruling.severity,
+            "is_failure": ruling.is_failure,
+            "detection": None if detection is None else detection.to_dict(),
+            "explanations": [each.to_dict() for each in self.explanations],
+            "dropped": [each.to_dict() for each in self.dropped],
+            "unexplained": self.unexplained,
+            "timings_ms": dict(self.timings_ms),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckedResponse:
+    """What became of all answers of a response; there may be none."""
+
+    context: RequestContext
+    answers: tuple[Checked, ...]
+
+    @property
+    def outcome(self) -> Outcome:
+        """The worst of its answers."""
+        return worst(checked.outcome for checked in self.answers)
+
+    @property
+    def action(self) -> Action:
+        """The strongest that any of its answers asks for."""
+        actions = (checked.action for checked in self.answers)
+        return max(actions, key=lambda action: action.strength, default=Action.NONE)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON data, in the shape of ``groundwire/schemas/checked.schema.json``."""
+        return {
+            "outcome": str(self.outcome),
+            "action": str(self.action),
+            "request": self.context.to_dict(),
+            "answers": [checked.to_dict() for checked in self.answers],
+        }

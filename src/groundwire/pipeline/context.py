@@ -1,0 +1,141 @@
+"""What is known of a request before its answer: one frozen value, kept until the answer exists."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from groundwire.conversation import Conversation
+from groundwire.decisions import Choice
+from groundwire.detection import FrozenMapping
+from groundwire.gate import GateResult
+from groundwire.policy import Limits, Overrides, Policy, Request
+from groundwire.signals import Readings
+
+
+class CheckPath(StrEnum):
+    """Which way an answer takes. It is known before the answer."""
+
+    OFF = "off"  # the policy checks nothing
+    NOT_FACTUAL = "not_factual"  # the gate says that no check is needed
+    NO_EVIDENCE = "no_evidence"  # a check is due, and there is nothing to hold the answer against
+    CHECKED = "checked"  # the answer is held against the evidence
+
+
+class GateStatus(StrEnum):
+    """Whether the gate was asked, and what came of it."""
+
+    ASKED = "asked"
+    BYPASSED = "bypassed"  # the caller names sources, and so wants a check
+    NO_PROMPT = "no_prompt"  # the user says nothing that could be read
+    FAILED = "failed"
+    OFF = "off"  # there is no gate, or nothing is checked anyway
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateReport:
+    """What the gate said of a request. Where it said nothing, a check is due.
+
+    Attributes:
+        status: Whether it was asked.
+        result: Its decision, with confidence; ``None`` unless it was asked and answered.
+        reason: The class name of what it raised, or ``None``.
+    """
+
+    status: GateStatus
+    result: GateResult | None = None
+    reason: str | None = None
+
+    @property
+    def is_check_due(self) -> bool:
+        """Whether the answer has to be checked."""
+        return self.result is None or self.result.needs_fact_check
+
+    @property
+    def needs_fact_check(self) -> bool | None:
+        """The same for signals: ``None`` if nobody said."""
+        if self.result is not None:
+            return self.result.needs_fact_check
+        return True if self.status is GateStatus.BYPASSED else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON data."""
+        result = self.result
+        return {
+            "status": str(self.status),
+            "needs_fact_check": self.needs_fact_check,
+            "confidence": None if result is None else result.confidence,
+            "probability": None if result is None else result.probability,
+            "reason": self.reason,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestContext:
+    """What is known of a request before its answer.
+
+    Attributes:
+        conversation: The question, and the evidence with its origin.
+        gate: What the gate said.
+        choice: The decision that applies, and why. Decisions that depend on what a check finds are
+            unsettled until then.
+        policy: What is done about outcomes.
+        limits: How much evidence was taken.
+        path: Which way the answer takes.
+        tenant: Whose request it is: what was read for one tenant is never used for another.
+        overrides: What that tenant has of its own.
+        request: What the request asks for beyond the policy.
+        timings_ms: Wall time by stage, in milliseconds; no part of equality, nor of the hash.
+        readings: The signals read so far; ``None`` if there was no need to read any.
+    """
+
+    conversation: Conversation
+    gate: GateReport
+    choice: Choice
+    policy: Policy
+    limits: Limits
+    path: CheckPath
+    tenant: str = ""
+    overrides: Overrides | None = None
+    request: Request | None = None
+    timings_ms: Mapping[str, float] = field(default_factory=dict, compare=False)
+    readings: Readings | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "timings_ms", FrozenMapping(self.timings_ms))
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON data, in the shape of ``groundwire/schemas/checked.schema.json``."""
+        conversation, decision = self.conversation, self.choice.decision
+        return {
+            "path": str(self.path),
+            "question": conversation.question,
+            "gate": self.gate.to_dict(),
+            "decision": {
+                "name": None if decision is None else decision.name,
+                "because": list(self.choice.because),
+                "unsettled": [
+                    {"name": each.decision.name, "because": list(each.because)}
+                    for each in self.choice.unsettled
+                ],
+            },
+            "origin": None if conversation.origin is None else str(conversation.origin),
+            "evidence": [
+                {
+                    "source_id": offered.source.id,
+                    "title": offered.source.title,
+                    "place": offered.place,
+                    "n_chars": len(offered.source.text),
+                }
+                for offered in conversation.offered
+            ],
+            "lost": _counts(conversation.lost),
+            "unused": _counts(conversation.unused),
+            "skipped": _counts(conversation.skipped),
+            "has_tools": conversation.has_tools,
+            "timings_ms": dict(self.timings_ms),
+        }
+
+
+def _counts(counts: Mapping[Any, int]) -> dict[str, int]:
+    return {str(name): count for name, count in sorted(counts.items())}

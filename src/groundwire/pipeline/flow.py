@@ -1,0 +1,117 @@
+"""An answer that is checked while it arrives, against the context of its request."""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Self, TypeAlias
+
+from groundwire.conversation import Answer, AnswerKind
+from groundwire.detection import Claim, Detection
+from groundwire.pipeline.checked import Checked
+from groundwire.stream import Stream
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What looking at an answer gave: a detection, or the class name of what failed, or nothing."""
+
+    detection: Detection | None = None
+    failure: str | None = None
+
+    @classmethod
+    def failed(cls, error: Exception) -> Self:
+        """A check that was due and failed."""
+        # The message may quote the answer, which has no place in a log.
+        log.warning("An answer could not be checked: %s", type(error).__name__)
+        return cls(failure=type(error).__name__)
+
+
+Conclude: TypeAlias = Callable[[Answer, Found], Checked]
+
+
+class Flow:
+    """An answer in flight; not to be shared between threads.
+
+    What fails raises nothing: the outcome is then ``unavailable``.
+    """
+
+    def __init__(self, stream: Stream | None, conclude: Conclude, *, found: Found) -> None:
+        """Begin; :meth:`groundwire.Pipeline.stream` is the way.
+
+        Args:
+            stream: What judges; ``None`` if nothing is to be judged, or it could not be opened.
+            conclude: Makes the result of what was found.
+            found: What is known before the first word: nothing, or that the stream failed.
+        """
+        self._stream, self._conclude, self._found = stream, conclude, found
+        self._pieces: list[str] = []
+        self._checked: Checked | None = None
+
+    def feed(self, delta: str) -> list[Claim]:
+        """Take the next piece of text.
+
+        Returns:
+            The claims that it completes, judged, as the detector sees them: an explainer may still
+            drop what they mark. None if nothing is to be judged, or the check has failed.
+
+        Raises:
+            RuntimeError: If the answer is finished.
+        """
+        if self._checked is not None:
+            raise RuntimeError("The answer is finished. Open another stream for another answer.")
+        self._pieces.append(delta)
+        if self._stream is None:
+            return []
+        try:
+            return self._stream.feed(delta)
+        except Exception as error:  # noqa: BLE001 - whatever went wrong, it was not checked
+            self._fail(error)
+            return []
+
+    def finish(self, answer: Answer | None = None) -> Checked:
+        """Say that the answer is complete.
+
+        Args:
+            answer: What kind of answer it is, if it is no mere text. The text of one that has
+                text is what was fed.
+
+        Returns:
+            The same, exactly, as :meth:`groundwire.Pipeline.check` of the whole answer.
+        """
+        if self._checked is None:
+            text = "".join(self._pieces)
+            if answer is None:
+                answer = read_answer(text)
+            elif answer.kind is AnswerKind.TEXT:
+                answer = replace(answer, text=text)
+            if self._stream is not None and answer.kind is AnswerKind.TEXT:
+                try:
+                    self._found = Found(detection=self._stream.finish())
+                except Exception as error:  # noqa: BLE001 - as above
+                    self._fail(error)
+            self.close()
+            self._checked = self._conclude(answer, self._found)
+        return self._checked
+
+    def close(self) -> None:
+        """Stop reading ahead; harmless when done twice."""
+        if self._stream is not None:
+            self._stream.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _fail(self, error: Exception) -> None:
+        self.close()
+        self._stream, self._found = None, Found.failed(error)
+
+
+def read_answer(text: str) -> Answer:
+    """The answer that is a text and nothing else."""
+    kind = AnswerKind.TEXT if text.strip() else AnswerKind.EMPTY
+    return Answer(index=0, kind=kind, text=text)

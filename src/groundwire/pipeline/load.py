@@ -1,0 +1,164 @@
+"""From a configuration to the stages of a pipeline: every setting arrives, or is refused."""
+
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from groundwire.config import Config
+from groundwire.config.tree import SETTINGS
+from groundwire.detector import Detector
+from groundwire.engine.embedder import NeuralEmbedder
+from groundwire.engine.reader import n_threads
+from groundwire.engine.tokenizer import WordPieces
+from groundwire.errors import ConfigError, ModelError, SettingError, UnpinnedModelError
+from groundwire.gate import Gate
+from groundwire.models import DEFAULT_MODEL, ENCODER, find_model, verify
+from groundwire.pipeline.explaining import Explainer, RulesOnly
+from groundwire.settings import check_for_embedded
+from groundwire.signals import Embedder, Signals
+from groundwire.similarity import EMBEDDERS
+
+_EMBEDDED = "embedded"
+#: Sections that no stage of the pipeline reads.
+_WITHOUT_STAGE = ("verify",)
+
+
+class UnusedSettingWarning(UserWarning):
+    """A setting was given that the pipeline has no use for."""
+
+
+def load_stages(config: Config) -> dict[str, Any]:
+    """The arguments of :class:`groundwire.Pipeline`.
+
+    Raises:
+        ConfigError: If a setting is not possible for the models it is about, with its line.
+        GroundwireError: If a model cannot be used.
+    """
+    _warn_of_unused(config)
+    gate = _load_gate(config)
+    explainer = _load_explainer(config)
+    return {
+        "gate": gate,
+        "signals": Signals(config.signals, embed=_load_embedder(config, gate)),
+        "decisions": config.decisions,
+        "policy": config.policy,
+        "limits": config.limits,
+        "explainer": explainer,
+        "tenants": config.tenants,
+        "bypasses_gate": config.gate.bypass_explicit,
+        "ignores_short": config.similarity.all_short == "grounded",
+        # Last: it has threads, which nobody would end if another stage could not be loaded.
+        "detector": _load_detector(config),
+    }
+
+
+def _load_detector(config: Config) -> Detector:
+    own, similarity = config.detector, config.similarity
+    name, point = own.name, own.operating_point
+    names = {"min_compared_words": "similarity.min_words"}
+    compares = name in EMBEDDERS
+    if name == "similarity":
+        name = f"similarity:{similarity.embedder}"
+    if compares and similarity.threshold is not None:
+        # Each detector has its own threshold; the other's means nothing here.
+        point = similarity.threshold
+        names["operating_point"] = "similarity.threshold"
+    elif compares and not isinstance(point, str):
+        raise ConfigError(
+            [
+                f"{config.origins['detector.operating_point']}: detector.operating_point = "
+                f"{point:g} is a probability, and {name} compares. Set similarity.threshold."
+            ]
+        )
+    with _naming(config, "detector", names):
+        return Detector.load(
+            name,
+            revision=own.revision,
+            operating_point=point,
+            threads=own.threads,
+            cache_mb=own.cache_mb,
+            cache_ttl_s=own.cache_ttl_s,
+            device=own.device,
+            max_length=own.max_length,
+            min_words=own.min_words,
+            min_probability=own.min_probability,
+            min_pieces=own.min_pieces,
+            min_compared_words=similarity.min_words if compares else None,
+            max_answer_chars=own.max_answer_chars,
+        )
+
+
+def _load_gate(config: Config) -> Gate | None:
+    own = config.gate
+    if not own.enabled:
+        return None
+    is_embedded = own.model == _EMBEDDED
+    with _naming(config, "gate"):
+        check_for_embedded(revision=None, device=own.device, max_length=None)
+        try:
+            return Gate.load(
+                None if is_embedded else own.model,
+                threshold=own.threshold,
+                threads=config.detector.threads,
+            )
+        except ModelError as error:
+            if is_embedded:  # then the package is at fault, and no setting
+                raise
+            origin = config.origins.get("gate.model", "gate")
+            raise ConfigError([f"{origin}: gate.model: {error}"]) from error
+
+
+def _load_explainer(config: Config) -> Explainer | None:
+    """The explainer, if any policy wants explanations."""
+    plugins = (decision.plugin for decision in config.decisions)
+    wanted = [config.explain.enabled, *(plugin.explain for plugin in plugins if plugin)]
+    if not any([*wanted, *(own.explain for own in config.tenants.values())]):
+        return None
+    if config.explain.model != _EMBEDDED:
+        origin = config.origins.get("explain.model", "explain.model")
+        raise ConfigError([f"{origin}: no other explainer than {_EMBEDDED!r} can be loaded yet."])
+    check_for_embedded(revision=None, device=config.explain.device, max_length=None)
+    return RulesOnly()
+
+
+def _load_embedder(config: Config, gate: Gate | None) -> Embedder | None:
+    """What embeds prompts for signals: the gate's encoder if there is one, none without need."""
+    if not config.signals.domains and not config.signals.embeddings:
+        return None
+    if gate is not None:
+        return gate.embed
+    encoder, tables = find_model(ENCODER), find_model(DEFAULT_MODEL)
+    verify(encoder)
+    pieces = WordPieces(tables.folder / "tokenizer.json")
+    return NeuralEmbedder.load(encoder, pieces, threads=n_threads(config.detector.threads)).embed
+
+
+@contextmanager
+def _naming(config: Config, section: str, names: Mapping[str, str] | None = None) -> Iterator[None]:
+    """Turn what a stage says about an argument into what the configuration calls it, and where."""
+    try:
+        yield
+    except SettingError as error:
+        path = (names or {}).get(error.setting, f"{section}.{error.setting}")
+        shown = SettingError(path, error.value, error.valid)
+        raise ConfigError([f"{config.origins.get(path, section)}: {shown}"]) from error
+    except UnpinnedModelError as error:
+        origin = config.origins.get("detector.name", section)
+        raise ConfigError([f"{origin}: {error} The setting is detector.revision."]) from error
+
+
+def _warn_of_unused(config: Config) -> None:
+    given = [
+        f"{path} ({config.origins[path]})"
+        for path, setting in SETTINGS.items()
+        if setting.section in _WITHOUT_STAGE
+        and path in config.origins
+        and config.value(path) != setting.default
+    ]
+    if given:
+        warnings.warn(
+            f"Nothing in the check of answers reads {', '.join(given)}.",
+            UnusedSettingWarning,
+            stacklevel=5,
+        )

@@ -1,0 +1,308 @@
+"""Joins the stages: gate, evidence, decisions, detector, explainer, policy."""
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from time import perf_counter
+from typing import TYPE_CHECKING, Self
+
+from groundwire.conversation import Answer, AnswerKind, Conversation, read_request, read_response
+from groundwire.decisions import Choice, Decision
+from groundwire.detection import Detection, Outcome, Reason
+from groundwire.detector import Detector
+from groundwire.gate import Gate
+from groundwire.limits import account_for
+from groundwire.pipeline.checked import Checked, CheckedResponse
+from groundwire.pipeline.context import CheckPath, GateReport, GateStatus, RequestContext
+from groundwire.pipeline.deciding import Decider
+from groundwire.pipeline.explaining import Explained, Explainer, as_explained, unexplained
+from groundwire.pipeline.flow import Flow, Found, read_answer
+from groundwire.policy import (
+    Limits,
+    Overrides,
+    Policy,
+    Request,
+    resolve_limits,
+    rule,
+    rule_outcome,
+)
+from groundwire.signals import SignalRules, Signals
+from groundwire.similarity import without_short
+
+if TYPE_CHECKING:
+    from groundwire.config import Config
+
+log = logging.getLogger(__name__)
+
+_DUE = (CheckPath.CHECKED, CheckPath.NO_EVIDENCE)
+
+
+class Pipeline:
+    """Checks the answers to chat requests. One pipeline serves any number of threads."""
+
+    def __init__(
+        self,
+        detector: Detector,
+        *,
+        gate: Gate | None = None,
+        signals: Signals | None = None,
+        decisions: Sequence[Decision] = (),
+        policy: Policy | None = None,
+        limits: Limits | None = None,
+        explainer: Explainer | None = None,
+        tenants: Mapping[str, Overrides] | None = None,
+        bypasses_gate: bool = True,
+        ignores_short: bool = False,
+    ) -> None:
+        """Put a pipeline together; :meth:`load` is the usual way.
+
+        Args:
+            detector: What judges; it is closed with the pipeline.
+            gate: What tells whether a prompt calls for a check; without one, every prompt does.
+            signals: What decisions can depend on.
+            decisions: What is done about which requests.
+            policy: What is done where no decision and no tenant says otherwise.
+            limits: How much evidence is taken where no tenant says otherwise.
+            explainer: What gives a second opinion on findings; without one they have none.
+            tenants: What tenants have of their own, by id.
+            bypasses_gate: Whether answers to requests that name sources are checked unasked.
+            ignores_short: Whether sentences that are too short to be compared count for nothing, as
+                under DVARA's names.
+        """
+        self._detector, self._gate, self._explainer = detector, gate, explainer
+        self._decider = Decider(
+            signals or Signals(SignalRules()), tuple(decisions), policy or Policy()
+        )
+        self._limits = limits or Limits()
+        self._tenants = {} if tenants is None else dict(tenants)
+        self._bypasses_gate, self._ignores_short = bypasses_gate, ignores_short
+
+    @classmethod
+    def load(cls, config: "Config | None" = None) -> Self:
+        """Load what a configuration says; without one, the defaults.
+
+        Raises:
+            ConfigError: If a setting is not possible for the models it is about, with its line.
+            GroundwireError: If a model cannot be used.
+        """
+        from groundwire.config import Config
+        from groundwire.pipeline.load import load_stages
+
+        return cls(**load_stages(config or Config()))
+
+    @property
+    def detector(self) -> Detector:
+        """What judges."""
+        return self._detector
+
+    # A request.
+
+    def open(
+        self,
+        body: object,
+        *,
+        tenant: str = "",
+        overrides: Overrides | None = None,
+        request: Request | None = None,
+    ) -> RequestContext:
+        """Find out what is known of a request before its answer.
+
+        Args:
+            body: The body of the request, as :func:`json.loads` gives it.
+            tenant: Whose request it is.
+            overrides: What the tenant has of its own; ``None``: what the configuration says of it.
+            request: What the request asks for beyond the policy.
+
+        Raises:
+            InvalidConversationError: If it is no chat request.
+            InvalidTextError: If its question or evidence is not valid text.
+        """
+        timings: dict[str, float] = {}
+        own = self._tenants.get(tenant) if overrides is None else overrides
+        limits = resolve_limits(self._limits, own)
+        with _timed(timings, "evidence"):
+            conversation = read_request(
+                body,
+                max_sources=limits.max_sources or 0,
+                max_source_chars=limits.max_source_chars or 0,
+            )
+        gate, choice, readings = GateReport(status=GateStatus.OFF), Choice(), None
+        if self._decider.may_check(own, request):
+            with _timed(timings, "gate"):
+                gate = self._ask(conversation)
+            with _timed(timings, "decide"):
+                choice, readings = self._decider.decide(
+                    conversation.question or "", gate.needs_fact_check
+                )
+        policy = self._decider.policy(choice, tenant=own, request=request)
+        return RequestContext(
+            conversation=conversation,
+            gate=gate,
+            choice=choice,
+            policy=policy,
+            limits=limits,
+            path=_path(policy, gate, conversation),
+            tenant=tenant,
+            overrides=own,
+            request=request,
+            timings_ms=timings,
+            readings=readings,
+        )
+
+    def _ask(self, conversation: Conversation) -> GateReport:
+        if self._bypasses_gate and conversation.is_explicit:
+            return GateReport(status=GateStatus.BYPASSED)
+        if self._gate is None:
+            return GateReport(status=GateStatus.OFF)
+        if conversation.question is None:
+            return GateReport(status=GateStatus.NO_PROMPT)
+        try:
+            result = self._gate.classify(conversation.question)
+        except Exception as error:  # noqa: BLE001 - a gate that fails means: check
+            log.warning("The gate failed, the answer is checked: %s", type(error).__name__)
+            return GateReport(status=GateStatus.FAILED, reason=type(error).__name__)
+        return GateReport(status=GateStatus.ASKED, result=result)
+
+    # Its answers.
+
+    def check(self, context: RequestContext, answer: Answer | str) -> Checked:
+        """Check one answer; what fails raises nothing, and makes the outcome ``unavailable``."""
+        if isinstance(answer, str):
+            answer = read_answer(answer)
+        if answer.kind is not AnswerKind.TEXT:
+            return self._conclude(context, answer, Found())
+        with self._flow(context, reads_ahead=False) as flow:
+            flow.feed(answer.text)
+            return flow.finish(answer)
+
+    def check_response(self, context: RequestContext, body: object) -> CheckedResponse:
+        """Check all answers of a chat completion.
+
+        Args:
+            context: Of its request.
+            body: The body of the response, as :func:`json.loads` gives it.
+
+        Raises:
+            InvalidConversationError: If it is no chat completion.
+        """
+        answers = tuple(self.check(context, answer) for answer in read_response(body))
+        return CheckedResponse(context=context, answers=answers)
+
+    def stream(self, context: RequestContext) -> Flow:
+        """Begin to check an answer that is still being written.
+
+        The evidence is indexed now, and what ranks best for the question is read in the background.
+        Nothing is read on the paths ``off`` and ``not_factual``.
+        """
+        return self._flow(context, reads_ahead=True)
+
+    def close(self) -> None:
+        """Let go of the detector's threads."""
+        self._detector.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _flow(self, context: RequestContext, *, reads_ahead: bool) -> Flow:
+        conversation, opened, found = context.conversation, None, Found()
+        if context.path in _DUE:
+            try:
+                opened = self._detector.stream(
+                    sources=conversation.sources,
+                    question=conversation.question,
+                    tenant=context.tenant,
+                    reads_ahead=reads_ahead,
+                )
+            except Exception as error:  # noqa: BLE001 - the check was due, and so is unavailable
+                found = Found.failed(error)
+        return Flow(opened, partial(self._conclude, context), found=found)
+
+    def _conclude(self, context: RequestContext, answer: Answer, found: Found) -> Checked:
+        timings = dict(context.timings_ms)
+        if context.path not in _DUE or answer.kind is not AnswerKind.TEXT or found.failure:
+            return Checked(
+                context=context,
+                answer=answer,
+                ruling=rule_outcome(context.policy, _outcome(context, answer)),
+                reason=_reason(context, answer, found),
+                timings_ms=_with_total(timings),
+            )
+        assert found.detection is not None
+        timings |= {k: v for k, v in found.detection.timings_ms.items() if k != "total"}
+        unread = {Reason.UNREAD_ANSWER: answer.n_skipped}
+        lost = context.conversation.lost
+        detection = account_for(
+            found.detection, {**lost, **unread}, dropped_chars=context.conversation.dropped_chars
+        )
+        explained = None
+        if self._explainer is not None and context.policy.explain and detection.spans:
+            with _timed(timings, "explain"):
+                explained = _explain(self._explainer, context, detection)
+        if explained is not None:
+            detection = as_explained(explained.detection, explained.explanations)
+        if self._ignores_short:
+            detection = without_short(detection)
+        context = self._decider.settle(context, detection)
+        failed = Reason.DETECTOR_FAILED if detection.outcome is Outcome.UNAVAILABLE else None
+        return Checked(
+            context=context,
+            answer=answer,
+            ruling=rule(context.policy, detection),
+            detection=detection,
+            explanations=explained.explanations if explained else (),
+            dropped=explained.dropped if explained else (),
+            reason=None if failed is None else str(failed),
+            unexplained=explained.reason if explained else None,
+            timings_ms=_with_total(timings),
+        )
+
+
+def _explain(explainer: Explainer, context: RequestContext, detection: Detection) -> Explained:
+    try:
+        return explainer.explain(detection, context.conversation.sources)
+    except Exception as error:  # noqa: BLE001 - whatever went wrong, the spans stay marked
+        log.warning("Findings could not be explained: %s", type(error).__name__)
+        return unexplained(detection, type(error).__name__)
+
+
+def _path(policy: Policy, gate: GateReport, conversation: Conversation) -> CheckPath:
+    if not policy.enabled:
+        return CheckPath.OFF
+    if not gate.is_check_due:
+        return CheckPath.NOT_FACTUAL
+    return CheckPath.CHECKED if conversation.sources else CheckPath.NO_EVIDENCE
+
+
+def _outcome(context: RequestContext, answer: Answer) -> Outcome:
+    """Of an answer without a detection."""
+    if context.path not in _DUE:
+        return Outcome.SKIPPED
+    if answer.kind is AnswerKind.TEXT:
+        return Outcome.UNAVAILABLE
+    # Sound or images may say what no text does.
+    return Outcome.PARTIAL if answer.n_skipped else Outcome.SKIPPED
+
+
+def _reason(context: RequestContext, answer: Answer, found: Found) -> str | None:
+    if answer.kind is AnswerKind.TEXT:
+        return found.failure
+    if answer.n_skipped and context.path in _DUE:
+        return str(Reason.UNREAD_ANSWER)
+    return str(answer.kind)
+
+
+@contextmanager
+def _timed(timings: dict[str, float], stage: str) -> Iterator[None]:
+    started = perf_counter()
+    try:
+        yield
+    finally:
+        timings[stage] = round(1000 * (perf_counter() - started), 3)
+
+
+def _with_total(timings: Mapping[str, float]) -> dict[str, float]:
+    return {**timings, "total": round(sum(timings.values()), 3)}

@@ -1,0 +1,83 @@
+"""What is written as JSON has the published shape."""
+
+import json
+from importlib import resources
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from referencing import Registry, Resource
+
+from groundwire import Gate, Outcome
+from groundwire.conversation import AnswerKind, Origin
+from groundwire.detection import Label
+from groundwire.explain import Category, Subtype
+from groundwire.pipeline import CheckPath, GateStatus
+from groundwire.pipeline.explaining import RulesOnly
+from groundwire.policy import Action, Limits, Policy
+from tests.pipeline.chats import FACTS, POEM, QUESTION, RIGHT, WRONG, answered, asked, piped, sent
+
+
+def read_schema(name: str) -> dict[str, Any]:
+    path = resources.files("groundwire").joinpath(f"schemas/{name}.schema.json")
+    schema: dict[str, Any] = json.loads(path.read_text("utf-8"))
+    return schema
+
+
+SCHEMA, DETECTION = read_schema("checked"), read_schema("detection")
+REGISTRY: Registry[Any] = Registry().with_resource(
+    DETECTION["$id"], Resource.from_contents(DETECTION)
+)
+VALIDATOR = Draft202012Validator(SCHEMA, registry=REGISTRY)
+
+
+def test_the_schema_is_one() -> None:
+    Draft202012Validator.check_schema(SCHEMA)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        asked(POEM, FACTS),
+        asked(QUESTION),
+        asked(None, FACTS),
+        asked(QUESTION, FACTS, [{"type": "image_url", "image_url": {"url": "x"}}], "x" * 300),
+        sent(FACTS, 7),
+    ],
+)
+def test_every_response_fits_and_survives_json(gate: Gate, body: dict[str, Any]) -> None:
+    pipeline = piped(
+        gate=gate,
+        explainer=RulesOnly(),
+        policy=Policy(action=Action.HEADER),
+        limits=Limits(max_source_chars=200),
+    )
+    calls = {"role": "assistant", "content": None, "tool_calls": [{"id": "c"}]}
+    response = pipeline.check_response(
+        pipeline.open(body), answered(RIGHT, WRONG, calls, "It is \ud800.")
+    )
+    data = response.to_dict()
+    VALIDATOR.validate(data)
+    assert json.loads(json.dumps(data)) == data
+    hash(response)
+
+
+def test_objects_are_closed_and_all_their_keys_required() -> None:
+    for schema in [SCHEMA, *SCHEMA["$defs"].values()]:
+        if "properties" in schema:
+            assert schema["additionalProperties"] is False
+            assert sorted(schema["required"]) == sorted(schema["properties"])
+
+
+def test_the_schema_knows_every_word() -> None:
+    definitions = SCHEMA["$defs"]
+    assert definitions["outcome"]["enum"] == list(Outcome)
+    assert definitions["action"]["enum"] == list(Action)
+    assert definitions["path"]["enum"] == list(CheckPath)
+    assert definitions["origin"]["enum"] == list(Origin)
+    assert definitions["gate"]["properties"]["status"]["enum"] == list(GateStatus)
+    assert definitions["answer"]["properties"]["kind"]["enum"] == list(AnswerKind)
+    explanation = definitions["explanation"]["properties"]
+    assert explanation["category"]["enum"] == list(Category)
+    assert explanation["subtype"]["enum"] == list(Subtype)
+    assert explanation["label"]["enum"] == [each for each in Label if each != "unchecked"]
