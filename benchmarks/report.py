@@ -197,6 +197,27 @@ def _breakdown(results: Mapping[str, Report]) -> str:
     return _table(("one thread, ms", "warm", "cold"), rows)
 
 
+def _pipeline(results: Mapping[str, Report]) -> str:
+    rows = [
+        (
+            row["stage"],
+            row["evidence"],
+            *(_number(row[key]) for key in ("p50", "p99", "published_p50", "published_p99")),
+        )
+        for row in results["pipeline"]["rows"]
+    ]
+    return _table(("ms", "evidence", "P50", "P99", "theirs, P50", "theirs, P99"), rows)
+
+
+def _gate_saves(results: Mapping[str, Report]) -> str:
+    mix = results["pipeline"]["mix"]
+    return (
+        f"{mix['n']} requests, {mix['not_factual']} of them with nothing to check, of which the gate "
+        f"recognised {mix['skipped']}: {_number(mix['with_gate_ms'])} ms a request with it, "
+        f"{_number(mix['without_gate_ms'])} ms without ({mix['share']:.2f} ×)."
+    )
+
+
 def _spans(results: Mapping[str, Report]) -> str:
     keys = ("n_tokens", "n_flagged", "n_spans", "fast_us", "plain_us", "ratio")
     header = ("tokens", "flagged", "spans", "fast, µs", "plain, µs", "times faster")
@@ -231,6 +252,8 @@ _PARTS: dict[str, Callable[[Mapping[str, Report]], str]] = {
     "memory": _memory,
     "disk": _disk,
     "breakdown": _breakdown,
+    "pipeline": _pipeline,
+    "gate_saves": _gate_saves,
     "spans": _spans,
     "padding": _padding,
 }
