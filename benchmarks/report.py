@@ -212,8 +212,8 @@ def _pipeline(results: Mapping[str, Report]) -> str:
 def _gate_saves(results: Mapping[str, Report]) -> str:
     mix = results["pipeline"]["mix"]
     return (
-        f"{mix['n']} requests, {mix['not_factual']} of them with nothing to check, of which the gate "
-        f"recognised {mix['skipped']}: {_number(mix['with_gate_ms'])} ms a request with it, "
+        f"{mix['n']} requests, {mix['not_factual']} of them with nothing to check, of which the "
+        f"gate recognised {mix['skipped']}: {_number(mix['with_gate_ms'])} ms a request with it, "
         f"{_number(mix['without_gate_ms'])} ms without ({mix['share']:.2f} ×)."
     )
 
