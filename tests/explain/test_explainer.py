@@ -246,7 +246,12 @@ def test_an_explanation_as_json() -> None:
         "category": "contradiction",
         "subtype": "date_time",
         "severity": 4,
-        "entailment": {"entailment": 0.03, "neutral": 0.07, "contradiction": 0.9},
+        "entailment": {
+            "entailment": 0.03,
+            "neutral": 0.07,
+            "contradiction": 0.9,
+            "is_calibrated": False,
+        },
         "text": year.text,
         "evidence": {"source_id": "S0", "start": 25, "end": 45, "text": '"built": "1887-1889"'},
         "counterpart": {"source_id": "S0", "start": 35, "end": 44, "text": "1887-1889"},

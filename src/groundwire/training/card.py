@@ -183,6 +183,8 @@ def write_card(model: Path, validation: Mapping[str, Any], reports: Sequence[str
         operating_points=manifest.operating_points,
         calibration=manifest.calibration,
         answer_calibration=manifest.raw.get("answer_calibration"),
+        sentence_calibration=manifest.raw.get("sentence_calibration"),
+        lines_calibration=manifest.raw.get("lines_calibration"),
     )
 
 
