@@ -60,7 +60,7 @@ def write_base(folder: Path, **config: object) -> Path:
         if "id2label" in config
         else transformers.AutoModel
     )
-    kind.from_config(settings).save_pretrained(folder)
+    kind.from_config(settings).save_pretrained(folder)  # type: ignore[no-untyped-call]
     tokenizer = transformers.PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
         tokenizer_object=word_tokenizer(), cls_token="[CLS]", sep_token="[SEP]", pad_token="[PAD]"
     )

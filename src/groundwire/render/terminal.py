@@ -18,8 +18,8 @@ from groundwire.render.descriptions import (
 from groundwire.render.quotes import excerpt
 from groundwire.render.screen import one_line, visible
 
-_LABEL_STYLES = {Label.UNSUPPORTED: "1;4;33", Label.CONTRADICTED: "1;4;31"}
-_OUTCOME_STYLES = {
+LABEL_STYLES = {Label.UNSUPPORTED: "1;4;33", Label.CONTRADICTED: "1;4;31"}
+OUTCOME_STYLES = {
     Outcome.GROUNDED: "1;32",
     Outcome.HALLUCINATED: "1;31",
     Outcome.PARTIAL: "1;33",
@@ -47,7 +47,7 @@ def to_terminal(detection: Detection, *, color: bool) -> str:
         detection: What was found.
         color: Highlight with ANSI colours; otherwise with markers.
     """
-    paint = _paint if color else _plain
+    paint = painter(color=color)
     lines = [
         *_indented(_mark_words(detection, color=color)),
         "",
@@ -61,13 +61,18 @@ def to_terminal(detection: Detection, *, color: bool) -> str:
     if lines[-1]:
         lines.append("")
     lines += [
-        f"outcome   {paint(str(detection.outcome), _OUTCOME_STYLES[detection.outcome])}: "
+        f"outcome   {paint(str(detection.outcome), OUTCOME_STYLES[detection.outcome])}: "
         f"{explain_outcome(detection)}",
         f"coverage  {describe_coverage(detection.coverage)}",
         *(f"          {reason}" for reason in describe_reasons(detection.coverage)),
         paint(f"detector  {describe_detector(detection.detector)}", _DIM),
     ]
     return "\n".join(lines)
+
+
+def painter(*, color: bool) -> _Paint:
+    """What puts a style on a text: ANSI colours, or nothing."""
+    return _paint if color else _plain
 
 
 def _plain(text: str, style: str) -> str:
@@ -88,7 +93,7 @@ def _mark_words(detection: Detection, *, color: bool) -> str:
     for text, span in pieces(detection.answer, detection.spans):
         if color and span:
             # Line by line, so that the indent between two lines is not painted.
-            style = _LABEL_STYLES.get(span.label, "1;4")
+            style = LABEL_STYLES.get(span.label, "1;4")
             written.append("\n".join(_paint(line, style) for line in visible(text).split("\n")))
         elif color:
             written.append(visible(text))
@@ -101,7 +106,7 @@ def _mark_words(detection: Detection, *, color: bool) -> str:
 
 def _span_lines(spans: tuple[Span, ...], paint: _Paint) -> Iterator[str]:
     for span in spans:
-        label = paint(f"{span.label:<12}", _LABEL_STYLES.get(span.label, "1"))
+        label = paint(f"{span.label:<12}", LABEL_STYLES.get(span.label, "1"))
         yield (
             f"{label} {span.start}-{span.end}  {describe_score(span)}  "
             f'severity {span.severity}  "{one_line(span.text)}"'
