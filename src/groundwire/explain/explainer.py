@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from typing import TypeAlias
 
 from groundwire.detection import (
@@ -87,16 +88,9 @@ def explain(
                 verdict = judged[key]
             else:
                 verdict = judged[key] = _judge(judge_entailment, *key)
-            is_acquitted = _is_acquitted(held, verdict.entailment, entailment_threshold)
+            finding = _Finding.of(held, verdict.entailment, entailment_threshold)
             explanations.append(
-                _explained(
-                    span,
-                    held,
-                    verdict,
-                    fabricated,
-                    is_acquitted=is_acquitted,
-                    threshold=threshold,
-                )
+                _explained(span, held, verdict, fabricated, finding=finding, threshold=threshold)
             )
     return tuple(explanations)
 
@@ -140,7 +134,8 @@ def is_false_positive(
     It takes P(entailed) at or above the threshold, and no number, date, unit or negation of the
     claim that differs from the evidence: models overlook these.
     """
-    return _is_acquitted(Held.of(span, claim, evidence), entailment, threshold)
+    held = Held.of(span, claim, evidence)
+    return _Finding.of(held, entailment, threshold) is _Finding.ACQUITTED
 
 
 def _explained(
@@ -149,12 +144,13 @@ def _explained(
     verdict: _Verdict,
     fabricated: tuple[Reference, ...],
     *,
-    is_acquitted: bool,
+    finding: "_Finding",
     threshold: float,
 ) -> Explanation:
     subtype = subtype_of_held(held)
     counterpart = counterpart_of_held(held, subtype)
-    label = _label(span, held, verdict.entailment)
+    label = _label(span, verdict.entailment, finding)
+    is_acquitted = finding is _Finding.ACQUITTED
     reference = _reference(span, label, fabricated)
     if reference is not None:
         subtype, counterpart, is_acquitted = reference.subtype, None, False
@@ -203,16 +199,33 @@ def _judge(
     return _Verdict(entailment)
 
 
-def _is_acquitted(held: Held, entailment: Entailment | None, threshold: float) -> bool:
-    return entailment is not None and entailment.entailment >= threshold and not differs(held)
+class _Finding(Enum):
+    """What becomes of a span by P(entailed) and by what differs."""
+
+    STANDS = "stands"  # under the threshold
+    DIFFERS = "differs"  # over it, and a number, date, unit or negation differs
+    ACQUITTED = "acquitted"
+
+    @classmethod
+    def of(cls, held: Held, entailment: Entailment | None, threshold: float) -> "_Finding":
+        if entailment is None or entailment.entailment < threshold:
+            return cls.STANDS
+        return cls.DIFFERS if differs(held) else cls.ACQUITTED
 
 
-def _label(span: Span, held: Held, entailment: Entailment | None) -> Label:
-    """The explainer's, unless it leans to acquit what differs: then the detector's."""
-    if entailment is None:
+def _label(span: Span, entailment: Entailment | None, finding: "_Finding") -> Label:
+    """What stays marked is unsupported or contradicted, whichever is likelier.
+
+    That the evidence says it is said from the threshold on alone: a claim with a marked span is
+    often more likely entailed than either, and to call it so would play the finding down. Where the
+    explainer is sure and what differs stands against it, the detector's label remains.
+    """
+    if finding is _Finding.ACQUITTED:
+        return Label.SUPPORTED
+    if entailment is None or finding is _Finding.DIFFERS:
         return span.label
-    is_overruled = entailment.label is Label.SUPPORTED and differs(held)
-    return span.label if is_overruled else entailment.label
+    is_contradicted = entailment.contradiction >= entailment.neutral
+    return Label.CONTRADICTED if is_contradicted else Label.UNSUPPORTED
 
 
 def _reference(span: Span, label: Label, fabricated: tuple[Reference, ...]) -> Reference | None:
@@ -229,7 +242,7 @@ def _reference(span: Span, label: Label, fabricated: tuple[Reference, ...]) -> R
 def _category(span: Span, label: Label, reference: Reference | None) -> Category:
     if reference is not None:
         return Category.FABRICATED_REFERENCE
-    # Where the explainer leans to "entailed" and does not acquit, the detector's finding remains.
+    # What is acquitted has the category that it would have if it were not.
     stands = span.label if label is Label.SUPPORTED else label
     is_contradiction = stands is Label.CONTRADICTED
     return Category.CONTRADICTION if is_contradiction else Category.UNSUPPORTED_ADDITION
