@@ -267,8 +267,10 @@ class Reading:
         Raises:
             DetectionError: If there is nothing that the model can read, or it failed.
         """
-        segment = Segment(start=0, end=len(claim), citations=parse_citations(claim))
-        parts = parts_of(claim, segment, self._reader.pieces) if is_readable(claim) else []
+        parts = []
+        if claim.strip() and is_readable(claim):
+            segment = Segment(start=0, end=len(claim), citations=parse_citations(claim))
+            parts = parts_of(claim, segment, self._reader.pieces)
         if not parts or not self.evidence.passages:
             raise DetectionError("There is no claim, or no evidence, that the model can read.")
         everything = range(len(self.evidence.passages))
