@@ -22,7 +22,6 @@ from groundwire.settings import MAX_THREADS, check_for_embedded, require_whole
 
 #: Names of the sentence head inside the package; the last is HaluGate's.
 EMBEDDED = ("reader", "embedded", "models/halugate-explainer")
-_CACHE_BYTES = 16_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,9 +144,8 @@ class Explainer:
 
             check_for_embedded(revision=revision, device=device, max_length=None)
             verify(manifest)
-            judge = Reader.load_alone(
-                manifest, threads=threads, cache_bytes=_CACHE_BYTES
-            ).entailment
+            # Nothing is kept: a claim and its lines come once, and are a tenant's own.
+            judge = Reader.load_alone(manifest, threads=threads, cache_bytes=0).entailment
         else:
             from groundwire.engine.entailment import EntailmentModel
 
