@@ -188,7 +188,7 @@ def test_a_checkpoint_without_a_graph_is_exported_and_says_what_pytorch_says(
     )
     tokenizer.save_pretrained(folder)
     premise, claim = "the tower was built in paris", "the tower was built in rome"
-    read = tokenizer(premise, claim, return_tensors="pt")
+    read = tokenizer(premise, claim, return_tensors="pt", return_token_type_ids=True)
     names_taken = ["input_ids", "attention_mask", *["token_type_ids"] * (kind == "bert")]
     taken = {name: read[name] for name in names_taken}
     with torch.no_grad():
