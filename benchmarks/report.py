@@ -239,6 +239,38 @@ def _padding(results: Mapping[str, Report]) -> str:
     return _table(header, rows)
 
 
+def _explainer(results: Mapping[str, Report]) -> str:
+    header = ("answers, P(entailed) that drops", "n", "precision", "recall", "F1", "characters, F1")
+    rows = [
+        (
+            row["what"],
+            row["n"],
+            row["answers precision"],
+            row["answers recall"],
+            row["answers f1"],
+            row["characters f1"],
+        )
+        for row in results["explainer"]["rows"]
+    ]
+    return _table(header, rows)
+
+
+def _findings(results: Mapping[str, Report]) -> str:
+    rows = [
+        (
+            row["what"],
+            row["spans"],
+            row["marked by people"],
+            row["dropped"],
+            row["dropped, marked"],
+            ", ".join(f"{severity}: {n}" for severity, n in row["severity"].items()),
+        )
+        for row in results["explainer"]["categories"]
+    ]
+    header = ("category", "spans", "right", "dropped", "dropped, and right", "severities")
+    return _table(header, rows)
+
+
 _PARTS: dict[str, Callable[[Mapping[str, Report]], str]] = {
     "machines": _machines,
     "bars": _bars,
@@ -256,6 +288,8 @@ _PARTS: dict[str, Callable[[Mapping[str, Report]], str]] = {
     "gate_saves": _gate_saves,
     "spans": _spans,
     "padding": _padding,
+    "explainer": _explainer,
+    "findings": _findings,
 }
 
 

@@ -290,6 +290,7 @@ def test_it_is_written_as_json_data() -> None:
                 "label": "contradicted",
                 "probability": 0.75,
                 "similarity": None,
+                "entailment": None,
                 "citations": ["S0", "2"],
                 "evidence": [reference],
                 "reason": None,

@@ -135,3 +135,30 @@ def lookup_graph(
         [numpy_helper.from_array(array, name) for name, array in constants.items()],
     )
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+
+
+def pair_graph(
+    tokenizer: Tokenizer,
+    rows: Mapping[str, Sequence[float]],
+    *,
+    n_labels: int = 3,
+    inputs: Sequence[str] = ("input_ids", "attention_mask"),
+) -> onnx.ModelProto:
+    """Make a sequence classifier whose logits are the sum of the rows of all pieces it reads."""
+    table = np.zeros((tokenizer.get_vocab_size(), n_labels), np.float32)
+    for word, row in rows.items():
+        index = tokenizer.token_to_id(word)
+        assert index is not None, word
+        table[index] = row
+    constants: dict[str, NDArray[Any]] = {"rows": table, "axis": np.array([1])}
+    graph = helper.make_graph(
+        [
+            helper.make_node("Gather", ["rows", "input_ids"], ["given"]),
+            helper.make_node("ReduceSum", ["given", "axis"], ["logits"], keepdims=0),
+        ],
+        "pair",
+        [helper.make_tensor_value_info(n, TensorProto.INT64, ["batch", "tokens"]) for n in inputs],
+        [helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["batch", n_labels])],
+        [numpy_helper.from_array(array, name) for name, array in constants.items()],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from math import isfinite
 from typing import Any, Generic, TypeVar
 
 K = TypeVar("K")
@@ -69,6 +70,9 @@ OPERATING_POINTS = ("precision", "balanced", "recall")
 #: Severity of a label, from 0 (entailed) to 4 (contradicted).
 SEVERITY = {Label.SUPPORTED: 0, Label.UNSUPPORTED: 2, Label.CONTRADICTED: 4}
 
+#: How far the sum of the three probabilities may be from 1: what float32 and rounding leave.
+_SUM_TOLERANCE = 1e-3
+
 
 class FrozenMapping(Mapping[K, V], Generic[K, V]):
     """A mapping that nobody can change, equal to a ``dict`` of the same items, and hashable.
@@ -123,6 +127,53 @@ class EvidenceRef:
             "start": self.start,
             "end": self.end,
             "text": self.text,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entailment:
+    """What a model says about a claim and its evidence: three probabilities that sum to 1.
+
+    Attributes:
+        entailment: P(the evidence says so).
+        neutral: P(it does not say).
+        contradiction: P(it says otherwise).
+        is_calibrated: Whether they were fitted to hold: of a hundred with 0.7, about seventy do.
+            Those of most models are surer than they should be.
+    """
+
+    entailment: float
+    neutral: float
+    contradiction: float
+    is_calibrated: bool = False
+
+    def __post_init__(self) -> None:
+        values = (self.entailment, self.neutral, self.contradiction)
+        if not all(isfinite(value) and 0 <= value <= 1 for value in values):
+            raise ValueError(f"probabilities lie between 0 and 1, got {values}")
+        if abs(sum(values) - 1) > _SUM_TOLERANCE:
+            raise ValueError(f"the three probabilities sum to 1, got {values}: {sum(values):g}")
+
+    @property
+    def label(self) -> Label:
+        """The likeliest; of equal ones the graver."""
+        return max((Label.CONTRADICTED, Label.UNSUPPORTED, Label.SUPPORTED), key=self.of)
+
+    def of(self, label: Label) -> float:
+        """The probability of a label; 0 of ``unchecked``."""
+        return {
+            Label.SUPPORTED: self.entailment,
+            Label.UNSUPPORTED: self.neutral,
+            Label.CONTRADICTED: self.contradiction,
+        }.get(label, 0.0)
+
+    def to_dict(self) -> dict[str, float | bool]:
+        """As JSON data."""
+        return {
+            "entailment": self.entailment,
+            "neutral": self.neutral,
+            "contradiction": self.contradiction,
+            "is_calibrated": self.is_calibrated,
         }
 
 
@@ -187,6 +238,8 @@ class Claim:
         spans: The unsupported stretches in it, in reading order, disjoint.
         evidence: The best-matching evidence among what the claim was read with.
         reason: Why it is unchecked, else ``None``.
+        entailment: What the detector says of the claim as a whole, calibrated; ``None`` if it was
+            not read, or by a detector that says nothing of whole claims.
     """
 
     start: int
@@ -199,6 +252,7 @@ class Claim:
     evidence: tuple[EvidenceRef, ...] = ()
     reason: Reason | None = None
     similarity: float | None = None
+    entailment: Entailment | None = None
 
     def __post_init__(self) -> None:
         _require_range("claim", self.start, self.end)
@@ -212,6 +266,7 @@ class Claim:
             "label": str(self.label),
             "probability": self.probability,
             "similarity": self.similarity,
+            "entailment": None if self.entailment is None else self.entailment.to_dict(),
             "citations": list(self.citations),
             "evidence": [reference.to_dict() for reference in self.evidence],
             "reason": None if self.reason is None else str(self.reason),
@@ -370,6 +425,13 @@ class Detection:
             "detector": self.detector.to_dict(),
             "timings_ms": dict(self.timings_ms),
         }
+
+
+def claim_label(spans: tuple[Span, ...], reason: Reason | None) -> Label:
+    """The label of a claim: the gravest of its spans, or ``unchecked`` if there is a reason."""
+    if reason is not None:
+        return Label.UNCHECKED
+    return max((span.label for span in spans), key=SEVERITY.__getitem__, default=Label.SUPPORTED)
 
 
 def decide_outcome(claims: tuple[Claim, ...], coverage: Coverage) -> Outcome:

@@ -19,6 +19,7 @@ from groundwire.detection import (
     Label,
     Reason,
     Span,
+    claim_label,
     decide_outcome,
 )
 from groundwire.engine.scores import AnswerCalibration, ClaimScores
@@ -198,23 +199,18 @@ class Stream:
         kept = keep(flagged, text, min_words=self._min_words, min_probability=self._min_probability)
         self._n_flagged += reduced.n_flagged
         spans = tuple(self._span(span, scores) for span in kept)
-        if scores.reason is not None:
-            label = Label.UNCHECKED
-        else:
-            label = max(
-                (span.label for span in spans), key=SEVERITY.__getitem__, default=Label.SUPPORTED
-            )
         return Claim(
             start=segment.start,
             end=segment.end,
             text=text[segment.start : segment.end],
-            label=label,
+            label=claim_label(spans, scores.reason),
             probability=_rounded(reduced.max_score) if scores.has_probabilities else None,
             similarity=scores.similarity,
             citations=tuple(dict.fromkeys(id_ for c in segment.citations for id_ in c.ids)),
             spans=spans,
             evidence=scores.evidence,
             reason=scores.reason,
+            entailment=scores.entailment,
         )
 
     def _span(self, span: FlaggedSpan, scores: ClaimScores) -> Span:

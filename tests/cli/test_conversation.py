@@ -11,10 +11,10 @@ from groundwire import Gate
 from groundwire.cli.detectors import Setup
 from groundwire.config import Config
 from groundwire.pipeline import Pipeline
-from groundwire.pipeline.explaining import RulesOnly
 from groundwire.signals import Signals
 from tests.cli.conftest import invoke
 from tests.pipeline.chats import (
+    EXPLAINER,
     FACTS,
     POEM,
     QUESTION,
@@ -65,7 +65,7 @@ class Conversations:
             decisions=config.decisions,
             policy=config.policy,
             limits=config.limits,
-            explainer=RulesOnly(),
+            explainer=EXPLAINER,
         )
 
 
@@ -103,10 +103,7 @@ def test_the_report_shows_the_way_of_the_answer(run: Conversations, config: Path
         "  The Eiffel Tower was built in ⟦1950⟧ and stands at ⟦500 meters⟧ tall in Paris, France.",
         "",
     ]
-    assert (
-        '\n  Unexplained (the explainer was not run). The sources do not say "1950".'
-        in result.stdout
-    )
+    assert '\n  The answer says "1950"; the source says "1887-1889" (' in result.stdout
     assert "\noutcome   hallucinated: " in result.stdout
     assert "\naction    header: unsupported, severity 2\n" in result.stdout
     assert lines[-1].startswith("ms        evidence ")

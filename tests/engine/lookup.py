@@ -50,6 +50,7 @@ class LookupGraph(ReaderGraph):
     Attributes:
         fails_on: A text or sentence with this word piece cannot be read.
         logits: Changes the logits of a sentence.
+        whole: Logits of the sentence as a whole, from how many of its word pieces no source has.
         go_on: Texts are read only while it is set.
         texts: What was read.
         sentences: What was judged.
@@ -57,6 +58,7 @@ class LookupGraph(ReaderGraph):
 
     fails_on: int = -1
     logits: Callable[[NDArray[np.float32]], NDArray[np.float32]] = lambda found: found
+    whole: Callable[[int], Sequence[float]] = lambda n_doubtful: (0.0, 0.0, 0.0)
     go_on: Event = field(default_factory=Event)
     texts: list[Text] = field(default_factory=list)
     sentences: list[Sentence] = field(default_factory=list)
@@ -93,7 +95,8 @@ class LookupGraph(ReaderGraph):
         known = {i for text in texts if text.role is Role.SOURCE for i in text.ids}
         doubt = np.array([i not in known for i in own], np.float32)
         pieces = np.column_stack([SURE * (1 - 2 * doubt), 0 * doubt, -SURE + 0 * doubt])
-        return Verdict(self.logits(pieces.astype(np.float32)), np.zeros(3, np.float32))
+        whole = np.array(self.whole(int(doubt.sum())), np.float32)
+        return Verdict(self.logits(pieces.astype(np.float32)), whole)
 
     def _texts(self, past: KeysValues) -> tuple[Text, ...]:
         codes = past.keys[0, 0].astype(int)

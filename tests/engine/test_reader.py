@@ -14,13 +14,13 @@ import pytest
 from numpy.typing import NDArray
 
 from groundwire import Detection, Detector, evidence
-from groundwire.detection import Label, Outcome, Reason
+from groundwire.detection import EvidenceRef, Label, Outcome, Reason
 from groundwire.engine.features import FEATURE_RULES
-from groundwire.engine.reader import PREFETCHED_PASSAGES, Calibration, Reader, n_threads
+from groundwire.engine.reader import PREFETCHED_PASSAGES, Calibration, Reader, _Look, n_threads
 from groundwire.engine.roles import RECALLED_SENTENCES, Role
 from groundwire.engine.runtime import KeysValues
-from groundwire.engine.scores import AnswerCalibration
-from groundwire.errors import ModelError
+from groundwire.engine.scores import AnswerCalibration, SentenceCalibration
+from groundwire.errors import DetectionError, ModelError
 from groundwire.evidence import SELECTED_PIECES
 from groundwire.models import Manifest
 from groundwire.passages import PASSAGE_PIECES
@@ -472,6 +472,92 @@ def test_the_calibration_of_answers_is_that_of_the_manifest(
     ):
         raw = {**manifest.raw, "answer_calibration": fitted}
         assert load(replace(manifest, raw=raw), reader).answers == expected
+
+
+@pytest.mark.parametrize(
+    ("key", "attribute"), [("sentence_calibration", "sentences"), ("lines_calibration", "lines")]
+)
+def test_the_calibrations_of_claims_are_those_of_the_manifest(
+    reader: Reader, model_folder: Path, key: str, attribute: str
+) -> None:
+    manifest = Manifest.read(model_folder)
+    numbers = {"scale": 0.5, "unsupported": -1.0, "contradicted": 2.0}
+    raw = {**manifest.raw, key: numbers}
+    assert getattr(load(replace(manifest, raw=raw), reader), attribute) == SentenceCalibration(
+        **numbers
+    )
+    missing = {name: value for name, value in manifest.raw.items() if name != key}
+    found = getattr(load(replace(manifest, raw=missing), reader), attribute)
+    assert found == SentenceCalibration()
+
+
+# Claims as a whole.
+
+
+def supports_less_the_more_is_unknown(n_doubtful: int) -> tuple[float, float, float]:
+    return (2.0 - n_doubtful, 0.0, 0.0)
+
+
+def test_a_claim_carries_what_the_reader_says_of_it_as_a_whole(reader: Reader) -> None:
+    detector = looking_up(reader, LookupGraph(whole=supports_less_the_more_is_unknown))
+    sources = ["The tower is tall."]
+    right, wrong = detector.detect(
+        sources=sources, answer="The tower is tall. The tower is red."
+    ).claims
+    assert right.entailment is not None
+    assert wrong.entailment is not None
+    assert right.entailment.entailment > wrong.entailment.entailment
+    unread = detector.detect(sources=sources, answer="Башня высокая.").claims[0]
+    assert unread.entailment is None
+
+
+def test_a_stream_says_the_same_of_whole_claims(detector: Detector) -> None:
+    given = {"sources": ["The tower is 330 m tall. It opened in 1889."], "question": "How tall?"}
+    answer = "The tower is 330 m tall. It opened in 1950."
+    stream = detector.stream(**given)  # type: ignore[arg-type]
+    for character in answer:
+        stream.feed(character)
+    whole = detector.detect(answer=answer, **given)  # type: ignore[arg-type]
+    assert stream.finish() == whole
+    assert all(claim.entailment is not None for claim in whole.claims)
+
+
+def test_a_whole_that_is_no_number_is_a_failure(reader: Reader) -> None:
+    detector = looking_up(reader, LookupGraph(whole=lambda _: (float("nan"), 0.0, 0.0)))
+    found = detector.detect(sources=["The tower is tall."], answer="The tower is tall.")
+    assert found.outcome is Outcome.UNAVAILABLE
+
+
+def test_a_claim_and_some_lines_are_read_alone(reader: Reader) -> None:
+    graph = LookupGraph(whole=supports_less_the_more_is_unknown)
+    judge = looking_up(reader, graph).judge
+    assert isinstance(judge, Reader)
+    lines = [
+        EvidenceRef(source_id="S0", start=0, end=len(text), text=text)
+        for text in ("The tower is tall.", "The bridge is long.")
+    ]
+    both = judge.entailment("The tower is tall. The bridge is long. [1]", lines)
+    one = judge.entailment("The tower is tall. The bridge is long. [1]", lines[:1])
+    assert both.entailment > one.entailment
+    assert [sentence.roles() for sentence in graph.sentences] == [[Role.SOURCE] * 2, [Role.SOURCE]]
+    for claim, given in (
+        ("The tower is tall.", []),
+        ("Башня высокая.", lines),
+        (" ", lines),
+        ("", lines),
+    ):
+        with pytest.raises(DetectionError, match="that the model can read"):
+            judge.entailment(claim, given)
+
+
+def test_the_more_favourable_look_counts_for_the_whole_too() -> None:
+    labels = np.array([[0.2, 0.8, 0.0], [0.9, 0.1, 0.0]], np.float32)
+    first = _Look(labels, np.array([0.0, 1.0, 0.0], np.float32), (0, 1))
+    second = _Look(labels[::-1], np.array([1.0, 0.0, 0.0], np.float32), (0, 2))
+    for found in (first.or_better(second), second.or_better(first)):
+        assert found.labels[:, 0].tolist() == pytest.approx([0.9, 0.9])
+        assert found.sentence.tolist() == [1.0, 0.0, 0.0]
+        assert set(found.chosen) == {0, 1, 2}
 
 
 def load(manifest: Manifest, like: Reader) -> Reader:

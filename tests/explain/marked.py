@@ -19,7 +19,7 @@ from groundwire.explain import Entailment
 from groundwire.segment import parse_citations
 
 ENTAILED = Entailment(entailment=0.9, neutral=0.06, contradiction=0.04)
-NEUTRAL = Entailment(entailment=0.1, neutral=0.8, contradiction=0.1)
+NEUTRAL = Entailment(entailment=0.04, neutral=0.92, contradiction=0.04)
 CONTRADICTED = Entailment(entailment=0.03, neutral=0.07, contradiction=0.9)
 
 _MARK = re.compile(r"⟦(.*?)⟧", re.DOTALL)

@@ -1,5 +1,7 @@
 """From a detection to its explanations."""
 
+from dataclasses import replace
+
 import pytest
 
 from groundwire.detection import EvidenceRef, Label
@@ -210,6 +212,49 @@ def test_severity_is_one_less_if_the_explainer_is_not_sure(
     assert severity(label, even, threshold=0.3) == sure
 
 
+def test_a_number_that_the_evidence_states_otherwise_is_sure_if_the_model_leans_to_it() -> None:
+    leans = Entailment(entailment=0.3, neutral=0.2, contradiction=0.5)
+    assert severity(Label.CONTRADICTED, leans) == 3
+    assert severity(Label.CONTRADICTED, leans, is_stated=True) == 4
+    assert severity(Label.UNSUPPORTED, leans, is_stated=True) == 1
+    doubts = Entailment(entailment=0.5, neutral=0.1, contradiction=0.4)
+    assert severity(Label.CONTRADICTED, doubts, is_stated=True) == 3
+    found, given = detected("It was built in ⟦1950⟧.", "It was built in 1887.")
+    (year,) = explain(found, given, lambda *_: leans)
+    assert (year.counterpart is not None, year.severity) == (True, 4)
+    found, given = detected("It was ⟦green⟧.", "It was red.")
+    assert explain(found, given, lambda *_: leans)[0].severity == 3  # no number
+
+
+@pytest.mark.parametrize(
+    ("shares", "label"),
+    [((0.6, 0.3, 0.1), Label.UNSUPPORTED), ((0.7, 0.1, 0.2), Label.CONTRADICTED)],
+)
+def test_what_stays_marked_is_never_called_supported(
+    shares: tuple[float, float, float], label: Label
+) -> None:
+    verdict = Entailment(entailment=shares[0], neutral=shares[1], contradiction=shares[2])
+    found, given = detected("The shop is ⟦closed on Sundays⟧.", "On Sundays the shop is closed.")
+    (only,) = explain(found, given, lambda *_: verdict)
+    assert (only.label, only.is_false_positive) == (label, False)
+
+
+def test_without_a_judge_what_the_detection_says_of_a_claim_counts() -> None:
+    found, given = detected("The tower is ⟦green⟧.", "The tower is tall.")
+    said = replace(found, claims=(replace(found.claims[0], entailment=NEUTRAL),))
+    (green,) = explain(said, given)
+    assert (green.entailment, green.label, green.severity) == (NEUTRAL, Label.UNSUPPORTED, 2)
+
+
+def test_each_threshold_has_its_own_use() -> None:
+    found, given = detected("The shop is ⟦closed on Sundays⟧.", "On Sundays the shop is closed.")
+    half = Entailment(entailment=0.5, neutral=0.4, contradiction=0.1)
+    (kept,) = explain(found, given, lambda *_: half, threshold=0.4)
+    assert (kept.is_false_positive, kept.severity) == (False, 2)
+    (dropped,) = explain(found, given, lambda *_: half, entailment_threshold=0.5)
+    assert (dropped.is_false_positive, dropped.severity) == (True, 0)
+
+
 @pytest.mark.parametrize("values", [(0.5, 0.5, 0.5), (1.2, -0.2, 0.0), (float("nan"), 0.5, 0.5)])
 def test_an_entailment_is_three_probabilities_that_sum_to_one(
     values: tuple[float, float, float],
@@ -246,7 +291,12 @@ def test_an_explanation_as_json() -> None:
         "category": "contradiction",
         "subtype": "date_time",
         "severity": 4,
-        "entailment": {"entailment": 0.03, "neutral": 0.07, "contradiction": 0.9},
+        "entailment": {
+            "entailment": 0.03,
+            "neutral": 0.07,
+            "contradiction": 0.9,
+            "is_calibrated": False,
+        },
         "text": year.text,
         "evidence": {"source_id": "S0", "start": 25, "end": 45, "text": '"built": "1887-1889"'},
         "counterpart": {"source_id": "S0", "start": 35, "end": 44, "text": "1887-1889"},

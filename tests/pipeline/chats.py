@@ -5,8 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from groundwire.detection import Entailment, EvidenceRef
 from groundwire.detector import Detector
 from groundwire.example import Source
+from groundwire.explain import Explainer
 from groundwire.pipeline import Pipeline
 from tests.fixed_judge import FixedJudge, FixedReading
 
@@ -23,6 +25,14 @@ FACTS = json.dumps(
 WRONG = "The Eiffel Tower was built in 1950 and stands at 500 meters tall in Paris, France."
 RIGHT = "The Eiffel Tower was built from 1887 to 1889 and stands at 330 metres tall."
 POEM = "Write a poem about autumn"
+
+
+def contradicts(claim: str, evidence: tuple[EvidenceRef, ...]) -> Entailment:
+    """Stands for a model that is sure of every claim."""
+    return Entailment(entailment=0.02, neutral=0.03, contradiction=0.95)
+
+
+EXPLAINER = Explainer(contradicts)
 TOOLS = [{"type": "function", "function": {"name": "landmark", "parameters": {}}}]
 
 

@@ -13,7 +13,6 @@ from groundwire.detection import Detection
 from groundwire.errors import InvalidConversationError, InvalidTextError
 from groundwire.example import Source
 from groundwire.pipeline import CheckPath, GateStatus
-from groundwire.pipeline.explaining import RulesOnly
 from groundwire.pipeline.pipeline import Pipeline
 from groundwire.policy import Action, HallucinationPlugin, OnError, Policy
 from groundwire.signals import (
@@ -24,7 +23,18 @@ from groundwire.signals import (
     Signals,
     SignalType,
 )
-from tests.pipeline.chats import FACTS, POEM, QUESTION, RIGHT, WRONG, answered, asked, judged, piped
+from tests.pipeline.chats import (
+    EXPLAINER,
+    FACTS,
+    POEM,
+    QUESTION,
+    RIGHT,
+    WRONG,
+    answered,
+    asked,
+    judged,
+    piped,
+)
 
 HEADER = Policy(action=Action.HEADER)
 
@@ -171,7 +181,7 @@ def test_a_policy_without_explanations_asks_no_explainer() -> None:
 
 
 def test_explanations_stand_beside_the_spans_they_are_about() -> None:
-    pipeline = piped(explainer=RulesOnly())
+    pipeline = piped(explainer=EXPLAINER)
     checked = pipeline.check(pipeline.open(asked(QUESTION, FACTS)), WRONG)
     assert checked.detection is not None
     assert [(each.start, each.end) for each in checked.explanations] == [

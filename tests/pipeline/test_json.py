@@ -13,9 +13,19 @@ from groundwire.conversation import AnswerKind, Origin
 from groundwire.detection import Label
 from groundwire.explain import Category, Subtype
 from groundwire.pipeline import CheckPath, GateStatus
-from groundwire.pipeline.explaining import RulesOnly
 from groundwire.policy import Action, Limits, Policy
-from tests.pipeline.chats import FACTS, POEM, QUESTION, RIGHT, WRONG, answered, asked, piped, sent
+from tests.pipeline.chats import (
+    EXPLAINER,
+    FACTS,
+    POEM,
+    QUESTION,
+    RIGHT,
+    WRONG,
+    answered,
+    asked,
+    piped,
+    sent,
+)
 
 
 def read_schema(name: str) -> dict[str, Any]:
@@ -48,7 +58,7 @@ def test_the_schema_is_one() -> None:
 def test_every_response_fits_and_survives_json(gate: Gate, body: dict[str, Any]) -> None:
     pipeline = piped(
         gate=gate,
-        explainer=RulesOnly(),
+        explainer=EXPLAINER,
         policy=Policy(action=Action.HEADER),
         limits=Limits(max_source_chars=200),
     )

@@ -11,9 +11,9 @@ from groundwire import Gate, Outcome
 from groundwire.conversation import Answer, AnswerKind, read_response
 from groundwire.detector import Detector
 from groundwire.pipeline import Checked, Pipeline
-from groundwire.pipeline.explaining import RulesOnly
 from groundwire.policy import Limits
 from tests.pipeline.chats import (
+    EXPLAINER,
     FACTS,
     POEM,
     QUESTION,
@@ -59,7 +59,7 @@ def test_a_stream_equals_its_text_at_rest(
     pipeline = piped(
         judged(fails_at=fails_at),
         gate=gate,
-        explainer=RulesOnly(),
+        explainer=EXPLAINER,
         limits=Limits(max_source_chars=400),
     )
     at_rest = pipeline.check(pipeline.open(body), text)

@@ -19,7 +19,7 @@ pytest.importorskip("sklearn")
 from groundwire import Detector
 from groundwire.engine.features import FEATURE_RULES
 from groundwire.engine.reader import Calibration, Reader
-from groundwire.engine.scores import AnswerCalibration
+from groundwire.engine.scores import AnswerCalibration, SentenceCalibration
 from groundwire.example import read_sources
 from groundwire.models import Manifest, verify
 from groundwire.training import calibrate, loop
@@ -39,6 +39,7 @@ from groundwire.training.calibrate import (
     validation_records,
 )
 from groundwire.training.loop import Loader
+from groundwire.training.sentences import ScoredClaim
 from groundwire.training.sets import Marked, Record
 from tests.engine.lookup import LookupGraph, looking_up
 from tests.training.test_loop import RECIPE, write_records
@@ -122,6 +123,8 @@ def test_answers_are_scored_through_the_engine_and_before_calibration(reader: Re
     assert ((wrong.contradicted >= 0) & (wrong.contradicted <= 1)).all()
     assert wrong.is_hallucinated
     assert not right.is_hallucinated
+    assert [claim.label for answer in (wrong, right) for claim in answer.claims] == [2, 0]
+    assert wrong.claims[0].doubt == pytest.approx(wrong.logits.max(), abs=1e-4)
     assert right.logits.max() < 0
 
 
@@ -434,6 +437,10 @@ def test_what_was_fitted_is_written_where_the_detector_reads_it(
     }
     opened = open_reader(folder, 1)
     assert (opened.calibration, opened.answers) == (fitted.pieces, fitted.answers)
+    # These answers have no claims, so nothing is known of claims as a whole.
+    assert (fitted.whole, fitted.lines) == (None, None)
+    assert manifest.raw["sentence_calibration"] is None
+    assert opened.sentences == SentenceCalibration()
     with Detector.load(folder, threads=1) as detector:
         found = detector.detect(sources=["The tower is red."], answer="The tower is blue.")
     (claim,) = found.claims
@@ -441,6 +448,20 @@ def test_what_was_fitted_is_written_where_the_detector_reads_it(
     assert found.detector.threshold == fitted.thresholds["balanced"]
     expected = fitted.answers.probability(claim.probability)
     assert found.probability == pytest.approx(expected, abs=1e-6)
+
+
+def test_the_maps_for_claims_are_written_too(model_folder: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(model_folder, tmp_path / "mine")
+    shares = np.log(np.array([0.5, 0.3, 0.2]))
+    said = [ScoredClaim(label=k, doubt=9.0, whole=shares, lines=shares) for k in (0, 0, 1, 2)]
+    answers = [replace(answer, claims=tuple(said)) for answer in contexts()]
+    fitted = calibrate.calibrate(folder, answers)
+    opened = open_reader(folder, 1)
+    assert (opened.sentences, opened.lines) == (fitted.whole, fitted.lines)
+    assert opened.sentences != SentenceCalibration()
+    told = report(answers)
+    assert list(told["claims"]) == ["whole, all", "whole, marked", "lines, all", "lines, marked"]
+    assert "claims, lines, marked " in table(told)
 
 
 def test_without_both_kinds_nothing_is_written(tmp_path: Path) -> None:

@@ -21,11 +21,12 @@ from groundwire.errors import GroundwireError
 #: and not with the commands, so that ``groundwire --help`` imports none of them.
 COMMANDS = {
     "check": ("groundwire.cli.check:check", "Check an answer, or a file of answers."),
+    "explain": ("groundwire.cli.explain:explain", "Say why words of an answer are marked."),
     "gate": ("groundwire.cli.gate:gate", "Say which prompts call for a check."),
     "models": ("groundwire.cli.models:models", "List the embedded models, verify their files."),
     "train": (
         "groundwire.cli.train:train",
-        "Train the reader, an encoder, or the gate.",
+        "Train the reader, an encoder, the explainer or the gate.",
     ),
     "config": ("groundwire.cli.config:config", "Check a configuration, or show what is in effect."),
     "doctor": ("groundwire.cli.doctor:doctor", "Say what works here and what is missing."),

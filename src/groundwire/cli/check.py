@@ -1,16 +1,16 @@
 """``groundwire check``: one answer, or a file of them, against its sources."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 from click.core import ParameterSource
 
-from groundwire.cli.console import ColorChoice, to_json, wants_color
+from groundwire.cli.console import ColorChoice, color_option, to_json, wants_color
 from groundwire.cli.detectors import Choice, Setup
 from groundwire.cli.inputs import (
     RESULT_FILE,
@@ -23,6 +23,8 @@ from groundwire.cli.inputs import (
 from groundwire.cli.status import exit_status
 from groundwire.detection import OPERATING_POINTS
 from groundwire.example import Example
+
+_F = TypeVar("_F", bound=Callable[..., Any])
 
 
 def read_operating_point(ctx: click.Context, param: click.Parameter, value: str) -> str | float:
@@ -63,7 +65,7 @@ class Single:
                 "a request and its response with --conversation FILE, or a file of answers with "
                 "--batch FILE."
             )
-        refuse_shared_stdin([*self.source_file, self.question_file, self.answer_file])
+        self.refuse_shared_stdin()
         answer = read_text_option(self.answer, self.answer_file, "--answer", "--answer-file")
         assert answer is not None
         return Example.of(
@@ -73,6 +75,81 @@ class Single:
             ),
             answer=answer,
         )
+
+    def refuse_shared_stdin(self, *others: Path | None) -> None:
+        """Standard input can be read once."""
+        refuse_shared_stdin([*self.source_file, self.question_file, self.answer_file, *others])
+
+
+def answer_options(command: _F) -> _F:
+    """The options of one answer, with its sources."""
+    options = (
+        click.option(
+            "--source",
+            metavar="TEXT",
+            multiple=True,
+            help="A text the answer may rest on; can be repeated.",
+        ),
+        click.option(
+            "--source-file",
+            type=TEXT_FILE,
+            metavar="FILE",
+            multiple=True,
+            help="A file with such a text; can be repeated. Results name it by its file name.",
+        ),
+        click.option("--question", metavar="TEXT", help="What was asked. It is never evidence."),
+        click.option(
+            "--question-file", type=TEXT_FILE, metavar="FILE", help="A file with the question."
+        ),
+        click.option("--answer", metavar="TEXT", help="The answer to check."),
+        click.option(
+            "--answer-file", type=TEXT_FILE, metavar="FILE", help="A file with the answer."
+        ),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def detector_options(command: _F) -> _F:
+    """The options that choose a detector."""
+    options = (
+        click.option(
+            "--operating-point",
+            callback=read_operating_point,
+            metavar="POINT",
+            default="balanced",
+            show_default=True,
+            help="precision, balanced, recall, or a threshold above 0 and at most 1: words are "
+            "marked if the probability that they are unsupported reaches it; with similarity, "
+            "sentences whose similarity is below it.",
+        ),
+        click.option(
+            "--detector",
+            "model",
+            callback=refuse_empty,
+            metavar="NAME_OR_PATH",
+            help="reader, similarity, similarity:hash, a folder, or the id of a hub model.  "
+            "[default: reader]",
+        ),
+        click.option(
+            "--revision", callback=refuse_empty, metavar="COMMIT", help="The commit of a hub model."
+        ),
+        click.option(
+            "--threads", type=click.IntRange(1, 256), metavar="N", help="CPU threads to use."
+        ),
+        click.option(
+            "--device",
+            callback=refuse_empty,
+            metavar="DEVICE",
+            default="cpu",
+            show_default=True,
+            help="cpu or cuda:N, for models from a folder or the hub.",
+        ),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
 
 
 EPILOG = """\b
@@ -93,23 +170,7 @@ Exit status:
 
 
 @click.command(epilog=EPILOG)
-@click.option(
-    "--source",
-    metavar="TEXT",
-    multiple=True,
-    help="A text the answer may rest on; can be repeated.",
-)
-@click.option(
-    "--source-file",
-    type=TEXT_FILE,
-    metavar="FILE",
-    multiple=True,
-    help="A file with such a text; can be repeated. Results name it by its file name.",
-)
-@click.option("--question", metavar="TEXT", help="What was asked. It is never evidence.")
-@click.option("--question-file", type=TEXT_FILE, metavar="FILE", help="A file with the question.")
-@click.option("--answer", metavar="TEXT", help="The answer to check.")
-@click.option("--answer-file", type=TEXT_FILE, metavar="FILE", help="A file with the answer.")
+@answer_options
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @click.option(
     "--html",
@@ -117,43 +178,8 @@ Exit status:
     metavar="FILE",
     help="Also write the result as a page of its own.",
 )
-@click.option(
-    "--color",
-    type=click.Choice(["auto", "always", "never"]),
-    default="auto",
-    show_default=True,
-    help="Colour the text. auto: on a terminal; NO_COLOR and FORCE_COLOR are heeded.",
-)
-@click.option(
-    "--operating-point",
-    callback=read_operating_point,
-    metavar="POINT",
-    default="balanced",
-    show_default=True,
-    help="precision, balanced, recall, or a threshold above 0 and at most 1: words are marked if "
-    "the probability that they are unsupported reaches it; with similarity, sentences whose "
-    "similarity is below it.",
-)
-@click.option(
-    "--detector",
-    "model",
-    callback=refuse_empty,
-    metavar="NAME_OR_PATH",
-    help="reader, similarity, similarity:hash, a folder, or the id of a hub model.  "
-    "[default: reader]",
-)
-@click.option(
-    "--revision", callback=refuse_empty, metavar="COMMIT", help="The commit of a hub model."
-)
-@click.option("--threads", type=click.IntRange(1, 256), metavar="N", help="CPU threads to use.")
-@click.option(
-    "--device",
-    callback=refuse_empty,
-    metavar="DEVICE",
-    default="cpu",
-    show_default=True,
-    help="cpu or cuda:N, for models from a folder or the hub.",
-)
+@color_option
+@detector_options
 @click.option(
     "--conversation",
     type=TEXT_FILE,
@@ -220,19 +246,19 @@ def check(
     if conversation is not None:
         # The file has a question, sources and an answer of its own.
         others = ("batch", "output", "resume", "force", *Single.__dataclass_fields__)
-        _refuse(ctx, others, "cannot be used with --conversation.")
+        refuse_options(ctx, others, "cannot be used with --conversation.")
         from groundwire.cli.conversation import Configured, check_conversation
 
         given = frozenset(filter(partial(_is_given, ctx), ctx.params))
         configured = Configured(choice=choice, given=given, config=config)
         check_conversation(setup, configured, conversation, as_json=as_json, color=color)
         return
-    _refuse(ctx, ("config",), "needs --conversation.")
+    refuse_options(ctx, ("config",), "needs --conversation.")
     if batch is None:
-        _refuse(ctx, ("output", "resume", "force"), "needs --batch.")
+        refuse_options(ctx, ("output", "resume", "force"), "needs --batch.")
         check_one(setup, choice, Single(**single), as_json=as_json, color=color)
         return
-    _refuse(ctx, Single.__dataclass_fields__, "cannot be used with --batch.")
+    refuse_options(ctx, Single.__dataclass_fields__, "cannot be used with --batch.")
 
     from groundwire.cli.batch import Files, check_file
 
@@ -261,7 +287,8 @@ def check_one(
     click.get_current_context().exit(exit_status([detection.outcome]))
 
 
-def _refuse(ctx: click.Context, names: Iterable[str], why: str) -> None:
+def refuse_options(ctx: click.Context, names: Iterable[str], why: str) -> None:
+    """Refuse options that were given and have no meaning beside others."""
     for parameter in ctx.command.params:
         if parameter.name in names and _is_given(ctx, parameter.name):
             raise click.UsageError(f"{parameter.opts[0]} {why}")

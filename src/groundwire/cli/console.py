@@ -6,7 +6,18 @@ import sys
 from collections.abc import Mapping
 from typing import Any, Literal, TextIO
 
+import click
+
 ColorChoice = Literal["auto", "always", "never"]
+
+#: The option of every command that colours.
+color_option = click.option(
+    "--color",
+    type=click.Choice(["auto", "always", "never"]),
+    default="auto",
+    show_default=True,
+    help="Colour the text. auto: on a terminal; NO_COLOR and FORCE_COLOR are heeded.",
+)
 
 
 def wants_color(

@@ -1,15 +1,16 @@
-"""How commands come by a detector."""
+"""How commands come by a detector, and by an explainer."""
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from groundwire.detection import Detection, DetectorInfo
 from groundwire.errors import GroundwireError
-from groundwire.example import Example, SourceLike
+from groundwire.example import Example, Source, SourceLike
 
 if TYPE_CHECKING:
     from groundwire.config import Config
+    from groundwire.explain import Explained
     from groundwire.pipeline import Pipeline
 
 
@@ -73,9 +74,38 @@ def load_pipeline(config: "Config") -> "Pipeline":
     return Pipeline.load(config)
 
 
+class AnyExplainer(Protocol):
+    """What the commands need of an explainer."""
+
+    def explain(self, detection: Detection, sources: Sequence[Source]) -> "Explained":
+        """Explain each span of a detection."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExplainerChoice:
+    """Which explainer to load, and how; as ``Explainer.load`` has it."""
+
+    model: str | None = None
+    revision: str | None = None
+    threshold: float = 0.9
+    entailment_threshold: float = 0.75
+    drops_entailed: bool = True
+    device: str = "cpu"
+    threads: int | None = None
+
+
+def load_explainer(choice: ExplainerChoice) -> AnyExplainer:
+    """Load the real one."""
+    from groundwire.explain import Explainer
+
+    return Explainer.load(**asdict(choice))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setup:
     """What the commands work with, handed down as click's context object."""
 
     load: Callable[[Choice], AnyDetector] = load_detector
     load_pipeline: Callable[["Config"], "Pipeline"] = load_pipeline
+    load_explainer: Callable[[ExplainerChoice], AnyExplainer] = load_explainer

@@ -1,4 +1,4 @@
-"""``groundwire train``: the reader, an encoder of one's choice, or the gate."""
+"""``groundwire train``: the reader, an encoder of one's choice, the explainer, or the gate."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -85,17 +85,20 @@ def read_class_weights(
     return weights
 
 
+def data_option(text: str) -> Callable[[_F], _F]:
+    """What to learn from."""
+    return click.option("--data", type=DATA, metavar="PATH", required=True, help=text)
+
+
+labelled_answers = data_option(
+    "A JSON Lines file of your own, gzip or not, or a folder with ragtruth/train.jsonl.gz, "
+    "slots/train.jsonl.gz and slots/validation.jsonl.gz."
+)
+
+
 def common_options(command: _F) -> _F:
-    """What both kinds of training have in common."""
+    """What most kinds of training have in common."""
     options = (
-        click.option(
-            "--data",
-            type=DATA,
-            metavar="PATH",
-            required=True,
-            help="A JSON Lines file of your own, gzip or not, or a folder with "
-            "ragtruth/train.jsonl.gz, slots/train.jsonl.gz and slots/validation.jsonl.gz.",
-        ),
         click.option(
             "--out",
             type=FOLDER,
@@ -129,10 +132,11 @@ def common_options(command: _F) -> _F:
     epilog="\b\nExamples:\n"
     "  groundwire train reader --data own.jsonl --start reader.fp16.safetensors --out runs/1\n"
     "  groundwire train encoder --data own.jsonl --base path/to/encoder --out runs/2\n"
-    "  groundwire train gate --data prompts.jsonl --out runs/3"
+    "  groundwire train gate --data prompts.jsonl --out runs/3\n"
+    "  groundwire train explainer --data claims.jsonl --base path/to/encoder --out runs/4"
 )
 def train() -> None:
-    """Train the reader, an encoder of the Hugging Face hub, or the gate, on labelled examples.
+    """Train the reader, an encoder of the Hugging Face hub, the explainer or the gate.
 
     Needs the train extra: pip install 'groundwire[train]'. docs/training.md and docs/gate.md
     have the formats of the data.
@@ -140,6 +144,7 @@ def train() -> None:
 
 
 @train.command()
+@labelled_answers
 @common_options
 @click.option(
     "--start",
@@ -211,6 +216,7 @@ def reader(*, lora: bool, device: str, **options: Any) -> None:  # noqa: ANN401 
 
 
 @train.command()
+@labelled_answers
 @common_options
 @click.option(
     "--base",
@@ -345,6 +351,50 @@ def gate(
                 ),
                 report,
             )
+    click.echo(f"Model: {folder}", err=True)
+
+
+@train.command()
+@data_option(
+    "A JSON Lines file with evidence, claim and label (entailment, neutral, contradiction), gzip "
+    "or not, or a folder of such files.",
+)
+@common_options
+@click.option(
+    "--base",
+    metavar="NAME_OR_DIR",
+    callback=refuse_empty,
+    help="The encoder to fine-tune: a folder that save_pretrained wrote, or the id of a hub model.",
+)
+@click.option("--revision", metavar="COMMIT", help="The commit of a hub model, 40 digits.")
+@click.option(
+    "--checkpoint-every",
+    type=click.IntRange(min=1),
+    metavar="N",
+    default=500,
+    show_default=True,
+    help="Steps between two checkpoints.",
+)
+@options_of(EncoderRecipe)
+def explainer(*, lora: bool, device: str, **options: Any) -> None:  # noqa: ANN401
+    """Fine-tune an encoder into an explainer: does the evidence entail a claim, or contradict it.
+
+    DIR/model is then a folder for groundwire explain --model. Without --base nothing is trained:
+    the probabilities of the embedded sentence head are fitted to your claims. The head itself is
+    trained with the reader.
+    """
+    require_packages("Training an explainer")
+    from groundwire.training.devices import find_device
+    from groundwire.training.explainer import ExplainerRun, train_explainer
+
+    run = ExplainerRun(
+        recipe=taken(EncoderRecipe, options),
+        lora=taken(Lora, options, prefix="lora_") if lora else None,
+        device=find_device(device),
+        **{name: value for name, value in options.items() if name in _names(ExplainerRun)},
+    )
+    with told() as report:
+        folder = train_explainer(run, report)
     click.echo(f"Model: {folder}", err=True)
 
 

@@ -134,6 +134,7 @@ class Explain:
 
     enabled: bool = setting(True, Flag(), "Whether findings are explained.")
     model: str = setting("embedded", Text(), "embedded, or a folder, or the id of a hub model.")
+    revision: str | None = setting(None, Optional(Text()), "Commit of a hub model, 40 digits.")
     threshold: float = setting(0.9, THRESHOLD, "Less confident, a severity counts one less.")
     drops_entailed: bool = setting(True, Flag(), "Whether a finding that is entailed is dropped.")
     entailment_threshold: float = setting(0.75, THRESHOLD, "From this P(entailed) on.")

@@ -1,4 +1,4 @@
-"""Published token classifiers, from a folder or a hub, as detectors on ONNX Runtime.
+"""Published classifiers, from a folder or a hub, on ONNX Runtime.
 
 A hub model is fetched at one commit, and only files that hold no code: configuration, tokenizer,
 ONNX, safetensors. If it has no ONNX graph, one is exported once (extra ``train``) and kept.
@@ -11,7 +11,8 @@ import re
 import shutil
 import tempfile
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,58 @@ class DeviceWarning(UserWarning):
     """The device asked for is not there; the model runs on the CPU."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """What a checkpoint was trained to do.
+
+    Attributes:
+        architecture: How the name of its class ends.
+        what: What such a model is called.
+        why: Why no other will do.
+        labels: Reads from ``config.json`` which classes are meant, or raises ModelError.
+        suffix: Keeps its exported graphs apart from those of other tasks.
+    """
+
+    architecture: str
+    what: str
+    why: str
+    labels: Callable[[Mapping[str, Any]], tuple[int, ...]]
+    suffix: str = ""
+
+
+TOKENS = Task(
+    architecture="ForTokenClassification",
+    what="a token classifier",
+    why="it alone says which words are not supported",
+    labels=not_supported_labels,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Opened:
+    """A checkpoint, ready to run.
+
+    Attributes:
+        name: Hub id or folder.
+        revision: Commit of the hub, or hash of the files.
+        labels: The classes that are meant, as the task reads them.
+        n_labels: How many classes there are.
+        max_length: Word pieces of one pass, special tokens included.
+        tokenizer: Special tokens written in a text are text to it.
+        frame: The special tokens around two texts.
+        session: The graph.
+    """
+
+    name: str
+    revision: str
+    labels: tuple[int, ...]
+    n_labels: int
+    max_length: int
+    tokenizer: Tokenizer
+    frame: Frame
+    session: ort.InferenceSession
+
+
 def load_checkpoint(
     model: str | Path,
     *,
@@ -78,6 +131,44 @@ def load_checkpoint(
         MissingExtraError: If it has no ONNX graph and the ``train`` extra is not installed.
         ModelError: If it cannot be fetched, or is no token classifier that we can read.
     """
+    opened = open_checkpoint(
+        model,
+        TOKENS,
+        revision=revision,
+        device=device,
+        threads=threads,
+        max_length=max_length,
+        cache_dir=cache_dir,
+    )
+    joint = JointModel(
+        name=opened.name,
+        revision=opened.revision,
+        max_length=opened.max_length,
+        tokenizer=opened.tokenizer,
+        frame=opened.frame,
+        not_supported=opened.labels,
+        n_labels=opened.n_labels,
+        session=opened.session,
+    )
+    joint.read("a", None, "a")  # what does not fit together should say so now
+    return joint
+
+
+def open_checkpoint(
+    model: str | Path,
+    task: Task,
+    *,
+    revision: str | None,
+    device: str,
+    threads: int | None,
+    max_length: int | None,
+    cache_dir: Path | None,
+) -> Opened:
+    """Fetch and open the files of a checkpoint; arguments and errors as in :func:`load_checkpoint`.
+
+    Raises:
+        ModelError: Also if its architecture is of another task.
+    """
     require_device(device)
     if threads is not None and threads < 1:
         raise SettingError("threads", threads, "1 or more, or None")
@@ -92,27 +183,26 @@ def load_checkpoint(
         folder = _fetch(str(model), commit, cache_dir and cache_dir / "hub")
     config = _read_json(folder / "config.json")
     kinds = config.get("architectures") or []
-    if kinds and not any(str(kind).endswith("ForTokenClassification") for kind in kinds):
+    if kinds and not any(str(kind).endswith(task.architecture) for kind in kinds):
         raise ModelError(
-            f"{model} is a {', '.join(map(str, kinds))}, and a token classifier is needed "
-            "(...ForTokenClassification): it alone says which words are not supported."
+            f"{model} is a {', '.join(map(str, kinds))}, and {task.what} is needed "
+            f"(...{task.architecture}): {task.why}."
         )
-    not_supported = not_supported_labels(config)
+    labels = task.labels(config)
     revision = commit or _content_hash(folder)
-    graph, tokenizer_folder = _graph(folder, kept / "checkpoints" / f"{revision}-{_EXPORT}")
+    exported = kept / "checkpoints" / f"{revision}-{_EXPORT}{task.suffix}"
+    graph, tokenizer_folder = _graph(folder, exported, task)
     tokenizer, tokenizer_config = _read_tokenizer(tokenizer_folder)
-    joint = JointModel(
+    return Opened(
         name=str(model),
         revision=revision,
+        labels=labels,
+        n_labels=len(config.get("id2label") or "01"),
         max_length=_longest(config, tokenizer_config, max_length),
         tokenizer=tokenizer,
         frame=Frame.of(tokenizer, tokenizer_config),
-        not_supported=not_supported,
-        n_labels=len(config.get("id2label") or "01"),
         session=open_session(graph, device=device, threads=threads),
     )
-    joint.read("a", None, "a")  # what does not fit together should say so now
-    return joint
 
 
 def require_device(device: str) -> None:
@@ -209,7 +299,7 @@ def _fetch(model: str, commit: str, cache_dir: Path | None) -> Path:
     return folder
 
 
-def _graph(folder: Path, exported: Path) -> tuple[Path, Path]:
+def _graph(folder: Path, exported: Path, task: Task) -> tuple[Path, Path]:
     """Return the ONNX graph of a checkpoint, and the folder with its ``tokenizer.json``.
 
     Both come from the checkpoint if it has them, else from the export, which is made if need be.
@@ -219,18 +309,18 @@ def _graph(folder: Path, exported: Path) -> tuple[Path, Path]:
     if own and has_tokenizer:
         return own, folder
     if not exported.is_dir():
-        _export(folder, exported)
+        _export(folder, exported, task)
     return own or exported / "model.onnx", folder if has_tokenizer else exported
 
 
-def _export(folder: Path, target: Path) -> None:
+def _export(folder: Path, target: Path, task: Task) -> None:
     """Export into a folder of its own, and move it into place when it is complete."""
-    from groundwire.engine.export import export_token_classifier
+    from groundwire.engine.export import export_classifier
 
     target.parent.mkdir(parents=True, exist_ok=True)
     work = Path(tempfile.mkdtemp(prefix=".export-", dir=target.parent))
     try:
-        export_token_classifier(folder, work)
+        export_classifier(folder, work, architecture=task.architecture, what=task.what)
         try:
             work.rename(target)
         except OSError:

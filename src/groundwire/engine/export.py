@@ -1,4 +1,4 @@
-"""A PyTorch token classifier, written as an ONNX graph (extra ``train``)."""
+"""A PyTorch classifier of word pieces or sequences, as an ONNX graph (extra ``train``)."""
 
 import warnings
 from collections.abc import Sequence
@@ -19,24 +19,28 @@ _COMPARED = (7, 61)
 _ONE_FILE_BYTES = 2**30
 
 
-def export_token_classifier(folder: Path, target: Path) -> None:
+def export_classifier(folder: Path, target: Path, *, architecture: str, what: str) -> None:
     """Write ``model.onnx`` and ``tokenizer.json`` of a checkpoint.
 
     The graph takes ``input_ids`` and ``attention_mask``, and ``token_type_ids`` where the model
     tells types apart, all of shape ``(batch, tokens)``, int64; it gives ``logits`` of shape
-    ``(batch, tokens, classes)``, float32. It is compared with PyTorch before it is used.
+    ``(batch, tokens, classes)``, or ``(batch, classes)`` where it judges the sequence as a whole,
+    float32. It is compared with PyTorch before it is used.
 
     Args:
         folder: What ``save_pretrained`` wrote, with safetensors weights. No code of it is run.
         target: An existing folder.
+        architecture: How the name of its class ends, such as ``ForTokenClassification``.
+        what: What such a model is called, for messages.
 
     Raises:
         MissingExtraError: If torch or transformers is not installed.
-        ModelError: If it is no token classifier, cannot be exported, or the graph differs.
+        ModelError: If it is no such model, cannot be exported, or the graph differs.
     """
     try:
         import torch
-        from transformers import AutoConfig, AutoModelForTokenClassification, AutoTokenizer
+        import transformers
+        from transformers import AutoConfig, AutoTokenizer
     except ImportError as error:
         raise MissingExtraError("Exporting a model that has no ONNX graph", "train") from error
 
@@ -49,7 +53,7 @@ def export_token_classifier(folder: Path, target: Path) -> None:
             )
             config = AutoConfig.from_pretrained(folder, **local)
             config.reference_compile = False  # ModernBERT's; a compiled model cannot be traced
-            model, report = AutoModelForTokenClassification.from_pretrained(
+            model, report = getattr(transformers, f"AutoModel{architecture}").from_pretrained(
                 folder,
                 config=config,
                 attn_implementation="eager",
@@ -59,14 +63,14 @@ def export_token_classifier(folder: Path, target: Path) -> None:
             )
     except (OSError, ValueError, AttributeError, ImportError) as error:
         raise ModelError(
-            f"transformers cannot load {folder} as a token classifier from safetensors: {error} "
+            f"transformers cannot load {folder} as {what} from safetensors: {error} "
             "Pickled weights and code from a repository are not loaded; save the model again with "
             "save_pretrained(..., safe_serialization=True)."
         ) from error
     if report["missing_keys"]:
         raise ModelError(
             f"{folder} has no weights for {sorted(report['missing_keys'])[:4]}: it was not "
-            "trained as a token classifier, and its verdicts would be random."
+            f"trained as {what}, and its verdicts would be random."
         )
     model = model.float().eval()
     names = ["input_ids", "attention_mask"]

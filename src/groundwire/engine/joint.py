@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import onnxruntime as ort
 from numpy.typing import NDArray
-from onnxruntime.capi.onnxruntime_pybind11_state import Fail, InvalidArgument, RuntimeException
 from tokenizers import Tokenizer
 
+from groundwire.engine.classifier import Classifier, shares_of
 from groundwire.engine.scores import TokenScores
-from groundwire.errors import DetectionError, ModelError
+from groundwire.errors import ModelError
 
 #: Word pieces that two neighbouring windows share.
 OVERLAP = 64
@@ -34,7 +34,6 @@ _NOT_SUPPORTED = re.compile(
     "hallu|hal|hallucinat(ed|ions?)|fabricated|baseless(info)?|conflict|contradict(ed|ion|ory)"
     "|neutral|(not|non|un|in)(supported|factual|faithful|grounded|consistent|correct|entail(ed|ment))"
 )
-_INPUTS = {"input_ids", "attention_mask", "token_type_ids"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,19 +195,7 @@ class JointModel:
         self.name, self.revision, self.max_length = name, revision, max_length
         self.tokenizer, self._frame = tokenizer, frame
         self._not_supported, self._n_labels = list(not_supported), n_labels
-        self._session = session
-        self._inputs = {
-            node.name: np.int32 if node.type == "tensor(int32)" else np.int64
-            for node in session.get_inputs()
-        }
-        if not {"input_ids"} <= self._inputs.keys() <= _INPUTS:
-            raise ModelError(
-                f"The ONNX graph of {name} takes {sorted(self._inputs)}. It must take input_ids "
-                f"and may take {sorted(_INPUTS - {'input_ids'})}. Export it as a token classifier."
-            )
-        # What the graph calls logits; some graphs put hidden states beside them.
-        outputs = [node.name for node in session.get_outputs()]
-        self._output = "logits" if "logits" in outputs else outputs[0]
+        self._classifier = Classifier(session, name=name, max_length=max_length)
 
     def read(self, context: str, question: str | None, answer: str) -> TokenScores:
         """Judge each word piece of an answer.
@@ -275,19 +262,7 @@ class JointModel:
     ) -> NDArray[np.float32]:
         """P(not supported) of each answer piece, by one pass, shape ``(len(answer),)``."""
         ids, types, start = self._frame.join(context, question, answer)
-        given = {
-            "input_ids": ids,
-            "attention_mask": [1] * len(ids),
-            "token_type_ids": types,
-        }
-        feeds = {name: np.array([given[name]], kind) for name, kind in self._inputs.items()}
-        try:
-            logits = np.asarray(self._session.run([self._output], feeds)[0], np.float32)
-        except (Fail, InvalidArgument, RuntimeException) as error:
-            raise DetectionError(
-                f"{self.name} failed on {len(ids)} word pieces: {error}. If memory ran out, load "
-                f"it with a max_length under {self.max_length}."
-            ) from error
+        logits = self._classifier.logits(ids, types)
         if logits.shape != (1, len(ids), self._n_labels):
             raise ModelError(
                 f"The graph of {self.name} returned shape {logits.shape} for {len(ids)} word "
@@ -296,10 +271,7 @@ class JointModel:
                 "belongs to this graph."
             )
         logits = logits[0, start : start + len(answer)]
-        with np.errstate(invalid="ignore"):  # infinite logits give no number, which is told later
-            exponents = np.exp(logits - logits.max(axis=1, keepdims=True))
-            shares: NDArray[np.float32] = exponents / exponents.sum(axis=1, keepdims=True)
-            bad: NDArray[np.float32] = shares[:, self._not_supported].sum(axis=1)
+        bad: NDArray[np.float32] = shares_of(logits)[:, self._not_supported].sum(axis=1)
         return bad.clip(max=1)
 
 

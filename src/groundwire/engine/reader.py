@@ -13,12 +13,12 @@ from threading import Event, Lock
 import numpy as np
 from numpy.typing import NDArray
 
-from groundwire.detection import Reason, Score
+from groundwire.detection import Entailment, EvidenceRef, Reason, Score
 from groundwire.engine.cache import ByteCache
 from groundwire.engine.features import FEATURE_RULES, N_FEATURES, NEUTRAL, match_features
 from groundwire.engine.roles import RECALLED_SENTENCES, Role
 from groundwire.engine.runtime import BYTES_PER_PIECE, KeysValues, ReaderGraph, Verdict
-from groundwire.engine.scores import AnswerCalibration, ClaimScores
+from groundwire.engine.scores import AnswerCalibration, ClaimScores, SentenceCalibration
 from groundwire.engine.sentence import Part, n_unknown_chars, parts_of
 from groundwire.engine.tokenizer import WordPieces
 from groundwire.errors import DetectionError, ModelError
@@ -27,7 +27,7 @@ from groundwire.example import Source
 from groundwire.models import Manifest
 from groundwire.passages import PASSAGE_PIECES, PASSAGE_RULES, CutSource, cut_source
 from groundwire.script import is_readable
-from groundwire.segment import Segment
+from groundwire.segment import Segment, parse_citations
 
 log = logging.getLogger(__name__)
 
@@ -85,6 +85,8 @@ class Reader:
     cache: ByteCache[KeysValues]
     sources: ByteCache[CutSource]
     workers: ThreadPoolExecutor
+    sentences: SentenceCalibration = field(default_factory=SentenceCalibration)
+    lines: SentenceCalibration = field(default_factory=SentenceCalibration)
     counter: Work = field(default_factory=Work)
     score: Score = field(default=Score.PROBABILITY, init=False)
 
@@ -131,6 +133,22 @@ class Reader:
             cache=cache,
             sources=sources,
             workers=workers,
+            sentences=SentenceCalibration(**(manifest.raw.get("sentence_calibration") or {})),
+            lines=SentenceCalibration(**(manifest.raw.get("lines_calibration") or {})),
+        )
+
+    @classmethod
+    def load_alone(
+        cls, manifest: Manifest, *, threads: int | None = None, cache_bytes: int
+    ) -> "Reader":
+        """Open a model folder with a cache and threads of its own; as :meth:`load` otherwise."""
+        threads = n_threads(threads)
+        return cls.load(
+            manifest,
+            threads=threads,
+            cache=ByteCache(cache_bytes),
+            sources=ByteCache(cache_bytes // 10),
+            workers=ThreadPoolExecutor(threads, "groundwire"),
         )
 
     @property
@@ -152,6 +170,21 @@ class Reader:
 
         evidence = Evidence.of(sources, cut, self.words)
         return Reading(self, evidence, question, threshold=threshold, tenant=tenant)
+
+    def entailment(self, hypothesis: str, evidence: Sequence[EvidenceRef]) -> Entailment:
+        """Judge a claim as a whole by some lines alone: no question, nothing said before it.
+
+        Raises:
+            DetectionError: If there is nothing that the model can read, or it failed.
+        """
+        return self.lines.entailment(self.sentence_logits(hypothesis, evidence))
+
+    def sentence_logits(
+        self, hypothesis: str, evidence: Sequence[EvidenceRef]
+    ) -> NDArray[np.float32]:
+        """The same before calibration, shape ``(3,)``: supported, unsupported, contradicted."""
+        lines = [Source(id=str(i), text=line.text) for i, line in enumerate(evidence)]
+        return self.open(lines, None, threshold=1.0, tenant="").judge_whole(hypothesis)
 
 
 class Reading:
@@ -228,6 +261,21 @@ class Reading:
             return [self._claim(*task) for task in tasks]
         return list(self._reader.workers.map(lambda task: self._claim(*task), tasks))
 
+    def judge_whole(self, claim: str) -> NDArray[np.float32]:
+        """Logits of a claim that is read with all there is, which has to be little; ``(3,)``.
+
+        Raises:
+            DetectionError: If there is nothing that the model can read, or it failed.
+        """
+        parts = []
+        if claim.strip() and is_readable(claim):
+            segment = Segment(start=0, end=len(claim), citations=parse_citations(claim))
+            parts = parts_of(claim, segment, self._reader.pieces)
+        if not parts or not self.evidence.passages:
+            raise DetectionError("There is no claim, or no evidence, that the model can read.")
+        everything = range(len(self.evidence.passages))
+        return _whole([self._judge(part, everything, ()) for part in parts])
+
     def _claim(
         self, segment: Segment, units: Sequence[tuple[Part, tuple[Part, ...]]]
     ) -> ClaimScores:
@@ -252,6 +300,7 @@ class Reading:
             n_unread=sum(
                 n_unknown_chars(part, self._reader.pieces.unknown_id) for part, _ in units
             ),
+            entailment=self._reader.sentences.entailment(_whole(looks)),
         )
 
     def _look(self, part: Part, earlier: Sequence[Part]) -> "_Look":
@@ -261,18 +310,14 @@ class Reading:
         selection = self.evidence.select(query)
         context = [self._text(Role.QUESTION, ids) for ids in self._question_parts]
         context += [self._text(Role.HISTORY, p.ids) for p in earlier]
-        labels = self._judge(part, selection.first, context)
-        if not selection.second or 1 - labels[:, 0].min() < self._threshold:
-            return _Look(labels, selection.first)
+        look = self._judge(part, selection.first, context)
+        if not selection.second or 1 - look.labels[:, 0].min() < self._threshold:
+            return look
         # One selection with the evidence is enough: the other does not hold it, and says so.
         self._reader.counter.add(second_looks=1)
-        again = self._judge(part, selection.second, context)
-        labels = np.where((again[:, 0] > labels[:, 0])[:, None], again, labels)
-        return _Look(labels, (*selection.first, *selection.second))
+        return look.or_better(self._judge(part, selection.second, context))
 
-    def _judge(
-        self, part: Part, chosen: Sequence[int], context: Sequence[KeysValues]
-    ) -> NDArray[np.float32]:
+    def _judge(self, part: Part, chosen: Sequence[int], context: Sequence[KeysValues]) -> "_Look":
         reader = self._reader
         past = KeysValues.join([*(self._passage(index) for index in chosen), *context])
         features = np.empty((len(part.ids) + 2, N_FEATURES), np.int64)
@@ -291,9 +336,10 @@ class Reading:
         )
         reader.counter.add(sentences_read=1, pieces_judged=len(part.ids))
         # Before calibration: it would make a sure verdict of an infinite logit.
-        if not np.isfinite(verdict.pieces).all():
+        if not (np.isfinite(verdict.pieces).all() and np.isfinite(verdict.sentence).all()):
             raise DetectionError("The model's output is not a number.")
-        return reader.calibration.labels(verdict.pieces)
+        labels = reader.calibration.labels(verdict.pieces)
+        return _Look(labels, verdict.sentence, tuple(chosen))
 
     def _passage(self, index: int) -> KeysValues:
         return self._text(Role.SOURCE, self.evidence.passages[index].ids)
@@ -314,8 +360,36 @@ class Reading:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Look:
+    """What a part looks like beside some passages.
+
+    Attributes:
+        labels: Calibrated probabilities of each word piece, shape ``(n, 3)``.
+        sentence: Logits of the part as a whole, shape ``(3,)``.
+        chosen: The passages.
+    """
+
     labels: NDArray[np.float32]
+    sentence: NDArray[np.float32]
     chosen: tuple[int, ...]
+
+    @property
+    def support(self) -> float:
+        """Log-odds that the part as a whole is supported, uncalibrated."""
+        return float(self.sentence[0] - np.logaddexp(self.sentence[1], self.sentence[2]))
+
+    def or_better(self, other: "_Look") -> "_Look":
+        """Of each word piece, and of the whole, the more favourable of two readings."""
+        is_better = (other.labels[:, 0] > self.labels[:, 0])[:, None]
+        return _Look(
+            np.where(is_better, other.labels, self.labels),
+            other.sentence if other.support > self.support else self.sentence,
+            tuple(dict.fromkeys((*self.chosen, *other.chosen))),
+        )
+
+
+def _whole(looks: Sequence[_Look]) -> NDArray[np.float32]:
+    """Logits of a claim in several parts: it is entailed if each is, so the least one counts."""
+    return min(looks, key=lambda look: look.support).sentence
 
 
 def _with_specials(ids: NDArray[np.int32], pieces: WordPieces) -> list[int]:

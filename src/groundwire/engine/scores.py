@@ -6,7 +6,7 @@ from math import log, tanh
 import numpy as np
 from numpy.typing import NDArray
 
-from groundwire.detection import EvidenceRef, Reason
+from groundwire.detection import Entailment, EvidenceRef, Reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +24,36 @@ class AnswerCalibration:
         p = min(max(highest, 1e-6), 1 - 1e-6)
         # A sigmoid that does not overflow, however steep the map is.
         return (1 + tanh((self.scale * log(p / (1 - p)) + self.offset) / 2)) / 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SentenceCalibration:
+    """The fitted map from a sentence's three logits to probabilities that hold.
+
+    ``softmax(scale * logits + (0, unsupported, contradicted))``. As it is made, it changes nothing.
+    """
+
+    scale: float = 1.0
+    unsupported: float = 0.0
+    contradicted: float = 0.0
+
+    def entailment(self, logits: NDArray[np.float32]) -> Entailment:
+        """Three probabilities, from logits of shape ``(3,)``: supported and the two others.
+
+        Raises:
+            ValueError: If a logit is not a number.
+        """
+        moved = self.scale * logits.astype(np.float64)
+        moved += (0.0, self.unsupported, self.contradicted)
+        shares = np.exp(moved - moved.max())
+        # As many digits as the logits have, for JSON prints them all.
+        entailment, neutral, contradiction = np.round(shares / shares.sum(), 6).tolist()
+        return Entailment(
+            entailment=entailment,
+            neutral=neutral,
+            contradiction=contradiction,
+            is_calibrated=self != SentenceCalibration(),
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,6 +97,7 @@ class ClaimScores:
         n_unread: Characters of a judged claim that the model could not read.
         similarity: Cosine to the nearest source, in [-1, 1], of a detector that compares: its
             scores are of the claim as a whole, and there are none of word pieces.
+        entailment: What a detector says of the claim as a whole, if it does.
     """
 
     offsets: NDArray[np.int32]
@@ -75,6 +106,7 @@ class ClaimScores:
     reason: Reason | None = None
     n_unread: int = 0
     similarity: float | None = None
+    entailment: Entailment | None = None
 
     @classmethod
     def compared(

@@ -1,34 +1,41 @@
 """Why words were marked: each span of a detection against its best evidence.
 
 ``explain`` walks over the spans. The three probabilities of a claim (entailment, neutral,
-contradiction) come from outside; everything else here is rules over texts: no model, no network,
-the same result on every machine.
+contradiction) come from outside; everything else it does is rules over texts: no model, no network,
+the same result on every machine. ``Explainer`` loads a model that gives them, and drops what the
+evidence entails.
 
 One module a concept: ``finding`` has the values; ``words`` reads words, names, what is negated;
 ``held`` lays a span beside its lines; ``nearby`` finds these; ``differences`` compares what both
 state; ``subtype`` says what differs, ``counterpart`` which words of the evidence correct it,
 ``references`` what is referred to and does not exist; ``wording`` writes it down; ``explainer``
-joins them.
+joins them, ``loaded`` puts a model in.
 """
 
+from groundwire.detection import Entailment
 from groundwire.explain.counterpart import counterpart
 from groundwire.explain.explainer import (
+    ENTAILMENT_THRESHOLD,
     THRESHOLD,
     JudgeEntailment,
     explain,
     is_false_positive,
     severity,
 )
-from groundwire.explain.finding import Category, Entailment, Explanation, Subtype
+from groundwire.explain.finding import Category, Explanation, Subtype
+from groundwire.explain.loaded import Explained, Explainer
 from groundwire.explain.references import Reference, fabricated_reference
 from groundwire.explain.subtype import subtype_of
 from groundwire.explain.wording import MAX_TEXT_CHARS
 
 __all__ = [
+    "ENTAILMENT_THRESHOLD",
     "MAX_TEXT_CHARS",
     "THRESHOLD",
     "Category",
     "Entailment",
+    "Explained",
+    "Explainer",
     "Explanation",
     "JudgeEntailment",
     "Reference",

@@ -2,25 +2,38 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from typing import TypeAlias
 
-from groundwire.detection import SEVERITY, Claim, Detection, EvidenceRef, Label, Span
+from groundwire.detection import (
+    SEVERITY,
+    Claim,
+    Detection,
+    Entailment,
+    EvidenceRef,
+    Label,
+    Span,
+)
 from groundwire.errors import SettingError
 from groundwire.example import Source
 from groundwire.explain.counterpart import counterpart_of_held
 from groundwire.explain.differences import differs
-from groundwire.explain.finding import Category, Entailment, Explanation
+from groundwire.explain.finding import Category, Explanation, Subtype
 from groundwire.explain.held import Held, Text
 from groundwire.explain.nearby import Lines
 from groundwire.explain.references import Library, Reference, fabricated_references
 from groundwire.explain.subtype import subtype_of_held
 from groundwire.explain.wording import explanation_text
+from groundwire.settings import is_number
 
-#: At or above it a probability of the explainer decides.
-THRESHOLD = 0.75
+#: HaluGate's: a finding of which the explainer is less sure is one less severe.
+THRESHOLD = 0.9
+#: HaluGate's: P(entailed) from which a span is a false positive.
+ENTAILMENT_THRESHOLD = 0.75
 #: Judges a hypothesis, which is the text of a claim, against lines of evidence.
 JudgeEntailment: TypeAlias = Callable[[str, tuple[EvidenceRef, ...]], Entailment]
 
+_QUANTITIES = (Subtype.DATE_TIME, Subtype.NUMBER, Subtype.QUANTITY_UNIT)
 _NOT_RUN = "the explainer was not run"
 
 
@@ -38,6 +51,7 @@ def explain(
     judge_entailment: JudgeEntailment | None = None,
     *,
     threshold: float = THRESHOLD,
+    entailment_threshold: float = ENTAILMENT_THRESHOLD,
 ) -> tuple[Explanation, ...]:
     """Say of every span of a detection what is wrong with it, and how bad that is.
 
@@ -46,17 +60,19 @@ def explain(
         sources: What the answer was held against, with the ids that the detection has.
         judge_entailment: Gives three probabilities for a claim and its evidence. A span is never
             the hypothesis: "1950" alone says nothing. Whatever it raises leaves its spans
-            unexplained, with the reason. ``None``: all are.
-        threshold: Where a probability decides, in (0, 1].
+            unexplained, with the reason. ``None``: what the detection says of its claims counts;
+            those of which it says nothing are unexplained.
+        threshold: Severity is one less where the label has a lower probability, in (0, 1].
+        entailment_threshold: P(entailed) from which a span is a false positive, in (0, 1].
 
     Returns:
         One explanation for each of ``detection.spans``, in their order. Those with
         ``is_false_positive`` are for the caller to drop.
 
     Raises:
-        SettingError: If the threshold is out of its range. Nothing in answer or sources raises.
+        SettingError: If a threshold is out of its range. Nothing in answer or sources raises.
     """
-    _require_threshold(threshold)
+    require_thresholds(threshold, entailment_threshold)
     lines, library = Lines(sources), Library(sources)
     judged: dict[tuple[str, tuple[EvidenceRef, ...]], _Verdict] = {}
     explanations = []
@@ -66,19 +82,43 @@ def explain(
         for span in claim.spans:
             held = lines.held(span, claim, text)
             key = (claim.text, held.evidence)
-            if key not in judged:
-                judged[key] = _judge(judge_entailment, *key)
-            explanations.append(_explained(span, held, judged[key], fabricated, threshold))
+            if judge_entailment is None:
+                verdict = _Verdict(claim.entailment)
+            elif key in judged:
+                verdict = judged[key]
+            else:
+                verdict = judged[key] = _judge(judge_entailment, *key)
+            finding = _Finding.of(held, verdict.entailment, entailment_threshold)
+            explanations.append(
+                _explained(span, held, verdict, fabricated, finding=finding, threshold=threshold)
+            )
     return tuple(explanations)
 
 
-def severity(label: Label, entailment: Entailment | None, threshold: float = THRESHOLD) -> int:
+def severity(
+    label: Label,
+    entailment: Entailment | None,
+    threshold: float = THRESHOLD,
+    *,
+    is_stated: bool = False,
+) -> int:
     """How bad a finding is: entailed 0, unsupported 2, contradicted 4.
 
     One less, but not below 0, if the explainer gave the label a probability under the threshold.
+
+    Args:
+        label: What it is.
+        entailment: What the explainer said, if it did.
+        threshold: In (0, 1].
+        is_stated: Whether the evidence states another number or date in the place of the span's.
+            If the explainer's likeliest label says so too, there is no more to be sure of.
     """
     full = SEVERITY.get(label, 0)
-    is_sure = entailment is None or entailment.of(label) >= threshold
+    is_sure = (
+        entailment is None
+        or entailment.of(label) >= threshold
+        or (is_stated and label is entailment.label is Label.CONTRADICTED)
+    )
     return full if is_sure else max(0, full - 1)
 
 
@@ -87,14 +127,15 @@ def is_false_positive(
     claim: Claim,
     evidence: Sequence[EvidenceRef],
     entailment: Entailment | None,
-    threshold: float = THRESHOLD,
+    threshold: float = ENTAILMENT_THRESHOLD,
 ) -> bool:
     """Whether the evidence says what the claim says, so that the span should not be marked.
 
     It takes P(entailed) at or above the threshold, and no number, date, unit or negation of the
     claim that differs from the evidence: models overlook these.
     """
-    return _is_acquitted(Held.of(span, claim, evidence), entailment, threshold)
+    held = Held.of(span, claim, evidence)
+    return _Finding.of(held, entailment, threshold) is _Finding.ACQUITTED
 
 
 def _explained(
@@ -102,12 +143,14 @@ def _explained(
     held: Held,
     verdict: _Verdict,
     fabricated: tuple[Reference, ...],
+    *,
+    finding: "_Finding",
     threshold: float,
 ) -> Explanation:
     subtype = subtype_of_held(held)
     counterpart = counterpart_of_held(held, subtype)
-    is_acquitted = _is_acquitted(held, verdict.entailment, threshold)
-    label = _label(span, verdict.entailment, is_acquitted=is_acquitted, threshold=threshold)
+    label = _label(span, verdict.entailment, finding)
+    is_acquitted = finding is _Finding.ACQUITTED
     reference = _reference(span, label, fabricated)
     if reference is not None:
         subtype, counterpart, is_acquitted = reference.subtype, None, False
@@ -119,7 +162,12 @@ def _explained(
         label=label,
         category=_category(span, label, reference),
         subtype=subtype,
-        severity=severity(label, verdict.entailment, threshold),
+        severity=severity(
+            label,
+            verdict.entailment,
+            threshold,
+            is_stated=counterpart is not None and subtype in _QUANTITIES,
+        ),
         entailment=verdict.entailment,
         text=explanation_text(
             span.text,
@@ -151,18 +199,33 @@ def _judge(
     return _Verdict(entailment)
 
 
-def _is_acquitted(held: Held, entailment: Entailment | None, threshold: float) -> bool:
-    return entailment is not None and entailment.entailment >= threshold and not differs(held)
+class _Finding(Enum):
+    """What becomes of a span by P(entailed) and by what differs."""
+
+    STANDS = "stands"  # under the threshold
+    DIFFERS = "differs"  # over it, and a number, date, unit or negation differs
+    ACQUITTED = "acquitted"
+
+    @classmethod
+    def of(cls, held: Held, entailment: Entailment | None, threshold: float) -> "_Finding":
+        if entailment is None or entailment.entailment < threshold:
+            return cls.STANDS
+        return cls.DIFFERS if differs(held) else cls.ACQUITTED
 
 
-def _label(
-    span: Span, entailment: Entailment | None, *, is_acquitted: bool, threshold: float
-) -> Label:
-    """The explainer's, unless it acquits what differs: then the detector's."""
-    if entailment is None:
+def _label(span: Span, entailment: Entailment | None, finding: "_Finding") -> Label:
+    """What stays marked is unsupported or contradicted, whichever is likelier.
+
+    That the evidence says it is said from the threshold on alone: a claim with a marked span is
+    often more likely entailed than either, and to call it so would play the finding down. Where the
+    explainer is sure and what differs stands against it, the detector's label remains.
+    """
+    if finding is _Finding.ACQUITTED:
+        return Label.SUPPORTED
+    if entailment is None or finding is _Finding.DIFFERS:
         return span.label
-    is_overruled = entailment.entailment >= threshold and not is_acquitted
-    return span.label if is_overruled else entailment.label
+    is_contradicted = entailment.contradiction >= entailment.neutral
+    return Label.CONTRADICTED if is_contradicted else Label.UNSUPPORTED
 
 
 def _reference(span: Span, label: Label, fabricated: tuple[Reference, ...]) -> Reference | None:
@@ -179,7 +242,7 @@ def _reference(span: Span, label: Label, fabricated: tuple[Reference, ...]) -> R
 def _category(span: Span, label: Label, reference: Reference | None) -> Category:
     if reference is not None:
         return Category.FABRICATED_REFERENCE
-    # Where the explainer leans to "entailed" and does not acquit, the detector's finding remains.
+    # What is acquitted has the category that it would have if it were not.
     stands = span.label if label is Label.SUPPORTED else label
     is_contradiction = stands is Label.CONTRADICTED
     return Category.CONTRADICTION if is_contradiction else Category.UNSUPPORTED_ADDITION
@@ -200,6 +263,37 @@ def _line_of(
     return evidence[0] if evidence else None
 
 
-def _require_threshold(threshold: float) -> None:
-    if not 0 < threshold <= 1:
-        raise SettingError("threshold", threshold, "in (0, 1]")
+def require_thresholds(threshold: float, entailment_threshold: float) -> None:
+    """Refuse what is no threshold.
+
+    Raises:
+        SettingError: If one is not in (0, 1].
+    """
+    given = {"threshold": threshold, "entailment_threshold": entailment_threshold}
+    for name, value in given.items():
+        if not is_number(value) or not 0 < value <= 1:
+            raise SettingError(name, value, "in (0, 1]")
+
+
+def unexplained(span: Span, reason: str) -> Explanation:
+    """A span of which nothing could be found out: it stays as the detector marked it."""
+    return Explanation(
+        start=span.start,
+        end=span.end,
+        label=span.label,
+        category=_category(span, span.label, None),
+        subtype=Subtype.OTHER,
+        severity=SEVERITY.get(span.label, 0),
+        entailment=None,
+        text=explanation_text(
+            span.text,
+            label=span.label,
+            reference=None,
+            counterpart=None,
+            evidence=None,
+            unexplained=reason,
+        ),
+        evidence=None,
+        counterpart=None,
+        reason=reason,
+    )

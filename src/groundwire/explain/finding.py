@@ -2,13 +2,9 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
-from math import isfinite
 from typing import Any
 
-from groundwire.detection import EvidenceRef, Label
-
-#: How far the sum of the three probabilities may be from 1: what float32 and rounding leave.
-_SUM_TOLERANCE = 1e-3
+from groundwire.detection import Entailment, EvidenceRef, Label
 
 
 class Category(StrEnum):
@@ -32,49 +28,6 @@ class Subtype(StrEnum):
     NEGATION = "negation"
     CERTAINTY = "certainty"  # what may be is said to be, or the other way round
     OTHER = "other"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entailment:
-    """What a model says about a claim and its evidence: three probabilities that sum to 1.
-
-    Attributes:
-        entailment: P(the evidence says so).
-        neutral: P(it does not say).
-        contradiction: P(it says otherwise).
-    """
-
-    entailment: float
-    neutral: float
-    contradiction: float
-
-    def __post_init__(self) -> None:
-        values = (self.entailment, self.neutral, self.contradiction)
-        if not all(isfinite(value) and 0 <= value <= 1 for value in values):
-            raise ValueError(f"probabilities lie between 0 and 1, got {values}")
-        if abs(sum(values) - 1) > _SUM_TOLERANCE:
-            raise ValueError(f"the three probabilities sum to 1, got {values}: {sum(values):g}")
-
-    @property
-    def label(self) -> Label:
-        """The likeliest; of equal ones the graver."""
-        return max((Label.CONTRADICTED, Label.UNSUPPORTED, Label.SUPPORTED), key=self.of)
-
-    def of(self, label: Label) -> float:
-        """The probability of a label; 0 of ``unchecked``."""
-        return {
-            Label.SUPPORTED: self.entailment,
-            Label.UNSUPPORTED: self.neutral,
-            Label.CONTRADICTED: self.contradiction,
-        }.get(label, 0.0)
-
-    def to_dict(self) -> dict[str, float]:
-        """As JSON data."""
-        return {
-            "entailment": self.entailment,
-            "neutral": self.neutral,
-            "contradiction": self.contradiction,
-        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,16 +11,15 @@ checks an answer in flight, ``pipeline`` joins the stages, ``load`` makes them f
 
 from groundwire.pipeline.checked import Checked, CheckedResponse
 from groundwire.pipeline.context import CheckPath, GateReport, GateStatus, RequestContext
-from groundwire.pipeline.explaining import Explained, Explainer
+from groundwire.pipeline.explaining import AnyExplainer
 from groundwire.pipeline.flow import Flow
 from groundwire.pipeline.pipeline import Pipeline
 
 __all__ = [
+    "AnyExplainer",
     "CheckPath",
     "Checked",
     "CheckedResponse",
-    "Explained",
-    "Explainer",
     "Flow",
     "GateReport",
     "GateStatus",

@@ -9,12 +9,12 @@ from groundwire.config import Config
 from groundwire.config.tree import SETTINGS
 from groundwire.detector import Detector
 from groundwire.engine.embedder import NeuralEmbedder
-from groundwire.engine.reader import n_threads
+from groundwire.engine.reader import Reader, n_threads
 from groundwire.engine.tokenizer import WordPieces
 from groundwire.errors import ConfigError, ModelError, SettingError, UnpinnedModelError
+from groundwire.explain import Explainer
 from groundwire.gate import Gate
 from groundwire.models import DEFAULT_MODEL, ENCODER, find_model, verify
-from groundwire.pipeline.explaining import Explainer, RulesOnly
 from groundwire.settings import check_for_embedded
 from groundwire.signals import Embedder, Signals
 from groundwire.similarity import EMBEDDERS
@@ -37,20 +37,23 @@ def load_stages(config: Config) -> dict[str, Any]:
     """
     _warn_of_unused(config)
     gate = _load_gate(config)
-    explainer = _load_explainer(config)
-    return {
+    stages: dict[str, Any] = {
         "gate": gate,
         "signals": Signals(config.signals, embed=_load_embedder(config, gate)),
         "decisions": config.decisions,
         "policy": config.policy,
         "limits": config.limits,
-        "explainer": explainer,
         "tenants": config.tenants,
         "bypasses_gate": config.gate.bypass_explicit,
         "ignores_short": config.similarity.all_short == "grounded",
-        # Last: it has threads, which nobody would end if another stage could not be loaded.
-        "detector": _load_detector(config),
     }
+    detector = _load_detector(config)
+    try:
+        explainer = _load_explainer(config, detector)
+    except Exception:
+        detector.close()  # it has threads, which nobody else would end
+        raise
+    return stages | {"detector": detector, "explainer": explainer}
 
 
 def _load_detector(config: Config) -> Detector:
@@ -109,17 +112,32 @@ def _load_gate(config: Config) -> Gate | None:
             raise ConfigError([f"{origin}: gate.model: {error}"]) from error
 
 
-def _load_explainer(config: Config) -> Explainer | None:
+def _load_explainer(config: Config, detector: Detector) -> Explainer | None:
     """The explainer, if any policy wants explanations."""
     plugins = (decision.plugin for decision in config.decisions)
     wanted = [config.explain.enabled, *(plugin.explain for plugin in plugins if plugin)]
     if not any([*wanted, *(own.explain for own in config.tenants.values())]):
         return None
-    if config.explain.model != _EMBEDDED:
-        origin = config.origins.get("explain.model", "explain.model")
-        raise ConfigError([f"{origin}: no other explainer than {_EMBEDDED!r} can be loaded yet."])
-    check_for_embedded(revision=None, device=config.explain.device, max_length=None)
-    return RulesOnly()
+    own = config.explain
+    thresholds = {
+        "threshold": own.threshold,
+        "entailment_threshold": own.entailment_threshold,
+        "drops_entailed": own.drops_entailed,
+    }
+    with _naming(config, "explain"):
+        if own.model == _EMBEDDED and isinstance(detector.judge, Reader):
+            # The same weights: another copy would do nothing but take memory.
+            check_for_embedded(revision=own.revision, device=own.device, max_length=None)
+            return Explainer(
+                detector.judge.entailment, name=DEFAULT_MODEL, takes_detectors=True, **thresholds
+            )
+        return Explainer.load(
+            own.model,
+            revision=own.revision,
+            device=own.device,
+            threads=config.detector.threads,
+            **thresholds,
+        )
 
 
 def _load_embedder(config: Config, gate: Gate | None) -> Embedder | None:
@@ -144,8 +162,9 @@ def _naming(config: Config, section: str, names: Mapping[str, str] | None = None
         shown = SettingError(path, error.value, error.valid)
         raise ConfigError([f"{config.origins.get(path, section)}: {shown}"]) from error
     except UnpinnedModelError as error:
-        origin = config.origins.get("detector.name", section)
-        raise ConfigError([f"{origin}: {error} The setting is detector.revision."]) from error
+        named = f"{section}.name" if section == "detector" else f"{section}.model"
+        origin = config.origins.get(named, section)
+        raise ConfigError([f"{origin}: {error} The setting is {section}.revision."]) from error
 
 
 def _warn_of_unused(config: Config) -> None:

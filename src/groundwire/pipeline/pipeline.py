@@ -11,12 +11,13 @@ from groundwire.conversation import Answer, AnswerKind, Conversation, read_reque
 from groundwire.decisions import Choice, Decision
 from groundwire.detection import Detection, Outcome, Reason
 from groundwire.detector import Detector
+from groundwire.explain import Explained
 from groundwire.gate import Gate
 from groundwire.limits import account_for
 from groundwire.pipeline.checked import Checked, CheckedResponse
 from groundwire.pipeline.context import CheckPath, GateReport, GateStatus, RequestContext
 from groundwire.pipeline.deciding import Decider
-from groundwire.pipeline.explaining import Explained, Explainer, as_explained, unexplained
+from groundwire.pipeline.explaining import AnyExplainer, as_explained
 from groundwire.pipeline.flow import Flow, Found, read_answer
 from groundwire.policy import (
     Limits,
@@ -50,7 +51,7 @@ class Pipeline:
         decisions: Sequence[Decision] = (),
         policy: Policy | None = None,
         limits: Limits | None = None,
-        explainer: Explainer | None = None,
+        explainer: AnyExplainer | None = None,
         tenants: Mapping[str, Overrides] | None = None,
         bypasses_gate: bool = True,
         ignores_short: bool = False,
@@ -261,12 +262,12 @@ class Pipeline:
         )
 
 
-def _explain(explainer: Explainer, context: RequestContext, detection: Detection) -> Explained:
+def _explain(explainer: AnyExplainer, context: RequestContext, detection: Detection) -> Explained:
     try:
         return explainer.explain(detection, context.conversation.sources)
     except Exception as error:  # noqa: BLE001 - whatever went wrong, the spans stay marked
         log.warning("Findings could not be explained: %s", type(error).__name__)
-        return unexplained(detection, type(error).__name__)
+        return Explained.failed(detection, type(error).__name__)
 
 
 def _path(policy: Policy, gate: GateReport, conversation: Conversation) -> CheckPath:

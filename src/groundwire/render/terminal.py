@@ -22,7 +22,7 @@ from groundwire.render.screen import one_line, visible
 if TYPE_CHECKING:  # explanations are written with the quotes of this package
     from groundwire.explain import Explanation
 
-_LABEL_STYLES = {Label.UNSUPPORTED: "1;4;33", Label.CONTRADICTED: "1;4;31"}
+LABEL_STYLES = {Label.UNSUPPORTED: "1;4;33", Label.CONTRADICTED: "1;4;31"}
 OUTCOME_STYLES = {
     Outcome.GROUNDED: "1;32",
     Outcome.HALLUCINATED: "1;31",
@@ -79,7 +79,7 @@ def to_terminal(
 
 
 def painter(*, color: bool) -> Paint:
-    """What styles a text, or leaves it as it is."""
+    """What puts a style on a text: ANSI colours, or nothing."""
     return _paint if color else _plain
 
 
@@ -103,7 +103,7 @@ def mark_words(answer: str, spans: Iterable[Span], *, color: bool) -> str:
     for text, span in pieces(answer, spans):
         if color and span:
             # Line by line, so that the indent between two lines is not painted.
-            style = _LABEL_STYLES.get(span.label, "1;4")
+            style = LABEL_STYLES.get(span.label, "1;4")
             written.append("\n".join(_paint(line, style) for line in visible(text).split("\n")))
         elif color:
             written.append(visible(text))
@@ -118,7 +118,7 @@ def _span_lines(
     spans: tuple[Span, ...], paint: Paint, why: dict[tuple[int, int], str]
 ) -> Iterator[str]:
     for span in spans:
-        label = paint(f"{span.label:<12}", _LABEL_STYLES.get(span.label, "1"))
+        label = paint(f"{span.label:<12}", LABEL_STYLES.get(span.label, "1"))
         yield (
             f"{label} {span.start}-{span.end}  {describe_score(span)}  "
             f'severity {span.severity}  "{one_line(span.text)}"'

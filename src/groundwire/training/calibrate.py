@@ -13,8 +13,8 @@ import json
 import random
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
-from math import isnan
+from dataclasses import asdict, dataclass, replace
+from math import isnan, log
 from pathlib import Path
 from typing import Any, Self
 
@@ -22,17 +22,20 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 
+from groundwire.detection import Claim, Label
 from groundwire.engine.cache import ByteCache
 from groundwire.engine.reader import Calibration, Reader
-from groundwire.engine.scores import AnswerCalibration
+from groundwire.engine.scores import AnswerCalibration, ClaimScores, SentenceCalibration
 from groundwire.evaluation.calibration import brier, reliability
 from groundwire.evaluation.intervals import Bootstrap
 from groundwire.evaluation.metrics import AnswerCounts, Ranking, count_characters, f1_of
+from groundwire.explain.nearby import Lines
 from groundwire.models import Manifest
-from groundwire.segment import segment
-from groundwire.training import data, rows, sets
+from groundwire.segment import Segment, segment
+from groundwire.training import data, rows, sentences, sets
 from groundwire.training.loop import VALIDATION_CONTEXTS
 from groundwire.training.package import write_manifest
+from groundwire.training.sentences import ScoredClaim
 from groundwire.training.sets import Marked, Record
 
 #: The second look is taken as it would be near the balanced threshold.
@@ -46,6 +49,7 @@ _MAX_FALSE_POSITIVES = 0.02
 _MIN_RECALL = 0.90
 _GRID = np.round(np.linspace(0.01, 0.99, 99), 2)
 _FOLDS = 5
+_LABELS = (Label.SUPPORTED, Label.UNSUPPORTED, Label.CONTRADICTED)
 #: Upper ends of the buckets of passages that calibration is looked at in.
 _BUCKETS = (1, 3, 6, 1_000_000)
 
@@ -63,6 +67,7 @@ class Scored:
         labels: 0 supported, 1 unsupported, 2 contradicted, shape ``(n,)``.
         contradicted: P(contradicted) given that it is not supported, shape ``(n,)``.
         offsets: Character ranges in the answer, shape ``(n, 2)``.
+        claims: What the reader says of its claims as a whole.
     """
 
     context: str
@@ -73,6 +78,7 @@ class Scored:
     labels: NDArray[np.int64]
     contradicted: NDArray[np.float64]
     offsets: NDArray[np.int32]
+    claims: tuple[ScoredClaim, ...] = ()
 
     @property
     def is_hallucinated(self) -> bool:
@@ -99,14 +105,16 @@ def validation_records(folder: Path) -> Iterator[Record]:
 
 def score(reader: Reader, records: Iterable[Record]) -> list[Scored]:
     """Read answers as the detector does."""
-    plain = replace(reader, calibration=Calibration())
+    plain = sentences.without_calibration(replace(reader, calibration=Calibration()))
     scored = []
     for record in records:
+        lines = Lines(record.sources)
         for answer in record.answers:
             reading = plain.open(
                 record.sources, record.question, threshold=_SECOND_LOOK_AT, tenant=""
             )
-            claims = reading.read(answer.text, segment(answer.text))
+            segments = segment(answer.text)
+            claims = reading.read(answer.text, segments)
             read = [claim for claim in claims if claim.reason is None]
             if not read:
                 continue
@@ -124,9 +132,38 @@ def score(reader: Reader, records: Iterable[Record]) -> list[Scored]:
                     labels=np.array(data.labels_of(offsets, answer.spans)),
                     contradicted=p[:, 2] / doubt,
                     offsets=offsets,
+                    claims=tuple(
+                        _claim(plain, lines, answer, place, claim)
+                        for place, claim in zip(segments, claims, strict=True)
+                        if claim.entailment is not None
+                    ),
                 )
             )
     return scored
+
+
+def _claim(
+    reader: Reader, lines: Lines, answer: Marked, place: Segment, scores: ClaimScores
+) -> ScoredClaim:
+    """What is said of a claim as a whole, as it was read and by its best lines alone."""
+    assert scores.entailment is not None
+    shares = [scores.entailment.of(label) for label in _LABELS]
+    claim = Claim(
+        start=place.start,
+        end=place.end,
+        text=answer.text[place.start : place.end],
+        label=Label.SUPPORTED,
+        probability=None,
+        evidence=scores.evidence,
+    )
+    marks = [k for start, end, k in answer.spans if start < place.end and end > place.start]
+    p = np.clip(scores.probabilities.astype(np.float64), 1e-7, 1 - 1e-7).max()
+    return ScoredClaim(
+        label=max(marks, default=0),
+        doubt=float(np.log(p) - np.log1p(-p)),
+        whole=np.log(np.clip(shares, 1e-7, 1)),
+        lines=sentences.by_lines(reader, lines, claim),
+    )
 
 
 # Fitting.
@@ -140,11 +177,15 @@ class Fitted:
         pieces: Platt's map (1999) on word pieces.
         answers: The same on the highest of an answer's pieces.
         thresholds: By name of the operating point.
+        whole: The map for claims as they were read; ``None`` if nothing could be fitted.
+        lines: The map for claims that are read with a few lines alone.
     """
 
     pieces: Calibration
     answers: AnswerCalibration
     thresholds: dict[str, float]
+    whole: SentenceCalibration | None = None
+    lines: SentenceCalibration | None = None
 
     @classmethod
     def on(cls, scored: Sequence[Scored]) -> Self:
@@ -157,7 +198,21 @@ class Fitted:
         gold = np.array([answer.is_hallucinated for answer in scored])
         scale, offset = _platt(pieces.scale * tops + pieces.offset, gold)
         answers = AnswerCalibration(scale=scale, offset=offset)
-        return cls(pieces=pieces, answers=answers, thresholds=choose(scored, pieces))
+        thresholds = choose(scored, pieces)
+        claims = [claim for answer in scored for claim in answer.claims]
+        return cls(
+            pieces=pieces,
+            answers=answers,
+            thresholds=thresholds,
+            whole=sentences.fit_whole(claims),
+            lines=sentences.fit_lines(claims, doubt=marked_from(thresholds["balanced"], pieces)),
+        )
+
+
+def marked_from(threshold: float, calibration: Calibration) -> float:
+    """The uncalibrated log-odds from which a word piece reaches a threshold."""
+    p = min(threshold, 1 - 1e-9)
+    return (log(p / (1 - p)) - calibration.offset) / calibration.scale
 
 
 def _platt(logits: NDArray[np.float64], targets: NDArray[np.bool_]) -> tuple[float, float]:
@@ -228,6 +283,8 @@ def calibrate(folder: Path, scored: Sequence[Scored]) -> Fitted:
         operating_points=fitted.thresholds,
         calibration={"scale": fitted.pieces.scale, "offset": fitted.pieces.offset},
         answer_calibration={"scale": fitted.answers.scale, "offset": fitted.answers.offset},
+        sentence_calibration=asdict(fitted.whole) if fitted.whole else None,
+        lines_calibration=asdict(fitted.lines) if fitted.lines else None,
     )
     return fitted
 
@@ -326,7 +383,34 @@ def report(scored: Sequence[Scored]) -> dict[str, Any]:
     labels = np.concatenate([answer.labels for answer in scored])
     share = np.concatenate([answer.contradicted for answer in scored])[labels > 0]
     kind = labels[labels > 0] == 2
-    return {"groups": measured, "contradicted_auroc": Ranking.of(share, kind).auroc()}
+    return {
+        "groups": measured,
+        "contradicted_auroc": Ranking.of(share, kind).auroc(),
+        "claims": claims_report(judged),
+    }
+
+
+def claims_report(judged: Sequence[tuple[Scored, Fitted]]) -> dict[str, Any]:
+    """Scores of claims as a whole, in both ways of reading: of all, and of those marked."""
+    claims = [
+        (claim, fitted, claim.doubt >= marked_from(fitted.thresholds["balanced"], fitted.pieces))
+        for answer, fitted in judged
+        for claim in answer.claims
+    ]
+    ways = {
+        "whole": [(c.whole, c.label, fitted.whole, marked) for c, fitted, marked in claims],
+        "lines": [
+            (c.lines, c.label, fitted.lines, marked)
+            for c, fitted, marked in claims
+            if c.lines is not None
+        ],
+    }
+    return {
+        f"{way}, {which}": sentences.measure([row[:3] for row in rows if row[3] or which == "all"])
+        for way, rows in ways.items()
+        for which in ("all", "marked")
+        if any(row[3] or which == "all" for row in rows)
+    }
 
 
 def table(measured: dict[str, Any]) -> str:
@@ -351,6 +435,13 @@ def table(measured: dict[str, Any]) -> str:
         found, wrong = point["recall"], point["false_positive_rate"]
         lines.append(f"{name:10} finds {found:.1%}, flags {wrong:.1%} of grounded answers")
     lines.append(f"contradicted against unsupported: AUROC {measured['contradicted_auroc']:.3f}")
+    for name, found in measured.get("claims", {}).items():
+        lines.append(
+            f"claims, {name:14} n {found['n']:5}  cross entropy {found['cross_entropy']:.3f} "
+            f"(uncalibrated {found['cross_entropy_uncalibrated']:.3f})  AUROC supported "
+            f"{found['supported_auroc']:.3f}, contradicted {found['contradicted_auroc']:.3f}  ECE "
+            + " ".join(f"{value:.3f}" for value in found["ece"])
+        )
     return "\n".join(lines)
 
 

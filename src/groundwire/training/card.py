@@ -30,7 +30,8 @@ come, keys and values in float16 |
 | Input | word pieces of a passage, a question or a sentence, with roles, positions, six match \
 features, and past keys and values |
 | Output | for each word piece and each sentence: supported, unsupported, contradicted |
-| Calibration | Platt's map on validation word pieces, and one on the highest of an answer |
+| Calibration | Platt's map on validation word pieces, and one on the highest of an answer; a \
+scale and two offsets for sentences |
 
 ## Data
 
@@ -83,7 +84,7 @@ before you block anything, and use `precision` where a false alarm is dear.
   negation are still missed often.
 - Summaries of news are its weakest task.
 - It reads English in Latin script; it does not calculate, and it does not know the world.
-- The sentence output is trained and not used yet.
+- The sentence output is what the explainer goes by; it tells less than the word pieces do.
 """
 
 
@@ -183,6 +184,8 @@ def write_card(model: Path, validation: Mapping[str, Any], reports: Sequence[str
         operating_points=manifest.operating_points,
         calibration=manifest.calibration,
         answer_calibration=manifest.raw.get("answer_calibration"),
+        sentence_calibration=manifest.raw.get("sentence_calibration"),
+        lines_calibration=manifest.raw.get("lines_calibration"),
     )
 
 

@@ -132,7 +132,7 @@ class Inputs:
             labels = np.minimum(
                 labels_of(np.array(pieces.offsets, np.int32), answer.spans), self.n_labels - 1
             )
-            for window in _nearest(
+            for window in nearest(
                 plan_windows(len(context), len(pieces.ids), room=room), context, pieces.ids
             ):
                 (a, b), (c, d) = window.context, window.answer
@@ -152,7 +152,7 @@ class Inputs:
         return ids if len(ids) <= limit else ids[:head] + ids[len(ids) - (limit - head) :]
 
 
-def _nearest(
+def nearest(
     windows: Sequence[Window], context: Sequence[int], answer: Sequence[int]
 ) -> Iterator[Window]:
     """Of the windows of each stretch of the answer, the one whose context is most like it."""

@@ -58,8 +58,20 @@ def write_manifest(
     operating_points: Mapping[str, float],
     calibration: Mapping[str, float],
     answer_calibration: Mapping[str, float] | None = None,
+    sentence_calibration: Mapping[str, float] | None = None,
+    lines_calibration: Mapping[str, float] | None = None,
 ) -> None:
-    """Describe a model folder, with the hash of every file as it is now."""
+    """Describe a model folder, with the hash of every file as it is now.
+
+    Args:
+        folder: With the files.
+        version: Of the weights.
+        operating_points: Thresholds by name, each in (0, 1].
+        calibration: Of word pieces.
+        answer_calibration: Of answers.
+        sentence_calibration: Of claims, as the detector reads them.
+        lines_calibration: Of claims that are read with a few lines alone.
+    """
     names = [name for name in (GRAPH, *TABLES, "MODEL_CARD.md") if (folder / name).exists()]
     manifest = {
         "name": "reader",
@@ -73,6 +85,8 @@ def write_manifest(
         "operating_points": dict(operating_points),
         "calibration": dict(calibration),
         "answer_calibration": dict(answer_calibration) if answer_calibration else None,
+        "sentence_calibration": dict(sentence_calibration) if sentence_calibration else None,
+        "lines_calibration": dict(lines_calibration) if lines_calibration else None,
         "files": {name: described(folder / name) for name in names},
     }
     text = json.dumps(manifest, indent=2) + "\n"

@@ -8,10 +8,10 @@ import gzip
 import json
 import random
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from groundwire.errors import GroundwireError, InputError
 from groundwire.example import Example
@@ -23,6 +23,7 @@ LABELS = {"unsupported": 1, "contradicted": 2}
 _HELD_SHARE = 0.1
 _MAX_HELD = 150
 
+_Context = TypeVar("_Context", bound=Hashable)
 _GZIP_MAGIC = b"\x1f\x8b"
 _DAMAGE = (EOFError, gzip.BadGzipFile, zlib.error)
 
@@ -61,7 +62,7 @@ def read(path: Path) -> list[Record]:
         OSError: If the file cannot be read.
     """
     groups: dict[tuple[object, ...], Record] = {}
-    for number, line in _lines(path):
+    for number, line in lines_of_file(path):
         try:
             record = _record(line, number)
         except GroundwireError as error:
@@ -84,23 +85,32 @@ def split(path: Path, records: Sequence[Record]) -> tuple[list[Record], list[Rec
     Raises:
         TooFewContextsError: If there are fewer than two contexts.
     """
-    contexts = list(dict.fromkeys(_texts(record) for record in records))
-    if len(contexts) < 2:
-        raise TooFewContextsError(path, len(contexts))
-    random.Random(0).shuffle(contexts)
-    n_held = min(max(1, round(_HELD_SHARE * len(contexts))), _MAX_HELD)
-    held = set(contexts[:n_held])
+    held = hold_out(path, [_texts(record) for record in records])
     return (
         [record for record in records if _texts(record) in held],
         [record for record in records if _texts(record) not in held],
     )
 
 
+def hold_out(path: Path, contexts: Iterable[_Context]) -> set[_Context]:
+    """Which contexts training never sees; the same of the same each time.
+
+    Raises:
+        TooFewContextsError: If there are fewer than two.
+    """
+    distinct = list(dict.fromkeys(contexts))
+    if len(distinct) < 2:
+        raise TooFewContextsError(path, len(distinct))
+    random.Random(0).shuffle(distinct)
+    n_held = min(max(1, round(_HELD_SHARE * len(distinct))), _MAX_HELD)
+    return set(distinct[:n_held])
+
+
 def _texts(record: Record) -> tuple[str, ...]:
     return tuple(source.text for source in record.sources)
 
 
-def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
+def lines_of_file(path: Path) -> Iterator[tuple[int, bytes]]:
     """The lines that are not blank, with their numbers."""
     number = 0
     with path.open("rb") as stream:
@@ -116,7 +126,7 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
 
 
 def _record(line: bytes, number: int) -> Record:
-    row = _object(line)
+    row = object_of(line)
     given = [key for key in ("sources", "context") if key in row]
     if len(given) != 1:
         raise InputError(
@@ -140,7 +150,12 @@ def _record(line: bytes, number: int) -> Record:
     )
 
 
-def _object(line: bytes) -> Mapping[str, Any]:
+def object_of(line: bytes) -> Mapping[str, Any]:
+    """A line as a JSON object.
+
+    Raises:
+        InputError: If it is none.
+    """
     try:
         row = json.loads(line.decode("utf-8-sig"))
     except UnicodeDecodeError as error:

@@ -1,0 +1,128 @@
+"""A detection that ``groundwire check --json`` wrote, read back."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from groundwire.cli.inputs import read_text
+from groundwire.detection import (
+    Claim,
+    Coverage,
+    Detection,
+    DetectorInfo,
+    Entailment,
+    EvidenceRef,
+    Label,
+    Outcome,
+    Reason,
+    Score,
+    Span,
+)
+from groundwire.errors import InputError
+from groundwire.example import Source
+
+
+class SavedDetectionError(InputError):
+    """A file holds no detection that can be explained."""
+
+    def __init__(self, name: str, problem: str) -> None:
+        super().__init__(name, problem)
+        self.name, self.problem = name, problem
+
+    def __str__(self) -> str:
+        return f"{self.name} cannot be explained: {self.problem}"
+
+
+def read_detection(path: Path, *, answer: str | None, sources: Sequence[Source]) -> Detection:
+    """Read a detection, and see that it belongs to an answer and to sources.
+
+    Args:
+        path: What ``groundwire check --json`` printed.
+        answer: The text it is of. It is no part of the file; without it, what stands between the
+            claims is blank.
+        sources: What the answer was held against, with the ids that the detection has.
+
+    Raises:
+        SavedDetectionError: If it is no detection, or one of another answer or other sources.
+        NotUtf8Error: If the file is not UTF-8.
+        OSError: If it cannot be read.
+    """
+    name = path.name
+    try:
+        detection = _detection(json.loads(read_text(path)), answer)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise SavedDetectionError(
+            name,
+            f"it is no detection ({type(error).__name__}: {error}). Give what "
+            "groundwire check --json printed.",
+        ) from error
+    parts: list[Claim | Span] = [*detection.claims, *detection.spans]
+    for part in parts:
+        if detection.answer[part.start : part.end] != part.text:
+            raise SavedDetectionError(
+                name,
+                f"it is of another answer: characters {part.start}-{part.end} are not its "
+                f"{part.text[:60]!r}. Give the answer that was checked, or none.",
+            )
+    texts = {source.id: source.text for source in sources}
+    for claim in detection.claims:
+        for place in claim.evidence:
+            if texts.get(place.source_id, "")[place.start : place.end] != place.text:
+                raise SavedDetectionError(
+                    name,
+                    f"it is of other sources: {place.source_id} {place.start}-{place.end} is not "
+                    f"{place.text[:60]!r}. Give the sources of the check, by the same options in "
+                    "the same order.",
+                )
+    return detection
+
+
+def _detection(data: Mapping[str, Any], answer: str | None) -> Detection:
+    spans = [_span(row) for row in data["spans"]]
+    claims = tuple(_claim(row, spans) for row in data["claims"])
+    detector, coverage = data["detector"], data["coverage"]
+    return Detection(
+        answer=_pieced(claims) if answer is None else answer,
+        outcome=Outcome(data["outcome"]),
+        probability=data["probability"],
+        claims=claims,
+        coverage=Coverage(
+            **{key: coverage[key] for key in coverage if key.endswith("_chars")},
+            reasons={Reason(reason): count for reason, count in coverage["reasons"].items()},
+        ),
+        detector=DetectorInfo(**{**detector, "score": Score(detector["score"])}),
+        timings_ms=data["timings_ms"],
+    )
+
+
+def _claim(row: Mapping[str, Any], spans: Sequence[Span]) -> Claim:
+    given = row.get("entailment")  # detections of earlier versions have none
+    return Claim(
+        start=row["start"],
+        end=row["end"],
+        text=row["text"],
+        label=Label(row["label"]),
+        probability=row["probability"],
+        similarity=row["similarity"],
+        citations=tuple(row["citations"]),
+        spans=tuple(s for s in spans if row["start"] <= s.start and s.end <= row["end"]),
+        evidence=_evidence(row),
+        reason=None if row["reason"] is None else Reason(row["reason"]),
+        entailment=None if given is None else Entailment(**given),
+    )
+
+
+def _span(row: Mapping[str, Any]) -> Span:
+    return Span(**{**row, "label": Label(row["label"]), "evidence": _evidence(row)})
+
+
+def _evidence(row: Mapping[str, Any]) -> tuple[EvidenceRef, ...]:
+    return tuple(EvidenceRef(**place) for place in row["evidence"])
+
+
+def _pieced(claims: Sequence[Claim]) -> str:
+    text = ""
+    for claim in claims:
+        text += " " * (claim.start - len(text)) + claim.text
+    return text

@@ -1,0 +1,141 @@
+"""Published NLI models: does a premise entail a hypothesis, contradict it, or say nothing of it.
+
+The premise is the evidence, the hypothesis a claim. A premise that does not fit into one pass is
+read in windows, never cut off.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from groundwire.detection import Entailment, EvidenceRef
+from groundwire.engine.checkpoints import Task, open_checkpoint
+from groundwire.engine.classifier import Classifier, shares_of
+from groundwire.engine.joint import plan_windows
+from groundwire.errors import DetectionError, ModelError
+
+# Names of classes in lower case, letters and digits only: entailment, neutral, contradiction.
+_NAMES = (
+    re.compile("entail(s|ed|ment)?"),
+    re.compile("neutral"),
+    re.compile("contradict(s|ed|ion|ory)?"),
+)
+
+
+def entailment_labels(config: Mapping[str, Any]) -> tuple[int, ...]:
+    """Tell which class is which, by the names in ``id2label``; case does not matter.
+
+    Args:
+        config: A model's ``config.json``.
+
+    Returns:
+        The indices of entailment, neutral and contradiction.
+
+    Raises:
+        ModelError: If it has not exactly these three: ``LABEL_0`` may be any of them, and
+            ``not_entailment`` is two of them.
+    """
+    names = config.get("id2label") or {}
+    labels = {int(index): str(name) for index, name in names.items()}
+    plain = {index: re.sub(r"[^a-z0-9]", "", name.lower()) for index, name in labels.items()}
+    found = [
+        [index for index, name in plain.items() if pattern.fullmatch(name)] for pattern in _NAMES
+    ]
+    if len(labels) != 3 or any(len(indices) != 1 for indices in found):
+        raise ModelError(
+            f"The classes {[labels[index] for index in sorted(labels)]} do not say which of them "
+            "is entailment, which neutral and which contradiction, and the order differs from "
+            'model to model. Name the three in the model\'s config.json: "id2label": '
+            '{"0": "entailment", "1": "neutral", "2": "contradiction"}, in its own order.'
+        )
+    return tuple(index for (index,) in found)
+
+
+NLI = Task(
+    architecture="ForSequenceClassification",
+    what="a sequence classifier",
+    why="it says what a premise means for a hypothesis as a whole",
+    labels=entailment_labels,
+    suffix="-nli",
+)
+
+
+class EntailmentModel:
+    """A Hugging Face NLI checkpoint; it holds no state between calls, so threads may share it.
+
+    Attributes:
+        name: Hub id or folder.
+        revision: Commit of the hub, or hash of the files.
+        max_length: Word pieces of one pass, special tokens included.
+    """
+
+    def __init__(
+        self,
+        model: str | Path,
+        *,
+        revision: str | None = None,
+        device: str = "cpu",
+        threads: int | None = None,
+        max_length: int | None = None,
+        cache_dir: Path | None = None,
+    ) -> None:
+        """Load a checkpoint; arguments and errors are those of ``load_checkpoint``."""
+        opened = open_checkpoint(
+            model,
+            NLI,
+            revision=revision,
+            device=device,
+            threads=threads,
+            max_length=max_length,
+            cache_dir=cache_dir,
+        )
+        self.name, self.revision, self.max_length = opened.name, opened.revision, opened.max_length
+        self._tokenizer, self._frame = opened.tokenizer, opened.frame
+        self._labels = list(opened.labels)
+        self._classifier = Classifier(opened.session, name=self.name, max_length=self.max_length)
+        self.judge("a", "a")  # what does not fit together should say so now
+
+    def __call__(self, hypothesis: str, evidence: Sequence[EvidenceRef]) -> Entailment:
+        """Judge a claim by lines of evidence, one a line."""
+        return self.judge("\n".join(line.text for line in evidence), hypothesis)
+
+    def judge(self, premise: str, hypothesis: str) -> Entailment:
+        """Judge a hypothesis by a premise.
+
+        Of a premise in several windows, the one that entails most counts: one place with the
+        evidence is enough. Of a hypothesis so long that it takes several, the stretch that is
+        entailed least: all of it has to be.
+
+        Raises:
+            DetectionError: If the model failed, or gave no number.
+            ModelError: If the graph has other classes than the configuration.
+        """
+        given, said = self._ids(premise), self._ids(hypothesis)
+        if not said:
+            raise DetectionError("The hypothesis has no word pieces, so it cannot be judged.")
+        best: dict[tuple[int, int], Entailment] = {}
+        for window in plan_windows(len(given), len(said), room=self.max_length - self._frame.size):
+            found = self._read(given[slice(*window.context)], said[slice(*window.answer)])
+            known = best.setdefault(window.answer, found)
+            if found.entailment > known.entailment:
+                best[window.answer] = found
+        return min(best.values(), key=lambda found: found.entailment)
+
+    def _ids(self, text: str) -> list[int]:
+        return list(self._tokenizer.encode(text, add_special_tokens=False).ids)
+
+    def _read(self, premise: Sequence[int], hypothesis: Sequence[int]) -> Entailment:
+        ids, types, _ = self._frame.join(premise, (), hypothesis)
+        logits = self._classifier.logits(ids, types)
+        if logits.shape != (1, 3):
+            raise ModelError(
+                f"The graph of {self.name} returned shape {logits.shape}, and an NLI model returns "
+                "(1, 3). Check that id2label in its config.json belongs to this graph."
+            )
+        shares = shares_of(logits.astype(np.float64))[0, self._labels].tolist()
+        if not np.isfinite(shares).all():
+            raise DetectionError("The model's output is not a number.")
+        return Entailment(entailment=shares[0], neutral=shares[1], contradiction=shares[2])

@@ -1,0 +1,218 @@
+"""The explainer: a model that judges entailment, with what follows from its verdicts."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from time import perf_counter
+from typing import Any, Self
+
+from groundwire.detection import Claim, Detection, claim_label, decide_outcome
+from groundwire.example import Source
+from groundwire.explain.explainer import (
+    ENTAILMENT_THRESHOLD,
+    THRESHOLD,
+    JudgeEntailment,
+    explain,
+    require_thresholds,
+    unexplained,
+)
+from groundwire.explain.finding import Explanation
+from groundwire.models import find_reader, verify
+from groundwire.settings import MAX_THREADS, check_for_embedded, require_whole
+
+#: Names of the sentence head inside the package; the last is HaluGate's.
+EMBEDDED = ("reader", "embedded", "models/halugate-explainer")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explained:
+    """A detection whose spans are explained, without those that the explainer acquits.
+
+    Two are equal if all but the time is.
+
+    Attributes:
+        detection: As it was found, without the spans that were dropped: labels of claims and the
+            outcome follow from those that stay. Labels, probabilities and severities of these, and
+            the probability of the answer, are the detector's.
+        explanations: One for each span of ``detection``, in their order.
+        dropped: One for each span that was dropped.
+        reason: The class name of what the model raised, or ``None``. The spans concerned stay
+            marked, unexplained.
+        timing_ms: Wall time.
+    """
+
+    detection: Detection
+    explanations: tuple[Explanation, ...]
+    dropped: tuple[Explanation, ...] = ()
+    reason: str | None = None
+    timing_ms: float = field(default=0.0, compare=False)
+
+    @classmethod
+    def failed(cls, detection: Detection, reason: str) -> Self:
+        """What is left if an explainer failed: all spans as they are, each told unexplained."""
+        explanations = tuple(unexplained(span, reason) for span in detection.spans)
+        return cls(detection=detection, explanations=explanations, reason=reason)
+
+    @property
+    def max_severity(self) -> int:
+        """The highest severity of what stays; 0 if nothing does."""
+        return max((explanation.severity for explanation in self.explanations), default=0)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON data."""
+        return {
+            "detection": self.detection.to_dict(),
+            "explanations": [explanation.to_dict() for explanation in self.explanations],
+            "dropped": [explanation.to_dict() for explanation in self.dropped],
+            "reason": self.reason,
+            "timing_ms": self.timing_ms,
+        }
+
+
+class Explainer:
+    """Says why words were marked, and acquits what follows from the evidence.
+
+    It holds no state between calls, so threads may share it.
+    """
+
+    def __init__(
+        self,
+        judge: JudgeEntailment,
+        *,
+        name: str = "custom",
+        takes_detectors: bool = False,
+        threshold: float = THRESHOLD,
+        entailment_threshold: float = ENTAILMENT_THRESHOLD,
+        drops_entailed: bool = True,
+    ) -> None:
+        """Put an explainer together; :meth:`load` is the usual way.
+
+        Args:
+            judge: Gives three probabilities for a claim and lines of evidence.
+            name: What it is called.
+            takes_detectors: Whether the detector's own verdict on a claim stands, where it has one.
+            threshold: Severity is one less where the explainer is less sure, in (0, 1].
+            entailment_threshold: P(entailed) from which a span is a false positive, in (0, 1].
+            drops_entailed: Whether false positives are dropped.
+
+        Raises:
+            SettingError: If a threshold is outside its range.
+        """
+        require_thresholds(threshold, entailment_threshold)
+        self.name, self._judge, self._takes_detectors = name, judge, takes_detectors
+        self._threshold, self._entailment_threshold = threshold, entailment_threshold
+        self._drops_entailed = drops_entailed
+
+    @classmethod
+    def load(
+        cls,
+        model: str | Path | None = None,
+        *,
+        revision: str | None = None,
+        threshold: float = THRESHOLD,
+        drops_entailed: bool = True,
+        entailment_threshold: float = ENTAILMENT_THRESHOLD,
+        device: str = "cpu",
+        threads: int | None = None,
+    ) -> Self:
+        """Load a model and make an explainer of it.
+
+        Args:
+            model: ``None`` for the sentence head of the embedded reader: what it said of a claim
+                as it read it, or where another detector judged, what it says of the claim and the
+                best lines of evidence. Else a folder, of a reader or of an NLI model, or the id of
+                an NLI model on the Hugging Face hub: it reads each claim with its best lines.
+            revision: Commit of a hub model, 40 hexadecimal digits.
+            threshold: Severity is one less where the explainer gave its label a lower probability,
+                in (0, 1].
+            drops_entailed: Whether spans are dropped that follow from the evidence.
+            entailment_threshold: P(entailed) from which they are, in (0, 1].
+            device: ``cpu`` or ``cuda:N``, for NLI models; the embedded one runs on the CPU.
+            threads: CPU threads, at most 256; by default one for each processor this process may
+                use.
+
+        Raises:
+            UnknownModelError: If there is no such model.
+            UnpinnedModelError: If a hub model has no pinned revision.
+            CorruptModelError: If a file does not have the hash of its manifest.
+            ModelError: If its files are not those of an NLI model, or its classes are not named.
+            MissingExtraError: If it has no ONNX graph and the ``train`` extra is not installed.
+            SettingError: If a setting is outside its range.
+        """
+        require_thresholds(threshold, entailment_threshold)
+        if threads is not None:
+            require_whole("threads", threads, 1, MAX_THREADS, otherwise=", or None")
+        is_embedded = model is None or str(model) in EMBEDDED
+        manifest = find_reader(None if is_embedded else model)
+        judge: JudgeEntailment
+        if manifest is not None:
+            from groundwire.engine.reader import Reader
+
+            check_for_embedded(revision=revision, device=device, max_length=None)
+            verify(manifest)
+            # Nothing is kept: a claim and its lines come once, and are a tenant's own.
+            judge = Reader.load_alone(manifest, threads=threads, cache_bytes=0).entailment
+        else:
+            from groundwire.engine.entailment import EntailmentModel
+
+            judge = EntailmentModel(str(model), revision=revision, device=device, threads=threads)
+        return cls(
+            judge,
+            name="reader" if is_embedded else str(model),
+            takes_detectors=is_embedded,
+            threshold=threshold,
+            entailment_threshold=entailment_threshold,
+            drops_entailed=drops_entailed,
+        )
+
+    def explain(self, detection: Detection, sources: Sequence[Source]) -> Explained:
+        """Explain each span of a detection, and drop those that are none.
+
+        Args:
+            detection: What was found; it is not changed.
+            sources: What the answer was held against, with the ids that the detection has.
+
+        Returns:
+            What stays, with its explanations. Nothing is raised: what fails leaves its spans
+            marked, with the reason.
+        """
+        started = perf_counter()
+        marked = [claim for claim in detection.claims if claim.spans]
+        is_known = all(claim.entailment is not None for claim in marked)
+        try:
+            found = explain(
+                detection,
+                sources,
+                None if is_known and self._takes_detectors else self._judge,
+                threshold=self._threshold,
+                entailment_threshold=self._entailment_threshold,
+            )
+        except Exception as error:  # noqa: BLE001 - whatever went wrong, the spans stay marked
+            found = tuple(unexplained(span, type(error).__name__) for span in detection.spans)
+        is_dropped = [self._drops_entailed and each.is_false_positive for each in found]
+        return Explained(
+            detection=without_spans(detection, is_dropped) if any(is_dropped) else detection,
+            explanations=tuple(e for e, out in zip(found, is_dropped, strict=True) if not out),
+            dropped=tuple(e for e, out in zip(found, is_dropped, strict=True) if out),
+            reason=next((each.reason for each in found if each.reason is not None), None),
+            timing_ms=round(1000 * (perf_counter() - started), 3),
+        )
+
+
+def without_spans(detection: Detection, is_dropped: Sequence[bool]) -> Detection:
+    """A detection without some of its spans; labels of claims and the outcome follow.
+
+    Args:
+        detection: What was found.
+        is_dropped: Of each of ``detection.spans``.
+    """
+    flags = iter(is_dropped)
+    claims = tuple(
+        _without(claim, [next(flags) for _ in claim.spans]) for claim in detection.claims
+    )
+    return replace(detection, claims=claims, outcome=decide_outcome(claims, detection.coverage))
+
+
+def _without(claim: Claim, is_dropped: Sequence[bool]) -> Claim:
+    spans = tuple(span for span, out in zip(claim.spans, is_dropped, strict=True) if not out)
+    return replace(claim, spans=spans, label=claim_label(spans, claim.reason))

@@ -1,0 +1,165 @@
+"""Calibration of what the reader says of claims as a whole: three labels, in two ways of reading.
+
+*As it was read*: the sentence output of the pass that judged the claim's words, with its passages,
+the question and what was said before. *By lines*: the claim and a few lines of evidence alone, as
+the explainer reads what another detector has marked.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+from groundwire.detection import Claim, EvidenceRef, Label, Span
+from groundwire.engine.reader import Reader
+from groundwire.engine.scores import SentenceCalibration
+from groundwire.errors import DetectionError
+from groundwire.evaluation.calibration import reliability
+from groundwire.evaluation.metrics import Ranking
+from groundwire.explain.held import Text
+from groundwire.explain.nearby import Lines
+
+#: Weight of the squared offsets, for a label that a small file hardly has.
+_RIDGE = 1e-3
+#: Bounds of the scale: a map may not turn the order round, nor make sure of nothing.
+_SCALES = (0.05, 20.0)
+_OFFSETS = (-10.0, 10.0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScoredClaim:
+    """One claim of a validation answer, read.
+
+    Attributes:
+        label: The gravest of its marks: 0 supported, 1 unsupported, 2 contradicted.
+        doubt: log-odds of not supported of its most doubtful word piece, uncalibrated.
+        whole: Log-shares of the three labels as it was read, uncalibrated, shape ``(3,)``.
+        lines: The same by lines of evidence; ``None`` if it has none.
+    """
+
+    label: int
+    doubt: float
+    whole: NDArray[np.float64]
+    lines: NDArray[np.float64] | None = None
+
+
+def by_lines(reader: Reader, lines: Lines, claim: Claim) -> NDArray[np.float64] | None:
+    """What the reader says of a claim and its best lines alone, as log-shares."""
+    # As a whole, for which words are marked differs from detector to detector.
+    span = Span(
+        start=claim.start,
+        end=claim.end,
+        text=claim.text,
+        label=Label.UNSUPPORTED,
+        probability=None,
+        severity=0,
+    )
+    evidence: tuple[EvidenceRef, ...] = lines.held(span, claim, Text(claim.text)).evidence
+    try:
+        logits = reader.sentence_logits(claim.text, evidence).astype(np.float64)
+    except DetectionError:
+        return None
+    return np.asarray(logits - np.logaddexp.reduce(logits))
+
+
+def fit(logits: NDArray[np.float64], labels: NDArray[np.int64]) -> SentenceCalibration:
+    """Fit one scale for the three logits and an offset for two of them, by cross entropy.
+
+    Args:
+        logits: Shape ``(n, 3)``.
+        labels: 0, 1 or 2, shape ``(n,)``.
+    """
+
+    def loss(numbers: NDArray[np.float64]) -> float:
+        shares = log_shares(logits, of_numbers(numbers))
+        return float(
+            -shares[np.arange(len(labels)), labels].mean() + _RIDGE * numbers[1:] @ numbers[1:]
+        )
+
+    start = np.array([1.0, 0.0, 0.0])
+    found = minimize(loss, start, method="L-BFGS-B", bounds=[_SCALES, _OFFSETS, _OFFSETS])
+    return of_numbers(found.x)
+
+
+def of_numbers(numbers: NDArray[np.float64]) -> SentenceCalibration:
+    """A calibration of its three numbers."""
+    scale, unsupported, contradicted = map(float, numbers)
+    return SentenceCalibration(scale=scale, unsupported=unsupported, contradicted=contradicted)
+
+
+def log_shares(
+    logits: NDArray[np.float64], calibration: SentenceCalibration
+) -> NDArray[np.float64]:
+    """Logarithms of calibrated probabilities, shape ``(n, 3)``."""
+    offsets = np.array([0.0, calibration.unsupported, calibration.contradicted])
+    moved = calibration.scale * logits + offsets
+    return np.asarray(moved - np.logaddexp.reduce(moved, axis=1, keepdims=True))
+
+
+def fit_whole(claims: Iterable[ScoredClaim]) -> SentenceCalibration | None:
+    """The map for claims as they were read; ``None`` if all are right, or all wrong."""
+    return _fitted([(claim.whole, claim.label) for claim in claims])
+
+
+def fit_lines(claims: Iterable[ScoredClaim], *, doubt: float) -> SentenceCalibration | None:
+    """The map for claims by lines, fitted on those that would be marked.
+
+    The explainer reads no others so, and among them far more are wrong.
+
+    Args:
+        claims: Of all kinds.
+        doubt: log-odds from which a claim would be marked.
+    """
+    return _fitted(
+        [
+            (claim.lines, claim.label)
+            for claim in claims
+            if claim.lines is not None and claim.doubt >= doubt
+        ]
+    )
+
+
+def _fitted(pairs: Sequence[tuple[NDArray[np.float64], int]]) -> SentenceCalibration | None:
+    labels = np.array([label for _, label in pairs], np.int64)
+    if len(set((labels > 0).tolist())) < 2:
+        return None
+    return fit(np.array([logits for logits, _ in pairs]), labels)
+
+
+def measure(
+    judged: Sequence[tuple[NDArray[np.float64], int, SentenceCalibration | None]],
+) -> dict[str, Any]:
+    """What probabilities are worth, each with the map that was fitted on other contexts.
+
+    Returns:
+        n, cross entropy with the map and without, expected calibration error of each label, AUROC
+        of supported against the rest, and of contradicted against unsupported.
+    """
+    logits = np.array([found for found, _, _ in judged]).reshape(-1, 3)
+    labels = np.array([label for _, label, _ in judged], np.int64)
+    maps = [known or SentenceCalibration() for _, _, known in judged]
+    shares = np.array(
+        [log_shares(row[None], known)[0] for row, known in zip(logits, maps, strict=True)]
+    ).reshape(-1, 3)
+    at = np.arange(len(labels))
+    plain = log_shares(logits, SentenceCalibration())
+    wrong = labels > 0
+    return {
+        "n": len(labels),
+        "labels": np.bincount(labels, minlength=3).tolist(),
+        "cross_entropy": float(-shares[at, labels].mean()),
+        "cross_entropy_uncalibrated": float(-plain[at, labels].mean()),
+        "ece": [reliability(np.exp(shares[:, label]), labels == label).ece for label in range(3)],
+        "supported_auroc": Ranking.of(shares[:, 0], ~wrong).auroc(),
+        "contradicted_auroc": Ranking.of(
+            (shares[:, 2] - shares[:, 1])[wrong], labels[wrong] == 2
+        ).auroc(),
+    }
+
+
+def without_calibration(reader: Reader) -> Reader:
+    """A reader whose claims carry what the model says, as it is."""
+    return replace(reader, sentences=SentenceCalibration(), lines=SentenceCalibration())
