@@ -103,9 +103,9 @@ def test_the_report_shows_the_way_of_the_answer(run: Conversations, config: Path
         "  The Eiffel Tower was built in ⟦1950⟧ and stands at ⟦500 meters⟧ tall in Paris, France.",
         "",
     ]
-    assert '\n  The answer says "1950"; the source says "1887-1889" (' in result.stdout
+    assert '\n  The answer says "1950"; the sources say otherwise.' in result.stdout
     assert "\noutcome   hallucinated: " in result.stdout
-    assert "\naction    header: unsupported, severity 2\n" in result.stdout
+    assert "\naction    header: contradicted, severity 4\n" in result.stdout
     assert lines[-1].startswith("ms        evidence ")
     assert ", total " in lines[-1]
     assert result.stderr == ""

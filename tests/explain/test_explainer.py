@@ -184,7 +184,7 @@ def test_an_explainer_that_is_not_sure_acquits_nothing() -> None:
 def test_what_was_acquitted_in_spite_of_a_difference_keeps_the_detectors_label() -> None:
     found, given = detected("It was built in ⟦1950⟧.", "It was built in 1887.")
     (year,) = explain(found, given, lambda *_: ENTAILED)
-    assert (year.label, year.severity, year.is_false_positive) == (Label.CONTRADICTED, 3, False)
+    assert (year.label, year.severity, year.is_false_positive) == (Label.CONTRADICTED, 4, False)
 
 
 def test_a_false_positive_is_told_and_not_left_out() -> None:
@@ -212,16 +212,17 @@ def test_severity_is_one_less_if_the_explainer_is_not_sure(
     assert severity(label, even, threshold=0.3) == sure
 
 
-def test_a_number_that_the_evidence_states_otherwise_is_sure_if_the_model_leans_to_it() -> None:
+def test_a_number_that_the_evidence_states_otherwise_is_contradicted_for_sure() -> None:
     leans = Entailment(entailment=0.3, neutral=0.2, contradiction=0.5)
     assert severity(Label.CONTRADICTED, leans) == 3
     assert severity(Label.CONTRADICTED, leans, is_stated=True) == 4
     assert severity(Label.UNSUPPORTED, leans, is_stated=True) == 1
-    doubts = Entailment(entailment=0.5, neutral=0.1, contradiction=0.4)
-    assert severity(Label.CONTRADICTED, doubts, is_stated=True) == 3
     found, given = detected("It was built in ⟦1950⟧.", "It was built in 1887.")
-    (year,) = explain(found, given, lambda *_: leans)
-    assert (year.counterpart is not None, year.severity) == (True, 4)
+    other = Entailment(entailment=0.3, neutral=0.5, contradiction=0.2)
+    for verdict in (leans, other):
+        (year,) = explain(found, given, lambda *_, given=verdict: given)
+        assert (year.counterpart is not None, year.label) == (True, Label.CONTRADICTED)
+        assert year.severity == 4
     found, given = detected("It was ⟦green⟧.", "It was red.")
     assert explain(found, given, lambda *_: leans)[0].severity == 3  # no number
 

@@ -111,13 +111,13 @@ def severity(
         entailment: What the explainer said, if it did.
         threshold: In (0, 1].
         is_stated: Whether the evidence states another number or date in the place of the span's.
-            If the explainer's likeliest label says so too, there is no more to be sure of.
+            Then there is no more to be sure of: it is contradicted.
     """
     full = SEVERITY.get(label, 0)
     is_sure = (
         entailment is None
         or entailment.of(label) >= threshold
-        or (is_stated and label is entailment.label is Label.CONTRADICTED)
+        or (is_stated and label is Label.CONTRADICTED)
     )
     return full if is_sure else max(0, full - 1)
 
@@ -149,7 +149,8 @@ def _explained(
 ) -> Explanation:
     subtype = subtype_of_held(held)
     counterpart = counterpart_of_held(held, subtype)
-    label = _label(span, verdict.entailment, finding)
+    is_stated = counterpart is not None and subtype in _QUANTITIES
+    label = _label(span, verdict.entailment, finding, is_stated=is_stated)
     is_acquitted = finding is _Finding.ACQUITTED
     reference = _reference(span, label, fabricated)
     if reference is not None:
@@ -166,7 +167,7 @@ def _explained(
             label,
             verdict.entailment,
             threshold,
-            is_stated=counterpart is not None and subtype in _QUANTITIES,
+            is_stated=is_stated,
         ),
         entailment=verdict.entailment,
         text=explanation_text(
@@ -213,18 +214,22 @@ class _Finding(Enum):
         return cls.DIFFERS if differs(held) else cls.ACQUITTED
 
 
-def _label(span: Span, entailment: Entailment | None, finding: "_Finding") -> Label:
+def _label(
+    span: Span, entailment: Entailment | None, finding: "_Finding", *, is_stated: bool
+) -> Label:
     """What stays marked is unsupported or contradicted, whichever is likelier.
 
     That the evidence says it is said from the threshold on alone: a claim with a marked span is
     often more likely entailed than either, and to call it so would play the finding down. Where the
-    explainer is sure and what differs stands against it, the detector's label remains.
+    explainer is sure and what differs stands against it, the detector's label remains. Evidence
+    that states another number or date in the place of the span's says otherwise, whatever a model
+    thinks likelier.
     """
     if finding is _Finding.ACQUITTED:
         return Label.SUPPORTED
     if entailment is None or finding is _Finding.DIFFERS:
         return span.label
-    is_contradicted = entailment.contradiction >= entailment.neutral
+    is_contradicted = is_stated or entailment.contradiction >= entailment.neutral
     return Label.CONTRADICTED if is_contradicted else Label.UNSUPPORTED
 
 
