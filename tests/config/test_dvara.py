@@ -62,6 +62,7 @@ def test_the_defaults_under_its_names_are_its_own() -> None:
     assert not config.check.enabled
     assert config.check.action is Action.LOG
     assert config.check.on_error is OnError.ALLOW
+    assert config.check.unverified_action is Action.NONE
     assert config.detector.name == "similarity"
     assert (config.similarity.threshold, config.similarity.embedder) == (0.7, "hash")
     assert config.limits == Limits(max_sources=50, max_source_chars=10_000)
@@ -74,6 +75,7 @@ def test_under_our_names_checking_is_on_and_logs() -> None:
     assert config.check.enabled
     assert config.check.action is Action.LOG
     assert config.check.on_error is OnError.AUTO
+    assert config.check.unverified_action is None
     assert config.detector.name == "reader"
     assert config.limits == Limits()
 

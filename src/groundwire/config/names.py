@@ -12,7 +12,7 @@ from typing import Any
 
 from groundwire.config.kinds import Flag, KindError, Number
 from groundwire.config.tree import SETTINGS
-from groundwire.policy import OnError
+from groundwire.policy import Action, OnError
 
 
 class Format(StrEnum):
@@ -67,6 +67,7 @@ DEFAULTS: Mapping[Format, Mapping[str, Any]] = {
     Format.DVARA: {
         "check.enabled": False,
         "check.on_error": OnError.ALLOW,
+        "check.unverified_action": Action.NONE,  # no sources: the answer passes untouched
         "detector.name": "similarity",
         "similarity.threshold": 0.7,
         "similarity.embedder": "hash",

@@ -119,7 +119,7 @@ def _load_explainer(config: Config, detector: Detector) -> Explainer | None:
     if not any([*wanted, *(own.explain for own in config.tenants.values())]):
         return None
     own = config.explain
-    thresholds = {
+    thresholds: dict[str, Any] = {
         "threshold": own.threshold,
         "entailment_threshold": own.entailment_threshold,
         "drops_entailed": own.drops_entailed,
