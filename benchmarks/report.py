@@ -204,14 +204,14 @@ def _spans(results: Mapping[str, Report]) -> str:
 
 
 def _gate(results: Mapping[str, Report]) -> str:
-    header = ("prompt", "word pieces", "threads", "P50 (q1–q3), ms", "least, ms", "CPU, ms")
+    header = ("prompt", "word pieces", "threads", "P50 (q1–q3), ms", "quietest, ms", "CPU, ms")
     rows = [
         (
             f"{row['what']}…",
             row["word_pieces"],
             row["threads"],
             _spread(row),
-            _number(row["least"]),
+            _number(row["quietest"]),
             _number(row["cpu"]),
         )
         for row in results["gate"]["rows"]

@@ -71,7 +71,7 @@ def prompt_features(text: str) -> PromptFeatures:
         (_PARTS, _word_parts(found)),
         (_CUES, map(_hashed, _marks(text, found, placed))),
     ):
-        counts = Counter(value % N_HASHED for value in kind)
+        counts = Counter([value % N_HASHED for value in kind])
         capped = {place: 1 if n == 1 else 2 for place, n in counts.items()}
         # One after the other and in double precision, so every machine computes the same bits.
         length = math.sqrt(sum(n * n for n in capped.values()))
@@ -106,26 +106,30 @@ def _hashed(feature: str) -> int:
     return crc32(feature.encode("utf-8", "replace"))
 
 
-def _word_runs(found: list[str]) -> Iterator[int]:
+def _word_runs(found: list[str]) -> list[int]:
     """Words, alone and in runs of two and three."""
     runs = [_hashed(word) for word in found]
     following = [f" {word}".encode("utf-8", "replace") for word in found]
-    for n in (1, 2, 3):
-        yield from runs
+    every = list(runs)
+    for n in (1, 2):
         runs = [crc32(word, run) for run, word in zip(runs, following[n:], strict=False)]
+        every += runs
+    return every
 
 
-def _word_parts(found: list[str]) -> Iterator[int]:
+def _word_parts(found: list[str]) -> list[int]:
     """Parts of words: 3 to 5 characters with the ends marked, or 1 to 3 where words are not cut."""
+    every: list[int] = []
     for word in found:
+        if word.isascii():  # a character is a byte
+            held = b"<%b>" % word.encode()
+            for n in (3, 4, 5):
+                every += [crc32(held[i : i + n], _PART) for i in range(len(held) - n + 1)]
+            continue
         marked, sizes = (word, (1, 2, 3)) if WIDE.search(word) else (f"<{word}>", (3, 4, 5))
-        # Of ASCII, a character is a byte.
-        held = marked.encode() if marked.isascii() else None
         for n in sizes:
-            if held is not None:
-                yield from (crc32(held[i : i + n], _PART) for i in range(len(held) - n + 1))
-            else:
-                yield from (_hashed(f"#{marked[i : i + n]}") for i in range(len(marked) - n + 1))
+            every += [_hashed(f"#{marked[i : i + n]}") for i in range(len(marked) - n + 1)]
+    return every
 
 
 def _marks(text: str, found: list[str], placed: Iterable[tuple[int, str]]) -> Iterator[str]:
@@ -187,6 +191,8 @@ class PromptHead:
             views, hashed, offsets = (
                 held[name].astype(np.float32) for name in ("views", "hashed", "offsets")
             )
+            # What belongs to one feature lies side by side: few lines of memory are looked at.
+            hashed = np.asfortranarray(hashed)
             head = cls(views, hashed, offsets, float(held["scale"]), float(held["offset"]))
             rules = int(held["rules"])
         if rules != PROMPT_RULES:
