@@ -64,7 +64,11 @@ def test_indices_are_left_out_of_the_path() -> None:
 def test_what_is_empty_says_so() -> None:
     text = '{"a": {}, "b": [], "c": "", "d": " "}'
     assert readings(text) == ["a: empty", "b: empty", "c: empty", "d: empty"]
-    assert readings("[]") == ["empty"]
+
+
+@pytest.mark.parametrize("text", ["[]", "{}", " [ ] ", "[[], {}]", '[{"": []}]', "[null]", '[""]'])
+def test_data_that_is_empty_as_a_whole_says_nothing(text: str) -> None:
+    assert readings(text) == []
 
 
 def test_a_field_is_read_on_one_line() -> None:
@@ -353,6 +357,9 @@ def test_every_field_of_json_stands_in_a_line(data: object, indent: int | None) 
     lines = lines_of(text)
     assert_sound(text, lines)
     covered = {i for line in lines for i in range(line.start, line.end)}
+    if not lines:  # it is empty as a whole
+        assert not any(map(str.isalnum, text.replace("null", "")))
+        return
     for field in fields_of(text) or []:
         assert covered.issuperset(range(field.start, field.value_start))
         if field.kind != "string":

@@ -145,7 +145,7 @@ def test_general_is_unknown_if_another_domain_is() -> None:
     readings = Signals(SignalRules(domains=(LAW,)), embed=broken).open(SignalRequest(prompt="p"))
     general = readings.read(Condition(SignalType.DOMAIN, GENERAL))
     assert general.truth is Truth.UNKNOWN
-    assert "the model file is gone" in general.reason
+    assert general.reason == "OSError"  # its message might quote the prompt
 
 
 @pytest.mark.parametrize(("aggregation", "truth"), [("max", Truth.TRUE), ("mean", Truth.FALSE)])
@@ -270,7 +270,7 @@ def test_descriptions_are_embedded_once_for_all_requests() -> None:
     ("embed", "reason"),
     [
         (None, "there is no embedder"),
-        (broken, "OSError: the model file is gone"),
+        (broken, "OSError"),
         (lambda texts: np.zeros((len(texts), 3)), "zero or not finite"),
         (lambda texts: np.full((len(texts), 3), np.nan), "zero or not finite"),
         (lambda texts: np.ones((len(texts) + 1, 3)), "gave embeddings of shape"),

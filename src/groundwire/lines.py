@@ -79,10 +79,15 @@ def lines_of(text: str) -> list[Line]:
             JSON Lines or the Python form of JSON data (``str(dict)``). Any ``str`` is accepted.
 
     Returns:
-        Lines in reading order, disjoint. Time is linear in the text.
+        Lines in reading order, disjoint; none for data that is empty as a whole, such as ``[]``:
+        a tool that found nothing leaves nothing to hold an answer against. Time is linear in the
+        text.
     """
     fields = fields_of(text)
-    return _prose_lines(text) if fields is None else _field_lines(text, fields)
+    if fields is None:
+        return _prose_lines(text)
+    lines = _field_lines(text, fields)
+    return lines if any(line.reading not in _NOTHING for line in lines) else []
 
 
 # Data.
@@ -127,6 +132,7 @@ _MIN_TEXT_CHARS = 60  # shorter, and the "text" of a record is a field like othe
 _MIN_CUT_CHARS = 60  # a value that fits on a line stays together: "Available. Released 2023"
 _MAX_WHOLE_CHARS = 200
 _SENTENCE_END = re.compile(r"[.!?…。！？][\"'”’)\]]*\s+\S|\n\s*\S")
+_NOTHING = ("empty", "null")
 _ATOMS = {"None": "null", "True": "true", "False": "false"}
 
 

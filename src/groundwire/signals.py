@@ -53,6 +53,10 @@ DOMAINS = {
 }
 
 
+class SignalError(ValueError):
+    """A signal cannot be read, and its message says why without quoting a prompt."""
+
+
 class SignalType(StrEnum):
     """The kinds of condition."""
 
@@ -250,18 +254,18 @@ class Signals:
         """Embeddings of length 1, shape ``(n_texts, dimension)``.
 
         Raises:
-            ValueError: If there is no embedder, or what it gives is no direction.
+            SignalError: If there is no embedder, or what it gives is no direction.
         """
         import numpy as np
 
         if self._embed is None:
-            raise ValueError("there is no embedder")
+            raise SignalError("there is no embedder")
         rows = np.asarray(self._embed(texts), dtype=np.float64)
         lengths = np.linalg.norm(rows, axis=-1, keepdims=True)
         if rows.ndim != 2 or len(rows) != len(texts):
-            raise ValueError(f"{len(texts)} texts gave embeddings of shape {rows.shape}")
+            raise SignalError(f"{len(texts)} texts gave embeddings of shape {rows.shape}")
         if not np.isfinite(rows).all() or not lengths.all():
-            raise ValueError("an embedding is zero or not finite")
+            raise SignalError("an embedding is zero or not finite")
         unit: NDArray[np.floating] = rows / lengths
         return unit
 
@@ -311,8 +315,11 @@ class Readings:
             self.work[condition.type] += 1
             try:
                 self._observed[condition] = _READERS[condition.type](self, condition.name)
+            except SignalError as error:
+                self._observed[condition] = Observation(truth=Truth.UNKNOWN, reason=str(error))
             except Exception as error:  # noqa: BLE001 - of any signal, see above
-                reason = f"{type(error).__name__}: {error}"
+                # The message may quote the prompt, and reasons stand in logs and headers.
+                reason = type(error).__name__
                 self._observed[condition] = Observation(truth=Truth.UNKNOWN, reason=reason)
         return self._observed[condition]
 
@@ -321,7 +328,7 @@ class Readings:
         if needed is None:
             return Observation(truth=Truth.UNKNOWN, reason="the gate gave no answer")
         if name not in (NEEDED, NOT_NEEDED):
-            raise ValueError(f"the gate has no answer {name!r}")
+            raise SignalError(f"the gate has no answer {name!r}")
         return Observation(truth=Truth.of(needed == (name == NEEDED)))
 
     def _keyword(self, name: str) -> Observation:
@@ -430,7 +437,7 @@ def _find(rules: Sequence[_Rule], name: str) -> _Rule:
     for rule in rules:
         if rule.name == name:
             return rule
-    raise ValueError(f"there is no rule {name!r}")
+    raise SignalError(f"there is no rule {name!r}")
 
 
 def _require_cosine(name: str, value: float) -> None:

@@ -154,6 +154,14 @@ def test_an_unknown_signal_names_the_known_ones() -> None:
     )
 
 
+def test_a_plugin_that_is_not_enabled_is_warned_about_if_it_says_anything_else() -> None:
+    text = "decisions:\n  - name: d\n    plugins: [{type: hallucination, configuration: %s}]"
+    (warning,) = parse(text % "{action: block}", name="f.yaml").warnings
+    assert warning.startswith("f.yaml:3: decision 'd': plugin 'hallucination' does not say enabled")
+    for silent in ("{}", "{enabled: false, action: block}", "{enabled: true}"):
+        assert parse(text % silent, name="f.yaml").warnings == ()
+
+
 def test_an_unknown_plugin_is_refused() -> None:
     found = problems(SNIPPET.replace('"hallucination"', '"jailbreak"'))
     assert "type = 'jailbreak' is not possible. It must be one of hallucination." in found

@@ -72,7 +72,10 @@ def test_halugate_two_tool_messages_are_both_extracted_in_order() -> None:
     ]
 
 
-@pytest.mark.parametrize("empty", ["", " \n", None, [], {}, [{"type": "text", "text": ""}]])
+@pytest.mark.parametrize(
+    "empty",
+    ["", " \n", None, [], {}, "[]", "{}", " null\n", [{"type": "text", "text": ""}, "[{}]"]],
+)
 def test_halugate_empty_tool_content_is_skipped(empty: object) -> None:
     conversation = read(user("How tall?"), tool(empty, "a"), tool("330 m", "b"))
     assert texts(conversation) == ["330 m"]

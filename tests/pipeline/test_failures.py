@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
 
@@ -165,6 +165,29 @@ def test_an_explainer_that_fails_leaves_all_spans_unexplained(
     assert [each.text[:22] for each in checked.explanations] == ["Unexplained (OSError)."] * 2
     assert [each.severity for each in checked.explanations] == [2, 2]
     assert "1950" not in caplog.text  # an answer has no place in a log
+
+
+def test_what_is_no_explanation_leaves_all_spans_unexplained() -> None:
+    class Wrong:
+        def explain(self, *_: object) -> Any:  # noqa: ANN401 - not what it should be
+            return None
+
+    pipeline = piped(policy=HEADER, explainer=Wrong())
+    checked = pipeline.check(pipeline.open(asked(QUESTION, FACTS)), WRONG)
+    assert (checked.outcome, checked.unexplained) == (Outcome.HALLUCINATED, "TypeError")
+    assert len(checked.explanations) == 2
+
+
+def test_what_fails_after_the_check_makes_it_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> NoReturn:
+        raise ZeroDivisionError
+
+    pipeline = piped(policy=HEADER)
+    context = pipeline.open(asked(QUESTION, FACTS))
+    monkeypatch.setattr("groundwire.pipeline.pipeline.rule", broken)
+    checked = pipeline.check(context, RIGHT)
+    assert (checked.outcome, checked.reason) == (Outcome.UNAVAILABLE, "ZeroDivisionError")
+    assert checked.action is Action.HEADER
 
 
 def test_without_an_explainer_findings_have_no_explanation() -> None:

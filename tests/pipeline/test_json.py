@@ -10,8 +10,8 @@ from referencing import Registry, Resource
 
 from groundwire import Gate, Outcome
 from groundwire.conversation import AnswerKind, Origin
-from groundwire.detection import Label
-from groundwire.explain import Category, Subtype
+from groundwire.detection import Entailment, EvidenceRef, Label
+from groundwire.explain import Category, Explainer, Subtype
 from groundwire.pipeline import CheckPath, GateStatus
 from groundwire.policy import Action, Limits, Policy
 from tests.pipeline.chats import (
@@ -23,6 +23,7 @@ from tests.pipeline.chats import (
     WRONG,
     answered,
     asked,
+    judged,
     piped,
     sent,
 )
@@ -70,6 +71,21 @@ def test_every_response_fits_and_survives_json(gate: Gate, body: dict[str, Any])
     VALIDATOR.validate(data)
     assert json.loads(json.dumps(data)) == data
     hash(response)
+
+
+def test_what_stays_marked_although_it_is_entailed_fits_too() -> None:
+    def entails(claim: str, evidence: tuple[EvidenceRef, ...]) -> Entailment:
+        return Entailment(entailment=0.9, neutral=0.05, contradiction=0.05)
+
+    pipeline = piped(judged(located=0.9), explainer=Explainer(entails, drops_entailed=False))
+    response = pipeline.check_response(
+        pipeline.open(asked(QUESTION, FACTS)), answered("It is located in Paris, France.")
+    )
+    VALIDATOR.validate(response.to_dict())
+    (checked,) = response.answers
+    assert checked.explanations[0].label is Label.SUPPORTED
+    assert (checked.outcome, checked.ruling.label) == ("hallucinated", Label.UNSUPPORTED)
+    assert checked.ruling.severity == 0
 
 
 def test_objects_are_closed_and_all_their_keys_required() -> None:

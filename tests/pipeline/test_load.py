@@ -53,7 +53,8 @@ def test_each_detector_has_its_own_threshold(text: str, name: str, threshold: fl
 
 
 def test_a_threshold_of_the_comparing_detector_does_not_reach_the_reader() -> None:
-    assert detector("similarity: {threshold: 0.9}").info.operating_point == "balanced"
+    with pytest.warns(UnusedSettingWarning, match=r"similarity.threshold \(groundwire.yaml:2\)"):
+        assert detector("similarity: {threshold: 0.9}").info.operating_point == "balanced"
 
 
 @pytest.mark.parametrize(
@@ -174,10 +175,6 @@ def test_an_explainer_is_loaded_if_any_policy_wants_one(text: str, explains: boo
             r"Set similarity.threshold",
         ),
         (
-            "detector: {name: similarity}\nsimilarity:\n  threshold: -0.5",
-            r"groundwire.yaml:3: similarity.threshold = -0.5",
-        ),
-        (
             "detector: {name: similarity, operating_point: precision}",
             r"groundwire.yaml:1: detector.operating_point = 'precision'",
         ),
@@ -204,6 +201,18 @@ def test_another_device_for_an_embedded_model_is_warned_about() -> None:
             load(f"{section}: {{device: cuda:0}}").close()
 
 
-def test_a_setting_that_nothing_reads_is_warned_about() -> None:
-    with pytest.warns(UnusedSettingWarning, match=r"verify.target \(groundwire.yaml:1\)"):
-        load(f"verify: {{target: 0.9}}\n{OFF}").close()
+@pytest.mark.parametrize(
+    ("text", "unused"),
+    [
+        ("verify: {target: 0.9}", r"verify.target \(groundwire.yaml:1\)"),
+        ("similarity: {min_words: 3}", "similarity.min_words"),
+        ("detector.name: similarity:neural\nsimilarity: {embedder: hash}", "similarity.embedder"),
+        (
+            f"detector.name: reader\n{DVARA}.similarity-threshold: 0.8",
+            r"reads similarity.threshold \(groundwire.yaml:2 \(.*similarity-threshold\)\)\.$",
+        ),
+    ],
+)
+def test_a_setting_that_nothing_reads_is_warned_about(text: str, unused: str) -> None:
+    with pytest.warns(UnusedSettingWarning, match=unused):
+        load(f"{text}\n{OFF}").close()

@@ -90,6 +90,14 @@ def test_what_else_an_answer_holds_is_told_at_the_end(message: dict[str, Any]) -
     assert checked == pipeline.check(pipeline.open(body), answer)
 
 
+@pytest.mark.parametrize("kind", AnswerKind)
+def test_text_that_was_fed_is_checked_whatever_the_answer_is_said_to_be(kind: AnswerKind) -> None:
+    pipeline, body = piped(), asked(QUESTION, FACTS)
+    checked = in_pieces(pipeline, body, WRONG, [7], Answer(index=0, kind=kind))
+    assert checked == pipeline.check(pipeline.open(body), WRONG)
+    assert checked.outcome is Outcome.HALLUCINATED
+
+
 def test_claims_come_while_the_answer_arrives() -> None:
     pipeline = piped()
     with pipeline.stream(pipeline.open(asked(QUESTION, FACTS))) as flow:

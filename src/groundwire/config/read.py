@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from groundwire.config.document import Entry, Part, Place, Scalar, Table, read_document
 from groundwire.config.fields import Problems, conflict, describe_wrong, plain
@@ -53,6 +53,16 @@ class Origin:
     source: str = "default"
     name: str = ""
     format: Format = Format.NATIVE
+
+    @classmethod
+    def default_of(cls, whose: Format) -> Self:
+        """Of a value that is a default as soon as some system's names are used."""
+        return cls(source=f"default under {whose}'s names", format=whose)
+
+    @property
+    def is_default(self) -> bool:
+        """Whether nobody gave the value."""
+        return self in (type(self)(), type(self).default_of(self.format))
 
     def __str__(self) -> str:
         return f"{self.source} ({self.name})" if self.name else self.source
@@ -290,7 +300,7 @@ class _Reader:
         for whose in sorted(self.formats):
             for path, value in DEFAULTS.get(whose, {}).items():
                 values[path] = value
-                origins[path] = Origin(source=f"default under {whose}'s names", format=whose)
+                origins[path] = Origin.default_of(whose)
         for path, found in self.found.items():
             values[path], origins[path] = found.value, found.origin
         places = self.rules.places | {

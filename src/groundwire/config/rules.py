@@ -340,4 +340,9 @@ class RuleReader:
         values = read_fields(
             part, PLUGIN_FIELDS, where=f"{where}: plugin 'hallucination'", problems=self.problems
         )
+        if values and "enabled" not in values:
+            self.problems.warnings.append(
+                f"{part.place}: {where}: plugin 'hallucination' does not say enabled: true, so "
+                "nothing is checked where it applies."
+            )
         return HallucinationPlugin(**values or {})

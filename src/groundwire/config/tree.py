@@ -146,7 +146,7 @@ class Similarity:
     """The detector that compares sentences with sources."""
 
     threshold: float | None = setting(
-        None, Optional(COSINE), "Less similar is ungrounded; null: that of the embedder."
+        None, Optional(THRESHOLD), "Less similar is ungrounded; null: that of the embedder."
     )
     min_words: int = setting(5, COUNT, "Sentences of fewer words are not compared.")
     embedder: str = setting("neural", Choice(("neural", "hash")), "What gives the embeddings.")

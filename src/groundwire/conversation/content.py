@@ -127,11 +127,11 @@ def read_result(content: object, place: str, found: Content, call_id: str, tool:
             return
     for part, where in _parts(content, place):
         if isinstance(part, str):
-            found.results += _piece(part, where, id_, title)
+            found.results += _result(part, where, id_, title)
         elif not _is_part(part):
             found.skipped[Skipped.RESULT_PART] += 1
         elif isinstance(text := _text_of(part), str):
-            found.results += _piece(text, where, id_, title)
+            found.results += _result(text, where, id_, title)
         else:
             documents = [
                 Piece(text=each.text, place=each.place, id=id_, title=each.title or title)
@@ -188,6 +188,12 @@ def _is_list_of_parts(content: object) -> bool:
 def _text_of(part: object) -> object:
     """The text of a text part; of anything else nothing."""
     return part["text"] if _is_part(part) and part["type"] in _TEXTS else None
+
+
+def _result(text: str, place: str, id_: str, title: str | None) -> Iterator[Piece]:
+    """One piece, or none if a tool returned nothing: ``[]``, ``{}``, ``null``, as JSON or not."""
+    if text.strip() != "null" and any(map(str.isalnum, text)):
+        yield from _piece(text, place, id_, title)
 
 
 def _piece(text: str, place: str, id_: str = "", title: str | None = None) -> Iterator[Piece]:

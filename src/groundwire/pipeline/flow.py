@@ -75,7 +75,7 @@ class Flow:
 
         Args:
             answer: What kind of answer it is, if it is no mere text. The text of one that has
-                text is what was fed.
+                text is what was fed; where text was fed, it has text.
 
         Returns:
             The same, exactly, as :meth:`groundwire.Pipeline.check` of the whole answer.
@@ -84,8 +84,9 @@ class Flow:
             text = "".join(self._pieces)
             if answer is None:
                 answer = read_answer(text)
-            elif answer.kind is AnswerKind.TEXT:
-                answer = replace(answer, text=text)
+            elif answer.kind is AnswerKind.TEXT or text.strip():
+                # The user reads what was fed, whatever else the answer is said to be.
+                answer = replace(answer, kind=AnswerKind.TEXT, text=text)
             if self._stream is not None and answer.kind is AnswerKind.TEXT:
                 try:
                     self._found = Found(detection=self._stream.finish())

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from groundwire.config import Config
+from groundwire.config import Config, Origin
 from groundwire.config.tree import SETTINGS
 from groundwire.detector import Detector
 from groundwire.engine.embedder import NeuralEmbedder
@@ -20,8 +20,6 @@ from groundwire.signals import Embedder, Signals
 from groundwire.similarity import EMBEDDERS
 
 _EMBEDDED = "embedded"
-#: Sections that no stage of the pipeline reads.
-_WITHOUT_STAGE = ("verify",)
 
 
 class UnusedSettingWarning(UserWarning):
@@ -171,9 +169,9 @@ def _warn_of_unused(config: Config) -> None:
     given = [
         f"{path} ({config.origins[path]})"
         for path, setting in SETTINGS.items()
-        if setting.section in _WITHOUT_STAGE
-        and path in config.origins
+        if _is_unused(config, path)
         and config.value(path) != setting.default
+        and not config.origins.get(path, Origin()).is_default
     ]
     if given:
         warnings.warn(
@@ -181,3 +179,11 @@ def _warn_of_unused(config: Config) -> None:
             UnusedSettingWarning,
             stacklevel=5,
         )
+
+
+def _is_unused(config: Config, path: str) -> bool:
+    """Whether no stage of the pipeline reads a setting."""
+    section, name = path.split(".")[0], config.detector.name
+    if path == "similarity.embedder":  # "similarity:hash" names its own
+        return name != "similarity" and EMBEDDERS.get(name) != config.similarity.embedder
+    return section == "verify" or (section == "similarity" and name not in EMBEDDERS)

@@ -223,6 +223,12 @@ class Pipeline:
         return Flow(opened, partial(self._conclude, context), found=found)
 
     def _conclude(self, context: RequestContext, answer: Answer, found: Found) -> Checked:
+        try:
+            return self._conclude_found(context, answer, found)
+        except Exception as error:  # noqa: BLE001 - whatever went wrong, it was not checked
+            return self._conclude_found(context, answer, Found.failed(error))
+
+    def _conclude_found(self, context: RequestContext, answer: Answer, found: Found) -> Checked:
         timings = dict(context.timings_ms)
         if context.path not in _DUE or answer.kind is not AnswerKind.TEXT or found.failure:
             return Checked(
@@ -264,7 +270,10 @@ class Pipeline:
 
 def _explain(explainer: AnyExplainer, context: RequestContext, detection: Detection) -> Explained:
     try:
-        return explainer.explain(detection, context.conversation.sources)
+        explained = explainer.explain(detection, context.conversation.sources)
+        if not isinstance(explained, Explained):
+            raise TypeError(type(explained).__name__)
+        return explained
     except Exception as error:  # noqa: BLE001 - whatever went wrong, the spans stay marked
         log.warning("Findings could not be explained: %s", type(error).__name__)
         return Explained.failed(detection, type(error).__name__)
