@@ -59,7 +59,7 @@ def _versions(machine: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _bars(results: Mapping[str, Report]) -> str:
-    order = ("stream", "joint", "startup", "memory", "spans", "padding")
+    order = ("stream", "joint", "startup", "gate", "memory", "spans", "padding")
     rows = [
         (bar["what"], bar["bar"], bar["measured"] or "–", bar["holds"], f"`{name}.py`")
         for name in order
@@ -224,6 +224,37 @@ def _spans(results: Mapping[str, Report]) -> str:
     return _table(header, [[row[key] for key in keys] for row in results["spans"]["rows"]])
 
 
+def _gate(results: Mapping[str, Report]) -> str:
+    header = ("prompt", "word pieces", "threads", "P50 (q1–q3), ms", "quietest, ms", "CPU, ms")
+    rows = [
+        (
+            f"{row['what']}…",
+            row["word_pieces"],
+            row["threads"],
+            _spread(row),
+            _number(row["quietest"]),
+            _number(row["cpu"]),
+        )
+        for row in results["gate"]["rows"]
+    ]
+    return _table(header, rows)
+
+
+def _similarity(results: Mapping[str, Report]) -> str:
+    header = ("characters", "texts", "threads", "s", "CPU, s")
+    rows = [
+        (
+            f"{row['characters']:,}",
+            f"{row['texts']:,}",
+            row["threads"],
+            _spread(row),
+            _number(row["cpu_s"]),
+        )
+        for row in results["similarity"]["rows"]
+    ]
+    return _table(header, rows)
+
+
 def _padding(results: Mapping[str, Report]) -> str:
     header = ("padding", "answers", "passed → flagged", "flagged → passed", "flips (95 %)")
     rows = [
@@ -287,6 +318,8 @@ _PARTS: dict[str, Callable[[Mapping[str, Report]], str]] = {
     "pipeline": _pipeline,
     "gate_saves": _gate_saves,
     "spans": _spans,
+    "gate": _gate,
+    "similarity": _similarity,
     "padding": _padding,
     "explainer": _explainer,
     "findings": _findings,

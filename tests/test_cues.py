@@ -57,6 +57,19 @@ def test_every_cue_has_words() -> None:
     assert all(all(entry.strip() for entry in listed) for listed in read_cues().values())
 
 
+def test_only_single_words_have_endings_left_open() -> None:
+    # One of several words would never be found.
+    listed = [entry for found in read_cues().values() for entry in found]
+    assert [entry for entry in listed if entry.endswith("*") and " " in entry] == []
+
+
+def test_words_that_stand_together_are_found_wherever_they_stand() -> None:
+    found_at = {
+        place for place, cue in cues(words(plain("how many or how long"))) if cue == "amount"
+    }
+    assert found_at == {0, 3}
+
+
 @given(st.text())
 def test_any_text_has_cues_at_words_of_it(text: str) -> None:
     listed = words(plain(text))

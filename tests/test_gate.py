@@ -6,6 +6,7 @@ import pickle
 import shutil
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from groundwire import Gate
-from groundwire.engine.prompts import EDGE_CHARS, prompt_features
+from groundwire.engine.prompts import EDGE_CHARS, N_HASHED, prompt_features
 from groundwire.errors import GateError, InvalidTextError, ModelError, SettingError
 from groundwire.gate import GateResult, decide, needs_check
 from groundwire.models import GATE, find_model
@@ -159,6 +160,28 @@ def test_words_count_at_both_ends_of_a_long_prompt() -> None:
     plain = set(prompt_features(middle).places.tolist())
     for prompt in (f"Summarise this: {middle}", f"{middle} Who wrote it?"):
         assert set(prompt_features(prompt).places.tolist()) - plain
+
+
+@given(st.text())
+def test_features_are_in_order_and_each_place_is_there_once(text: str) -> None:
+    features = prompt_features(text)
+    places = features.places.tolist()
+    assert places == sorted(set(places))
+    assert len(places) == len(features.values)
+    assert not places or 0 <= places[0] <= places[-1] < N_HASHED
+
+
+def test_features_are_known_by_the_checksums_of_their_bytes() -> None:
+    # What a head has learned holds for these places, on any machine.
+    places = set(prompt_features("Who wrote it?").places.tolist())
+    for feature in ("who", "who wrote", "who wrote it", "#<who", "#rote>", "q:who", "first:who"):
+        assert crc32(feature.encode()) % N_HASHED in places
+
+
+def test_numbers_and_quotations_are_counted_beside_the_cues() -> None:
+    places = set(prompt_features('How many of 12 and 30 are in "A"?').places.tolist())
+    for feature in ("qn:amount|2", "qu:amount|True"):
+        assert crc32(feature.encode()) % N_HASHED in places
 
 
 def test_the_same_prompt_always_gets_the_same_probability(gate: Gate) -> None:

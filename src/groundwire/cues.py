@@ -8,6 +8,7 @@ the others. English, German, French, Spanish, Italian, Portuguese, Dutch, Chines
 import re
 import unicodedata
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -86,25 +87,38 @@ def read_cues() -> dict[str, tuple[str, ...]]:
     return {cue: tuple(listed.split(", ")) for cue, _, listed in lines}
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Table:
+    """Cues by what they are found by.
+
+    Attributes:
+        whole: By a word.
+        prefixes: By the first two letters of a word, with all that it has to begin with.
+        runs: By the first of several words, with the others.
+        parts: In scripts without spaces: found anywhere.
+    """
+
+    whole: dict[str, list[str]]
+    prefixes: dict[str, list[tuple[str, str]]]
+    runs: dict[str, list[tuple[list[str], str]]]
+    parts: list[tuple[str, str]]
+
+
 @cache
-def _table() -> tuple[
-    dict[str, list[str]], dict[str, list[tuple[str, str]]], list[tuple[str, str]]
-]:
-    """Cues by whole word, by the first letters of a word, and by words that stand together."""
-    whole: dict[str, list[str]] = {}
-    prefixes: dict[str, list[tuple[str, str]]] = {}
-    together: list[tuple[str, str]] = []
+def _table() -> _Table:
+    table = _Table({}, {}, {}, [])
     for cue, listed in read_cues().items():
         for text in dict.fromkeys(map(plain, listed)):
+            first, *others = words(text)
             if WIDE.search(text):
-                together.append((text, cue))
+                table.parts.append((text, cue))
             elif text.endswith("*"):
-                prefixes.setdefault(text[:2], []).append((text[:-1], cue))
-            elif len(words(text)) > 1:
-                together.append((f" {' '.join(words(text))} ", cue))
+                table.prefixes.setdefault(text[:2], []).append((text[:-1], cue))
+            elif others:
+                table.runs.setdefault(first, []).append((others, cue))
             else:
-                whole.setdefault(text, []).append(cue)
-    return whole, prefixes, together
+                table.whole.setdefault(text, []).append(cue)
+    return table
 
 
 def cues(plain_words: list[str]) -> Iterator[tuple[int, str]]:
@@ -113,14 +127,18 @@ def cues(plain_words: list[str]) -> Iterator[tuple[int, str]]:
     >>> sorted(cues(words(plain("Wer malte das Bild?"))))
     [(0, 'who')]
     """
-    whole, prefixes, together = _table()
+    table = _table()
     for place, word in enumerate(plain_words):
-        for cue in whole.get(word, ()):
+        for cue in table.whole.get(word, ()):
             yield place, cue
-        for prefix, cue in prefixes.get(word[:2], ()):
+        for prefix, cue in table.prefixes.get(word[:2], ()):
             if word.startswith(prefix):
                 yield place, cue
-    line = f" {' '.join(plain_words)} "
-    for text, cue in together:
-        if (found := line.find(text)) >= 0:
-            yield line.count(" ", 0, found + 1) - 1, cue
+        for others, cue in table.runs.get(word, ()):
+            if plain_words[place + 1 : place + 1 + len(others)] == others:
+                yield place, cue
+    line = " ".join(plain_words)
+    if WIDE.search(line):
+        for text, cue in table.parts:
+            if (found := line.find(text)) >= 0:
+                yield line.count(" ", 0, found), cue

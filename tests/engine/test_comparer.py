@@ -243,6 +243,36 @@ def test_sources_are_embedded_once_and_never_for_another_tenant(hashed: Detector
     assert hashed.cache.hits > 0
 
 
+MANY = " ".join(f"Ship number {n} left the harbour in the year {1800 + n}." for n in range(12))
+
+
+@pytest.mark.parametrize("cache_mb", [128, 0])
+@pytest.mark.parametrize("threads", [1, 2, 4])
+def test_each_line_is_embedded_once_by_however_many_threads(threads: int, cache_mb: int) -> None:
+    with Detector.load("similarity", threads=threads, cache_mb=cache_mb) as loaded:
+        answer = f"{TOWER} {INVENTED}"
+        # The second source is another text with the same lines.
+        loaded.detect(sources=[MANY, f" {MANY} ", TOWER], answer=answer)
+        assert loaded.work == {"texts_embedded": 12 + 1, "claims_compared": 2}
+
+
+def test_threads_change_no_bit(neural: Detector) -> None:
+    answer = f"{TOWER} {INVENTED} The ship left the harbour in the year 1805."
+    with Detector.load("similarity", threads=4) as loaded:
+        for sources in ([MANY, BREAD], [BREAD, MANY, LONG]):
+            one, other = (d.detect(sources=sources, answer=answer) for d in (neural, loaded))
+            assert similarities(one) == similarities(other)
+            assert one.claims == other.claims
+
+
+def test_a_stream_reads_ahead_what_it_needs_and_nothing_twice() -> None:
+    with Detector.load("similarity", threads=2, cache_mb=0) as loaded:
+        with loaded.stream(sources=[MANY]) as stream:
+            stream.feed(f"{TOWER} {INVENTED}")
+            stream.finish()
+        assert loaded.work["texts_embedded"] == 12
+
+
 def test_without_a_cache_results_are_the_same(hashed: Detector) -> None:
     with Detector.load("similarity:hash", threads=1, cache_mb=0) as bare:
         assert bare.detect(sources=[LONG], answer=TOWER) == hashed.detect(

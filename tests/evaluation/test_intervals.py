@@ -5,7 +5,7 @@ from math import isnan
 import numpy as np
 import pytest
 
-from groundwire.evaluation.intervals import Bootstrap, Replicates, difference
+from groundwire.evaluation.intervals import Bootstrap, Replicates, difference, wilson
 from groundwire.evaluation.metrics import Floats, Ranking, f1_of
 
 
@@ -132,3 +132,20 @@ def test_there_is_a_row_for_each_answer() -> None:
 def test_of_no_answers_there_is_no_interval() -> None:
     with pytest.raises(ValueError, match="there are no answers"):
         Bootstrap.of([]).of_weights(np.sum)
+
+
+def test_few_trials_without_a_mistake_are_no_proof() -> None:
+    found = wilson(5, 5)
+    assert found.value == 1
+    assert found.low == pytest.approx(0.566, abs=1e-3)  # 1 / (1 + 1.96² / 5)
+    assert found.high == 1
+
+
+def test_the_interval_of_a_share_is_symmetric_in_right_and_wrong() -> None:
+    one, other = wilson(3, 10), wilson(7, 10)
+    assert one.low == pytest.approx(1 - other.high)
+    assert (one.low, one.high) == pytest.approx((0.1078, 0.6032), abs=1e-4)
+
+
+def test_of_no_trials_nothing_is_known() -> None:
+    assert isnan(wilson(0, 0).value)

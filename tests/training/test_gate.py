@@ -15,7 +15,16 @@ pytest.importorskip("sklearn")
 from groundwire.errors import DatasetError, InputError
 from groundwire.gate import Gate
 from groundwire.training import prompts as sets
-from groundwire.training.gate import GateRun, calibrate, fold, load, tabulate, train_gate, worth
+from groundwire.training.gate import (
+    GateRun,
+    by_group,
+    calibrate,
+    fold,
+    load,
+    tabulate,
+    train_gate,
+    worth,
+)
 from groundwire.training.prompts import OWN, PUBLISHED, Prompt, by_source, published, sampled
 from groundwire.training.recipe import GateRecipe
 from tests.cli.conftest import invoke
@@ -55,10 +64,6 @@ def source_row(dataset: str, needed: int, category: str = "", prompt: str = "x")
     [
         (source_row("triviaqa", 1), True),
         (source_row("gsm8k", 0), False),
-        (source_row("t0_samsum", 0, "t0:samsum_Summarize_"), True),
-        (source_row("t0_samsum", 0, "t0:samsum_Write_a_dialogue_that_match_this_summary"), False),
-        (source_row("t0_gigaword", 0, "t0:gigaword_TLDR"), True),
-        (source_row("t0_gigaword", 0, "t0:gigaword_make_a_title"), None),
         (source_row("t0_quoref", 1, "t0:quoref_Guess_Title_For_Context"), None),
         (source_row("t0_trec", 1, "t0:trec_trec1"), None),
     ],
@@ -68,6 +73,43 @@ def test_labels_by_source_are_amended(
 ) -> None:
     found = by_source(write_rows(tmp_path / "by_source.jsonl", [row]))
     assert [prompt.is_due for prompt in found] == ([] if is_due is None else [is_due])
+
+
+@pytest.mark.parametrize(
+    ("row", "is_due"),
+    [
+        (source_row("codealpaca", 0, "code"), False),
+        (source_row("dream_dialogue", 0, "chit_chat"), False),
+        (source_row("t0_sciq", 1, "t0:sciq_Direct_Question"), True),
+        (source_row("t0_wiki", 1, "t0:wiki_qa_exercise"), True),
+        (source_row("halueval2", 1, "domain:Bio-Medical"), True),
+        (source_row("t0_samsum", 0, "t0:samsum_Summarize_"), True),
+        (source_row("t0_samsum", 0, "t0:samsum_Write_a_dialogue_that_match_this_summary"), False),
+        (source_row("t0_gigaword", 0, "t0:gigaword_TLDR"), True),
+        (source_row("t0_gigaword", 0, "t0:gigaword_make_a_title"), None),
+    ],
+)
+def test_what_is_not_free_for_any_use_is_measured_on_and_not_learned_from(
+    tmp_path: Path, row: dict[str, Any], is_due: bool | None
+) -> None:
+    path = write_rows(tmp_path / "by_source.jsonl", [row])
+    assert by_source(path) == []
+    measured = by_source(path, withheld=True)
+    assert [prompt.is_due for prompt in measured] == ([] if is_due is None else [is_due])
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        source_row("t0_wiki", 1, "t0:wiki_hop_original_explain_relation"),
+        source_row("halueval2", 1, "domain:Open-Domain"),
+        source_row("mbpp", 0, "code"),
+    ],
+)
+def test_parts_with_free_terms_are_learned_from(tmp_path: Path, row: dict[str, Any]) -> None:
+    path = write_rows(tmp_path / "by_source.jsonl", [row])
+    assert len(by_source(path)) == 1
+    assert by_source(path, withheld=True) == []
 
 
 def test_a_row_without_a_label_is_refused_by_its_line(tmp_path: Path) -> None:
@@ -189,6 +231,14 @@ def test_worth_counts_at_the_threshold() -> None:
     found = worth(odds, np.array([True, True, False]))
     assert found["accuracy"] == 0.6667
     assert (found["needed_and_found"], found["needed_and_missed"]) == (1, 1)
+
+
+def test_groups_are_counted_with_their_intervals() -> None:
+    odds = np.array([3.0, 3.0, -3.0, 3.0])
+    due = np.array([True, False, False, True])
+    found = by_group(odds, due, np.array(["de", "de", "fr", "de"]))
+    assert (found["de"]["right"], found["de"]["n"]) == (2, 3)
+    assert found["fr"] == {"right": 1, "n": 1, "accuracy": 1.0, "low": 0.2065, "high": 1.0}
 
 
 def test_calibration_widens_what_was_too_sure(tmp_path: Path) -> None:

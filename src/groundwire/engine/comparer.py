@@ -3,10 +3,12 @@
 import logging
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from hashlib import blake2b
-from threading import Event
+from threading import Event, Lock
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +49,7 @@ class Comparer:
     cache: ByteCache[NDArray[np.float32]]
     sources: ByteCache[CutSource]
     workers: ThreadPoolExecutor
+    threads: int = 1
     whole_lines: int = WHOLE_LINES
     min_words: int = MIN_WORDS
     counter: Work = field(default_factory=Work)
@@ -68,10 +71,10 @@ class Comparer:
 
         Args:
             name: One of :data:`groundwire.similarity.EMBEDDERS`.
-            threads: CPU threads that one call may use.
+            threads: How many texts are embedded side by side, each by one thread.
             cache: For the vectors of sources.
             sources: For sources that were cut into passages.
-            workers: Threads that embed sources ahead.
+            workers: Threads that embed texts.
             min_words: A claim of fewer is not compared.
         """
         tables = find_model(DEFAULT_MODEL).folder
@@ -81,7 +84,7 @@ class Comparer:
             embedder, points = HashEmbedder(), {"balanced": THRESHOLD}
         else:
             name, manifest = "similarity", find_model(ENCODER)
-            embedder = NeuralEmbedder.load(manifest, pieces, threads=threads)
+            embedder = NeuralEmbedder.load(manifest, pieces, threads=1)
             points = dict(manifest.operating_points)
         words = WordWeights.load(tables)
         return cls(
@@ -93,6 +96,7 @@ class Comparer:
             cache,
             sources,
             workers,
+            threads,
             min_words=min_words,
         )
 
@@ -184,26 +188,46 @@ class Comparison:
         self.attended: set[int] = set()
         self.reasons: Counter[Reason] = Counter(evidence.reasons)
         self._judge, self._units, self._tenant = judge, units, tenant
+        # Threads take the next unit off the row until it is empty. A text is a tensor of its own,
+        # so it does not matter which of them embeds it, and when.
+        self._row = iter(range(len(units)))
+        self._turn = Lock()
+        self._found: dict[int, NDArray[np.float32]] = {}
+        self._helpers: list[Future[None]] = []
         self._vectors: NDArray[np.float32] | None = None
         self._closed = Event()
 
     def prefetch(self) -> None:
         """Embed the sources in the background."""
-        self._judge.workers.submit(self._prefetch)
-
-    def _prefetch(self) -> None:
-        for unit in self._units:
-            if self._closed.is_set():
-                return
-            self._judge.vector(unit.text, self._tenant)
+        self._call(self._judge.threads)
 
     def close(self) -> None:
         """Stop embedding ahead."""
         self._closed.set()
 
+    def _call(self, n_helpers: int) -> None:
+        wanted = min(n_helpers, len(self._units) - len(self._found))
+        self._helpers += [self._judge.workers.submit(self._embed) for _ in range(wanted)]
+
+    def _embed(self) -> None:
+        """Embed units until there is none left."""
+        while not self._closed.is_set():
+            with self._turn:
+                index = next(self._row, None)
+            if index is None:
+                return
+            self._found[index] = self._judge.vector(self._units[index].text, self._tenant)
+
     def read(self, answer: str, segments: Sequence[Segment]) -> list[ClaimScores]:
         """Compare the next claims; one that fails does not take the others with it."""
-        return [self._claim(answer, segment) for segment in segments]
+        texts = [answer[segment.start : segment.end] for segment in segments]
+        if any(is_compared(text) and self._judge.embedder.reads(text) for text in texts):
+            # Before claims take the workers. What fails here fails again where it is told.
+            with suppress(Exception):
+                self._sources()
+        if len(segments) < 2:
+            return [self._claim(answer, segment) for segment in segments]
+        return list(self._judge.workers.map(partial(self._claim, answer), segments))
 
     def _claim(self, answer: str, segment: Segment) -> ClaimScores:
         text = answer[segment.start : segment.end]
@@ -233,7 +257,21 @@ class Comparison:
         )
 
     def _sources(self) -> NDArray[np.float32]:
+        """Vectors of all units, shape ``(n_units, d)``."""
         if self._vectors is None:
-            vectors = [self._judge.vector(unit.text, self._tenant) for unit in self._units]
-            self._vectors = np.stack(vectors)
+            if not self._helpers:
+                self._call(self._judge.threads - 1)
+            self._embed()
+            for helper in self._helpers:
+                # One that never began has nothing to wait for; one that failed left a gap.
+                if not helper.cancel():
+                    helper.exception()
+            self._vectors = np.stack([self._vector(index) for index in range(len(self._units))])
+            self._found.clear()
         return self._vectors
+
+    def _vector(self, index: int) -> NDArray[np.float32]:
+        found = self._found.get(index)
+        if found is None:
+            found = self._judge.vector(self._units[index].text, self._tenant)
+        return found

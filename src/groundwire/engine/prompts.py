@@ -4,6 +4,7 @@ The embedding tells what a prompt is about; whether it asks for facts often hang
 these are counted beside it.
 """
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from groundwire.cues import WIDE, cues, is_english, plain, words
 
 #: Raise it when the same prompt gets other features.
-PROMPT_RULES = 1
+PROMPT_RULES = 2
 #: Places that counted features are hashed to.
 N_HASHED = 1 << 15
 #: Characters from each end of a prompt whose words are counted. What is wanted stands at one of
@@ -30,6 +31,8 @@ N_VIEWS = len(_VIEWS)
 #: Linear maps of a head.
 N_MAPS = 3
 _WORDS, _PARTS, _CUES = 2.0, 2.0, 3.0
+#: Tells parts of words from words.
+_PART = crc32(b"#")
 _MAX_PAIRED = 14
 _MAKES = {"write", "invent", "rewrite", "translate", "poem", "story", "joke", "role"}
 _EXPLAINS = {"explain", "list", "compare", "define", "summary"}
@@ -62,21 +65,24 @@ def prompt_features(text: str) -> PromptFeatures:
         folded = f"{folded[:EDGE_CHARS]} \n {folded[-EDGE_CHARS:]}"
     found = words(folded)
     placed = sorted(set(cues(found)))
-    sums = np.zeros(N_HASHED, np.float32)
+    sums: dict[int, float] = {}
     for weight, kind in (
         (_WORDS, _word_runs(found)),
         (_PARTS, _word_parts(found)),
-        (_CUES, _marks(text, found, placed)),
+        (_CUES, map(_hashed, _marks(text, found, placed))),
     ):
-        counts = Counter(crc32(feature.encode("utf-8", "replace")) % N_HASHED for feature in kind)
-        if counts:
-            values = np.minimum(np.fromiter(counts.values(), np.float32), 2)
-            sums[list(counts)] += weight * values / np.sqrt(values @ values)
-    places = np.flatnonzero(sums)
-    return PromptFeatures(_view_weights(text, found, placed), places, sums[places])
+        counts = Counter([value % N_HASHED for value in kind])
+        capped = {place: 1 if n == 1 else 2 for place, n in counts.items()}
+        # One after the other and in double precision, so every machine computes the same bits.
+        length = math.sqrt(sum(n * n for n in capped.values()))
+        for place, n in capped.items():
+            sums[place] = sums.get(place, 0.0) + weight * n / length
+    places = sorted(sums)
+    values = np.array([sums[place] for place in places], np.float32)
+    return PromptFeatures(_view_weights(found, text, placed), np.array(places, np.int64), values)
 
 
-def _view_weights(text: str, found: list[str], placed: list[tuple[int, str]]) -> Floats:
+def _view_weights(found: list[str], text: str, placed: list[tuple[int, str]]) -> Floats:
     """English as a whole, other languages, English that asks, that has made, that has explained.
 
     The encoder reads English: its embedding of another language says less, and other things.
@@ -92,18 +98,38 @@ def _asks(text: str) -> bool:
     return text.rstrip()[-1:] in {"?", "？"}
 
 
-def _word_runs(found: list[str]) -> Iterator[str]:
+# A feature is known by the checksum of its bytes alone. That of a longer one goes on from that of
+# its beginning.
+
+
+def _hashed(feature: str) -> int:
+    return crc32(feature.encode("utf-8", "replace"))
+
+
+def _word_runs(found: list[str]) -> list[int]:
     """Words, alone and in runs of two and three."""
-    for n in (1, 2, 3):
-        yield from (" ".join(found[i : i + n]) for i in range(len(found) - n + 1))
+    runs = [_hashed(word) for word in found]
+    following = [f" {word}".encode("utf-8", "replace") for word in found]
+    every = list(runs)
+    for n in (1, 2):
+        runs = [crc32(word, run) for run, word in zip(runs, following[n:], strict=False)]
+        every += runs
+    return every
 
 
-def _word_parts(found: list[str]) -> Iterator[str]:
+def _word_parts(found: list[str]) -> list[int]:
     """Parts of words: 3 to 5 characters with the ends marked, or 1 to 3 where words are not cut."""
+    every: list[int] = []
     for word in found:
+        if word.isascii():  # a character is a byte
+            held = b"<%b>" % word.encode()
+            for n in (3, 4, 5):
+                every += [crc32(held[i : i + n], _PART) for i in range(len(held) - n + 1)]
+            continue
         marked, sizes = (word, (1, 2, 3)) if WIDE.search(word) else (f"<{word}>", (3, 4, 5))
         for n in sizes:
-            yield from (f"#{marked[i : i + n]}" for i in range(len(marked) - n + 1))
+            every += [_hashed(f"#{marked[i : i + n]}") for i in range(len(marked) - n + 1)]
+    return every
 
 
 def _marks(text: str, found: list[str], placed: Iterable[tuple[int, str]]) -> Iterator[str]:
@@ -115,14 +141,19 @@ def _marks(text: str, found: list[str], placed: Iterable[tuple[int, str]]) -> It
     yield from (f"q0:{cue}" for place, cue in placed if place == 0)
     if len(names) < _MAX_PAIRED:
         yield from (f"qq:{a}|{b}" for a, b in combinations(names, 2))
+    numbers = min(sum(word.isdigit() for word in found), 8).bit_length()
+    quotes = any(mark in text for mark in _QUOTES)
+    # "How many" of two numbers is a sum, "who" beside a quotation asks about it.
+    yield from (f"qn:{cue}|{numbers}" for cue in names)
+    yield from (f"qu:{cue}|{quotes}" for cue in names)
     if found:
         yield from (f"first:{found[0]}", f"first2:{' '.join(found[:2])}", f"last:{found[-1]}")
     yield f"len:{len(found).bit_length()}"
     yield f"ask:{_asks(text)}"
     yield f"anyask:{'?' in text or '？' in text}"
     yield f"code:{min(sum(map(text.count, _CODE)), 16).bit_length()}"
-    yield f"dig:{min(sum(word.isdigit() for word in found), 8).bit_length()}"
-    yield f"quote:{any(mark in text for mark in _QUOTES)}"
+    yield f"dig:{numbers}"
+    yield f"quote:{quotes}"
     yield f"nl:{min(text.count(chr(10)), 4)}"
     yield f"wide:{bool(WIDE.search(text))}"
 
@@ -160,6 +191,8 @@ class PromptHead:
             views, hashed, offsets = (
                 held[name].astype(np.float32) for name in ("views", "hashed", "offsets")
             )
+            # What belongs to one feature lies side by side: few lines of memory are looked at.
+            hashed = np.asfortranarray(hashed)
             head = cls(views, hashed, offsets, float(held["scale"]), float(held["offset"]))
             rules = int(held["rules"])
         if rules != PROMPT_RULES:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from tokenizers import Tokenizer
+from tokenizers import Encoding, Tokenizer
 
 # encode_batch keeps every encoding alive until it returns, at some hundred bytes a piece: a source
 # of 5 MB goes through in blocks.
@@ -45,22 +45,19 @@ class WordPieces:
 
     def encode(self, text: str) -> Pieces:
         """Cut one text into word pieces; an empty text gives none."""
-        return self.encode_batch([text])[0]
+        # Not a batch of one: that would be handed to another thread, and wait for its turn.
+        return _pieces(self._tokenizer.encode(text, add_special_tokens=False))
 
     def encode_batch(self, texts: Sequence[str]) -> list[Pieces]:
         """Cut several texts, each as :meth:`encode` would."""
-        pieces = []
+        if len(texts) == 1:
+            return [self.encode(texts[0])]
+        pieces: list[Pieces] = []
         for start in range(0, len(texts), _BLOCK):
             block = self._tokenizer.encode_batch(
                 list(texts[start : start + _BLOCK]), add_special_tokens=False
             )
-            pieces += [
-                Pieces(
-                    np.array(encoding.ids, np.int32),
-                    np.array(encoding.offsets, np.int32).reshape(-1, 2),
-                )
-                for encoding in block
-            ]
+            pieces += map(_pieces, block)
         return pieces
 
     def _special(self, token: str) -> int:
@@ -68,3 +65,9 @@ class WordPieces:
         if found is None:
             raise ValueError(f"the tokenizer has no {token} token")
         return int(found)
+
+
+def _pieces(encoding: Encoding) -> Pieces:
+    return Pieces(
+        np.array(encoding.ids, np.int32), np.array(encoding.offsets, np.int32).reshape(-1, 2)
+    )

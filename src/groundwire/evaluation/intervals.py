@@ -3,12 +3,12 @@
 Answers to one context share its difficulties, so whole contexts are resampled with all of their
 answers (Efron 1979, https://doi.org/10.1214/aos/1176344552; for clusters Field & Welsh 2007,
 https://doi.org/10.1111/j.1467-9868.2007.00593.x). Resampling answers one by one would give
-intervals that are too narrow.
+intervals that are too narrow. Where trials are independent and few, :func:`wilson` counts.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from math import nan
+from math import nan, sqrt
 from typing import Self
 
 import numpy as np
@@ -129,6 +129,29 @@ class Replicates:
             low, high = np.quantile(known, [outside, 1 - outside]).tolist()
         n_undefined = self.draws.size - known.size
         return Interval(value=self.value, low=low, high=high, level=level, n_undefined=n_undefined)
+
+
+def wilson(n_right: int, n: int) -> Interval:
+    """A share of independent trials, with the interval of Wilson (1927) that holds 95 %.
+
+    Unlike the bootstrap, it says something of few trials: of none wrong among five as well.
+
+    >>> found = wilson(5, 5)
+    >>> found.value, round(found.low, 2), found.high
+    (1.0, 0.57, 1.0)
+
+    Args:
+        n_right: Successes.
+        n: Trials; of none, everything is ``nan``.
+    """
+    if not n:
+        return Interval(value=nan, low=nan, high=nan)
+    z, share = 1.959963984540054, n_right / n
+    middle = share + z * z / (2 * n)
+    reach = z * sqrt(share * (1 - share) / n + z * z / (4 * n * n))
+    whole = 1 + z * z / n
+    low, high = max(0.0, (middle - reach) / whole), min(1.0, (middle + reach) / whole)
+    return Interval(value=share, low=low, high=high)
 
 
 def difference(first: Replicates, second: Replicates) -> Replicates:
