@@ -1,7 +1,8 @@
 """The gate: does a prompt call for an answer that has to be checked?
 
 A story or a piece of code has nothing to hold against sources; a date has. The gate reads the
-prompt alone. Its rule is that of HaluGate's Sentinel; docs/gate.md says how good it is.
+prompt alone. Its rule is that of HaluGate's Sentinel; docs/gate.md says how good it is. The
+Sentinel itself, or a classifier like it, can be loaded in its place.
 """
 
 import math
@@ -14,10 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groundwire.engine.embedder import Embedder, NeuralEmbedder
+from groundwire.engine.prompt_classifier import PromptClassifier
 from groundwire.engine.prompts import PromptHead, prompt_features
 from groundwire.engine.reader import n_threads
 from groundwire.engine.tokenizer import WordPieces
-from groundwire.errors import GateError, InvalidTextError, ModelError, SettingError
+from groundwire.errors import (
+    GateError,
+    InvalidTextError,
+    ModelError,
+    SettingError,
+    UnknownModelError,
+)
 from groundwire.example import require_text
 from groundwire.models import (
     DEFAULT_MODEL,
@@ -28,7 +36,7 @@ from groundwire.models import (
     find_model,
     verify,
 )
-from groundwire.settings import MAX_THREADS, require_whole
+from groundwire.settings import MAX_THREADS, check_for_embedded, require_whole
 
 #: HaluGate's. At or above it, a prompt that more likely needs a check than not gets one.
 THRESHOLD = 0.6
@@ -43,7 +51,8 @@ class GateResult:
         needs_fact_check: Whether an answer to it has to be checked.
         confidence: P(this decision is right), in [0, 1]: the probability if a check is needed,
             else one minus it. So it may lie below the threshold, and below one half.
-        probability: Calibrated P(needs a check), in [0, 1]: 1 calls for one.
+        probability: P(needs a check), in [0, 1]: 1 calls for one. Calibrated, but for that of a
+            loaded classifier.
     """
 
     needs_fact_check: bool
@@ -88,13 +97,13 @@ class Gate:
 
     Attributes:
         threshold: See :func:`decide`.
-        revision: What pins the weights of the head.
+        revision: What pins the weights of the head, or of a loaded classifier.
     """
 
     threshold: float
     revision: str
     _embedder: Embedder
-    _head: PromptHead
+    _head: PromptHead | PromptClassifier
 
     @classmethod
     def load(
@@ -102,6 +111,8 @@ class Gate:
         model: str | Path | None = None,
         *,
         threshold: float = THRESHOLD,
+        revision: str | None = None,
+        device: str = "cpu",
         threads: int | None = None,
     ) -> Self:
         """Open the gate.
@@ -111,13 +122,19 @@ class Gate:
 
         Args:
             model: ``None`` or ``"gate"`` is the embedded one; else a folder that
-                ``groundwire train gate`` wrote.
+                ``groundwire train gate`` wrote, or a Hugging Face classifier with the classes of
+                HaluGate's Sentinel: its folder, or its id on the hub.
             threshold: In (0, 1].
+            revision: Commit of a hub model, 40 hexadecimal digits.
+            device: ``cpu`` or ``cuda:N``, for loaded classifiers.
             threads: CPU threads, at most 256; by default one for each processor this process may
                 use.
 
         Raises:
             SettingError: If a setting is outside its range.
+            UnknownModelError: If there is no such model.
+            UnpinnedModelError: If a hub model has no pinned revision.
+            MissingExtraError: If it has no ONNX graph and the ``train`` extra is not installed.
             ModelError: If the model cannot be used, or belongs to another encoder.
         """
         # `not` lets NaN fail as well.
@@ -127,8 +144,19 @@ class Gate:
             require_whole("threads", threads, 1, MAX_THREADS, otherwise=", or None")
         manifest, encoder = _find(model), find_model(ENCODER)
         tables = find_model(DEFAULT_MODEL)
-        for needed in (manifest, encoder, tables):
+        for needed in (encoder, tables):
             verify(needed)
+        pieces = WordPieces(tables.folder / "tokenizer.json")
+        embedder = NeuralEmbedder.load(encoder, pieces, threads=n_threads(threads))
+        if manifest is None:
+            assert model is not None
+            try:
+                loaded = PromptClassifier(model, revision=revision, device=device, threads=threads)
+            except UnknownModelError as error:
+                raise UnknownModelError(str(model), (GATE,)) from error
+            return cls(threshold, loaded.revision, embedder, loaded)
+        check_for_embedded(revision=revision, device=device, max_length=None)
+        verify(manifest)
         if manifest.raw.get("encoder") != encoder.revision:
             raise ModelError(
                 f"{manifest.folder} was trained on encoder {manifest.raw.get('encoder')!r} and "
@@ -141,8 +169,6 @@ class Gate:
                 f"{manifest.folder / HEAD} cannot be read: {error}. Train it again: "
                 "groundwire train gate."
             ) from error
-        pieces = WordPieces(tables.folder / "tokenizer.json")
-        embedder = NeuralEmbedder.load(encoder, pieces, threads=n_threads(threads))
         return cls(threshold, manifest.revision, embedder, head)
 
     def classify(self, prompt: str) -> GateResult:
@@ -159,6 +185,8 @@ class Gate:
         if not prompt.strip():
             return decide(0.0, threshold=self.threshold)
         try:
+            if isinstance(self._head, PromptClassifier):
+                return decide(self._head.probability(prompt), threshold=self.threshold)
             (embedding,) = self._embedder.embed([prompt])
             logit = self._head.logit(embedding, prompt_features(prompt))
         except Exception as error:
@@ -180,14 +208,18 @@ def needs_check(gate: Gate, prompt: str) -> bool:
         return True
 
 
-def _find(model: str | Path | None) -> Manifest:
+def _find(model: str | Path | None) -> Manifest | None:
+    """The manifest of a head; ``None`` for a classifier of a folder or the hub."""
     if model is None or str(model) == GATE:
         return find_model(GATE)
     folder = Path(model)
     if not (folder / MANIFEST_NAME).is_file():
+        if (folder / "config.json").is_file() or (not folder.is_dir() and "/" in str(model)):
+            return None
         raise ModelError(
-            f"{folder} has no {MANIFEST_NAME}. Name a folder that groundwire train gate wrote, or "
-            "leave the model out for the embedded gate."
+            f"{folder} has no {MANIFEST_NAME}. Name a folder that groundwire train gate wrote, "
+            "that of a sequence classifier, or the id of one on the hub; or leave the model out "
+            "for the embedded gate."
         )
     manifest = Manifest.read(folder)
     if manifest.kind != "gate":

@@ -5,7 +5,7 @@ import sys
 import click
 
 from groundwire.cli.console import to_json
-from groundwire.cli.inputs import STDIN, read_text
+from groundwire.cli.inputs import STDIN, read_text, refuse_empty
 
 
 @click.command(
@@ -22,9 +22,25 @@ from groundwire.cli.inputs import STDIN, read_text
     show_default=True,
     help="Probability from which a prompt needs a check.",
 )
-@click.option("--model", metavar="DIR", help="A gate of your own.  [default: the embedded one]")
+@click.option(
+    "--model",
+    callback=refuse_empty,
+    metavar="NAME_OR_PATH",
+    help="A folder, of a gate or of a sequence classifier, or the id of one on the hub.  "
+    "[default: the embedded gate]",
+)
+@click.option(
+    "--revision", callback=refuse_empty, metavar="COMMIT", help="The commit of a hub model."
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
-def gate(*, texts: tuple[str, ...], threshold: float, model: str | None, as_json: bool) -> None:
+def gate(
+    *,
+    texts: tuple[str, ...],
+    threshold: float,
+    model: str | None,
+    revision: str | None,
+    as_json: bool,
+) -> None:
     """Say which prompts call for an answer that has to be checked.
 
     Each TEXT is a prompt; without any, each line of standard input is one. A line tells the
@@ -33,7 +49,7 @@ def gate(*, texts: tuple[str, ...], threshold: float, model: str | None, as_json
     from groundwire.gate import Gate
     from groundwire.render import visible
 
-    opened = Gate.load(model, threshold=threshold)
+    opened = Gate.load(model, threshold=threshold, revision=revision)
     for text in texts or read_text(STDIN).splitlines():
         found = opened.classify(text)
         if as_json:

@@ -81,6 +81,7 @@ class Gate:
 
     enabled: bool = setting(True, Flag(), "Whether prompts are asked about.")
     model: str = setting("embedded", Text(), "embedded, or a folder, or the id of a hub model.")
+    revision: str | None = setting(None, Optional(Text()), "Commit of a hub model, 40 digits.")
     threshold: float = setting(0.6, THRESHOLD, "From this probability on, an answer is checked.")
     device: str = setting("cpu", Device(), "Where the model runs.")
     bypass_explicit: bool = setting(

@@ -185,11 +185,7 @@ def _explained(
     )
 
 
-def _judge(
-    judge: JudgeEntailment | None, hypothesis: str, evidence: tuple[EvidenceRef, ...]
-) -> _Verdict:
-    if judge is None:
-        return _Verdict()
+def _judge(judge: JudgeEntailment, hypothesis: str, evidence: tuple[EvidenceRef, ...]) -> _Verdict:
     try:
         entailment = judge(hypothesis, evidence)
     except Exception as error:  # noqa: BLE001 - whatever went wrong, the span stays marked

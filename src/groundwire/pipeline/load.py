@@ -96,13 +96,16 @@ def _load_gate(config: Config) -> Gate | None:
         return None
     is_embedded = own.model == _EMBEDDED
     with _naming(config, "gate"):
-        check_for_embedded(revision=None, device=own.device, max_length=None)
         try:
             return Gate.load(
                 None if is_embedded else own.model,
                 threshold=own.threshold,
+                revision=own.revision,
+                device=own.device,
                 threads=config.detector.threads,
             )
+        except UnpinnedModelError:
+            raise
         except ModelError as error:
             if is_embedded:  # then the package is at fault, and no setting
                 raise

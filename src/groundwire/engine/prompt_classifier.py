@@ -1,0 +1,118 @@
+"""Published gates: sequence classifiers that say whether a prompt calls for a check.
+
+HaluGate's Sentinel is one, and so is what ``groundwire train gate --base`` writes.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from groundwire.engine.checkpoints import Task, open_checkpoint
+from groundwire.engine.classifier import Classifier, shares_of
+from groundwire.errors import DetectionError, ModelError
+
+_NEEDED = re.compile("(needs)?factcheck(needed)?")
+_NOT_NEEDED = re.compile("(needs)?nofactcheck(needed)?")
+
+
+def needed_label(config: Mapping[str, Any]) -> tuple[int, ...]:
+    """Tell which class calls for a check, by the names in ``id2label``; case does not matter.
+
+    Args:
+        config: A model's ``config.json``.
+
+    Returns:
+        The index of that class, alone.
+
+    Raises:
+        ModelError: If there are not exactly two classes that say so: ``LABEL_1`` may be either.
+    """
+    labels = {int(index): str(name) for index, name in (config.get("id2label") or {}).items()}
+    plain = {index: re.sub(r"[^a-z]", "", name.lower()) for index, name in labels.items()}
+    needed = [index for index, name in plain.items() if _NEEDED.fullmatch(name)]
+    others = [index for index, name in plain.items() if _NOT_NEEDED.fullmatch(name)]
+    if (len(labels), len(needed), len(others)) != (2, 1, 1):
+        raise ModelError(
+            f"The classes {[labels[index] for index in sorted(labels)]} do not say which of them "
+            "calls for a check. Name the two in the model's config.json, in its own order: "
+            '"id2label": {"0": "NO_FACT_CHECK_NEEDED", "1": "FACT_CHECK_NEEDED"}.'
+        )
+    return tuple(needed)
+
+
+PROMPTS = Task(
+    architecture="ForSequenceClassification",
+    what="a sequence classifier",
+    why="it says what a prompt as a whole calls for",
+    labels=needed_label,
+    suffix="-gate",
+)
+
+
+class PromptClassifier:
+    """A Hugging Face classifier of prompts; it holds no state, so threads may share it.
+
+    Attributes:
+        name: Hub id or folder.
+        revision: Commit of the hub, or hash of the files.
+    """
+
+    def __init__(
+        self,
+        model: str | Path,
+        *,
+        revision: str | None = None,
+        device: str = "cpu",
+        threads: int | None = None,
+    ) -> None:
+        """Load a checkpoint; arguments and errors are those of ``load_checkpoint``."""
+        opened = open_checkpoint(
+            model,
+            PROMPTS,
+            revision=revision,
+            device=device,
+            threads=threads,
+            max_length=None,
+            cache_dir=None,
+        )
+        self.name, self.revision = opened.name, opened.revision
+        self._tokenizer, self._frame, self._room = (
+            opened.tokenizer,
+            opened.frame,
+            opened.max_length - len(opened.frame.before) - len(opened.frame.after),
+        )
+        (self._needed,) = opened.labels
+        self._classifier = Classifier(opened.session, name=self.name, max_length=opened.max_length)
+        self.probability("a")  # what does not fit together should say so now
+
+    def probability(self, prompt: str) -> float:
+        """P(needs a check) as the model gives it, in [0, 1].
+
+        Of a prompt that takes several windows, the one that most calls for a check counts.
+
+        Raises:
+            DetectionError: If the model failed, or gave no number.
+            ModelError: If the graph has other classes than the configuration.
+        """
+        return max(map(self._read, self._windows(prompt)))
+
+    def _windows(self, prompt: str) -> Iterator[list[int]]:
+        ids = list(self._tokenizer.encode(prompt, add_special_tokens=False).ids)
+        for start in range(0, max(1, len(ids)), self._room):
+            yield ids[start : start + self._room]
+
+    def _read(self, window: Sequence[int]) -> float:
+        ids = [*self._frame.before, *window, *self._frame.after]
+        logits = self._classifier.logits(ids, [0] * len(ids))
+        if logits.shape != (1, 2):
+            raise ModelError(
+                f"The graph of {self.name} returned shape {logits.shape}, and a gate returns "
+                "(1, 2). Check that id2label in its config.json belongs to this graph."
+            )
+        share = float(shares_of(logits)[0, self._needed])
+        if not np.isfinite(share):
+            raise DetectionError(f"{self.name} gave no number.")
+        return share
