@@ -18,6 +18,7 @@ from groundwire.spans import (
     reduce_tokens,
     reduce_tokens_plain,
     trim,
+    whole_words,
 )
 
 Pieces = list[tuple[int, int]]
@@ -263,3 +264,43 @@ def test_filters_are_off_until_asked_for() -> None:
 def test_a_filter_outside_its_range_is_refused(setting: dict[str, float]) -> None:
     with pytest.raises(SettingError, match=next(iter(setting))):
         keep((), "", **setting)  # type: ignore[arg-type]
+
+
+# Whole words.
+
+
+@pytest.mark.parametrize(
+    ("text", "pieces", "expected"),
+    [
+        ("It is 21,000 km long.", ["21"], ["21,000"]),
+        ("It is 21,000 km long.", ["21", "000 km"], ["21,000 km"]),
+        ("At 7:40 in Élodie's flat.", ["40", "odie"], ["7:40", "Élodie's"]),
+        ("The Eiffel Tower", ["el"], ["Eiffel"]),
+        ("From 1887-1950.", ["1950"], ["1950"]),
+        ("王明住在上海。", ["上海"], ["上海"]),
+        ("It costs $49.", ["$", "49"], ["$49"]),
+        ("wrong , right", ["wrong", ","], ["wrong ,"]),
+    ],
+)
+def test_spans_are_widened_to_whole_words_and_figures(
+    text: str, pieces: list[str], expected: list[str]
+) -> None:
+    found, at = [], 0
+    for piece in pieces:
+        at = text.index(piece, at)
+        found.append(FlaggedSpan(at, at + len(piece), 0.5))
+        at += len(piece)
+    assert [text[span.start : span.end] for span in whole_words(found, text)] == expected
+
+
+@given(st.text(alphabet="ab1,.' 王", max_size=20), st.lists(st.booleans(), max_size=20))
+def test_widening_keeps_what_was_marked_and_keeps_spans_apart(text: str, marks: list[bool]) -> None:
+    offsets = [(i, i + 1) for i in range(len(text))][: len(marks)]
+    scores = [float(mark) for mark in marks][: len(offsets)]
+    spans = trim(reduce_tokens(offsets, scores, text, threshold=0.5).spans, text)
+    widened = whole_words(spans, text)
+    for span in spans:
+        assert any(w.start <= span.start and span.end <= w.end for w in widened)
+    assert all(a.end < b.start for a, b in itertools.pairwise(widened))
+    assert whole_words(widened, text) == widened
+    assert all(text[w.start : w.end] == text[w.start : w.end].strip() for w in widened)

@@ -4,6 +4,7 @@ Two functions compute the same reduction: :func:`reduce_tokens_plain` is the one
 :func:`reduce_tokens` the one to call. It touches only the word pieces that are flagged.
 """
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -13,6 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groundwire.errors import DetectionError, SettingError
+
+# A word or a figure, of scripts that put spaces between words: "21,000", "7:40", "Élodie's".
+_LETTER = (
+    "0-9A-Za-z\u00aa\u00b5\u00ba\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f"
+    "\u0300-\u052f\u1e00-\u1fff"  # to Cyrillic
+)
+_WORD = re.compile(rf"[{_LETTER}]+(?:[.,:/][0-9][{_LETTER}]*|['’][{_LETTER}]+)*")
 
 Offsets: TypeAlias = NDArray[np.integer] | Sequence[tuple[int, int]]
 Scores: TypeAlias = NDArray[np.floating] | Sequence[float]
@@ -152,6 +160,39 @@ def trim(spans: Iterable[FlaggedSpan], text: str) -> tuple[FlaggedSpan, ...]:
         if start < end:
             trimmed.append(span._replace(start=start, end=end))
     return tuple(trimmed)
+
+
+def whole_words(spans: Iterable[FlaggedSpan], text: str) -> tuple[FlaggedSpan, ...]:
+    """Widen spans of ``text`` to whole words and figures; what then touches is one span.
+
+    A word piece is no unit of meaning: "000" of "21,000" says nothing to who reads it.
+
+    >>> whole_words([FlaggedSpan(3, 6, 0.9)], "21,000 km")
+    (FlaggedSpan(start=0, end=6, score=0.9),)
+
+    Args:
+        spans: Disjoint and in reading order.
+        text: What they are spans of.
+    """
+    widened: list[FlaggedSpan] = []
+    words = _WORD.finditer(text)
+    word = next(words, None)
+    for span in spans:
+        start, end = span.start, span.end
+        while word is not None and word.end() <= start:
+            word = next(words, None)
+        if word is not None and word.start() < end:
+            start = min(start, word.start())
+        while word is not None and word.end() < end:
+            word = next(words, None)
+        if word is not None and word.start() < end:
+            end = max(end, word.end())
+        last = widened[-1] if widened else None
+        if last is not None and not text[last.end : start].strip():
+            widened[-1] = FlaggedSpan(last.start, max(last.end, end), max(last.score, span.score))
+        else:
+            widened.append(FlaggedSpan(start, end, span.score))
+    return tuple(widened)
 
 
 def keep(

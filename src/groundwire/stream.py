@@ -29,7 +29,7 @@ from groundwire.evidence import Evidence
 from groundwire.example import require_text
 from groundwire.segment import Segment, Segmenter
 from groundwire.similarity import is_ungrounded
-from groundwire.spans import FlaggedSpan, keep, reduce_tokens, trim
+from groundwire.spans import FlaggedSpan, keep, reduce_tokens, trim, whole_words
 
 log = logging.getLogger(__name__)
 
@@ -192,7 +192,7 @@ class Stream:
         reduced = reduce_tokens(
             scores.offsets, scores.probabilities, text, threshold=self._info.threshold
         )
-        flagged = trim(reduced.spans, text)
+        flagged = whole_words(trim(reduced.spans, text), text)
         if scores.similarity is not None and is_ungrounded(scores.similarity, self._info.threshold):
             # What was compared as a whole is marked as a whole.
             flagged = (FlaggedSpan(segment.start, segment.end, 1.0),)
