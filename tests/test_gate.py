@@ -18,6 +18,7 @@ from groundwire.engine.prompts import EDGE_CHARS, N_HASHED, prompt_features
 from groundwire.errors import GateError, InvalidTextError, ModelError, SettingError
 from groundwire.gate import GateResult, decide, needs_check
 from groundwire.models import GATE, find_model
+from groundwire.prompt import both_ends
 
 DOCUMENTED = {
     "When was Einstein born?": True,
@@ -147,12 +148,12 @@ def with_embedder(gate: Gate, embedder: object) -> Gate:
     return dataclasses.replace(gate, _embedder=embedder)  # type: ignore[arg-type]
 
 
-def test_a_very_long_prompt_is_read_to_its_end(gate: Gate) -> None:
+def test_a_very_long_prompt_is_read_at_both_ends(gate: Gate) -> None:
     counting = Counting()
     prompt = "It rained. " * 5818 + "Who built it?"
     assert len(prompt) > 64_000
     with_embedder(gate, counting).classify(prompt)
-    assert counting.texts == [prompt]
+    assert counting.texts == [both_ends(prompt)]
 
 
 def test_words_count_at_both_ends_of_a_long_prompt() -> None:

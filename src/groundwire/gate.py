@@ -36,6 +36,7 @@ from groundwire.models import (
     find_model,
     verify,
 )
+from groundwire.prompt import both_ends
 from groundwire.settings import MAX_THREADS, check_for_embedded, require_whole
 
 #: HaluGate's. At or above it, a prompt that more likely needs a check than not gets one.
@@ -174,8 +175,9 @@ class Gate:
     def classify(self, prompt: str) -> GateResult:
         """Decide about one prompt: what the user wrote, without sources.
 
-        A prompt of white space needs no check, with confidence 1. One of any length is read in
-        full. Who calls it lets an error mean: check. :func:`needs_check` does.
+        A prompt of white space needs no check, with confidence 1. Of more than 4,000 characters the
+        first and last 2,000 are read. Who calls it lets an error mean: check, as
+        :func:`needs_check` does.
 
         Raises:
             InvalidTextError: If it is no ``str``, or not valid text.
@@ -184,6 +186,7 @@ class Gate:
         require_text(prompt, "prompt")
         if not prompt.strip():
             return decide(0.0, threshold=self.threshold)
+        prompt = both_ends(prompt)
         try:
             if isinstance(self._head, PromptClassifier):
                 return decide(self._head.probability(prompt), threshold=self.threshold)

@@ -17,6 +17,7 @@ from groundwire.detection import Detection, Label, Outcome, Reason
 from groundwire.errors import SettingError
 from groundwire.keywords import folded, has_pattern, has_word
 from groundwire.language import identify
+from groundwire.prompt import both_ends
 from groundwire.truth import Truth, any_of, negate
 
 if TYPE_CHECKING:
@@ -396,7 +397,9 @@ class Readings:
     def _like(
         self, texts: tuple[str, ...], threshold: float, aggregation: Aggregation
     ) -> Observation:
-        prompt = self._prepare("embedding", lambda: self._signals.embed([self._request.prompt])[0])
+        prompt = self._prepare(
+            "embedding", lambda: self._signals.embed([both_ends(self._request.prompt)])[0]
+        )
         cosines = self._signals.embed_rule(texts) @ prompt
         value = float(cosines.max() if aggregation is Aggregation.MAX else cosines.mean())
         return Observation(truth=Truth.of(value >= threshold), similarity=value)

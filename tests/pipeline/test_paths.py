@@ -258,3 +258,21 @@ def test_a_response_is_as_bad_as_its_worst_answer(
     response = pipeline.check_response(pipeline.open(asked(QUESTION, FACTS)), answered(*contents))
     assert (response.outcome, response.action) == (outcome, action)
     assert [checked.answer.index for checked in response.answers] == list(range(len(contents)))
+
+
+@pytest.mark.parametrize(
+    "question", ["Thanks! And the second one?", "Go on.", "yes", "ok continue"]
+)
+def test_a_short_question_is_asked_about_with_the_one_before(gate: Gate, question: str) -> None:
+    body = asked(QUESTION, FACTS)
+    body["messages"] += [
+        {"role": "assistant", "content": RIGHT},
+        {"role": "user", "content": question},
+    ]
+    context = piped(gate=gate).open(body)
+    assert (context.conversation.question, context.conversation.previous) == (question, QUESTION)
+    assert context.path is CheckPath.CHECKED
+
+
+def test_a_short_question_without_one_before_stands_alone(gate: Gate) -> None:
+    assert piped(gate=gate).open(asked("Thanks!", FACTS)).path is CheckPath.NOT_FACTUAL

@@ -43,6 +43,7 @@ class Conversation:
 
     Attributes:
         question: What the user says last, without retrieved context; ``None`` if nothing.
+        previous: What the user said in the turn before, likewise: a short question may be about it.
         offered: The evidence, most relevant first; empty if there is none.
         is_explicit: Whether the caller names sources, within the limits or not.
         has_tools: Whether tools or functions are defined. Definitions are no evidence: without a
@@ -56,6 +57,7 @@ class Conversation:
 
     question: str | None
     offered: tuple[OfferedSource, ...]
+    previous: str | None = None
     is_explicit: bool = False
     has_tools: bool = False
     unused: Mapping[Origin, int] = field(default_factory=dict)
@@ -122,7 +124,7 @@ def read_request(body: object, *, max_sources: int = 0, max_source_chars: int = 
         )
     messages, skipped = read_messages(body)
     explicit = _explicit(body.get("metadata"), skipped)
-    question, context = _question_and_context(messages, skipped)
+    asked, context = _asked_and_context(messages, skipped)
     found: dict[Origin, Sequence[Piece]] = {
         Origin.METADATA: explicit,
         Origin.TOOL: _latest_turn_first(messages),
@@ -144,7 +146,8 @@ def read_request(body: object, *, max_sources: int = 0, max_source_chars: int = 
         reasons.update(limited.reasons)
         dropped_chars += limited.dropped_chars
     return Conversation(
-        question=question,
+        question=asked[0] or None,
+        previous=asked[1] or None,
         offered=offered,
         is_explicit=bool(explicit or skipped[Skipped.SOURCE]),
         has_tools=any(bool(body.get(key)) for key in ("tools", "functions")),
@@ -185,11 +188,11 @@ def _latest_turn_first(messages: Iterable[Message]) -> list[Piece]:
     return [piece for turn in reversed(turns) for piece in turn]
 
 
-def _question_and_context(
+def _asked_and_context(
     messages: Sequence[Message], skipped: Counter[Skipped]
-) -> tuple[str | None, list[Piece]]:
-    """What the user says last, and the retrieved context of all messages, the latest first."""
-    question, is_last_turn = None, True
+) -> tuple[list[str], list[Piece]]:
+    """What the user says in the last turn and the one before; retrieved context, latest first."""
+    asked: list[str] = []
     context: list[Piece] = []
     for message in reversed(messages):
         if not (message.is_user or message.is_system):
@@ -204,12 +207,12 @@ def _question_and_context(
                 Piece(text=each.text, place=piece.place, id=each.id, title=each.title)
                 for each in divided.passages
             )
-        if is_last_turn and message.begins_turn:
-            is_last_turn = False
-            question = "\n".join(filter(None, said)) or None
-            if question:
-                require_text(question, f"question in {message.says[0].place}")
-    return question, context
+        if message.begins_turn and len(asked) < 2:
+            text = "\n".join(filter(None, said))
+            if text:
+                require_text(text, f"question in {message.says[0].place}")
+            asked.append(text)
+    return [*asked, "", ""][:2], context
 
 
 def _named(pieces: Iterable[Piece], origin: Origin) -> list[OfferedSource]:

@@ -28,6 +28,7 @@ from groundwire.policy import (
     rule,
     rule_outcome,
 )
+from groundwire.prompt import with_previous
 from groundwire.signals import SignalRules, Signals
 from groundwire.similarity import without_short
 
@@ -158,8 +159,11 @@ class Pipeline:
             return GateReport(status=GateStatus.OFF)
         if conversation.question is None:
             return GateReport(status=GateStatus.NO_PROMPT)
+        longer = with_previous(conversation.question, conversation.previous)
         try:
             result = self._gate.classify(conversation.question)
+            if longer is not None and not result.needs_fact_check:
+                result = self._gate.classify(longer)
         except Exception as error:  # noqa: BLE001 - a gate that fails means: check
             log.warning("The gate failed, the answer is checked: %s", type(error).__name__)
             return GateReport(status=GateStatus.FAILED, reason=type(error).__name__)
