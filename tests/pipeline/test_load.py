@@ -68,6 +68,7 @@ def test_a_threshold_of_the_comparing_detector_does_not_reach_the_reader() -> No
         ("{min_pieces: 9}", []),
     ],
 )
+@pytest.mark.filterwarnings("ignore::groundwire.pipeline.load.HighThresholdWarning")
 def test_filters_arrive(filters: str, marked: list[str]) -> None:
     with load(f"{OFF}detector: {filters}") as pipeline:
         detection = pipeline.check(pipeline.open(asked(QUESTION, FACTS)), WRONG).detection

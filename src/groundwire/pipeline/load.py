@@ -26,6 +26,10 @@ class UnusedSettingWarning(UserWarning):
     """A setting was given that the pipeline has no use for."""
 
 
+class HighThresholdWarning(UserWarning):
+    """A threshold lets most of what the embedded reader would find pass."""
+
+
 def load_stages(config: Config) -> dict[str, Any]:
     """The arguments of :class:`groundwire.Pipeline`.
 
@@ -46,6 +50,7 @@ def load_stages(config: Config) -> dict[str, Any]:
         "ignores_short": config.similarity.all_short == "grounded",
     }
     detector = _load_detector(config)
+    _warn_of_high_threshold(config, detector)
     try:
         explainer = _load_explainer(config, detector)
     except Exception:
@@ -166,6 +171,28 @@ def _naming(config: Config, section: str, names: Mapping[str, str] | None = None
         named = f"{section}.name" if section == "detector" else f"{section}.model"
         origin = config.origins.get(named, section)
         raise ConfigError([f"{origin}: {error} The setting is {section}.revision."]) from error
+
+
+def _warn_of_high_threshold(config: Config, detector: Detector) -> None:
+    """Other systems' thresholds are for other scores: the reader's are calibrated.
+
+    What takes 0.8 of HaluGate's detector takes much less of it; a file that was written for one
+    finds little with the other, and nothing in its results would say so.
+    """
+    points, threshold = detector.judge.operating_points, detector.info.threshold
+    if detector.info.operating_point != "custom" or "precision" not in points:
+        return
+    balanced, precision = points["balanced"], points["precision"]
+    if threshold > (balanced + precision) / 2:
+        origin = config.origins.get("detector.operating_point", "detector.operating_point")
+        warnings.warn(
+            f"{origin}: detector.operating_point = {threshold:g} holds literally. The "
+            f"probabilities of {detector.info.name} are calibrated: its balanced point is "
+            f"{balanced:g}, and from {precision:g} on it reports few findings at all. Leave the "
+            "threshold out for the balanced point.",
+            HighThresholdWarning,
+            stacklevel=5,
+        )
 
 
 def _warn_of_unused(config: Config) -> None:
