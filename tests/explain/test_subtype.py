@@ -20,6 +20,12 @@ CASES = [
         "1887-1889",
     ),
     (
+        "The canal was dug in ⟦1950⟧.",
+        ["The canal was dug between 1887 and 1889 by hand."],
+        DATE_TIME,
+        "1887 and 1889",
+    ),
+    (
         "Nora Lind was born on ⟦July 4, 1900⟧ in Oslo.",
         ["Nora Lind was born on March 14, 1879 in Oslo."],
         DATE_TIME,

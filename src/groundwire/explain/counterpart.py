@@ -26,6 +26,8 @@ _BESIDE = 0.25
 #: Content words of a span beside a wrong name. With more, more than the name is wrong.
 _MOST_BESIDE = 2
 _RANGE = re.compile(r"[ ]?(?:[-–—]|to|until|till|through)[ ]?")
+# "between 1887 and 1889" is one range; "1887 and 1889" are two years.
+_BETWEEN, _AND = re.compile(r"\bbetween $", re.IGNORECASE), " and "
 _OTHER = frozenset({Match.ABSENT, Match.DATE_ABSENT, Match.TIME_ABSENT})
 
 
@@ -109,11 +111,20 @@ def _quantities(held: Held) -> list[_Candidate]:
     ]
 
 
+def _joins(text: str, start: int, end: int, following: int) -> bool:
+    """Whether what stands between two quantities makes a range of them."""
+    if _RANGE.fullmatch(text, end, following):
+        return True
+    return (
+        text[end:following] == _AND and _BETWEEN.search(text[max(0, start - 8) : start]) is not None
+    )
+
+
 def _ranges(line: Text) -> list[tuple[int, int, list[Quantity]]]:
     """The quantities of a line, "1887-1889" as one."""
     found: list[tuple[int, int, list[Quantity]]] = []
     for quantity in line.quantities:
-        if found and _RANGE.fullmatch(line.text, found[-1][1], quantity.start):
+        if found and _joins(line.text, found[-1][0], found[-1][1], quantity.start):
             start, _, members = found[-1]
             members.append(quantity)
             found[-1] = (start, quantity.end, members)
