@@ -15,8 +15,9 @@ def test_each_text_gets_a_line(run: CommandLine) -> None:
 
 
 def test_lines_for_machines(run: CommandLine) -> None:
-    (line,) = run("gate", "--json", "When was Einstein born?").stdout.splitlines()
-    found = json.loads(line)
+    result = run("gate", "--json", "When was Einstein born?")
+    assert result.exit_code == 0, result.stderr
+    found = json.loads(result.stdout)
     assert found["prompt"] == "When was Einstein born?"
     assert found["needs_fact_check"] is True
     assert found["confidence"] == found["probability"] >= 0.6

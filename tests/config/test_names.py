@@ -90,7 +90,10 @@ def test_a_value_written_to_a_variable_reads_back_the_same(
     alias: Alias, data: st.DataObject
 ) -> None:
     value = data.draw(values_of(SETTINGS[alias.path].kind))
-    written = raw(alias, value)
+    try:
+        written = raw(alias, value)
+    except KindError:
+        return  # such as the text "null", which reads as nothing
     text = written if isinstance(written, str) else json.dumps(written)
     environ = {alias.variable: text}
     if alias.is_shared:
