@@ -145,13 +145,12 @@ def _mix(
     quiet: measure.Quiet,
 ) -> dict[str, Any]:
     """Mean cost of a request with and without the gate, request by request in turn."""
-    rng = random.Random(0)
+    n_free = round(NOT_FACTUAL * len(seeds))
+    is_free = random.Random(0).sample([True] * n_free + [False] * (len(seeds) - n_free), len(seeds))
     costs: dict[str, list[float]] = {"with_gate": [], "without_gate": []}
-    n_skipped = n_not_factual = 0
-    for seed in seeds:
-        is_factual = rng.random() >= NOT_FACTUAL
-        bodies = (conversation if is_factual else no_check)(seed + 10_000, n_context)
-        n_not_factual += not is_factual
+    n_skipped = 0
+    for seed, needs_none in zip(seeds, is_free, strict=True):
+        bodies = (no_check if needs_none else conversation)(seed + 10_000, n_context)
         for name, pipeline in (("with_gate", gated), ("without_gate", ungated)):
             found = quiet.run(lambda p=pipeline, b=bodies: stages(p, *b))  # type: ignore[misc]
             costs[name].append(found["total"])
@@ -159,7 +158,7 @@ def _mix(
     means = {name: round(statistics.mean(values), 2) for name, values in costs.items()}
     return {
         "n": len(seeds),
-        "not_factual": n_not_factual,
+        "not_factual": n_free,
         "skipped": n_skipped,
         **{f"{name}_ms": value for name, value in means.items()},
         "share": round(means["with_gate"] / means["without_gate"], 3),
