@@ -304,3 +304,9 @@ def test_widening_keeps_what_was_marked_and_keeps_spans_apart(text: str, marks: 
     assert all(a.end < b.start for a, b in itertools.pairwise(widened))
     assert whole_words(widened, text) == widened
     assert all(text[w.start : w.end] == text[w.start : w.end].strip() for w in widened)
+
+
+def test_widening_stays_within_the_claim() -> None:
+    text = "It is 21,000 km"
+    assert whole_words([FlaggedSpan(9, 12, 0.5)], text, start=9) == (FlaggedSpan(9, 12, 0.5),)
+    assert whole_words([FlaggedSpan(6, 8, 0.5)], text, end=9) == (FlaggedSpan(6, 8, 0.5),)

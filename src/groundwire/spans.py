@@ -162,7 +162,9 @@ def trim(spans: Iterable[FlaggedSpan], text: str) -> tuple[FlaggedSpan, ...]:
     return tuple(trimmed)
 
 
-def whole_words(spans: Iterable[FlaggedSpan], text: str) -> tuple[FlaggedSpan, ...]:
+def whole_words(
+    spans: Iterable[FlaggedSpan], text: str, *, start: int = 0, end: int | None = None
+) -> tuple[FlaggedSpan, ...]:
     """Widen spans of ``text`` to whole words and figures; what then touches is one span.
 
     A word piece is no unit of meaning: "000" of "21,000" says nothing to who reads it.
@@ -171,27 +173,30 @@ def whole_words(spans: Iterable[FlaggedSpan], text: str) -> tuple[FlaggedSpan, .
     (FlaggedSpan(start=0, end=6, score=0.9),)
 
     Args:
-        spans: Disjoint and in reading order.
+        spans: Disjoint and in reading order, within the bounds.
         text: What they are spans of.
+        start: Where the claim begins that they belong to: nothing before it is read or marked.
+        end: One past its end; ``None`` is the end of the text.
     """
     widened: list[FlaggedSpan] = []
-    words = _WORD.finditer(text)
+    words = _WORD.finditer(text, start, len(text) if end is None else end)
     word = next(words, None)
     for span in spans:
-        start, end = span.start, span.end
-        while word is not None and word.end() <= start:
+        first, last = span.start, span.end
+        while word is not None and word.end() <= first:
             word = next(words, None)
-        if word is not None and word.start() < end:
-            start = min(start, word.start())
-        while word is not None and word.end() < end:
+        if word is not None and word.start() < last:
+            first = min(first, word.start())
+        while word is not None and word.end() < last:
             word = next(words, None)
-        if word is not None and word.start() < end:
-            end = max(end, word.end())
-        last = widened[-1] if widened else None
-        if last is not None and not text[last.end : start].strip():
-            widened[-1] = FlaggedSpan(last.start, max(last.end, end), max(last.score, span.score))
+        if word is not None and word.start() < last:
+            last = max(last, word.end())
+        before = widened[-1] if widened else None
+        if before is not None and not text[before.end : first].strip():
+            score = max(before.score, span.score)
+            widened[-1] = FlaggedSpan(before.start, max(before.end, last), score)
         else:
-            widened.append(FlaggedSpan(start, end, span.score))
+            widened.append(FlaggedSpan(first, last, span.score))
     return tuple(widened)
 
 

@@ -192,7 +192,7 @@ class Stream:
         reduced = reduce_tokens(
             scores.offsets, scores.probabilities, text, threshold=self._info.threshold
         )
-        flagged = whole_words(trim(reduced.spans, text), text)
+        flagged = whole_words(trim(reduced.spans, text), text, start=segment.start, end=segment.end)
         if scores.similarity is not None and is_ungrounded(scores.similarity, self._info.threshold):
             # What was compared as a whole is marked as a whole.
             flagged = (FlaggedSpan(segment.start, segment.end, 1.0),)
