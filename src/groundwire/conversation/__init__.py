@@ -14,7 +14,7 @@ limits, ``response`` reads the answers, ``transcript`` divides a file with both.
 
 from groundwire.conversation.content import Skipped
 from groundwire.conversation.request import Conversation, OfferedSource, Origin, read_request
-from groundwire.conversation.response import Answer, AnswerKind, read_response
+from groundwire.conversation.response import Answer, AnswerKind, Said, answer_of, read_response
 from groundwire.conversation.transcript import divide_transcript
 
 __all__ = [
@@ -23,7 +23,9 @@ __all__ = [
     "Conversation",
     "OfferedSource",
     "Origin",
+    "Said",
     "Skipped",
+    "answer_of",
     "divide_transcript",
     "read_request",
     "read_response",

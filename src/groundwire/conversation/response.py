@@ -34,6 +34,39 @@ class Answer:
     n_skipped: int = 0
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """What the content of a message, or a piece of it, says.
+
+    Attributes:
+        text: What the user reads as the answer.
+        refusal: What the user reads as a refusal.
+        n_skipped: Parts that hold neither.
+    """
+
+    text: str
+    refusal: str
+    n_skipped: int
+
+    @classmethod
+    def of(cls, content: object) -> "Said":
+        """Read the content of a message, or of the delta of one: a text, parts, or nothing."""
+        text = refusal = ""
+        n_skipped = 0
+        # Nothing between parts: a text with citations comes in parts that continue each other.
+        for part in content if isinstance(content, (list, tuple)) else [content]:
+            match part:
+                case str(said) | {"type": "text" | "output_text", "text": str(said)}:
+                    text += said
+                case {"type": "refusal", "refusal": str(said)}:
+                    refusal += said
+                case None:
+                    pass
+                case _:
+                    n_skipped += 1
+        return cls(text=text, refusal=refusal, n_skipped=n_skipped)
+
+
 def read_response(body: object) -> tuple[Answer, ...]:
     """Read the answers of a chat completion.
 
@@ -68,28 +101,26 @@ def read_response(body: object) -> tuple[Answer, ...]:
 
 def _read_message(message: Mapping[str, object], index: int) -> Answer:
     """Read one message. Text comes first: what can be checked is, whatever stands beside it."""
-    content = message.get("content")
-    parts = content if isinstance(content, (list, tuple)) else [content]
-    text, refusal = "", message.get("refusal")
-    refusal = refusal if isinstance(refusal, str) else ""
-    n_skipped = int(bool(message.get("audio")))
-    for part in parts:
-        # Nothing between parts: a text with citations comes in parts that continue each other.
-        match part:
-            case str(said) | {"type": "text" | "output_text", "text": str(said)}:
-                text += said
-            case {"type": "refusal", "refusal": str(said)}:
-                refusal += said
-            case None:
-                pass
-            case _:
-                n_skipped += 1
+    said = Said.of(message.get("content"))
+    refusal = message.get("refusal")
+    return answer_of(
+        index,
+        text=said.text,
+        refusal=(refusal if isinstance(refusal, str) else "") + said.refusal,
+        has_calls=bool(message.get("tool_calls") or message.get("function_call")),
+        n_skipped=said.n_skipped + bool(message.get("audio")),
+    )
+
+
+def answer_of(
+    index: int, *, text: str, refusal: str, has_calls: bool, n_skipped: int
+) -> Answer:
+    """The answer that holds these."""
     if text.strip():
         return Answer(index=index, kind=AnswerKind.TEXT, text=text, n_skipped=n_skipped)
     if refusal.strip():
         return Answer(index=index, kind=AnswerKind.REFUSAL, text=refusal, n_skipped=n_skipped)
-    calls = message.get("tool_calls") or message.get("function_call")
-    kind = AnswerKind.TOOL_CALLS if calls else AnswerKind.EMPTY
+    kind = AnswerKind.TOOL_CALLS if has_calls else AnswerKind.EMPTY
     return Answer(index=index, kind=kind, n_skipped=n_skipped)
 
 

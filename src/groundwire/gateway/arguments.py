@@ -1,0 +1,30 @@
+"""Arguments of calls of tools: whether they can be read, and how much they hold."""
+
+import json
+from collections.abc import Mapping, Sequence
+
+
+def count_values(arguments: str) -> int | None:
+    """How many values the arguments of a call have: texts, numbers, true, false, null.
+
+    >>> count_values('{"city": "Paris", "days": [1, 2]}'), count_values(""), count_values("{")
+    (3, 0, None)
+
+    Returns:
+        ``None`` if they are no JSON. No arguments at all are none.
+    """
+    if not arguments.strip():
+        return 0
+    try:
+        return _count(json.loads(arguments))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _count(value: object) -> int:
+    match value:
+        case Mapping():
+            return sum(map(_count, value.values()))
+        case Sequence() if not isinstance(value, str):
+            return sum(map(_count, value))
+    return 1

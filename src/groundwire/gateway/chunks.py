@@ -1,0 +1,134 @@
+"""What a chunk of a streamed chat completion holds: text of its answers, and the rest."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from groundwire.conversation import Said
+from groundwire.errors import GroundwireError
+
+
+class UnreadableChunkError(GroundwireError):
+    """An event of the upstream is no chunk of a chat completion; what it says is not quoted."""
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(problem)
+        self.problem = problem
+
+    def __str__(self) -> str:
+        return (
+            f"An event of the upstream cannot be read: {self.problem}. Look at what it sends: "
+            "chunks of chat completions are JSON objects with a list of choices."
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """What a chunk says of one answer.
+
+    Attributes:
+        index: Of the answer.
+        text: What it adds to the text; empty if nothing.
+        refusal: What it adds to a refusal.
+        has_calls: Whether it belongs to calls of tools.
+        n_skipped: Parts that hold no text: sound, images.
+        finish: Why the answer ends, if it does.
+        choice: The whole of it, as JSON data.
+    """
+
+    index: int
+    text: str
+    refusal: str
+    has_calls: bool
+    n_skipped: int
+    finish: str | None
+    choice: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chunk:
+    """One chunk: what it says of answers, and all of it as JSON data.
+
+    Attributes:
+        data: The chunk.
+        parts: One for each answer that it is about; none in a chunk with the usage.
+        is_error: Whether it says that the upstream failed.
+        is_as_sent: Whether the parts say what the event says, so that it can leave as it came.
+    """
+
+    data: Mapping[str, Any]
+    parts: tuple[Part, ...]
+    is_error: bool = False
+    is_as_sent: bool = True
+
+
+def read_chunk(text: str) -> Chunk:
+    """Read the data of an event.
+
+    Raises:
+        UnreadableChunkError: If it is no JSON object, or its choices are not those of a chunk.
+    """
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise UnreadableChunkError(f"it is no JSON ({type(error).__name__})") from None
+    if not isinstance(data, dict):
+        raise UnreadableChunkError(f"it is JSON of type {type(data).__name__}")
+    choices = data.get("choices")
+    if choices is None:
+        return Chunk(data=data, parts=(), is_error=bool(data.get("error")))
+    if not isinstance(choices, list):
+        raise UnreadableChunkError(f"its choices are of type {type(choices).__name__}")
+    return Chunk(data=data, parts=tuple(map(_read_choice, choices, range(len(choices)))))
+
+
+class Halves:
+    """Joins characters that were cut in two: half a surrogate pair waits for the other.
+
+    Some servers cut a text between UTF-16 units, and half a character can neither be judged nor
+    shown.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: dict[int, str] = {}
+
+    def join(self, chunk: Chunk) -> Chunk:
+        """The chunk with whole characters; a half at the end of an answer stays."""
+        parts = tuple(map(self._join, chunk.parts))
+        if all(new is old for new, old in zip(parts, chunk.parts, strict=True)):
+            return chunk
+        return replace(chunk, parts=parts, is_as_sent=False)
+
+    def _join(self, part: Part) -> Part:
+        text = self._waiting.pop(part.index, "") + part.text
+        if text and "\ud800" <= text[-1] <= "\udbff" and part.finish is None:
+            self._waiting[part.index] = text[-1]
+            text = text[:-1]
+        if text == part.text:
+            return part
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
+        delta = {**(part.choice.get("delta") or {}), "content": text}
+        return replace(part, text=text, choice={**part.choice, "delta": delta})
+
+
+def _read_choice(choice: object, position: int) -> Part:
+    if not isinstance(choice, dict):
+        raise UnreadableChunkError(f"a choice is of type {type(choice).__name__}")
+    delta = choice.get("delta", {})
+    if not isinstance(delta, dict) or choice.get("message") or choice.get("text"):
+        # Text outside of the delta would be text that nobody checks.
+        raise UnreadableChunkError("a choice has no delta, or text outside of it")
+    index = choice.get("index")
+    finish = choice.get("finish_reason")
+    said = Said.of(delta.get("content"))
+    refusal = delta.get("refusal")
+    return Part(
+        index=index if type(index) is int else position,
+        text=said.text,
+        refusal=said.refusal + (refusal if isinstance(refusal, str) else ""),
+        has_calls=bool(delta.get("tool_calls") or delta.get("function_call")),
+        n_skipped=said.n_skipped + bool(delta.get("audio")),
+        finish=finish if isinstance(finish, str) else None,
+        choice=choice,
+    )

@@ -1,0 +1,101 @@
+"""A stream that passes through as it comes, while its answers are checked beside it."""
+
+import logging
+from collections.abc import AsyncIterator, Callable, Coroutine
+from typing import Any
+
+from groundwire.detection import Outcome
+from groundwire.errors import GroundwireError
+from groundwire.gateway.chunks import UnreadableChunkError
+from groundwire.gateway.coding import CodingError
+from groundwire.gateway.inflight import AnswersInFlight
+from groundwire.gateway.reading import ChunkReader
+from groundwire.gateway.release import Release
+from groundwire.gateway.report import StreamReport
+from groundwire.gateway.sse import EventTooLargeError
+from groundwire.gateway.upstream import Reply, UpstreamBrokenError
+
+log = logging.getLogger(__name__)
+
+#: What can be wrong with the bytes of a stream.
+UNREADABLE = (CodingError, EventTooLargeError, UnreadableChunkError)
+
+
+class ObservedStream:
+    """Relays a stream byte for byte, and reads along.
+
+    Nothing that goes wrong with the check touches what the client gets.
+    """
+
+    def __init__(
+        self,
+        reply: Reply,
+        answers: AnswersInFlight,
+        *,
+        content_encoding: str,
+        conclude: Callable[[Coroutine[Any, Any, StreamReport]], None],
+    ) -> None:
+        """Begin.
+
+        Args:
+            reply: Of the upstream.
+            answers: Where its answers are checked.
+            content_encoding: How its bytes are compressed.
+            conclude: Takes what makes the report, once the last byte is out; the client does not
+                wait for it.
+        """
+        self._reply, self._answers, self._conclude = reply, answers, conclude
+        self._reader: ChunkReader | None = ChunkReader(content_encoding)
+        self._is_complete = self._is_unread = self._is_truncated = False
+
+    async def events(self) -> AsyncIterator[bytes]:
+        """The bytes, as they come."""
+        is_client_gone = True
+        try:
+            async for data in self._reply.chunks():
+                self._read(data)  # first: what leaves is on record even if it is the last
+                yield data
+            self._read()
+            is_finished = all(answer.is_finished for answer in self._answers)
+            self._is_truncated = not (self._is_complete or is_finished)
+            is_client_gone = False
+        except UpstreamBrokenError:
+            self._is_truncated, is_client_gone = True, False
+            raise
+        finally:
+            self._conclude(self._report(is_client_gone))
+            await self._reply.close()
+
+    def _read(self, data: bytes | None = None) -> None:
+        """Read bytes, or that there are no more."""
+        if self._reader is None:
+            return
+        try:
+            for read in self._reader.finish() if data is None else self._reader.feed(data):
+                self._is_complete |= read.is_end
+                self._is_unread |= read.is_unreadable
+                for part in read.chunk.parts if read.chunk else ():
+                    self._answers[part.index].take(part)
+        except UNREADABLE as error:
+            self._give_up(error)
+
+    def _give_up(self, error: GroundwireError) -> None:
+        log.warning("A stream cannot be read to its end: %s", type(error).__name__)
+        self._reader, self._is_unread = None, True
+
+    async def _report(self, is_client_gone: bool) -> StreamReport:
+        if self._is_unread and not len(self._answers):
+            _ = self._answers[0]
+        for answer in self._answers if self._is_unread else ():
+            answer.lose()
+        checked = await self._answers.finish()
+        self._answers.close()
+        return StreamReport(
+            release=Release.OBSERVE,
+            answers=checked,
+            n_delivered=sum(answer.n_chars for answer in self._answers),
+            is_incomplete=self._is_unread or any(each.is_over_limit for each in self._answers),
+            is_failed=any(each.outcome is Outcome.UNAVAILABLE for each in checked),
+            is_truncated=self._is_truncated,
+            is_client_gone=is_client_gone,
+        )

@@ -1,0 +1,64 @@
+"""Events on their way to the client: whoever has one puts it in, one reader takes them out."""
+
+import asyncio
+from collections import deque
+from collections.abc import Iterable
+
+#: Events that may wait for the client before the upstream is no longer read.
+_ROOM = 256
+
+
+class Outbox:
+    """A queue of events. Putting never waits, so that events stand in the order they were made."""
+
+    def __init__(self) -> None:
+        self._events: deque[bytes] = deque()
+        self._is_ended = False
+        self._failure: Exception | None = None
+        self._has_some, self._has_room = asyncio.Event(), asyncio.Event()
+        self._has_room.set()
+
+    @property
+    def is_ended(self) -> bool:
+        """Whether nothing more may be put in."""
+        return self._is_ended
+
+    def put(self, events: Iterable[bytes]) -> None:
+        """Add events; after the end they are dropped."""
+        if self._is_ended:
+            return
+        self._events += events
+        if self._events:
+            self._has_some.set()
+        if len(self._events) > _ROOM:
+            self._has_room.clear()
+
+    def end(self, failure: Exception | None = None) -> None:
+        """Say that this was all; with a failure, the reader gets it after the events."""
+        if not self._is_ended:
+            self._is_ended, self._failure = True, failure
+            self._has_some.set()
+            self._has_room.set()
+
+    async def room(self) -> None:
+        """Wait until few events wait: who reads from the upstream is no faster than the client."""
+        await self._has_room.wait()
+
+    async def get(self, timeout_s: float | None) -> bytes | None:
+        """All events that wait, joined; ``None`` at the end.
+
+        Raises:
+            TimeoutError: If there is none for so long.
+        """
+        while not self._events:
+            if self._is_ended:
+                if self._failure is not None:
+                    raise self._failure
+                return None
+            self._has_some.clear()
+            async with asyncio.timeout(timeout_s):
+                await self._has_some.wait()
+        events = b"".join(self._events)
+        self._events.clear()
+        self._has_room.set()
+        return events

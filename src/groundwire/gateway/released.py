@@ -1,0 +1,307 @@
+"""A stream of which something waits for its verdict: the text, or the event that ends an answer."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from time import perf_counter
+from typing import Any
+
+from groundwire.detection import Outcome
+from groundwire.gateway.arguments import count_values
+from groundwire.gateway.checks import Checks
+from groundwire.gateway.held import HeldStream
+from groundwire.gateway.marks import extension, warning_text
+from groundwire.gateway.observed import UNREADABLE
+from groundwire.gateway.outbox import Outbox
+from groundwire.gateway.problems import Problem
+from groundwire.gateway.reading import ChunkReader, ReadEvent
+from groundwire.gateway.refusals import RefusalCode, blocked, refusal_chunk, refused
+from groundwire.gateway.release import Release
+from groundwire.gateway.report import StreamReport
+from groundwire.gateway.sse import DONE, KEEP_ALIVE, encode
+from groundwire.gateway.upstream import Reply, UpstreamBrokenError
+from groundwire.pipeline import Checked, Review
+from groundwire.policy import Action
+
+log = logging.getLogger(__name__)
+
+#: Of one answer that is held to its end (DVARA's bounds).
+MAX_CALLS = 256
+MAX_ARGUMENT_VALUES = 512
+
+class ReleasedStream:
+    """Reads a stream, and lets out of it what the policy lets out, when it does.
+
+    Events are read and answers judged side by side; all of it runs on the event loop, and what
+    leaves is put into the outbox in the order in which it was decided.
+    """
+
+    def __init__(
+        self,
+        reply: Reply,
+        checks: Checks,
+        *,
+        head: Mapping[str, Any],
+        release: Release,
+        content_encoding: str,
+        max_held_chars: int,
+        max_held_bytes: int,
+        keepalive_s: float,
+        trace_id: str,
+        conclude: Callable[[Coroutine[Any, Any, StreamReport]], None],
+    ) -> None:
+        """Begin.
+
+        Args:
+            reply: Of the upstream.
+            checks: Of its answers.
+            head: What chunks of the response have in common, for one that ends before its first.
+            release: When text goes out; not ``observe``.
+            content_encoding: How the bytes are compressed.
+            max_held_chars: Characters that may be held; more is refused.
+            max_held_bytes: The same in bytes of events.
+            keepalive_s: Seconds of silence until a comment is sent; 0 sends none.
+            trace_id: Of the request.
+            conclude: Takes what makes the report, once the last byte is out.
+        """
+        self._reply, self._release, self._trace_id = reply, release, trace_id
+        self._reader = ChunkReader(content_encoding)
+        self._held = HeldStream(head, withholds=release.withholds)
+        self._max_held_chars, self._max_held_bytes = max_held_chars, max_held_bytes
+        self._keepalive_s = keepalive_s or None
+        self._conclude = conclude
+        self._outbox = Outbox()
+        self._answers, checks.on_review = checks.answers, self._reviewed
+        self._clear_to: dict[int, int] = {}
+        self._settling: dict[int, asyncio.Task[None]] = {}
+        self._refusal: RefusalCode | None = None
+        self._refused: dict[int, Checked] = {}
+        self._is_done = self._is_unread = self._is_truncated = False
+        self._last_read = perf_counter()
+
+    async def events(self) -> AsyncIterator[bytes]:
+        """What leaves, as it does.
+
+        Raises:
+            UpstreamBrokenError: If the upstream broke off and text is not withheld: what was
+                relayed is then cut off as it was.
+        """
+        pump = asyncio.create_task(self._pump())
+        is_client_gone = True
+        try:
+            while (events := await self._next()) is not None:
+                yield events
+            is_client_gone = False
+        except (UpstreamBrokenError, *UNREADABLE):
+            is_client_gone = False
+            raise
+        finally:
+            self._outbox.end()
+            for task in (pump, *self._settling.values()):
+                task.cancel()
+            self._conclude(self._report(is_client_gone, perf_counter() - self._last_read))
+            await self._reply.close()
+
+    async def _next(self) -> bytes | None:
+        try:
+            return await self._outbox.get(self._keepalive_s)
+        except TimeoutError:
+            return KEEP_ALIVE
+
+    # What comes in.
+
+    async def _pump(self) -> None:
+        try:
+            await self._read_all()
+            await self._end()
+        except (UpstreamBrokenError, *UNREADABLE) as error:
+            log.warning("A stream broke off or cannot be read: %s", type(error).__name__)
+            await self._break_off(error)
+        except Exception as error:  # noqa: BLE001 - nothing leaves because of a mistake of ours
+            log.error("A stream failed: %s", type(error).__name__)
+            self._refuse(refused(RefusalCode.STREAM_ERROR))
+
+    async def _read_all(self) -> None:
+        async for data in self._reply.chunks():
+            self._last_read = perf_counter()
+            for read in self._reader.feed(data):
+                self._take(read)
+            if self._outbox.is_ended:
+                return
+            await self._outbox.room()
+        for read in self._reader.finish():
+            self._take(read)
+
+    def _take(self, read: ReadEvent) -> None:
+        if self._is_done or self._outbox.is_ended:
+            return
+        self._is_done = read.is_end
+        if read.chunk is None:
+            self._take_other(read)
+            return
+        if self._release.withholds and read.chunk.is_error:
+            self._is_truncated = True
+            self._refuse(refused(RefusalCode.STREAM_INCOMPLETE_UNGROUNDED))
+            return
+        self._held.take(read.event, read.chunk)
+        if self._release is not Release.DEFERRED:
+            self._outbox.put(self._held.front())
+        for part in read.chunk.parts:
+            self._answers[part.index].take(part)
+            self._let_text(part.index)
+            if part.finish is not None and self._release is not Release.DEFERRED:
+                self._settle_soon(part.index)
+        if self._release.withholds and (
+            self._held.n_held > self._max_held_chars or self._held.n_bytes > self._max_held_bytes
+        ):
+            self._refuse(refused(RefusalCode.STREAM_TOO_LARGE_TO_SCAN))
+
+    def _take_other(self, read: ReadEvent) -> None:
+        """Take a comment, the end, or what cannot be read."""
+        if read.is_unreadable and self._release.withholds:
+            self._refuse(refused(RefusalCode.STREAM_ERROR))
+        self._is_unread |= read.is_unreadable
+        # A comment says nothing to a user, but could carry what the answer says.
+        if not (read.is_end or self._release.withholds):
+            self._outbox.put([read.event.raw])
+
+    # What goes out.
+
+    def _let_text(self, index: int) -> None:
+        """Let out what may leave before the answer is complete."""
+        if self._release is Release.MARK:
+            self._outbox.put(self._held.answer(index).clear())
+        elif self._release is Release.SENTENCE:
+            self._outbox.put(self._held.answer(index).clear(self._clear_to.get(index, 0)))
+
+    def _reviewed(self, index: int, review: Review) -> None:
+        if self._release is not Release.SENTENCE or self._outbox.is_ended:
+            return
+        if review.checked.action is Action.BLOCK:
+            self._block({index: review.checked})
+            return
+        self._clear_to[index] = max(self._clear_to.get(index, 0), review.clear_to)
+        self._let_text(index)
+
+    def _settle_soon(self, index: int) -> None:
+        if index not in self._settling:
+            self._settling[index] = asyncio.create_task(self._settle(index))
+
+    async def _settle(self, index: int) -> None:
+        """Decide on an answer that is complete."""
+        checked = await self._answers[index].finish()
+        if self._release.withholds and checked.action is Action.BLOCK:
+            self._block({index: checked})
+        else:
+            self._let_go(index, checked)
+
+    def _let_go(self, index: int, checked: Checked) -> None:
+        is_marked = checked.action in (Action.HEADER, Action.BODY)
+        self._outbox.put(
+            self._held.answer(index).settle(
+                self._held.head,
+                warning=warning_text(checked),
+                in_front=self._release is Release.DEFERRED,
+                extension=extension([checked], trace_id=self._trace_id) if is_marked else None,
+            )
+        )
+
+    async def _end(self) -> None:
+        """The upstream has sent all it sends."""
+        if self._outbox.is_ended:
+            return
+        if not self._is_done and not all(answer.is_finished for answer in self._answers):
+            await self._break_off(None)
+            return
+        if self._release is Release.DEFERRED:
+            await self._settle_together()
+        else:
+            for answer in self._answers:
+                self._settle_soon(answer.index)
+            await asyncio.gather(*self._settling.values())
+        self._outbox.put([*self._held.tail(), *([DONE] if self._is_done else [])])
+        self._outbox.end()
+
+    async def _settle_together(self) -> None:
+        checked = {each.answer.index: each for each in await self._answers.finish()}
+        withheld = {i: each for i, each in checked.items() if each.action is Action.BLOCK}
+        if withheld:
+            self._block(withheld)
+            return
+        for index in checked:
+            self._check_calls(index)
+        self._outbox.put(self._held.front())
+        for index, each in checked.items():
+            self._let_go(index, each)
+
+    def _check_calls(self, index: int) -> None:
+        calls = self._held.answer(index).calls()
+        counts = [count_values(arguments) for arguments in calls[:MAX_CALLS]]
+        if None in counts:
+            self._refuse(refused(RefusalCode.STREAM_TOOL_ARGUMENTS_UNENFORCEABLE))
+        n_values = sum(count or 0 for count in counts)
+        if len(calls) > MAX_CALLS or n_values > MAX_ARGUMENT_VALUES:
+            self._refuse(refused(RefusalCode.STREAM_TOO_LARGE_TO_SCAN))
+
+    async def _break_off(self, error: Exception | None) -> None:
+        """The upstream has ended before its answers did."""
+        self._is_truncated = True
+        if self._release.withholds:
+            self._refuse(refused(RefusalCode.STREAM_INCOMPLETE_UNGROUNDED))
+            return
+        for checked in await self._answers.finish():
+            self._let_go(checked.answer.index, checked)
+        self._outbox.put(self._held.tail())
+        self._outbox.end(error)
+
+    def _block(self, checked: Mapping[int, Checked]) -> None:
+        self._refused.update(checked)
+        problem = blocked(list(checked.values()))
+        marks = extension(list(checked.values()), trace_id=self._trace_id)
+        self._refuse(problem, marks)
+
+    def _refuse(self, problem: Problem, marks: Mapping[str, Any] | None = None) -> None:
+        """End the stream without what is held."""
+        if self._outbox.is_ended:
+            return
+        self._refusal = RefusalCode(problem.code)
+        settled = [index for index, task in self._settling.items() if task.done()]
+        usage = {} if self._held.usage is None else {"usage": self._held.usage}
+        chunk = refusal_chunk(
+            {**self._held.head, **usage},
+            indexes=[index for index in self._held.answers if index not in settled] or [0],
+            code=self._refusal,
+            message=problem.message,
+            trace_id=self._trace_id,
+            extension=marks,
+        )
+        self._outbox.put([encode(chunk), DONE])
+        self._outbox.end()
+
+    async def _report(self, is_client_gone: bool, added_s: float) -> StreamReport:
+        if not self._release.withholds:
+            # What has left is on record, even if nobody waited for its check.
+            for answer in self._answers if self._is_unread else ():
+                answer.lose()
+            await self._answers.finish()
+        self._answers.close()
+        known = {each.answer.index: each for each in self._answers.checked}
+        checked = tuple(each for _, each in sorted((known | self._refused).items()))
+        held, n_chars = self._held.answers, sum(answer.n_chars for answer in self._answers)
+        n_sent = sum(answer.n_sent for answer in held.values())
+        return StreamReport(
+            release=self._release,
+            answers=() if self._release.withholds and is_client_gone else checked,
+            refusal=self._refusal,
+            n_delivered=n_sent,
+            n_withheld=n_chars - n_sent,
+            is_incomplete=self._refusal is RefusalCode.STREAM_TOO_LARGE_TO_SCAN
+            or self._is_unread
+            or any(answer.is_over_limit for answer in self._answers),
+            is_failed=any(each.outcome is Outcome.UNAVAILABLE for each in checked)
+            or self._refusal is RefusalCode.STREAM_ERROR,
+            is_truncated=self._is_truncated,
+            is_client_gone=is_client_gone,
+            added_s=None if is_client_gone else added_s,
+        )
+

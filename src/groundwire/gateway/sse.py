@@ -1,0 +1,115 @@
+"""Server-sent events: bytes as they come → events, and back.
+
+The format is that of the HTML standard (https://html.spec.whatwg.org/multipage/server-sent-events.html,
+section 9.2.6). Libraries that read it hand out decoded fields; a proxy has to pass on the bytes of
+an event as they were, so each event keeps them.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from groundwire.errors import GroundwireError
+
+#: Two line ends in a row end an event. The first is atomic: half of "\r\n" is no line end.
+_BLANK_LINE = re.compile(rb"(?>\r\n|\r|\n)(?:\r\n|\r|\n)")
+_LINE_END = re.compile("\r\n|\r|\n")
+_BOM = b"\xef\xbb\xbf"
+
+#: What ends a stream of chat completions.
+DONE = b"data: [DONE]\n\n"
+#: A line that every reader ignores: it keeps connections open while nothing may be said.
+KEEP_ALIVE = b": keep-alive\n\n"
+
+
+class EventTooLargeError(GroundwireError):
+    """An event does not end within the bytes that are kept of one."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(limit)
+        self.limit = limit
+
+    def __str__(self) -> str:
+        return (
+            f"The upstream sent more than {self.limit:,} bytes without ending an event. "
+            "Look at what answers there: this is no stream of chat completions."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One event.
+
+    Attributes:
+        raw: Its bytes, with the blank line that ends it.
+        data: What its ``data`` fields say, joined by line feeds; ``None`` without one, as in a
+            comment. Bytes that are no UTF-8 are U+FFFD, as the standard has it.
+    """
+
+    raw: bytes
+    data: str | None
+
+    @classmethod
+    def of(cls, raw: bytes) -> "Event":
+        """Read the bytes of one event."""
+        text = raw.removeprefix(_BOM).decode("utf-8", "replace")
+        found = []
+        for line in _LINE_END.split(text):
+            name, _, value = line.partition(":")
+            if name == "data":
+                found.append(value.removeprefix(" "))
+        return cls(raw, "\n".join(found) if found else None)
+
+
+class EventSplitter:
+    """Divides bytes into events, however they arrive."""
+
+    def __init__(self, *, max_event_bytes: int) -> None:
+        """Begin a stream.
+
+        Args:
+            max_event_bytes: Bytes that an event may have.
+        """
+        self._buffer = bytearray()
+        self._searched = 0
+        self._max_event_bytes = max_event_bytes
+
+    def feed(self, data: bytes) -> list[Event]:
+        """Take the next bytes.
+
+        Returns:
+            The events that they complete. Their bytes, with those of :meth:`finish`, are all that
+            was fed, in order.
+
+        Raises:
+            EventTooLargeError: If an event has too many bytes.
+        """
+        self._buffer += data
+        events, start = [], 0
+        while found := _BLANK_LINE.search(self._buffer, max(start, self._searched)):
+            events.append(Event.of(bytes(self._buffer[start : found.end()])))
+            start = self._searched = found.end()
+        del self._buffer[:start]
+        # What was searched holds no end, but for a line end that may be half of one.
+        self._searched = max(0, len(self._buffer) - 3)
+        if len(self._buffer) > self._max_event_bytes:
+            raise EventTooLargeError(self._max_event_bytes)
+        return events
+
+    def finish(self) -> bytes:
+        """What came after the last event: not dispatched by readers, as it has no end."""
+        rest = bytes(self._buffer)
+        self._buffer.clear()
+        self._searched = 0
+        return rest
+
+
+def encode(chunk: Mapping[str, Any]) -> bytes:
+    """JSON data as an event. Line ends in it are escaped, so it is always one event."""
+    try:
+        text = json.dumps(chunk, ensure_ascii=False, separators=(",", ":")).encode()
+    except UnicodeEncodeError:  # half a surrogate pair, which only an escape can carry
+        text = json.dumps(chunk, separators=(",", ":")).encode()
+    return b"data: " + text + b"\n\n"

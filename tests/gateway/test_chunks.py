@@ -1,0 +1,219 @@
+"""What is read of a chunk, and what of it may leave when."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from groundwire.gateway.chunks import Chunk, Halves, UnreadableChunkError, read_chunk
+from groundwire.gateway.held import HeldStream
+from groundwire.gateway.sse import Event, EventSplitter, encode
+
+HEAD = {"id": "c1", "object": "chat.completion.chunk", "created": 7, "model": "m"}
+
+
+def chunk(delta: dict[str, Any], *, index: int = 0, **more: Any) -> dict[str, Any]:
+    choice = {"index": index, "delta": delta, "finish_reason": None, **more}
+    return {**HEAD, "choices": [choice]}
+
+
+def read(data: object) -> Chunk:
+    return read_chunk(json.dumps(data))
+
+
+def held(*chunks: dict[str, Any], withholds: bool = True) -> HeldStream:
+    stream = HeldStream(HEAD, withholds=withholds)
+    for data in chunks:
+        stream.take(Event.of(encode(data)), read(data))
+    return stream
+
+
+def told(events: list[bytes]) -> list[dict[str, Any]]:
+    splitter = EventSplitter(max_event_bytes=1 << 20)
+    return [json.loads(event.data or "") for event in splitter.feed(b"".join(events))]
+
+
+def text(events: list[bytes], index: int = 0) -> str:
+    return "".join(
+        choice["delta"].get("content") or ""
+        for data in told(events)
+        for choice in data["choices"]
+        if choice["index"] == index
+    )
+
+
+def test_text_refusal_calls_and_the_end_are_told_apart() -> None:
+    (part,) = read(chunk({"content": "Paris"})).parts
+    assert (part.text, part.refusal, part.has_calls, part.finish) == ("Paris", "", False, None)
+    assert read(chunk({"refusal": "No."})).parts[0].refusal == "No."
+    assert read(chunk({"tool_calls": [{"index": 0}]})).parts[0].has_calls
+    assert read(chunk({}, finish_reason="stop")).parts[0].finish == "stop"
+
+
+def test_content_in_parts_is_one_text_and_what_is_no_text_is_counted() -> None:
+    parts = [{"type": "text", "text": "Pa"}, {"type": "text", "text": "ris"}, {"type": "image"}]
+    (part,) = read(chunk({"content": parts})).parts
+    assert (part.text, part.n_skipped) == ("Paris", 1)
+
+
+def test_sound_is_something_that_nobody_reads() -> None:
+    assert read(chunk({"audio": {"transcript": "Paris"}})).parts[0].n_skipped == 1
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        "[]",
+        "{",
+        "nul",
+        '{"choices": {}}',
+        '{"choices": ["x"]}',
+        '{"choices": [{"delta": "x"}]}',
+        '{"choices": [{"message": {"content": "x"}}]}',
+        '{"choices": [{"text": "x"}]}',
+        "[" * 100_000,
+    ],
+)
+def test_what_is_no_chunk_is_refused_without_a_word_of_it(data: str) -> None:
+    with pytest.raises(UnreadableChunkError) as caught:
+        read_chunk(data)
+    assert len(str(caught.value)) < 250
+
+
+def test_an_event_without_choices_is_about_no_answer() -> None:
+    assert read({"error": {"message": "overloaded"}}).is_error
+    assert read({**HEAD, "choices": [], "usage": {"total_tokens": 3}}).parts == ()
+
+
+def test_half_a_character_waits_for_the_other_half() -> None:
+    halves = Halves()
+    first = halves.join(read(chunk({"content": "a\ud83d"})))
+    second = halves.join(read(chunk({"content": "\ude00b"})))
+    assert [first.parts[0].text, second.parts[0].text] == ["a", "😀b"]
+    assert not (first.is_as_sent or second.is_as_sent)
+    assert halves.join(plain := read(chunk({"content": "c"}))) is plain
+
+
+def test_nothing_of_a_text_leaves_before_it_is_cleared() -> None:
+    stream = held(chunk({"role": "assistant", "content": ""}), chunk({"content": "One. Two."}))
+    answer = stream.answer(0)
+    assert told(answer.clear(0)) == [chunk({"role": "assistant", "content": ""})]
+    assert text(answer.clear(4)) == "One."
+    assert answer.clear(4) == []
+    assert text(answer.clear()) == " Two."
+
+
+def test_what_leaves_as_a_whole_leaves_as_it_came() -> None:
+    raw = b'data:  {"choices" : [{"index":0,"delta":{"content":"One."},"x":1.0}]}\r\n\r\n'
+    stream = HeldStream(HEAD, withholds=True)
+    event = Event.of(raw)
+    stream.take(event, read_chunk(event.data or ""))
+    assert stream.answer(0).clear() == [raw]
+
+
+def test_probabilities_of_words_wait_for_the_last_of_them() -> None:
+    data = chunk({"content": "One. Two."}, logprobs={"content": [{"token": "One. Two."}]})
+    answer = held(data).answer(0)
+    first, second = told(answer.clear(4)), told(answer.clear())
+    assert first[0]["choices"][0]["logprobs"] is None
+    assert second[0]["choices"][0]["logprobs"] == {"content": [{"token": "One. Two."}]}
+
+
+@pytest.mark.parametrize(
+    "delta",
+    [
+        {"reasoning_content": "Hm."},
+        {"refusal": "No."},
+        {"tool_calls": [{"index": 0, "function": {"arguments": "{}"}}]},
+        {"audio": {"transcript": "Paris"}},
+        {"anything": "else"},
+    ],
+)
+def test_what_is_never_judged_waits_for_the_whole_answer(delta: dict[str, Any]) -> None:
+    stream = held(chunk({"content": "One."}), chunk(delta), chunk({}, finish_reason="stop"))
+    answer = stream.answer(0)
+    assert text(cleared := answer.clear()) == "One."
+    assert told(cleared) == [chunk({"content": "One."})]
+    assert told(answer.settle(HEAD)) == [chunk(delta), chunk({}, finish_reason="stop")]
+
+
+def test_text_beside_the_end_leaves_before_it() -> None:
+    answer = held(chunk({"content": "One."}, finish_reason="stop")).answer(0)
+    assert text(answer.clear()) == "One."
+    (last,) = told(answer.settle(HEAD))
+    assert last["choices"][0]["finish_reason"] == "stop"
+    assert not last["choices"][0]["delta"]
+
+
+def test_without_withholding_only_the_end_waits() -> None:
+    calls = {"tool_calls": [{"index": 0}]}
+    stream = held(chunk(calls), chunk({}, finish_reason="tool_calls"), withholds=False)
+    assert told(stream.answer(0).clear()) == [chunk(calls)]
+    marked = told(stream.answer(0).settle(HEAD, extension={"outcome": "skipped"}))
+    assert marked == [
+        {**chunk({}, finish_reason="tool_calls"), "groundwire": {"outcome": "skipped"}}
+    ]
+
+
+def test_a_warning_stands_after_the_text_or_in_front() -> None:
+    data = (chunk({"content": "One."}), chunk({}, finish_reason="stop"))
+    assert text(held(*data).answer(0).settle(HEAD, warning="Mind.")) == "One.\n\nMind."
+    in_front = held(*data).answer(0).settle(HEAD, warning="Mind.", in_front=True)
+    assert text(in_front) == "Mind.\n\nOne."
+
+
+def test_answers_in_one_event_are_told_apart() -> None:
+    both = {
+        **HEAD,
+        "choices": [
+            {"index": i, "delta": {"content": said}, "finish_reason": None}
+            for i, said in enumerate(("One.", "Two."))
+        ],
+    }
+    stream = held(both)
+    assert text(stream.answer(1).clear(), 1) == "Two."
+    assert text(stream.answer(0).clear(), 0) == "One."
+
+
+def test_what_is_about_no_answer_stands_before_or_after_all() -> None:
+    before = {**HEAD, "choices": [], "prompt_filter_results": []}
+    usage = {**HEAD, "choices": [], "usage": {"total_tokens": 3}}
+    stream = held(before, chunk({"content": "One."}), usage)
+    assert told(stream.front()) == [before]
+    assert told(stream.tail()) == [usage]
+    assert stream.usage == {"total_tokens": 3}
+
+
+def test_what_is_held_is_counted_and_what_has_left_is_not() -> None:
+    stream = held(chunk({"content": "One. Two."}), chunk({"reasoning_content": "Hm."}))
+    assert stream.n_held == 12
+    stream.answer(0).clear(4)
+    assert stream.n_held == 8
+    stream.answer(0).clear()
+    stream.answer(0).settle(HEAD)
+    assert (stream.n_held, stream.n_bytes) == (0, 0)
+
+
+def test_arguments_of_calls_are_put_together() -> None:
+    calls = [
+        {"tool_calls": [{"index": 0, "function": {"name": "f", "arguments": '{"a":'}}]},
+        {"tool_calls": [{"index": 1, "function": {"arguments": "{}"}}]},
+        {"tool_calls": [{"index": 0, "function": {"arguments": " 1}"}}]},
+    ]
+    assert held(*map(chunk, calls)).answer(0).calls() == ['{"a": 1}', "{}"]
+
+
+@given(
+    st.lists(st.text(max_size=6), max_size=8),
+    st.lists(st.integers(0, 50), max_size=6),
+)
+def test_all_of_a_text_leaves_once_and_none_of_it_early(said: list[str], upto: list[int]) -> None:
+    whole = "".join(said)
+    answer = held(*(chunk({"content": each}) for each in said)).answer(0)
+    gone = ""
+    for position in sorted(upto):
+        gone += text(answer.clear(position))
+        assert gone == whole[:position]
+    assert gone + text(answer.settle(HEAD)) == whole
