@@ -13,7 +13,7 @@ Running = Callable[..., str]
 
 @pytest.fixture
 def running() -> Iterator[Running]:
-    """Serves apps until the test ends: ``base_url = running(app)``.
+    """Serves apps until the test ends; ``running(app)`` gives the base URL.
 
     Each has a port of its own; keyword arguments are those of :func:`serving`.
     """

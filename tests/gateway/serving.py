@@ -4,7 +4,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import uvicorn
@@ -48,10 +48,8 @@ def serving(app: Any, **settings: Any) -> Iterator[str]:  # noqa: ANN401 - any A
 
 
 def _run(server: uvicorn.Server, listener: socket.socket) -> None:
-    try:
+    with suppress(SystemExit):  # an app that did not start; the waiting thread tells
         server.run(sockets=[listener])
-    except SystemExit:  # how uvicorn says that the app did not start: the waiting thread tells
-        pass
 
 
 def _wait_for_start(server: uvicorn.Server, thread: threading.Thread) -> None:
