@@ -202,6 +202,18 @@ class Pipeline:
         """
         return self._flow(context, reads_ahead=True)
 
+    def unavailable(self, context: RequestContext, answer: Answer | str, reason: str) -> Checked:
+        """What becomes of an answer whose check was due and is given up, as for want of time.
+
+        Args:
+            context: Of its request. Where no check is due, the answer is ``skipped`` all the same.
+            answer: What is known of it.
+            reason: Why, as the name of a class of errors or a word; it reaches logs and metrics.
+        """
+        if isinstance(answer, str):
+            answer = read_answer(answer)
+        return self._conclude(context, answer, Found(failure=reason))
+
     def close(self) -> None:
         """Let go of the detector's threads."""
         self._detector.close()
