@@ -53,7 +53,8 @@ class Snapshot:
 
     Attributes:
         detection: As if the answer ended with its judged text.
-        judged_to: No later text changes what is known of the text before.
+        judged_to: Where the last segment ends that is judged, or says nothing to judge; no later
+            text changes what is known up to there.
         clear_to: The text before the first finding that :meth:`Stream.finish` may still take back,
             of the judged text.
     """
@@ -83,7 +84,7 @@ class Stream:
         self._min_pieces, self._n_flagged = min_pieces, 0
         self._max_answer_chars, self._answers = max_answer_chars, answers
         self._segmenter = Segmenter()
-        self._n_chars = 0
+        self._n_chars = self._judged_to = 0
         self._pending: list[Segment] = []
         self._claims: list[Claim] = []
         self._seconds = {"index": index_s, "read": 0.0}
@@ -158,8 +159,7 @@ class Stream:
             n_chars = len(self.text)
             return Snapshot(detection=self._detection, judged_to=n_chars, clear_to=n_chars)
         self._check_open()
-        judged_to = self._segmenter.decided_to if self._reading.is_incremental else 0
-        marked = (claim.start for claim in self._claims if claim.spans)
+        marked, judged_to = (claim.start for claim in self._claims if claim.spans), self._judged_to
         return Snapshot(
             detection=self._conclude(self.text[:judged_to]),
             judged_to=judged_to,
@@ -197,8 +197,15 @@ class Stream:
     def _take(self, segments: list[Segment], *, is_end: bool = False) -> list[Claim]:
         started = perf_counter()
         self._pending += [found for found in segments if has_statement(self.text, found)]
-        if not self._pending or not (self._reading.is_incremental or is_end):
+        if not (self._reading.is_incremental or is_end):
             return []
+        claims = self._judge() if self._pending else []
+        if segments:
+            self._judged_to = segments[-1].end
+        self._seconds["read"] += perf_counter() - started
+        return claims
+
+    def _judge(self) -> list[Claim]:
         ready, self._pending = self._pending, []
         # Until its claims are kept: who catches an interrupt must not get a result without them.
         self._is_broken = True
@@ -208,7 +215,6 @@ class Stream:
         self._n_unread += sum(found.n_unread for found in scores)
         self._n_partly_read += sum(found.n_unread > 0 for found in scores)
         self._is_broken = False
-        self._seconds["read"] += perf_counter() - started
         return claims
 
     def _scores(self, ready: Sequence[Segment]) -> list[ClaimScores]:

@@ -38,10 +38,10 @@ class Review:
 
     Attributes:
         checked: As if the answer ended with its judged text, :attr:`judged_to`: findings whose fate
-            is open are not in it. Of an answer without a judged claim it is ``skipped``, with the
+            is open are not in it. Before the first claim is judged it is ``skipped``, with the
             reason ``empty``: nothing is known yet.
-        judged_to: How many characters are judged, from the beginning; what has no claim in it, such
-            as code, is judged as soon as no later text can change that.
+        judged_to: How many characters are judged, from the beginning; 0 before the first claim is.
+            What is in no claim, such as marks of a list, counts with the claim after it.
         clear_to: How many of these may be shown as far as this check is concerned: those before the
             first finding whose fate is open; and if the ruling is to block, none beyond those that
             an earlier review cleared. It never decreases, unless the check fails.
@@ -58,15 +58,19 @@ class Flow:
     What fails raises nothing: the outcome is then ``unavailable``.
     """
 
-    def __init__(self, stream: Stream | None, conclude: Conclude, *, found: Found) -> None:
+    def __init__(
+        self, stream: Stream | None, conclude: Conclude, *, found: Found, look: Conclude
+    ) -> None:
         """Begin; :meth:`groundwire.Pipeline.stream` is the way.
 
         Args:
             stream: What judges; ``None`` if nothing is to be judged, or it could not be opened.
             conclude: Makes the result of what was found.
             found: What is known before the first word: nothing, or that the stream failed.
+            look: Makes the result of what was found so far; it may remember what it said before.
         """
         self._stream, self._conclude, self._found = stream, conclude, found
+        self._look = look
         self._pieces: list[str] = []
         self._checked: Checked | None = None
         self._clear_to = 0
@@ -129,24 +133,22 @@ class Flow:
         found = self._found
         if self._stream is not None:
             try:
-                return self._look(self._stream.snapshot())
+                return self._review_part(self._stream.snapshot())
             except Exception as error:  # noqa: BLE001 - whatever went wrong, it was not checked
                 found = Found.failed(error)
         if found.failure:
             answer = Answer(index=0, kind=AnswerKind.TEXT, text=self._text)
-            return Review(checked=self._conclude(answer, found), judged_to=0, clear_to=0)
-        return self._review(self._conclude(read_answer(self._text), found), len(self._text))
+            return Review(checked=self._look(answer, found), judged_to=0, clear_to=0)
+        return self._review(self._look(read_answer(self._text), found), len(self._text))
 
-    def _look(self, snapshot: Snapshot) -> Review:
-        text, detection = self._text[: snapshot.judged_to], snapshot.detection
+    def _review_part(self, snapshot: Snapshot) -> Review:
+        if not snapshot.detection.claims:
+            # What has no claim is partial if nothing else comes, and most likely something does.
+            return Review(checked=self._look(read_answer(""), Found()), judged_to=0, clear_to=0)
+        text = self._text[: snapshot.judged_to]
         answer = Answer(index=0, kind=AnswerKind.TEXT, text=text)
-        checked = self._conclude(answer, Found(detection=detection))
-        review = self._review(checked, snapshot.judged_to, clear_to=snapshot.clear_to)
-        if detection.claims:
-            return review
-        # An answer that goes on like this is one that nobody could judge: it has to be clear for
-        # that. But a claim will most likely come, so it is not called partial now.
-        return replace(review, checked=self._conclude(read_answer(""), Found()))
+        checked = self._look(answer, Found(detection=snapshot.detection))
+        return self._review(checked, snapshot.judged_to, clear_to=snapshot.clear_to)
 
     def _review(self, checked: Checked, judged_to: int, *, clear_to: int | None = None) -> Review:
         if checked.action is not Action.BLOCK:

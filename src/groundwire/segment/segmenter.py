@@ -73,11 +73,6 @@ class Segmenter:
             self._parts = ["".join(self._parts)]
         return self._parts[0] if self._parts else ""
 
-    @property
-    def decided_to(self) -> int:
-        """Up to here every character is in a segment that was returned, or in none."""
-        return self._base
-
     def feed(self, delta: str) -> list[Segment]:
         """Take the next piece of text, and return the segments that no later text can change.
 
