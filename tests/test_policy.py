@@ -14,6 +14,7 @@ from groundwire.policy import (
     Policy,
     Request,
     decide,
+    reach,
     resolve,
     resolve_limits,
     rule,
@@ -144,6 +145,52 @@ def test_limits_of_a_tenant_count_and_0_is_none() -> None:
     assert resolve_limits(base) == base
     assert resolve_limits(base, Overrides(max_sources=2)) == replace(base, max_sources=2)
     assert resolve_limits(base, Overrides(max_sources=0)) == replace(base, max_sources=None)
+
+
+@given(
+    policies,
+    st.sampled_from(Outcome),
+    st.sampled_from([Label.UNSUPPORTED, Label.CONTRADICTED]),
+    severities,
+)
+def test_nothing_is_done_that_the_policy_cannot_reach(
+    policy: Policy, outcome: Outcome, label: Label, severity: int
+) -> None:
+    action = decide(policy, outcome, label=label, severity=severity)
+    assert action in reach(policy, has_evidence=True)
+    if outcome not in {Outcome.HALLUCINATED, Outcome.GROUNDED}:
+        assert action in reach(policy, has_evidence=False)
+
+
+@given(policies, st.booleans())
+def test_what_the_policy_can_reach_is_done_about_something(
+    policy: Policy, has_evidence: bool
+) -> None:
+    outcomes = [each for each in Outcome if has_evidence or each is not Outcome.HALLUCINATED]
+    done = {
+        decide(policy, outcome, label=label, severity=severity)
+        for outcome in outcomes
+        for label in (Label.UNSUPPORTED, Label.CONTRADICTED)
+        for severity in range(5)
+    }
+    assert reach(policy, has_evidence=has_evidence) == done
+
+
+def test_what_a_policy_can_reach() -> None:
+    none, log, header, block = Action.NONE, Action.LOG, Action.HEADER, Action.BLOCK
+    cases = [
+        (Policy(enabled=False, action=block), True, {none}),
+        (Policy(action=log), True, {none, log}),
+        (Policy(action=block), True, {none, header, block}),
+        (Policy(action=block, on_error=OnError.WARN), False, {none, header}),
+        (Policy(action=block), False, {none, header, block}),  # if the check fails
+        (Policy(action=log, contradicted_action=block), True, {none, log, block}),
+        (Policy(action=log, contradicted_action=block), False, {none, log}),
+        (Policy(action=header, min_severity=3), True, {none, log, header}),
+        (Policy(action=log, unverified_action=block), False, {none, log, block}),
+    ]
+    for policy, has_evidence, actions in cases:
+        assert reach(policy, has_evidence=has_evidence) == actions
 
 
 def test_the_worst_finding_rules() -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from typing import TypeVar
 
-from groundwire.detection import Detection, Label, Outcome
+from groundwire.detection import SEVERITY, Detection, Label, Outcome
 
 _Ordered = TypeVar("_Ordered", bound=StrEnum)
 
@@ -232,6 +232,29 @@ def decide(
     if severity is not None and severity < policy.min_severity:
         return weaker(action, Action.LOG)
     return action
+
+
+def reach(policy: Policy, *, has_evidence: bool) -> frozenset[Action]:
+    """Every action that a policy may lead to for an answer whose check is due.
+
+    Args:
+        policy: Of the request. One that is not settled yet, because a decision depends on what is
+            found, may lead to less in the end.
+        has_evidence: Whether there is anything to hold the answer against; without, nothing can be
+            found in it.
+
+    Returns:
+        ``none`` is always in it, as of an answer that is empty.
+    """
+    outcomes = set(Outcome) - {Outcome.HALLUCINATED}
+    if not has_evidence:
+        return frozenset(decide(policy, each) for each in outcomes - {Outcome.GROUNDED})
+    found = {
+        decide(policy, Outcome.HALLUCINATED, label=label, severity=severity)
+        for label in (Label.UNSUPPORTED, Label.CONTRADICTED)
+        for severity in range(max(SEVERITY.values()) + 1)
+    }
+    return frozenset(found | {decide(policy, each) for each in outcomes})
 
 
 def rule(policy: Policy, detection: Detection) -> Ruling:

@@ -6,7 +6,7 @@ Checking a text at rest is feeding the stream all at once, so that both say the 
 import logging
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Protocol, Self
 
@@ -47,6 +47,23 @@ class Reading(Protocol):
     def close(self) -> None: ...  # noqa: D102
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """What is known of an answer that is still being written.
+
+    Attributes:
+        detection: As if the answer ended with its judged text.
+        judged_to: Where the last segment ends that is judged, or says nothing to judge; no later
+            text changes what is known up to there.
+        clear_to: The text before the first finding that :meth:`Stream.finish` may still take back,
+            of the judged text.
+    """
+
+    detection: Detection
+    judged_to: int
+    clear_to: int
+
+
 class Stream:
     """An answer being checked while it arrives; not to be shared between threads."""
 
@@ -67,7 +84,7 @@ class Stream:
         self._min_pieces, self._n_flagged = min_pieces, 0
         self._max_answer_chars, self._answers = max_answer_chars, answers
         self._segmenter = Segmenter()
-        self._n_chars = 0
+        self._n_chars = self._judged_to = 0
         self._pending: list[Segment] = []
         self._claims: list[Claim] = []
         self._seconds = {"index": index_s, "read": 0.0}
@@ -78,7 +95,7 @@ class Stream:
     @property
     def claims(self) -> tuple[Claim, ...]:
         """The claims judged so far."""
-        return tuple(self._claims)
+        return tuple(self._claims) if self._detection is None else self._detection.claims
 
     @property
     def text(self) -> str:
@@ -128,9 +145,26 @@ class Stream:
                 self.close()
                 raise EmptyAnswerError
             self._take(self._segmenter.finish(), is_end=True)
-            self._detection = self._conclude()
+            self._detection = self._conclude(self.text)
             self.close()
         return self._detection
+
+    def snapshot(self) -> Snapshot:
+        """What is known so far; the stream goes on as it would without.
+
+        Raises:
+            DetectionError: If the stream was closed, or interrupted while it judged.
+        """
+        if self._detection is not None:
+            n_chars = len(self.text)
+            return Snapshot(detection=self._detection, judged_to=n_chars, clear_to=n_chars)
+        self._check_open()
+        marked, judged_to = (claim.start for claim in self._claims if claim.spans), self._judged_to
+        return Snapshot(
+            detection=self._conclude(self.text[:judged_to]),
+            judged_to=judged_to,
+            clear_to=next(marked, judged_to) if self._has_too_few else judged_to,
+        )
 
     def close(self) -> None:
         """Take no more text, and stop reading ahead; harmless when done twice."""
@@ -163,8 +197,15 @@ class Stream:
     def _take(self, segments: list[Segment], *, is_end: bool = False) -> list[Claim]:
         started = perf_counter()
         self._pending += [found for found in segments if has_statement(self.text, found)]
-        if not self._pending or not (self._reading.is_incremental or is_end):
+        if not (self._reading.is_incremental or is_end):
             return []
+        claims = self._judge() if self._pending else []
+        if segments:
+            self._judged_to = segments[-1].end
+        self._seconds["read"] += perf_counter() - started
+        return claims
+
+    def _judge(self) -> list[Claim]:
         ready, self._pending = self._pending, []
         # Until its claims are kept: who catches an interrupt must not get a result without them.
         self._is_broken = True
@@ -174,7 +215,6 @@ class Stream:
         self._n_unread += sum(found.n_unread for found in scores)
         self._n_partly_read += sum(found.n_unread > 0 for found in scores)
         self._is_broken = False
-        self._seconds["read"] += perf_counter() - started
         return claims
 
     def _scores(self, ready: Sequence[Segment]) -> list[ClaimScores]:
@@ -229,11 +269,16 @@ class Stream:
             evidence=scores.evidence,
         )
 
-    def _conclude(self) -> Detection:
+    @property
+    def _has_too_few(self) -> bool:
         # What was compared is flagged as a whole: it has no flagged word pieces, and no minimum.
-        if self._n_flagged < self._min_pieces and self._min_pieces > 1:
-            self._claims = list(map(_without_spans, self._claims))
+        return self._n_flagged < self._min_pieces and self._min_pieces > 1
+
+    def _conclude(self, text: str) -> Detection:
+        """The detection of the judged text, as if there were no more."""
         claims, evidence = tuple(self._claims), self._reading.evidence
+        if self._has_too_few:
+            claims = tuple(map(_without_spans, claims))
         reasons = Counter(self._reading.reasons)
         reasons.update(claim.reason for claim in claims if claim.reason is not None)
         reasons[Reason.LANGUAGE] += self._n_partly_read
@@ -245,14 +290,14 @@ class Stream:
             indexed_chars=evidence.indexed_chars,
             attended_chars=attended,
             # Text without a claim, such as a lone emoji, is text that nobody judged.
-            answer_chars=sum(map(_n_visible, claims)) or len(self.text.strip()),
+            answer_chars=sum(map(_n_visible, claims)) or len(text.strip()),
             read_chars=sum(map(_n_visible, read)) - self._n_unread,
             reasons=dict(+reasons),
         )
         milliseconds = {name: round(1000 * s, 3) for name, s in self._seconds.items()}
         known = [claim.probability for claim in claims if claim.probability is not None]
         return Detection(
-            answer=self.text,
+            answer=text,
             outcome=decide_outcome(claims, coverage),
             probability=_rounded(self._answers.probability(max(known)))
             if self._answers and known

@@ -12,7 +12,7 @@ checks an answer in flight, ``pipeline`` joins the stages, ``load`` makes them f
 from groundwire.pipeline.checked import Checked, CheckedResponse
 from groundwire.pipeline.context import CheckPath, GateReport, GateStatus, RequestContext
 from groundwire.pipeline.explaining import AnyExplainer
-from groundwire.pipeline.flow import Flow
+from groundwire.pipeline.flow import Flow, Review
 from groundwire.pipeline.pipeline import Pipeline
 
 __all__ = [
@@ -25,4 +25,5 @@ __all__ = [
     "GateStatus",
     "Pipeline",
     "RequestContext",
+    "Review",
 ]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from groundwire.detection import Claim, Detection, Label, Span, claim_label
+from groundwire.detection import Claim, Detection, Label, Span, claim_label, decide_outcome
 from groundwire.example import Source
 from groundwire.explain import Explained, Explanation
 
@@ -15,6 +15,41 @@ class AnyExplainer(Protocol):
     def explain(self, detection: Detection, sources: Sequence[Source]) -> Explained:
         """Say of each span why it was marked, and drop what the evidence says."""
         ...
+
+
+class Remembered:
+    """The explainer of one answer in flight: what it said of a claim is not asked again.
+
+    An answer is reviewed again and again while it is written; explaining all of it each time would
+    take time that grows with the square of its findings.
+    """
+
+    def __init__(self, explainer: AnyExplainer) -> None:
+        """Begin with nothing known."""
+        self._explainer = explainer
+        self._claims: dict[int, Claim] = {}
+        self._explanations: tuple[Explanation, ...] = ()
+        self._dropped: tuple[Explanation, ...] = ()
+        self._reason: str | None = None
+
+    def explain(self, detection: Detection, sources: Sequence[Source]) -> Explained:
+        """Explain the claims that were not marked before; the others are as they were."""
+        fresh = tuple(c for c in detection.claims if c.spans and c.start not in self._claims)
+        if fresh:
+            said = self._explainer.explain(replace(detection, claims=fresh), sources)
+            self._claims |= {claim.start: claim for claim in said.detection.claims}
+            self._explanations += said.explanations
+            self._dropped += said.dropped
+            self._reason = self._reason or said.reason
+        claims = tuple(self._claims.get(claim.start, claim) for claim in detection.claims)
+        return Explained(
+            detection=replace(
+                detection, claims=claims, outcome=decide_outcome(claims, detection.coverage)
+            ),
+            explanations=self._explanations,
+            dropped=self._dropped,
+            reason=self._reason,
+        )
 
 
 def as_explained(detection: Detection, explanations: Sequence[Explanation]) -> Detection:

@@ -8,7 +8,8 @@ from typing import Self, TypeAlias
 from groundwire.conversation import Answer, AnswerKind
 from groundwire.detection import Claim, Detection
 from groundwire.pipeline.checked import Checked
-from groundwire.stream import Stream
+from groundwire.policy import Action
+from groundwire.stream import Snapshot, Stream
 
 log = logging.getLogger(__name__)
 
@@ -31,23 +32,48 @@ class Found:
 Conclude: TypeAlias = Callable[[Answer, Found], Checked]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Review:
+    """What is known of an answer that is still being written.
+
+    Attributes:
+        checked: As if the answer ended with its judged text, :attr:`judged_to`: findings whose fate
+            is open are not in it. Before the first claim is judged it is ``skipped``, with the
+            reason ``empty``: nothing is known yet.
+        judged_to: How many characters are judged, from the beginning; 0 before the first claim is.
+            What is in no claim, such as marks of a list, counts with the claim after it.
+        clear_to: How many of these may be shown as far as this check is concerned: those before the
+            first finding whose fate is open; and if the ruling is to block, none beyond those that
+            an earlier review cleared. It never decreases, unless the check fails.
+    """
+
+    checked: Checked
+    judged_to: int
+    clear_to: int
+
+
 class Flow:
     """An answer in flight; not to be shared between threads.
 
     What fails raises nothing: the outcome is then ``unavailable``.
     """
 
-    def __init__(self, stream: Stream | None, conclude: Conclude, *, found: Found) -> None:
+    def __init__(
+        self, stream: Stream | None, conclude: Conclude, *, found: Found, look: Conclude
+    ) -> None:
         """Begin; :meth:`groundwire.Pipeline.stream` is the way.
 
         Args:
             stream: What judges; ``None`` if nothing is to be judged, or it could not be opened.
             conclude: Makes the result of what was found.
             found: What is known before the first word: nothing, or that the stream failed.
+            look: Makes the result of what was found so far; it may remember what it said before.
         """
         self._stream, self._conclude, self._found = stream, conclude, found
+        self._look = look
         self._pieces: list[str] = []
         self._checked: Checked | None = None
+        self._clear_to = 0
 
     def feed(self, delta: str) -> list[Claim]:
         """Take the next piece of text.
@@ -81,7 +107,7 @@ class Flow:
             The same, exactly, as :meth:`groundwire.Pipeline.check` of the whole answer.
         """
         if self._checked is None:
-            text = "".join(self._pieces)
+            text = self._text
             if answer is None:
                 answer = read_answer(text)
             elif answer.kind is AnswerKind.TEXT or text.strip():
@@ -96,6 +122,40 @@ class Flow:
             self._checked = self._conclude(answer, self._found)
         return self._checked
 
+    def review(self) -> Review:
+        """Say what is known so far, without finishing: nothing that follows changes by it.
+
+        Where nothing is to be judged, all of the text is clear. If the check has failed, the
+        outcome is ``unavailable`` and nothing is judged.
+        """
+        if self._checked is not None:
+            return self._review(self._checked, 0 if self._found.failure else len(self._text))
+        found = self._found
+        if self._stream is not None:
+            try:
+                return self._review_part(self._stream.snapshot())
+            except Exception as error:  # noqa: BLE001 - whatever went wrong, it was not checked
+                found = Found.failed(error)
+        if found.failure:
+            answer = Answer(index=0, kind=AnswerKind.TEXT, text=self._text)
+            return Review(checked=self._look(answer, found), judged_to=0, clear_to=0)
+        return self._review(self._look(read_answer(self._text), found), len(self._text))
+
+    def _review_part(self, snapshot: Snapshot) -> Review:
+        if not snapshot.detection.claims:
+            # What has no claim is partial if nothing else comes, and most likely something does.
+            return Review(checked=self._look(read_answer(""), Found()), judged_to=0, clear_to=0)
+        text = self._text[: snapshot.judged_to]
+        answer = Answer(index=0, kind=AnswerKind.TEXT, text=text)
+        checked = self._look(answer, Found(detection=snapshot.detection))
+        return self._review(checked, snapshot.judged_to, clear_to=snapshot.clear_to)
+
+    def _review(self, checked: Checked, judged_to: int, *, clear_to: int | None = None) -> Review:
+        if checked.action is not Action.BLOCK:
+            found = judged_to if clear_to is None else clear_to
+            self._clear_to = max(self._clear_to, found)
+        return Review(checked=checked, judged_to=judged_to, clear_to=min(self._clear_to, judged_to))
+
     def close(self) -> None:
         """Stop reading ahead; harmless when done twice."""
         if self._stream is not None:
@@ -106,6 +166,12 @@ class Flow:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    @property
+    def _text(self) -> str:
+        if len(self._pieces) > 1:
+            self._pieces = ["".join(self._pieces)]
+        return self._pieces[0] if self._pieces else ""
 
     def _fail(self, error: Exception) -> None:
         self.close()

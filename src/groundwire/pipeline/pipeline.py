@@ -17,7 +17,7 @@ from groundwire.limits import account_for
 from groundwire.pipeline.checked import Checked, CheckedResponse
 from groundwire.pipeline.context import CheckPath, GateReport, GateStatus, RequestContext
 from groundwire.pipeline.deciding import Decider
-from groundwire.pipeline.explaining import AnyExplainer, as_explained
+from groundwire.pipeline.explaining import AnyExplainer, Remembered, as_explained
 from groundwire.pipeline.flow import Flow, Found, read_answer
 from groundwire.policy import (
     Limits,
@@ -202,6 +202,18 @@ class Pipeline:
         """
         return self._flow(context, reads_ahead=True)
 
+    def unavailable(self, context: RequestContext, answer: Answer | str, reason: str) -> Checked:
+        """What becomes of an answer whose check was due and is given up, as for want of time.
+
+        Args:
+            context: Of its request. Where no check is due, the answer is ``skipped`` all the same.
+            answer: What is known of it.
+            reason: Why, as the name of a class of errors or a word; it reaches logs and metrics.
+        """
+        if isinstance(answer, str):
+            answer = read_answer(answer)
+        return self._conclude(context, answer, Found(failure=reason))
+
     def close(self) -> None:
         """Let go of the detector's threads."""
         self._detector.close()
@@ -224,15 +236,30 @@ class Pipeline:
                 )
             except Exception as error:  # noqa: BLE001 - the check was due, and so is unavailable
                 found = Found.failed(error)
-        return Flow(opened, partial(self._conclude, context), found=found)
+        remembered = None if self._explainer is None else Remembered(self._explainer)
+        return Flow(
+            opened,
+            partial(self._conclude, context, explainer=self._explainer),
+            found=found,
+            look=partial(self._conclude, context, explainer=remembered),
+        )
 
-    def _conclude(self, context: RequestContext, answer: Answer, found: Found) -> Checked:
+    def _conclude(
+        self,
+        context: RequestContext,
+        answer: Answer,
+        found: Found,
+        *,
+        explainer: AnyExplainer | None = None,
+    ) -> Checked:
         try:
-            return self._conclude_found(context, answer, found)
+            return self._conclude_found(context, answer, found, explainer)
         except Exception as error:  # noqa: BLE001 - whatever went wrong, it was not checked
-            return self._conclude_found(context, answer, Found.failed(error))
+            return self._conclude_found(context, answer, Found.failed(error), explainer)
 
-    def _conclude_found(self, context: RequestContext, answer: Answer, found: Found) -> Checked:
+    def _conclude_found(
+        self, context: RequestContext, answer: Answer, found: Found, explainer: AnyExplainer | None
+    ) -> Checked:
         timings = dict(context.timings_ms)
         if context.path not in _DUE or answer.kind is not AnswerKind.TEXT or found.failure:
             return Checked(
@@ -250,9 +277,9 @@ class Pipeline:
             found.detection, {**lost, **unread}, dropped_chars=context.conversation.dropped_chars
         )
         explained = None
-        if self._explainer is not None and context.policy.explain and detection.spans:
+        if explainer is not None and context.policy.explain and detection.spans:
             with _timed(timings, "explain"):
-                explained = _explain(self._explainer, context, detection)
+                explained = _explain(explainer, context, detection)
         if explained is not None:
             detection = as_explained(explained.detection, explained.explanations)
         if self._ignores_short:
