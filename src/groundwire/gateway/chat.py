@@ -1,59 +1,56 @@
 """``POST /v1/chat/completions``: answered by an upstream, checked on the way back."""
 
 import asyncio
-import json
-import logging
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Callable, Coroutine
 from functools import partial
 from time import perf_counter, time
-from typing import Any
+from typing import Any, TypeVar
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from groundwire.conversation import Answer, AnswerKind, read_response
-from groundwire.errors import InvalidConversationError
+from groundwire.conversation import Answer, AnswerKind, read_request
+from groundwire.detection import Outcome
 from groundwire.gateway.audit.events import grounding_unavailable_event
-from groundwire.gateway.auth import Caller
 from groundwire.gateway.chat_request import ChatRequest
-from groundwire.gateway.coding import CodingError, Decoder, narrowed
-from groundwire.gateway.inflight import AnswersInFlight
-from groundwire.gateway.judging import AnswerJudge
-from groundwire.gateway.marks import outcome_headers, vsr_headers, warning_text
+from groundwire.gateway.checks import Checks
+from groundwire.gateway.closing import Closing
+from groundwire.gateway.coding import narrowed
 from groundwire.gateway.observed import ObservedStream
 from groundwire.gateway.recording import Recorder
 from groundwire.gateway.refusals import RefusalCode, blocked, refused
 from groundwire.gateway.release import Release
 from groundwire.gateway.released import ReleasedStream
+from groundwire.gateway.relay import client_headers, query_of
 from groundwire.gateway.report import StreamReport
 from groundwire.gateway.services import Services
 from groundwire.gateway.state import caller, services, trace_id
-from groundwire.gateway.streamed import Streamed, until_disconnect
-from groundwire.gateway.upstream import Reply
-from groundwire.pipeline import CheckPath, Checked, Flow, Pipeline, RequestContext, Review
-from groundwire.policy import Action, reach, resolve
-
-log = logging.getLogger(__name__)
+from groundwire.gateway.streamed import Streamed, gone_response, until_disconnect
+from groundwire.gateway.upstream import Reply, UpstreamBrokenError
+from groundwire.gateway.whole import check_body, header, marked, of_new_body
+from groundwire.pipeline import CheckPath, Pipeline, RequestContext
+from groundwire.policy import Action, decide, reach, resolve
 
 _T = TypeVar("_T")
 
 _PATH = "chat/completions"
-_EVENTS = "text/event-stream"
-_OF_BYTES = frozenset(
-    {"content-encoding", "content-length", "content-md5", "content-digest", "digest", "etag"}
-)
 
 
 async def create(request: Request) -> Response:
     """Answer as the upstream does, once its answer has been checked as far as the policy wants."""
     own = services(request)
-    chat = ChatRequest.read(
-        await request.body(), forwards_sources=own.config.gateway.forwards_sources
-    )
-    exchange = Exchange(services=own, request=request, chat=chat)
-    return await until_disconnect(request, exchange.answer())
+    settings = own.config.gateway
+    try:
+        chat = ChatRequest.read(
+            await request.body(),
+            content_encoding=request.headers.get("content-encoding", ""),
+            max_bytes=settings.max_body_bytes,
+            forwards_sources=settings.forwards_sources,
+        )
+        exchange = Exchange(services=own, request=request, chat=chat)
+        return await until_disconnect(request, exchange.answer())
+    except ClientDisconnect:
+        return gone_response()
 
 
 class Exchange:
@@ -75,7 +72,7 @@ class Exchange:
         pipeline = self._services.pipeline
         if pipeline is None:
             await self._require_no_check()
-            return _relay(await self._send())
+            return relayed(await self._send())
         # The upstream is slow and asked at once: what is found out meanwhile costs no time.
         sending = asyncio.create_task(self._send())
         try:
@@ -93,17 +90,18 @@ class Exchange:
         )
 
     async def _send(self) -> Reply:
-        headers = self._request.headers
+        headers = client_headers(self._request)
         return await self._services.upstreams.send(
             method="POST",
             path=_PATH,
-            query=self._request.url.query,
-            headers=headers.items(),
+            query=query_of(self._request),
+            # What is sent on is not compressed.
+            headers=[pair for pair in headers if pair[0] != "content-encoding"],
             body=self._chat.forwarded,
             model=self._chat.model,
             caller=self._caller,
             # What comes has to be read here.
-            accept_encoding=narrowed(headers.get("accept-encoding")),
+            accept_encoding=narrowed(self._request.headers.get("accept-encoding")),
         )
 
     # Without a check.
@@ -132,7 +130,7 @@ class Exchange:
             # Nothing is known of the answer, and nothing needs to be.
             skipped = pipeline.check(context, Answer(index=0, kind=AnswerKind.EMPTY))
             await self._recorder.complete(context, [skipped])
-        return _relay(reply)
+        return relayed(reply)
 
     # With one.
 
@@ -149,30 +147,30 @@ class Exchange:
             raise
         if not 200 <= reply.status < 300:
             checks.answers.close()
-            return _relay(reply)
-        if _media_type(reply) == _EVENTS:
+            return relayed(reply)
+        if _is_stream(reply):
             return self._stream(context, checks, release, reply)
         if release is Release.OBSERVE:
-            return Streamed(reply.status, reply.headers, self._observed(context, checks, reply))
+            pieces = Closing(self._observed(context, checks, reply), reply.close)
+            return Streamed(pieces, status=reply.status, headers=reply.headers)
         try:
-            return await self._complete(context, checks, reply)
+            return await self._whole(context, checks, reply)
         finally:
             checks.answers.close()
-            await reply.close()
 
     def _stream(
         self, context: RequestContext, checks: Checks, release: Release, reply: Reply
     ) -> Response:
-        encoding = _header(reply, "content-encoding")
+        encoding = header(reply, "content-encoding")
 
         def conclude(report: Coroutine[Any, Any, StreamReport]) -> None:
-            self._services.background.start(self._record_stream(context, report), name="check")
+            self._services.background.start(self._record(context, report), name="check a stream")
 
         if release is Release.OBSERVE:
             observed = ObservedStream(
                 reply, checks.answers, content_encoding=encoding, conclude=conclude
             )
-            return Streamed(reply.status, reply.headers, observed.events())
+            return Streamed(observed.events(), status=reply.status, headers=reply.headers)
         settings = self._services.config.gateway
         released = ReleasedStream(
             reply,
@@ -187,73 +185,52 @@ class Exchange:
             conclude=conclude,
         )
         # A proxy before us that buffers would undo the release sentence by sentence.
-        headers = [*_of_new_body(reply), ("x-accel-buffering", "no")]
-        return Streamed(reply.status, headers, released.events())
+        headers = [*of_new_body(reply), ("x-accel-buffering", "no")]
+        return Streamed(released.events(), status=reply.status, headers=headers)
 
-    async def _record_stream(
+    async def _record(
         self, context: RequestContext, report: Coroutine[Any, Any, StreamReport]
     ) -> None:
         await self._recorder.streamed(context, await report)
 
+    async def _whole(self, context: RequestContext, checks: Checks, reply: Reply) -> Response:
+        limit = self._services.config.gateway.max_response_bytes
+        try:
+            raw = await reply.read(limit)
+        except UpstreamBrokenError as error:
+            raise error.problem() from error
+        read_at = perf_counter()
+        body = await check_body(checks, reply, raw, max_bytes=limit)
+        await self._recorder.complete(context, body.answers, added_s=perf_counter() - read_at)
+        if any(answer.action is Action.BLOCK for answer in body.answers):
+            raise blocked(body.answers)
+        return marked(reply, body)
+
     async def _observed(
         self, context: RequestContext, checks: Checks, reply: Reply
-    ) -> AsyncIterator[bytes]:
+    ) -> AsyncGenerator[bytes]:
         """Relay a response as it comes, and check it once it is out."""
         limit = self._services.config.gateway.max_response_bytes
-        body = bytearray()
+        raw = bytearray()
         try:
             async for data in reply.chunks():
-                if len(body) <= limit:
-                    body += data
+                raw += data if len(raw) <= limit else b""
                 yield data
-            self._services.background.start(self._check_later(context, checks, reply, body))
         except BaseException:
             checks.answers.close()
             raise
-        finally:
-            await reply.close()
+        check = self._check_later(context, checks, reply, bytes(raw))
+        self._services.background.start(check, name="check a response")
 
     async def _check_later(
-        self, context: RequestContext, checks: Checks, reply: Reply, raw: bytearray
+        self, context: RequestContext, checks: Checks, reply: Reply, raw: bytes
     ) -> None:
         try:
-            _, checked = await self._check_body(context, checks, reply, bytes(raw))
-            await self._recorder.complete(context, checked)
+            limit = self._services.config.gateway.max_response_bytes
+            body = await check_body(checks, reply, raw, max_bytes=limit)
+            await self._recorder.complete(context, body.answers)
         finally:
             checks.answers.close()
-
-    async def _complete(
-        self, context: RequestContext, checks: Checks, reply: Reply
-    ) -> Response:
-        raw = await reply.read(self._services.config.gateway.max_response_bytes)
-        read_at = perf_counter()
-        body, checked = await self._check_body(context, checks, reply, raw)
-        await self._recorder.complete(context, checked, added_s=perf_counter() - read_at)
-        if any(each.action is Action.BLOCK for each in checked):
-            raise blocked(checked)
-        headers = reply.headers
-        warnings = [warning_text(each) for each in checked]
-        if isinstance(body, dict) and any(warnings):
-            raw, headers = with_warnings(body, warnings), _of_new_body(reply)
-        marks = [*vsr_headers(checked), *outcome_headers(checked)]
-        return Plain(reply.status, [*headers, *marks], raw)
-
-    async def _check_body(
-        self, context: RequestContext, checks: Checks, reply: Reply, raw: bytes
-    ) -> tuple[object, tuple[Checked, ...]]:
-        """The body as JSON data, and what became of its answers."""
-        limit = self._services.config.gateway.max_response_bytes
-        try:
-            body = _decoded(raw, _header(reply, "content-encoding"), limit)
-            answers = read_response(body)
-        except (CodingError, InvalidConversationError, ValueError, RecursionError) as error:
-            # The message may quote the answer, which has no place in a log.
-            log.warning("A response cannot be read: %s", type(error).__name__)
-            unread = Answer(index=0, kind=AnswerKind.TEXT, n_skipped=1)
-            pipeline = self._services.pipeline
-            assert pipeline is not None  # or there would be no context
-            return None, (pipeline.unavailable(context, unread, type(error).__name__),)
-        return body, await checks.answers.check(answers)
 
     def _head(self) -> dict[str, Any]:
         """What the chunk of a refusal has if there was none before it."""
@@ -269,39 +246,12 @@ class Exchange:
         return await loop.run_in_executor(self._services.checks, function)
 
 
-def with_warnings(body: Mapping[str, Any], warnings: Sequence[str | None]) -> bytes:
-    """The body of a response with a warning before each answer that has one."""
-    choices = []
-    for choice, warning in zip(body["choices"], warnings, strict=True):
-        if warning is None:
-            choices.append(choice)
-            continue
-        content = choice["message"].get("content")
-        if isinstance(content, list):
-            content = [{"type": "text", "text": f"{warning}\n\n"}, *content]
-        else:
-            content = f"{warning}\n\n{content or ''}"
-        choices.append({**choice, "message": {**choice["message"], "content": content}})
-    return json.dumps({**body, "choices": choices}, separators=(",", ":")).encode()
+def relayed(reply: Reply) -> Response:
+    """A reply as it is."""
+    pieces = Closing(reply.chunks(), reply.close)
+    return Streamed(pieces, status=reply.status, headers=reply.headers)
 
 
-def _decoded(raw: bytes, encoding: str, limit: int) -> Any:  # noqa: ANN401 - JSON
-    decoder = Decoder(encoding, max_bytes=limit)
-    return json.loads(decoder.feed(raw) + decoder.finish())
-
-
-def _relay(reply: Reply) -> Response:
-    return Streamed(reply.status, reply.headers, relayed(reply))
-
-
-def _media_type(reply: Reply) -> str:
-    return _header(reply, "content-type").partition(";")[0].strip().lower()
-
-
-def _header(reply: Reply, name: str) -> str:
-    return ", ".join(value for key, value in reply.headers if key.lower() == name)
-
-
-def _of_new_body(reply: Reply) -> list[tuple[str, str]]:
-    """The headers of a reply, without those that are about its bytes."""
-    return [(name, value) for name, value in reply.headers if name.lower() not in _OF_BYTES]
+def _is_stream(reply: Reply) -> bool:
+    media_type = header(reply, "content-type").partition(";")[0]
+    return media_type.strip().lower() == "text/event-stream"

@@ -9,7 +9,9 @@ import msgspec
 
 from groundwire.config import overrides_from_metadata
 from groundwire.errors import InvalidConversationError
+from groundwire.gateway.coding import CodingError, Decoder
 from groundwire.gateway.limits import parse_json
+from groundwire.gateway.problems import INVALID_REQUEST, Problem
 from groundwire.policy import Request
 
 _OURS = "grounding."
@@ -34,18 +36,24 @@ class ChatRequest:
     asks: Request | None
 
     @classmethod
-    def read(cls, raw: bytes, *, forwards_sources: bool) -> Self:
+    def read(
+        cls, raw: bytes, *, content_encoding: str, max_bytes: int, forwards_sources: bool
+    ) -> Self:
         """Read a body.
 
         Args:
             raw: The body as it came.
+            content_encoding: How it is compressed, as its header says.
+            max_bytes: What it may be, decompressed.
             forwards_sources: Whether the upstream gets ``metadata["grounding.*"]`` too. OpenAI
                 refuses metadata whose values are no short texts.
 
         Raises:
-            Problem: If it is no JSON, or nested too deeply.
+            Problem: If it is no JSON, nested too deeply, or compressed in a way that we cannot read.
             InvalidConversationError: If it is no object.
         """
+        if content_encoding:
+            raw = _decompressed(raw, content_encoding, max_bytes)
         body = parse_json(raw)
         if not isinstance(body, dict):
             raise InvalidConversationError(
@@ -80,6 +88,20 @@ def without_ours(raw: bytes, body: Mapping[str, Any]) -> bytes:
         # The standard library reads more, such as half a surrogate pair; so may the upstream.
         rest = {key: value for key, value in body.items() if key != "metadata"}
         return json.dumps({**rest, "metadata": others} if others else rest).encode()
+
+
+def _decompressed(raw: bytes, content_encoding: str, max_bytes: int) -> bytes:
+    try:
+        decoder = Decoder(content_encoding, max_bytes=max_bytes)
+        return decoder.feed(raw) + decoder.finish()
+    except CodingError as error:
+        raise Problem(
+            status=415,
+            type=INVALID_REQUEST,
+            code="unreadable_content_encoding",
+            message=str(error),
+            next_step="Send the body as it is, or as gzip, br or deflate.",
+        ) from error
 
 
 def _asks(ours: Mapping[str, object]) -> Request | None:

@@ -5,11 +5,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import TypeAlias
 
+from groundwire.conversation import Answer
 from groundwire.gateway.inflight import AnswersInFlight
 from groundwire.gateway.judging import AnswerJudge
 from groundwire.gateway.release import Release
 from groundwire.gateway.services import Services
-from groundwire.pipeline import Pipeline, RequestContext, Review
+from groundwire.pipeline import Checked, Pipeline, RequestContext, Review
 
 OnReview: TypeAlias = Callable[[int, Review], None]
 
@@ -46,10 +47,14 @@ class Checks:
         max_chars = sys.maxsize if release.withholds else settings.max_held_chars
         self.answers = AnswersInFlight(self._judge, max_chars=max_chars)
 
+    def unavailable(self, answer: Answer, reason: str) -> Checked:
+        """What becomes of an answer that cannot be checked."""
+        return self._pipeline.unavailable(self._context, answer, reason)
+
     def _judge(self, index: int) -> AnswerJudge:
         return AnswerJudge(
             partial(self._pipeline.stream, self._context),
-            give_up=partial(self._pipeline.unavailable, self._context),
+            give_up=self.unavailable,
             threads=self._services.checks,
             timeout_s=self._services.config.gateway.check_timeout_s,
             on_review=partial(self._reviewed, index) if self._is_reviewed else None,

@@ -1,12 +1,13 @@
 """A stream that passes through as it comes, while its answers are checked beside it."""
 
 import logging
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncGenerator, Callable, Coroutine
 from typing import Any
 
 from groundwire.detection import Outcome
 from groundwire.errors import GroundwireError
 from groundwire.gateway.chunks import UnreadableChunkError
+from groundwire.gateway.closing import Closing
 from groundwire.gateway.coding import CodingError
 from groundwire.gateway.inflight import AnswersInFlight
 from groundwire.gateway.reading import ChunkReader
@@ -45,12 +46,19 @@ class ObservedStream:
                 wait for it.
         """
         self._reply, self._answers, self._conclude = reply, answers, conclude
-        self._reader: ChunkReader | None = ChunkReader(content_encoding)
         self._is_complete = self._is_unread = self._is_truncated = False
+        self._is_client_gone = True  # until the end is reached
+        self._reader: ChunkReader | None = None
+        try:
+            self._reader = ChunkReader(content_encoding)
+        except CodingError as error:
+            self._give_up(error)
 
-    async def events(self) -> AsyncIterator[bytes]:
-        """The bytes, as they come."""
-        is_client_gone = True
+    def events(self) -> Closing:
+        """The bytes, as they come. If the upstream breaks off, so do they."""
+        return Closing(self._relay(), self._close)
+
+    async def _relay(self) -> AsyncGenerator[bytes]:
         try:
             async for data in self._reply.chunks():
                 self._read(data)  # first: what leaves is on record even if it is the last
@@ -58,13 +66,14 @@ class ObservedStream:
             self._read()
             is_finished = all(answer.is_finished for answer in self._answers)
             self._is_truncated = not (self._is_complete or is_finished)
-            is_client_gone = False
+            self._is_client_gone = False
         except UpstreamBrokenError:
-            self._is_truncated, is_client_gone = True, False
+            self._is_truncated, self._is_client_gone = True, False
             raise
-        finally:
-            self._conclude(self._report(is_client_gone))
-            await self._reply.close()
+
+    async def _close(self) -> None:
+        self._conclude(self._report())
+        await self._reply.close()
 
     def _read(self, data: bytes | None = None) -> None:
         """Read bytes, or that there are no more."""
@@ -83,7 +92,7 @@ class ObservedStream:
         log.warning("A stream cannot be read to its end: %s", type(error).__name__)
         self._reader, self._is_unread = None, True
 
-    async def _report(self, is_client_gone: bool) -> StreamReport:
+    async def _report(self) -> StreamReport:
         if self._is_unread and not len(self._answers):
             _ = self._answers[0]
         for answer in self._answers if self._is_unread else ():
@@ -97,5 +106,5 @@ class ObservedStream:
             is_incomplete=self._is_unread or any(each.is_over_limit for each in self._answers),
             is_failed=any(each.outcome is Outcome.UNAVAILABLE for each in checked),
             is_truncated=self._is_truncated,
-            is_client_gone=is_client_gone,
+            is_client_gone=self._is_client_gone,
         )

@@ -12,6 +12,8 @@ log = logging.getLogger(__name__)
 
 #: An event has at most so many bytes. A whole answer in one event is far below that.
 MAX_EVENT_BYTES = 16 * 2**20
+#: A stream, decompressed: about a million words.
+MAX_STREAM_BYTES = 2**28
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +41,11 @@ class ChunkReader:
 
         Args:
             content_encoding: How the bytes are compressed, as the header says.
+
+        Raises:
+            CodingError: If that is not known.
         """
-        self._decoder = Decoder(content_encoding)
+        self._decoder = Decoder(content_encoding, max_bytes=MAX_STREAM_BYTES)
         self._splitter = EventSplitter(max_event_bytes=MAX_EVENT_BYTES)
         self._halves = Halves()
 

@@ -2,13 +2,14 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
 from time import perf_counter
 from typing import Any
 
 from groundwire.detection import Outcome
 from groundwire.gateway.arguments import count_values
 from groundwire.gateway.checks import Checks
+from groundwire.gateway.closing import Closing
 from groundwire.gateway.held import HeldStream
 from groundwire.gateway.marks import extension, warning_text
 from groundwire.gateway.observed import UNREADABLE
@@ -65,7 +66,7 @@ class ReleasedStream:
             conclude: Takes what makes the report, once the last byte is out.
         """
         self._reply, self._release, self._trace_id = reply, release, trace_id
-        self._reader = ChunkReader(content_encoding)
+        self._content_encoding = content_encoding
         self._held = HeldStream(head, withholds=release.withholds)
         self._max_held_chars, self._max_held_bytes = max_held_chars, max_held_bytes
         self._keepalive_s = keepalive_s or None
@@ -77,30 +78,34 @@ class ReleasedStream:
         self._refusal: RefusalCode | None = None
         self._refused: dict[int, Checked] = {}
         self._is_done = self._is_unread = self._is_truncated = False
+        self._is_client_gone = True  # until the end is reached
+        self._pump: asyncio.Task[None] | None = None
         self._last_read = perf_counter()
 
-    async def events(self) -> AsyncIterator[bytes]:
+    def events(self) -> Closing:
         """What leaves, as it does.
 
-        Raises:
-            UpstreamBrokenError: If the upstream broke off and text is not withheld: what was
-                relayed is then cut off as it was.
+        If the upstream breaks off and text is not withheld, so do they.
         """
-        pump = asyncio.create_task(self._pump())
-        is_client_gone = True
+        return Closing(self._let_out(), self._close)
+
+    async def _let_out(self) -> AsyncGenerator[bytes]:
+        self._pump = asyncio.create_task(self._read_and_decide())
         try:
             while (events := await self._next()) is not None:
                 yield events
-            is_client_gone = False
+            self._is_client_gone = False
         except (UpstreamBrokenError, *UNREADABLE):
-            is_client_gone = False
+            self._is_client_gone = False
             raise
-        finally:
-            self._outbox.end()
-            for task in (pump, *self._settling.values()):
+
+    async def _close(self) -> None:
+        self._outbox.end()
+        for task in (self._pump, *self._settling.values()):
+            if task is not None:
                 task.cancel()
-            self._conclude(self._report(is_client_gone, perf_counter() - self._last_read))
-            await self._reply.close()
+        self._conclude(self._report(perf_counter() - self._last_read))
+        await self._reply.close()
 
     async def _next(self) -> bytes | None:
         try:
@@ -110,7 +115,7 @@ class ReleasedStream:
 
     # What comes in.
 
-    async def _pump(self) -> None:
+    async def _read_and_decide(self) -> None:
         try:
             await self._read_all()
             await self._end()
@@ -122,14 +127,15 @@ class ReleasedStream:
             self._refuse(refused(RefusalCode.STREAM_ERROR))
 
     async def _read_all(self) -> None:
+        reader = ChunkReader(self._content_encoding)
         async for data in self._reply.chunks():
             self._last_read = perf_counter()
-            for read in self._reader.feed(data):
+            for read in reader.feed(data):
                 self._take(read)
             if self._outbox.is_ended:
                 return
             await self._outbox.room()
-        for read in self._reader.finish():
+        for read in reader.finish():
             self._take(read)
 
     def _take(self, read: ReadEvent) -> None:
@@ -278,7 +284,7 @@ class ReleasedStream:
         self._outbox.put([encode(chunk), DONE])
         self._outbox.end()
 
-    async def _report(self, is_client_gone: bool, added_s: float) -> StreamReport:
+    async def _report(self, added_s: float) -> StreamReport:
         if not self._release.withholds:
             # What has left is on record, even if nobody waited for its check.
             for answer in self._answers if self._is_unread else ():
@@ -291,7 +297,7 @@ class ReleasedStream:
         n_sent = sum(answer.n_sent for answer in held.values())
         return StreamReport(
             release=self._release,
-            answers=() if self._release.withholds and is_client_gone else checked,
+            answers=() if self._release.withholds and self._is_client_gone else checked,
             refusal=self._refusal,
             n_delivered=n_sent,
             n_withheld=n_chars - n_sent,
@@ -301,7 +307,7 @@ class ReleasedStream:
             is_failed=any(each.outcome is Outcome.UNAVAILABLE for each in checked)
             or self._refusal is RefusalCode.STREAM_ERROR,
             is_truncated=self._is_truncated,
-            is_client_gone=is_client_gone,
-            added_s=None if is_client_gone else added_s,
+            is_client_gone=self._is_client_gone,
+            added_s=None if self._is_client_gone else added_s,
         )
 

@@ -1,0 +1,120 @@
+"""A response that is not streamed: its body read, checked, marked."""
+
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from groundwire.conversation import Answer, AnswerKind, read_response
+from groundwire.errors import InvalidConversationError
+from groundwire.gateway.checks import Checks
+from groundwire.gateway.coding import CodingError, Decoder
+from groundwire.gateway.marks import outcome_headers, vsr_headers, warning_text
+from groundwire.gateway.upstream import Reply
+from groundwire.pipeline import Checked
+
+log = logging.getLogger(__name__)
+
+#: Headers that are about the bytes of a body, and untrue of another.
+_OF_BYTES = frozenset(
+    {"content-encoding", "content-length", "content-md5", "content-digest", "digest", "etag"}
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckedBody:
+    """A body and what became of its answers.
+
+    Attributes:
+        raw: As it came.
+        data: As JSON data; ``None`` if it cannot be read.
+        answers: What became of each of its answers.
+    """
+
+    raw: bytes
+    data: Any
+    answers: tuple[Checked, ...]
+
+
+async def check_body(checks: Checks, reply: Reply, raw: bytes, *, max_bytes: int) -> CheckedBody:
+    """Check the answers in a body. One that cannot be read holds an answer that is unavailable.
+
+    Args:
+        checks: Of the response.
+        reply: Whose body it is.
+        raw: The body as it came.
+        max_bytes: What it may be, decompressed.
+    """
+    try:
+        decoder = Decoder(header(reply, "content-encoding"), max_bytes=max_bytes)
+        data = json.loads(decoder.feed(raw) + decoder.finish())
+        answers = read_response(data)
+    except (CodingError, InvalidConversationError, ValueError, RecursionError) as error:
+        # The message may quote the answer, which has no place in a log.
+        log.warning("A response cannot be read, so it is not checked: %s", type(error).__name__)
+        unread = Answer(index=0, kind=AnswerKind.TEXT, n_skipped=1)
+        failed = checks.unavailable(unread, type(error).__name__)
+        return CheckedBody(raw=raw, data=None, answers=(failed,))
+    return CheckedBody(raw=raw, data=data, answers=await checks.answers.check(answers))
+
+
+def marked(reply: Reply, body: CheckedBody) -> Response:
+    """The response as the client gets it: as it came, with the headers and warnings that are due.
+
+    Args:
+        reply: Of the upstream.
+        body: Its body; no answer in it is withheld.
+    """
+    warnings = [warning_text(answer) for answer in body.answers]
+    headers, raw = reply.headers, body.raw
+    if any(warnings) and body.data is not None:
+        headers, raw = of_new_body(reply), with_warnings(body.data, warnings)
+    marks = [*vsr_headers(body.answers), *outcome_headers(body.answers)]
+    return Plain(raw, status=reply.status, headers=[*headers, *marks])
+
+
+def with_warnings(data: Mapping[str, Any], warnings: Sequence[str | None]) -> bytes:
+    """A response with a warning before the text of each answer that has one.
+
+    Args:
+        data: The response, as JSON data.
+        warnings: One for each of its choices.
+    """
+    choices = []
+    for choice, warning in zip(data["choices"], warnings, strict=True):
+        if warning is None:
+            choices.append(choice)
+            continue
+        content = choice["message"].get("content")
+        if isinstance(content, list):
+            content = [{"type": "text", "text": f"{warning}\n\n"}, *content]
+        else:
+            content = f"{warning}\n\n{content or ''}"
+        choices.append({**choice, "message": {**choice["message"], "content": content}})
+    return json.dumps({**data, "choices": choices}, separators=(",", ":")).encode()
+
+
+def header(reply: Reply, name: str) -> str:
+    """The value of a header; of several, joined by commas; empty if there is none."""
+    return ", ".join(value for key, value in reply.headers if key == name)
+
+
+def of_new_body(reply: Reply) -> list[tuple[str, str]]:
+    """The headers of a reply, without those that are about its bytes."""
+    return [(name, value) for name, value in reply.headers if name not in _OF_BYTES]
+
+
+class Plain(Response):
+    """A response with the headers that it is given, repeated ones too."""
+
+    def __init__(self, body: bytes, *, status: int, headers: Sequence[tuple[str, str]]) -> None:
+        self.status_code, self.body, self.background = status, body, None
+        kept = [pair for pair in headers if pair[0] != "content-length"]
+        self.raw_headers = [
+            (name.encode("latin-1"), value.encode("latin-1"))
+            for name, value in [*kept, ("content-length", str(len(body)))]
+        ]
