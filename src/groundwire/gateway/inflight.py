@@ -58,9 +58,9 @@ class AnswerInFlight:
         self._n_skipped += part.n_skipped
         self.is_finished |= part.finish is not None
 
-    def lose(self) -> None:
-        """Something of the response could not be read, which may be a part of this answer."""
-        self._n_skipped += 1
+    def lose(self, n: int) -> None:
+        """So many events could not be read, which may be parts of this answer."""
+        self._n_skipped += n
 
     @property
     def answer(self) -> Answer:
@@ -92,6 +92,7 @@ class AnswersInFlight:
         """
         self._judge, self._max_chars = judge, max_chars
         self._ready = {0: judge(0)}
+        self._n_lost = 0
         self._known: dict[int, AnswerInFlight] = {}
 
     def __iter__(self) -> Iterator[AnswerInFlight]:
@@ -111,7 +112,14 @@ class AnswersInFlight:
                 raise UnreadableChunkError(f"it is about more than {MAX_ANSWERS} answers")
             judge = self._ready.pop(index, None) or self._judge(index)
             self._known[index] = AnswerInFlight(index, judge, self._max_chars)
+            self._known[index].lose(self._n_lost)
         return self._known[index]
+
+    def lose(self) -> None:
+        """An event could not be read: it may be about any answer, also about one still to come."""
+        self._n_lost += 1
+        for answer in self:
+            answer.lose(1)
 
     @property
     def checked(self) -> tuple[Checked, ...]:

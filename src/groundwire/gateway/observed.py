@@ -82,7 +82,8 @@ class ObservedStream:
         try:
             for read in self._reader.finish() if data is None else self._reader.feed(data):
                 self._is_complete |= read.is_end
-                self._is_unread |= read.is_unreadable
+                if read.is_unreadable:
+                    self._lose()
                 for part in read.chunk.parts if read.chunk else ():
                     self._answers[part.index].take(part)
         except UNREADABLE as error:
@@ -90,13 +91,16 @@ class ObservedStream:
 
     def _give_up(self, error: GroundwireError) -> None:
         log.warning("A stream cannot be read to its end: %s", type(error).__name__)
-        self._reader, self._is_unread = None, True
+        self._reader = None
+        self._lose()
+
+    def _lose(self) -> None:
+        self._is_unread = True
+        self._answers.lose()
 
     async def _report(self) -> StreamReport:
         if self._is_unread and not len(self._answers):
-            _ = self._answers[0]
-        for answer in self._answers if self._is_unread else ():
-            answer.lose()
+            _ = self._answers[0]  # there was one, whatever it said
         checked = await self._answers.finish()
         self._answers.close()
         return StreamReport(

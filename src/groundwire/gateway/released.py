@@ -166,7 +166,9 @@ class ReleasedStream:
         """Take a comment, the end, or what cannot be read."""
         if read.is_unreadable and self._release.withholds:
             self._refuse(refused(RefusalCode.STREAM_ERROR))
-        self._is_unread |= read.is_unreadable
+        if read.is_unreadable:
+            self._is_unread = True
+            self._answers.lose()
         # A comment says nothing to a user, but could carry what the answer says.
         if not (read.is_end or self._release.withholds):
             self._outbox.put([read.event.raw])
@@ -183,10 +185,12 @@ class ReleasedStream:
     def _reviewed(self, index: int, review: Review) -> None:
         if self._release is not Release.SENTENCE or self._outbox.is_ended:
             return
+        self._clear(index, review.clear_to)
         if review.checked.action is Action.BLOCK:
             self._block({index: review.checked})
-            return
-        self._clear_to[index] = max(self._clear_to.get(index, 0), review.clear_to)
+
+    def _clear(self, index: int, upto: int) -> None:
+        self._clear_to[index] = max(self._clear_to.get(index, 0), upto)
         self._let_text(index)
 
     def _settle_soon(self, index: int) -> None:
@@ -197,6 +201,7 @@ class ReleasedStream:
         """Decide on an answer that is complete."""
         checked = await self._answers[index].finish()
         if self._release.withholds and checked.action is Action.BLOCK:
+            self._clear(index, checked.n_clear)
             self._block({index: checked})
         else:
             self._let_go(index, checked)
@@ -216,7 +221,8 @@ class ReleasedStream:
         """The upstream has sent all it sends."""
         if self._outbox.is_ended:
             return
-        if not self._is_done and not all(answer.is_finished for answer in self._answers):
+        is_finished = len(self._answers) > 0 and all(each.is_finished for each in self._answers)
+        if not self._is_done and not is_finished:
             await self._break_off(None)
             return
         if self._release is Release.DEFERRED:
@@ -287,8 +293,6 @@ class ReleasedStream:
     async def _report(self, added_s: float) -> StreamReport:
         if not self._release.withholds:
             # What has left is on record, even if nobody waited for its check.
-            for answer in self._answers if self._is_unread else ():
-                answer.lose()
             await self._answers.finish()
         self._answers.close()
         known = {each.answer.index: each for each in self._answers.checked}

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from groundwire.conversation import Answer
-from groundwire.detection import Detection, FrozenMapping, Outcome, worst
+from groundwire.detection import Claim, Detection, FrozenMapping, Outcome, Reason, worst
 from groundwire.explain import Explanation
 from groundwire.pipeline.context import CheckPath, RequestContext
-from groundwire.policy import Action, Ruling
+from groundwire.policy import Action, Policy, Ruling, decide
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +61,22 @@ class Checked:
         """What is done about it."""
         return self.ruling.action
 
+    @property
+    def n_clear(self) -> int:
+        """How many characters of the answer, from its beginning, may be shown.
+
+        All of them, unless the action is ``block``; then the claims before the first that asks for
+        it.
+        """
+        if self.action is not Action.BLOCK:
+            return len(self.answer.text)
+        policy, found = self.context.policy, self.detection
+        if found is None or decide(policy, Outcome.PARTIAL) is Action.BLOCK:
+            return 0  # what is missing may be missing for any claim
+        asks = (_asks_to_block(policy, claim) for claim in found.claims)
+        first = next((i for i, is_asked in enumerate(asks) if is_asked), 0)
+        return found.claims[first - 1].end if first else 0
+
     def to_dict(self) -> dict[str, Any]:
         """As JSON data; the request has its own."""
         ruling, detection = self.ruling, self.detection
@@ -80,6 +96,22 @@ class Checked:
             "unexplained": self.unexplained,
             "timings_ms": dict(self.timings_ms),
         }
+
+
+def _asks_to_block(policy: Policy, claim: Claim) -> bool:
+    rulings = [
+        decide(policy, Outcome.HALLUCINATED, label=span.label, severity=span.severity)
+        for span in claim.spans
+    ]
+    if claim.reason is not None:
+        rulings.append(decide(policy, _OUTCOMES.get(claim.reason, Outcome.PARTIAL)))
+    return Action.BLOCK in rulings
+
+
+_OUTCOMES = {
+    Reason.DETECTOR_FAILED: Outcome.UNAVAILABLE,
+    Reason.NO_EVIDENCE: Outcome.UNVERIFIED,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

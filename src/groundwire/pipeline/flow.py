@@ -8,7 +8,6 @@ from typing import Self, TypeAlias
 from groundwire.conversation import Answer, AnswerKind
 from groundwire.detection import Claim, Detection
 from groundwire.pipeline.checked import Checked
-from groundwire.policy import Action
 from groundwire.stream import Snapshot, Stream
 
 log = logging.getLogger(__name__)
@@ -43,8 +42,8 @@ class Review:
         judged_to: How many characters are judged, from the beginning; 0 before the first claim is.
             What is in no claim, such as marks of a list, counts with the claim after it.
         clear_to: How many of these may be shown as far as this check is concerned: those before the
-            first finding whose fate is open; and if the ruling is to block, none beyond those that
-            an earlier review cleared. It never decreases, unless the check fails.
+            first finding whose fate is open; and if the ruling is to block, the claims before the
+            first that asks for it. It never decreases, unless the check fails.
     """
 
     checked: Checked
@@ -151,9 +150,8 @@ class Flow:
         return self._review(checked, snapshot.judged_to, clear_to=snapshot.clear_to)
 
     def _review(self, checked: Checked, judged_to: int, *, clear_to: int | None = None) -> Review:
-        if checked.action is not Action.BLOCK:
-            found = judged_to if clear_to is None else clear_to
-            self._clear_to = max(self._clear_to, found)
+        found = judged_to if clear_to is None else clear_to
+        self._clear_to = max(self._clear_to, min(found, checked.n_clear))
         return Review(checked=checked, judged_to=judged_to, clear_to=min(self._clear_to, judged_to))
 
     def close(self) -> None:
