@@ -1,6 +1,5 @@
 """The app as a whole: its routes, its layers, its start and its end."""
 
-import logging
 from pathlib import Path
 
 import pytest

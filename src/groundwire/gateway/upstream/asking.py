@@ -4,8 +4,6 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from typing import Self
 
-from yarl import URL
-
 from groundwire.config.upstreams import Upstream
 from groundwire.gateway.upstream.headers import Pairs, going_up
 
@@ -60,11 +58,9 @@ class Ask:
         return isinstance(self.body, bytes) or not self.body.has_begun
 
     def url(self, upstream: Upstream) -> str:
-        """Where it goes: below the upstream's own path, with its own query if it has one."""
-        base = URL(upstream.url)
-        query = "&".join(part for part in (base.raw_query_string, self.query) if part)
-        bare = str(base.with_query(None).with_fragment(None)).rstrip("/")
-        return f"{bare}/{self.path}" + (f"?{query}" if query else "")
+        """Where it goes: below the upstream's own path, which no path here leads out of."""
+        base = upstream.url.rstrip("/")
+        return f"{base}/{self.path}" + (f"?{self.query}" if self.query else "")
 
     def headers_for(self, upstream: Upstream) -> Pairs:
         """What an upstream sees of its headers."""

@@ -4,9 +4,8 @@ import asyncio
 import logging
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
-from dataclasses import dataclass
 from random import Random
-from typing import Self
+from typing import Protocol, Self
 
 import aiohttp
 from yarl import URL
@@ -30,13 +29,16 @@ _TRY_OTHERS = frozenset({429, 500, 502, 503, 504})
 _FAILURES = frozenset({500, 502, 503, 504})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UpstreamState:
-    """How an upstream is: its name, whether it counts as up, and its failures in a row."""
+class Observer(Protocol):
+    """What is told of upstreams, such as the metrics."""
 
-    name: str
-    is_up: bool
-    n_failures: int
+    def upstream_answered(self, upstream: str, *, seconds: float) -> None:
+        """The headers of a response came, so long after it was asked."""
+
+    def upstream_failed(self, upstream: str, kind: str) -> None:
+        """It failed: ``connect``, ``timeout``, ``invalid``, ``status``, ``reset`` or
+        ``incomplete``.
+        """  # noqa: D205
 
 
 class Upstreams:
@@ -53,6 +55,7 @@ class Upstreams:
         random: Random | None = None,
         clock: Callable[[], float] = time.monotonic,
         trust_env: bool = False,
+        observer: Observer | None = None,
     ) -> None:
         """Open nothing yet.
 
@@ -62,6 +65,7 @@ class Upstreams:
             random: Chooses by weight.
             clock: Seconds, for the health of upstreams.
             trust_env: Whether ``HTTP_PROXY`` and the like are followed, and ``.netrc`` is read.
+            observer: Is told of responses and failures.
         """
         self.all = tuple(upstreams)
         self._settings = settings
@@ -69,15 +73,16 @@ class Upstreams:
             max_failures=settings.max_failures, cooldown_s=settings.cooldown_s
         )
         self._health = {each.name: Health() for each in self.all}
-        self._random = random or Random()  # noqa: S311 - shares work out; hides nothing
+        self._random = random or Random()
         self._clock = clock
         self._trust_env = trust_env
+        self._observer = observer
         self._session: aiohttp.ClientSession | None = None
 
     @classmethod
-    def of(cls, config: Config) -> Self:
+    def of(cls, config: Config, *, observer: Observer | None = None) -> Self:
         """Those of a configuration; nothing is opened yet."""
-        return cls(config.upstreams, config.upstream)
+        return cls(config.upstreams, config.upstream, observer=observer)
 
     async def open(self) -> None:
         """Get ready to connect. No connection is opened yet."""
@@ -96,12 +101,9 @@ class Upstreams:
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
-    def states(self) -> tuple[UpstreamState, ...]:
-        """How the upstreams are, in the order they are configured."""
-        return tuple(
-            UpstreamState(name=name, is_up=health.is_up, n_failures=health.n_failures)
-            for name, health in self._health.items()
-        )
+    def states(self) -> dict[str, str]:
+        """How the upstreams are, by name: ``up`` or ``down``, in the order they are configured."""
+        return {name: "up" if each.is_up else "down" for name, each in self._health.items()}
 
     async def send(
         self,
@@ -196,23 +198,25 @@ class Upstreams:
         return asked or order
 
     async def _ask(self, upstream: Upstream, ask: Ask) -> Reply:
-        name = upstream.name
+        name, started = upstream.name, time.monotonic()
         self._health[name] = self._health[name].asked(now=self._clock(), rules=self._rules)
         try:
             response = await self._response(upstream, ask)
         except errors.UnansweredError as error:
-            self._failed(name, error.problem.code)
+            self._failed(name, error.kind)
             raise
         if response.status in _FAILURES:
-            self._failed(name, str(response.status))
+            self._failed(name, "status")
         else:
             self._succeeded(name)
+        if self._observer is not None:
+            self._observer.upstream_answered(name, seconds=time.monotonic() - started)
         return Reply(
             response,
             upstream=name,
             model=ask.model,
             idle_timeout_s=self._settings.idle_timeout_s,
-            broke=lambda: self._failed(name, "broken response"),
+            broke=lambda kind: self._failed(name, kind),
         )
 
     async def _response(self, upstream: Upstream, ask: Ask) -> aiohttp.ClientResponse:
@@ -224,9 +228,9 @@ class Upstreams:
             except (TimeoutError, aiohttp.ClientError, OSError, ValueError) as error:
                 if isinstance(ask.body, Upload) and ask.body.error is not None:
                     raise ask.body.error from None
-                if was_stale(error, is_reused=is_reused[0], started=started):
-                    if ask.can_be_sent_again:
-                        continue
+                is_stale = was_stale(error, is_reused=is_reused[0], started=started)
+                if is_stale and ask.can_be_sent_again:
+                    continue
                 raise self._unanswered(upstream.name, error) from error
             if not 200 <= response.status < 600:
                 response.close()
@@ -262,7 +266,9 @@ class Upstreams:
             return errors.invalid(name, reason)
         return errors.unreachable(name, reason)
 
-    def _failed(self, name: str, reason: str) -> None:
+    def _failed(self, name: str, kind: str) -> None:
+        if self._observer is not None:
+            self._observer.upstream_failed(name, kind)
         before = self._health[name]
         after = before.failed(now=self._clock(), rules=self._rules)
         self._health[name] = after
@@ -271,7 +277,7 @@ class Upstreams:
                 "upstream %s is down after %d failures in a row, the last: %s",
                 name,
                 after.n_failures,
-                reason,
+                kind,
             )
 
     def _succeeded(self, name: str) -> None:

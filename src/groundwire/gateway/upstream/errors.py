@@ -51,12 +51,19 @@ class UnansweredError(GroundwireError):
 
     Attributes:
         upstream: Its name.
-        may_try_others: Whether another upstream may be asked instead.
+        problem: What the caller is told.
+        kind: What happened, for metrics: ``connect``, ``timeout`` or ``invalid``.
     """
 
-    def __init__(self, upstream: str, problem: Problem, *, may_try_others: bool) -> None:
-        super().__init__(upstream, problem.code)
-        self.upstream, self.problem, self.may_try_others = upstream, problem, may_try_others
+    def __init__(self, upstream: str, problem: Problem, kind: str) -> None:
+        super().__init__(upstream, problem, kind)
+        self.upstream, self.problem, self.kind = upstream, problem, kind
+
+    @property
+    def may_try_others(self) -> bool:
+        """Whether another upstream may be asked instead."""
+        # Where the time was up, the model may be at work, and that costs.
+        return self.kind != "timeout"
 
 
 def unreachable(upstream: str, reason: str) -> UnansweredError:
@@ -68,7 +75,7 @@ def unreachable(upstream: str, reason: str) -> UnansweredError:
         message=f"The upstream {upstream!r} could not be reached ({reason}).",
         next_step="Check that it runs, and that its URL in the configuration is right.",
     )
-    return UnansweredError(upstream, problem, may_try_others=True)
+    return UnansweredError(upstream, problem, "connect")
 
 
 def invalid(upstream: str, reason: str) -> UnansweredError:
@@ -80,11 +87,11 @@ def invalid(upstream: str, reason: str) -> UnansweredError:
         message=f"What the upstream {upstream!r} sent is no valid HTTP response ({reason}).",
         next_step="Check that its URL in the configuration is that of an HTTP API.",
     )
-    return UnansweredError(upstream, problem, may_try_others=True)
+    return UnansweredError(upstream, problem, "invalid")
 
 
 def late(upstream: str, timeout_s: float) -> UnansweredError:
-    """No headers came in time. Nobody else is asked: the model may be at work, and that costs."""
+    """No headers came in time."""
     problem = Problem(
         status=504,
         type="server_error",
@@ -94,7 +101,7 @@ def late(upstream: str, timeout_s: float) -> UnansweredError:
         # Clients of OpenAI's retry on their own otherwise, and the model works once more.
         headers={"x-should-retry": "false"},
     )
-    return UnansweredError(upstream, problem, may_try_others=False)
+    return UnansweredError(upstream, problem, "timeout")
 
 
 def no_upstream() -> Problem:

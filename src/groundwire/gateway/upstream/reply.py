@@ -29,7 +29,7 @@ class Reply:
         upstream: str,
         model: str | None,
         idle_timeout_s: float,
-        broke: Callable[[], None],
+        broke: Callable[[Breakage], None],
     ) -> None:
         """Take a response over.
 
@@ -38,7 +38,7 @@ class Reply:
             upstream: Name of the upstream.
             model: What the request was routed by.
             idle_timeout_s: How long nothing may come between two pieces of the body.
-            broke: Called if the body ends before its end.
+            broke: Called, with how, if the body ends before its end.
         """
         self.status = response.status
         self.reason = response.reason or ""
@@ -123,7 +123,7 @@ class Reply:
             raise self._broken(Breakage.RESET) from error
 
     def _broken(self, kind: Breakage) -> UpstreamBrokenError:
-        self._broke()
+        self._broke(kind)
         return UpstreamBrokenError(self.upstream, kind, self._n_bytes)
 
 

@@ -45,6 +45,4 @@ def in_order(
 
 
 def _names(upstream: Upstream, model: str) -> bool:
-    return any(
-        fnmatchcase(model, pattern) for pattern in upstream.models if pattern != EVERYTHING
-    )
+    return any(fnmatchcase(model, pattern) for pattern in upstream.models if pattern != EVERYTHING)

@@ -2,7 +2,6 @@
 
 import time
 from types import SimpleNamespace
-from typing import Any
 
 import aiohttp
 
@@ -30,7 +29,7 @@ def new_session(settings: UpstreamDefaults, *, trust_env: bool) -> aiohttp.Clien
         connect=settings.connect_timeout_s,
         sock_connect=settings.connect_timeout_s,
     )
-    tracing: aiohttp.TraceConfig[Any] = aiohttp.TraceConfig()
+    tracing = aiohttp.TraceConfig()
     tracing.on_connection_reuseconn.append(_note_reuse)
     return aiohttp.ClientSession(
         connector=aiohttp.TCPConnector(
