@@ -1,7 +1,7 @@
 """Every error of the gateway itself: one envelope, one table."""
 
 import json
-from typing import Any
+from pathlib import Path
 
 import pytest
 from fastapi.exceptions import RequestValidationError
@@ -85,7 +85,7 @@ def test_what_may_pass_says_when_to_come_back(status: int, retries: str | None) 
         (EmptyAnswerError(), 400, "invalid_input", None),
         (SettingError("action", "x", "y"), 400, "invalid_setting", "action"),
         (ConfigError(["x"]), 400, "invalid_setting", None),
-        (CorruptModelError, 503, "model_unavailable", None),
+        (CorruptModelError(Path("secret"), "a", "b"), 503, "model_unavailable", None),
         (DetectionError("secret"), 503, "check_failed", None),
         (GateError(3, "secret"), 500, "internal_error", None),
         (RuntimeError("secret"), 500, "internal_error", None),
@@ -96,11 +96,7 @@ def test_what_may_pass_says_when_to_come_back(status: int, retries: str | None) 
         (HTTPException(500, "secret"), 500, "internal_server_error", None),
     ],
 )
-def test_the_table(error: Any, status: int, code: str, param: str | None) -> None:
-    if isinstance(error, type):
-        from pathlib import Path
-
-        error = CorruptModelError(Path("secret"), "a", "b")
+def test_the_table(error: Exception, status: int, code: str, param: str | None) -> None:
     problem = as_problem(error)
     assert (problem.status, problem.code, problem.param) == (status, code, param)
     assert "secret" not in problem.message + problem.next_step

@@ -212,7 +212,6 @@ def run(config: "Config", *, is_local_demo: bool) -> None:
     # First the port: a key that is made is shown once, and must not be lost to a failed start.
     sockets = listen(config, is_local_demo=is_local_demo)
     address = _address(config.gateway.host, sockets[0].getsockname()[1])
-    log_to_stderr()
     try:
         start = (
             Start(keyring=Keyring.of(config))
@@ -221,6 +220,7 @@ def run(config: "Config", *, is_local_demo: bool) -> None:
         )
         for line in describe(config, start, address=address, is_local_demo=is_local_demo):
             say(line)
+        log_to_stderr()
         app = create_app(
             config,
             keyring=start.keyring,

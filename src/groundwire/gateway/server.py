@@ -217,7 +217,7 @@ def log_to_stderr() -> None:
     """Warnings and errors go to standard error, a line each, without texts of exceptions."""
     handler = logging.StreamHandler()
     handler.setFormatter(_Terse("%(asctime)s %(levelname)s %(name)s: %(message)s"))
-    logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
+    logging.basicConfig(level=logging.WARNING, handlers=[handler])
 
 
 class _Terse(logging.Formatter):
