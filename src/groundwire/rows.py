@@ -45,7 +45,7 @@ def as_row(data: object) -> Mapping[str, Any]:
         RowError: If it is no object.
     """
     if not isinstance(data, dict):
-        raise RowError(f"The row is a JSON {_kind(data)}. It must be an object with an answer.")
+        raise RowError(f"The row is a JSON {json_kind(data)}. It must be an object with an answer.")
     return data
 
 
@@ -61,7 +61,7 @@ def row_id(data: Mapping[str, Any]) -> RowId:
         case (int() | float()) as number if not isinstance(number, bool) and math.isfinite(number):
             return number
         case other:
-            raise RowError(f"The id is a JSON {_kind(other)}. It must be a text or a number.")
+            raise RowError(f"The id is a JSON {json_kind(other)}. It must be a text or a number.")
 
 
 def row_example(data: Mapping[str, Any]) -> Example:
@@ -103,7 +103,7 @@ def _sources(data: Mapping[str, Any]) -> list[Any]:
     if isinstance(value, list) and given[0] != "source":
         return value
     if given[0] == "sources":
-        raise RowError(f"'sources' is a JSON {_kind(value)}. It must be an array.")
+        raise RowError(f"'sources' is a JSON {json_kind(value)}. It must be an array.")
     return [value]
 
 
@@ -113,7 +113,8 @@ def _keys(data: Mapping[str, Any]) -> str:
     return (", ".join(names[:10]) or "none") + more
 
 
-def _kind(value: object) -> str:
+def json_kind(value: object) -> str:
+    """What JSON calls the type of a value that it can hold."""
     match value:
         case None:
             return "null"
