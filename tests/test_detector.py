@@ -82,7 +82,9 @@ def test_another_operating_point_gives_a_new_detection(detector: Detector) -> No
 # Settings.
 
 
-@pytest.mark.parametrize("value", [0, -1, 1.5, float("nan"), float("inf"), "high", [0.5], b"x"])
+@pytest.mark.parametrize(
+    "value", [0, -1, 1.5, float("nan"), float("inf"), "high", [0.5], b"x", 10**400]
+)
 def test_an_impossible_operating_point_is_refused_when_loading_and_when_checking(
     fixed: Detector, value: float
 ) -> None:

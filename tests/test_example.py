@@ -15,7 +15,6 @@ from groundwire.errors import (
     ConfigError,
     CorruptModelError,
     DatasetError,
-    DetectionError,
     EmptyAnswerError,
     GateError,
     GroundwireError,
@@ -27,6 +26,7 @@ from groundwire.errors import (
     SettingError,
     UnknownModelError,
     UnpinnedModelError,
+    UnreadableError,
 )
 from groundwire.example import Example, Source, read_sources
 
@@ -230,7 +230,7 @@ ERRORS: list[GroundwireError] = [
     UnpinnedModelError("org/model"),
     CorruptModelError(Path("reader.onnx"), "aa", "bb"),
     MissingExtraError("Export", "train"),
-    DetectionError("It failed."),
+    UnreadableError(),
     DatasetError(Path("rows.jsonl"), 3, "there is no key 'answer'"),
     InvalidTextError("answer", None, "its type is int"),
     InvalidSourceError(None, "they are None", "Pass a list."),

@@ -470,7 +470,9 @@ class Detector:
             name, threshold = operating_point, judge.operating_points[operating_point]
         else:
             name = "custom"
-            threshold = float(operating_point) if is_number(operating_point) else nan
+            # Compared before it is converted: 10**400 is a number, and no float.
+            is_possible = is_number(operating_point) and 0 < operating_point <= 1
+            threshold = float(operating_point) if is_possible else nan
         if not 0 < threshold <= 1:
             raise SettingError("operating_point", operating_point, "a threshold in (0, 1]")
         return DetectorInfo(

@@ -19,6 +19,7 @@
     │   └── MissingExtraError (ImportError)
     ├── GateError (RuntimeError)         whether a check is due could not be told: check
     └── DetectionError (RuntimeError)    a check was due and failed
+        └── UnreadableError              the model cannot read what was given
 
 Each message says what happened, with the numbers, and what to do next.
 """
@@ -226,3 +227,13 @@ class GateError(GroundwireError, RuntimeError):
 
 class DetectionError(GroundwireError, RuntimeError):
     """A check was due and failed; it is never to be read as a pass."""
+
+
+class UnreadableError(DetectionError):
+    """The model has no words for the claim, or for any of the evidence."""
+
+    def __str__(self) -> str:
+        return (
+            "There is no claim, or no evidence, that the model can read. It takes words in a "
+            "language that the model was made for: English for the embedded one."
+        )

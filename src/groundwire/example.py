@@ -10,6 +10,7 @@ from typing import Self, TypeAlias, Union
 from groundwire.errors import EmptyAnswerError, InvalidSourceError, InvalidTextError
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_SHOWN_CHARS = 80
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,7 +137,9 @@ def _give_ids(sources: Sequence[Source]) -> tuple[Source, ...]:
         if source.id and source.text != sources[first].text:
             raise InvalidSourceError(
                 i,
-                f"its id {source.id!r} is that of source {first}, which has another text",
+                # An id is anyone's text, and may be as long as they like.
+                f"its id {source.id[:_SHOWN_CHARS]!r} is that of source {first}, which has another "
+                "text",
                 "Give each text an id of its own, or none.",
             )
     free = (id_ for n in count(len(sources)) if (id_ := f"S{n}") not in given)

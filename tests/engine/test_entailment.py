@@ -9,7 +9,12 @@ import pytest
 
 from groundwire.detection import Entailment
 from groundwire.engine.entailment import EntailmentModel, entailment_labels
-from groundwire.errors import DetectionError, ModelError, UnpinnedModelError
+from groundwire.errors import (
+    DetectionError,
+    ModelError,
+    UnpinnedModelError,
+    UnreadableError,
+)
 from groundwire.explain import Explainer
 from tests.engine.test_checkpoints import SIZES
 from tests.explain.marked import detected
@@ -162,7 +167,7 @@ def test_what_is_no_number_is_a_failure(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("claim", ["", "  "])
 def test_a_claim_without_words_is_a_failure(tmp_path: Path, claim: str) -> None:
-    with pytest.raises(DetectionError, match="no word pieces"):
+    with pytest.raises(UnreadableError, match="that the model can read"):
         EntailmentModel(tiny(tmp_path)).judge("italy", claim)
 
 

@@ -20,7 +20,7 @@ from groundwire.engine.reader import PREFETCHED_PASSAGES, Calibration, Reader, _
 from groundwire.engine.roles import RECALLED_SENTENCES, Role
 from groundwire.engine.runtime import KeysValues
 from groundwire.engine.scores import AnswerCalibration, SentenceCalibration
-from groundwire.errors import DetectionError, ModelError
+from groundwire.errors import ModelError, UnreadableError
 from groundwire.evidence import SELECTED_PIECES
 from groundwire.models import Manifest
 from groundwire.passages import PASSAGE_PIECES
@@ -546,7 +546,7 @@ def test_a_claim_and_some_lines_are_read_alone(reader: Reader) -> None:
         (" ", lines),
         ("", lines),
     ):
-        with pytest.raises(DetectionError, match="that the model can read"):
+        with pytest.raises(UnreadableError, match="that the model can read"):
             judge.entailment(claim, given)
 
 

@@ -227,7 +227,7 @@ def test_what_the_head_cannot_read_is_unexplained(explainer: Explainer, text: st
     found, given = detected("⟦Он высокий⟧." if text.isascii() else "It is ⟦tall⟧.", text)
     explained = explainer.explain(found, given)
     assert explained.detection == found
-    assert explained.reason == "DetectionError"
+    assert explained.reason == "UnreadableError"
 
 
 def test_the_three_probabilities_are_independent(explainer: Explainer) -> None:

@@ -2,21 +2,20 @@
 
 import gzip
 import io
-import json
-import math
 import sys
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, BinaryIO, NoReturn, cast
+from typing import Any, BinaryIO, cast
 
-from groundwire.cli.inputs import STDIN, NotUtf8Error, decode
+from groundwire.cli.inputs import STDIN, decode
 from groundwire.detection import Detection
-from groundwire.errors import GroundwireError, InputError
+from groundwire.errors import GroundwireError
 from groundwire.example import Example
+from groundwire.rows import RowId, parse_row, row_example, row_id
 
 #: What reading a damaged or cut gzip stream raises.
 DAMAGE = (EOFError, gzip.BadGzipFile, zlib.error)
@@ -26,13 +25,6 @@ MAX_BLOCK_ROWS = 256
 MAX_BLOCK_BYTES = 16 * 2**20
 
 _GZIP_MAGIC = b"\x1f\x8b"
-_SOURCE_KEYS = ("sources", "context", "source")
-
-RowId = str | int | float | None
-
-
-class RowError(InputError):
-    """A row of a batch cannot be read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,11 +78,9 @@ def read_row(line: bytes, number: int) -> Row:
     id_: RowId = None
     content: Example | GroundwireError
     try:
-        data = _read_object(line, number)
-        id_ = _read_id(data.get("id"))
-        content = Example.of(
-            sources=_read_sources(data), question=data.get("question"), answer=_read_answer(data)
-        )
+        data = parse_row(decode(line, f"Row {number}"))
+        id_ = row_id(data)
+        content = row_example(data)
     except GroundwireError as error:
         content = error
     return Row(number=number, id=id_, sha256=fingerprint(line), n_bytes=len(line), content=content)
@@ -121,74 +111,3 @@ def _unpacked(stream: BinaryIO) -> BinaryIO:
     if stream.peek(2)[:2] == _GZIP_MAGIC:
         return cast("BinaryIO", gzip.GzipFile(fileobj=stream, mode="rb"))
     return stream
-
-
-def _read_object(line: bytes, number: int) -> Mapping[str, Any]:
-    try:
-        data = json.loads(decode(line, f"Row {number}"), parse_constant=_refuse_constant)
-    except NotUtf8Error:
-        raise
-    except json.JSONDecodeError as error:
-        raise RowError(f"The row is not JSON: {error.msg} at character {error.pos:,}.") from error
-    except (ValueError, RecursionError) as error:
-        raise RowError(f"The row is not JSON that can be read: {error}.") from error
-    if not isinstance(data, dict):
-        raise RowError(f"The row is a JSON {_kind(data)}. It must be an object with an answer.")
-    return data
-
-
-def _read_id(value: object) -> RowId:
-    match value:
-        case None | str():
-            return value
-        case int() | float() if not isinstance(value, bool) and math.isfinite(value):
-            return value
-    raise RowError(f"The id is a JSON {_kind(value)}. It must be a text or a number.")
-
-
-def _read_answer(data: Mapping[str, Any]) -> Any:  # noqa: ANN401  # Example.of checks its type
-    if "answer" not in data:
-        raise RowError(f"The row has no key 'answer'. Its keys: {_keys(data)}.")
-    return data["answer"]
-
-
-def _read_sources(data: Mapping[str, Any]) -> list[Any]:
-    given = [key for key in _SOURCE_KEYS if key in data]
-    if not given:
-        raise RowError(
-            f"The row has none of the keys {', '.join(_SOURCE_KEYS)}. Its keys: {_keys(data)}. "
-            'To check without any source, say "sources": [].'
-        )
-    if len(given) > 1 and given[0] != "sources":
-        raise RowError("The row has both 'context' and 'source'. Name the sources 'sources'.")
-    value = data[given[0]]
-    if isinstance(value, list) and given[0] != "source":
-        return value
-    if given[0] == "sources":
-        raise RowError(f"'sources' is a JSON {_kind(value)}. It must be an array.")
-    return [value]
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON value")
-
-
-def _keys(data: Mapping[str, Any]) -> str:
-    names = [repr(key[:40]) for key in data]
-    more = f" and {len(names) - 10} more" if len(names) > 10 else ""
-    return (", ".join(names[:10]) or "none") + more
-
-
-def _kind(value: object) -> str:
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "boolean"
-        case int() | float():
-            return "number"
-        case str():
-            return "string"
-        case list():
-            return "array"
-    return "object"

@@ -15,7 +15,7 @@ from groundwire.detection import Entailment, EvidenceRef
 from groundwire.engine.checkpoints import Task, open_checkpoint
 from groundwire.engine.classifier import Classifier, shares_of
 from groundwire.engine.joint import plan_windows
-from groundwire.errors import DetectionError, ModelError
+from groundwire.errors import DetectionError, ModelError, UnreadableError
 
 # Names of classes in lower case, letters and digits only: entailment, neutral, contradiction.
 _NAMES = (
@@ -110,12 +110,13 @@ class EntailmentModel:
         entailed least: all of it has to be.
 
         Raises:
+            UnreadableError: If the hypothesis has no word pieces.
             DetectionError: If the model failed, or gave no number.
             ModelError: If the graph has other classes than the configuration.
         """
         given, said = self._ids(premise), self._ids(hypothesis)
         if not said:
-            raise DetectionError("The hypothesis has no word pieces, so it cannot be judged.")
+            raise UnreadableError
         best: dict[tuple[int, int], Entailment] = {}
         for window in plan_windows(len(given), len(said), room=self.max_length - self._frame.size):
             found = self._read(given[slice(*window.context)], said[slice(*window.answer)])

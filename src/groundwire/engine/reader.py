@@ -21,7 +21,7 @@ from groundwire.engine.runtime import BYTES_PER_PIECE, KeysValues, ReaderGraph, 
 from groundwire.engine.scores import AnswerCalibration, ClaimScores, SentenceCalibration
 from groundwire.engine.sentence import Part, n_unknown_chars, parts_of
 from groundwire.engine.tokenizer import WordPieces
-from groundwire.errors import DetectionError, ModelError
+from groundwire.errors import DetectionError, ModelError, UnreadableError
 from groundwire.evidence import Evidence, Query, WordWeights
 from groundwire.example import Source
 from groundwire.models import Manifest
@@ -175,7 +175,8 @@ class Reader:
         """Judge a claim as a whole by some lines alone: no question, nothing said before it.
 
         Raises:
-            DetectionError: If there is nothing that the model can read, or it failed.
+            UnreadableError: If there is nothing that the model can read.
+            DetectionError: If it failed.
         """
         return self.lines.entailment(self.sentence_logits(hypothesis, evidence))
 
@@ -265,14 +266,15 @@ class Reading:
         """Logits of a claim that is read with all there is, which has to be little; ``(3,)``.
 
         Raises:
-            DetectionError: If there is nothing that the model can read, or it failed.
+            UnreadableError: If there is nothing that the model can read.
+            DetectionError: If it failed.
         """
         parts = []
         if claim.strip() and is_readable(claim):
             segment = Segment(start=0, end=len(claim), citations=parse_citations(claim))
             parts = parts_of(claim, segment, self._reader.pieces)
         if not parts or not self.evidence.passages:
-            raise DetectionError("There is no claim, or no evidence, that the model can read.")
+            raise UnreadableError
         everything = range(len(self.evidence.passages))
         return _whole([self._judge(part, everything, ()) for part in parts])
 

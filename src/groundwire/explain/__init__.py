@@ -6,7 +6,8 @@ the same result on every machine. ``Explainer`` loads a model that gives them, a
 evidence entails.
 
 One module a concept: ``finding`` has the values; ``words`` reads words, names, what is negated;
-``held`` lays a span beside its lines; ``nearby`` finds these; ``differences`` compares what both
+``held`` lays a span beside its lines; ``nearby`` finds these, ``premise`` those of a text without
+spans; ``differences`` compares what both
 state; ``subtype`` says what differs, ``counterpart`` which words of the evidence correct it,
 ``references`` what is referred to and does not exist; ``wording`` writes it down; ``explainer``
 joins them, ``loaded`` puts a model in.
@@ -24,12 +25,14 @@ from groundwire.explain.explainer import (
 )
 from groundwire.explain.finding import Category, Explanation, Subtype
 from groundwire.explain.loaded import Explained, Explainer
+from groundwire.explain.premise import MAX_PREMISE_CHARS, best_lines
 from groundwire.explain.references import Reference, fabricated_reference
 from groundwire.explain.subtype import subtype_of
 from groundwire.explain.wording import MAX_TEXT_CHARS
 
 __all__ = [
     "ENTAILMENT_THRESHOLD",
+    "MAX_PREMISE_CHARS",
     "MAX_TEXT_CHARS",
     "THRESHOLD",
     "Category",
@@ -40,6 +43,7 @@ __all__ = [
     "JudgeEntailment",
     "Reference",
     "Subtype",
+    "best_lines",
     "counterpart",
     "explain",
     "fabricated_reference",

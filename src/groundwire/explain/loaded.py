@@ -6,7 +6,15 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, Self
 
-from groundwire.detection import Claim, Detection, claim_label, decide_outcome
+from groundwire.detection import (
+    Claim,
+    Detection,
+    Entailment,
+    EvidenceRef,
+    claim_label,
+    decide_outcome,
+)
+from groundwire.errors import UnreadableError
 from groundwire.example import Source
 from groundwire.explain.explainer import (
     ENTAILMENT_THRESHOLD,
@@ -164,6 +172,22 @@ class Explainer:
             entailment_threshold=entailment_threshold,
             drops_entailed=drops_entailed,
         )
+
+    def entailment(self, hypothesis: str, evidence: Sequence[EvidenceRef]) -> Entailment:
+        """What the model says of a claim and some lines, as it does to explain a finding.
+
+        Args:
+            hypothesis: The claim.
+            evidence: Lines of one text or of several. All of them are read, so these are few:
+                :func:`groundwire.explain.best_lines` chooses them.
+
+        Raises:
+            UnreadableError: If there is nothing that the model can read.
+            DetectionError: If it failed.
+        """
+        if not evidence or not hypothesis.strip():
+            raise UnreadableError
+        return self._judge(hypothesis, tuple(evidence))
 
     def explain(self, detection: Detection, sources: Sequence[Source]) -> Explained:
         """Explain each span of a detection, and drop those that are none.

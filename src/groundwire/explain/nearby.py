@@ -48,7 +48,7 @@ class Lines:
             if not any(_overlap(line.place, ref) for ref in refs)
         ]
         wanted = {
-            _measure(quantity)
+            measure(quantity)
             for quantity in text.quantities
             if quantity.start < held.end and quantity.end > held.start
         }
@@ -80,11 +80,12 @@ class Lines:
 def _score(line: Text, claim: Text, wanted: set[tuple[str, str | None]]) -> int:
     """Content words in common; of the wanted kind, a quantity counts as two."""
     common = len(line.content & claim.content)
-    has_kind = bool(wanted) and any(_measure(quantity) in wanted for quantity in line.quantities)
+    has_kind = bool(wanted) and any(measure(quantity) in wanted for quantity in line.quantities)
     return common + 2 * has_kind
 
 
-def _measure(quantity: Quantity) -> tuple[str, str | None]:
+def measure(quantity: Quantity) -> tuple[str, str | None]:
+    """What kind of quantity it is, with its unit."""
     return (str(quantity.kind), quantity.unit)
 
 

@@ -98,6 +98,20 @@ class Pipeline:
         """What judges."""
         return self._detector
 
+    @property
+    def gate(self) -> Gate | None:
+        """What tells whether a prompt calls for a check; ``None``: every prompt does."""
+        return self._gate
+
+    @property
+    def explainer(self) -> AnyExplainer | None:
+        """What gives a second opinion on findings; ``None``: they have none."""
+        return self._explainer
+
+    def limits(self, tenant: str = "") -> Limits:
+        """How much evidence is taken of a tenant."""
+        return resolve_limits(self._limits, self._tenants.get(tenant))
+
     # A request.
 
     def open(

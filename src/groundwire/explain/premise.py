@@ -1,0 +1,104 @@
+"""A premise of any length → as much of it as a model reads at once.
+
+Whoever asks for entailment alone brings no detection that would name lines. Here they are chosen
+by the words and kinds of quantities that they share with the hypothesis, rare ones above all.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from math import log1p
+
+from groundwire.detection import EvidenceRef
+from groundwire.explain.held import Text
+from groundwire.explain.nearby import MAX_LINES, measure
+from groundwire.lines import lines_of
+
+#: Characters that are read at once: about the 1,024 word pieces that the reader has for a claim.
+MAX_PREMISE_CHARS = 4_000
+#: A longer line is cut at spaces, so that one line is never all there is.
+MAX_LINE_CHARS = 1_000
+#: What the premise is called in references to it.
+PREMISE = "premise"
+# What may stand between two lines that are joined.
+_MAX_GAP_CHARS = 20
+
+
+def best_lines(
+    premise: str, hypothesis: str, *, max_chars: int = MAX_PREMISE_CHARS
+) -> tuple[EvidenceRef, ...]:
+    """The lines of a premise to hold a hypothesis against.
+
+    >>> [(line.start, line.end) for line in best_lines("It is 330 m tall.", "It is tall.")]
+    [(0, 17)]
+
+    Args:
+        premise: Any text, read as a source is: prose, Markdown, JSON.
+        hypothesis: The claim. Lines that have most in common with it come first.
+        max_chars: How many characters are taken at most, from :data:`MAX_LINE_CHARS` on. A premise
+            within that is taken as it is.
+
+    Returns:
+        The whole premise, or of a longer one at most six lines, in reading order, those that follow
+        each other joined; none if it says nothing, such as ``[]``.
+    """
+    if len(premise) <= max_chars:
+        return (_quote(premise, 0, len(premise)),) if premise.strip() else ()
+    lines = list(_ranges(premise))
+    chosen, room = [], max_chars
+    for index in _ranked(premise, lines, hypothesis)[:MAX_LINES]:
+        start, end = lines[index]
+        if end - start <= room:
+            chosen.append(index)
+            room -= end - start
+    return tuple(_quote(premise, *stretch) for stretch in _joined(lines, sorted(chosen)))
+
+
+def _ranges(premise: str) -> Iterator[tuple[int, int]]:
+    """Its lines, long ones in parts."""
+    for line in lines_of(premise):
+        start = line.start
+        while line.end - start > MAX_LINE_CHARS:
+            space = premise.rfind(" ", start + MAX_LINE_CHARS // 2, start + MAX_LINE_CHARS)
+            end = space if space > 0 else start + MAX_LINE_CHARS
+            yield start, end
+            start = end
+        yield start, line.end
+
+
+def _ranked(premise: str, lines: Sequence[tuple[int, int]], hypothesis: str) -> list[int]:
+    """The lines that have something in common with it, most first; if none has, all of them.
+
+    What is beside the point is left out even where there is room: it moves the verdict.
+    """
+    wanted = _signs(Text(hypothesis))
+    common = [_signs(Text(premise[start:end])) & wanted for start, end in lines]
+    # Every record of a list has a "name"; which one is meant, few say.
+    n_lines = Counter(sign for signs in common for sign in signs)
+    worth = {sign: log1p(len(lines) / n) for sign, n in n_lines.items()}
+    scores = [round(sum(worth[sign] for sign in sorted(signs)), 6) for signs in common]
+    bearing = [index for index, score in enumerate(scores) if score] or range(len(lines))
+    return sorted(bearing, key=lambda index: -scores[index])
+
+
+def _signs(text: Text) -> frozenset[str]:
+    """What tells that two texts are about the same: content words, and kinds of quantities."""
+    return text.content | {str(measure(quantity)) for quantity in text.quantities}
+
+
+def _joined(lines: Sequence[tuple[int, int]], chosen: Sequence[int]) -> list[tuple[int, int]]:
+    """Chosen lines as stretches: what stands side by side is read together."""
+    stretches: list[tuple[int, int]] = []
+    last = -1
+    for index in chosen:
+        start, end = lines[index]
+        # Between two lines may stand a page of dashes, which says nothing.
+        if stretches and index == last + 1 and start - stretches[-1][1] <= _MAX_GAP_CHARS:
+            stretches[-1] = (stretches[-1][0], end)
+        else:
+            stretches.append((start, end))
+        last = index
+    return stretches
+
+
+def _quote(premise: str, start: int, end: int) -> EvidenceRef:
+    return EvidenceRef(source_id=PREMISE, start=start, end=end, text=premise[start:end])

@@ -1,0 +1,238 @@
+"""``POST /v1/check/batch``: many answers; each result as soon as those before it are there."""
+
+import asyncio
+import logging
+from collections import Counter, deque
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from fastapi import APIRouter, Request, Response
+from fastapi.exceptions import RequestValidationError
+from pydantic import ValidationError
+
+from groundwire.engine.reader import n_threads
+from groundwire.gateway.limits import parse_json
+from groundwire.gateway.native.check import require_point, result_of
+from groundwire.gateway.native.models import BatchRequest
+from groundwire.gateway.native.route import JSON, require_content_type
+from groundwire.gateway.native.running import in_thread, pipeline_of, to_json
+from groundwire.gateway.problems import INVALID_REQUEST, Problem, as_problem
+from groundwire.gateway.services import Services
+from groundwire.gateway.state import caller, services
+from groundwire.gateway.streamed import Streamed
+from groundwire.pipeline import Pipeline
+from groundwire.rows import RowError, as_row, parse_row, row_id
+
+log = logging.getLogger(__name__)
+
+#: Rows of one request at most. More belong into several requests, or to ``groundwire check``.
+MAX_ROWS = 10_000
+#: Names of JSON Lines that are about.
+JSON_LINES = ("application/x-ndjson", "application/jsonl", "application/json-lines")
+
+#: One row, not read yet: the line it stands in, or its data.
+RawRow: TypeAlias = tuple[int, bytes | object]
+
+router = APIRouter()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """What a request asks for.
+
+    Attributes:
+        rows: With their numbers, from 1; lines that are blank count and are none.
+        tenant: Whose they are.
+        operating_point: Of rows that name none.
+    """
+
+    rows: Sequence[RawRow]
+    tenant: str
+    operating_point: str | float | None = None
+
+
+@router.post(
+    "/v1/check/batch", operation_id="check_batch", summary="Check many answers", tags=["Checks"]
+)
+async def check_batch(request: Request) -> Response:
+    """Check many answers, side by side; results come in the order of the examples.
+
+    A row that cannot be checked has an `error` in place of a result, and does not fail the others.
+    As JSON Lines each result is sent as soon as it is there; hanging up ends the work.
+    """
+    kind = require_content_type(request, (JSON, *JSON_LINES))
+    pipeline = pipeline_of(request)
+    body, tenant = await request.body(), caller(request).tenant
+    read = _of_json if kind == JSON else _of_lines
+    batch = await in_thread(request, lambda: read(body, tenant))
+    if batch.operating_point is not None:
+        # Refused here, once, and not for each row.
+        pipeline.detector.detect_batch([], operating_point=batch.operating_point)
+    answer = accepted(request.headers.get("accept", ""), default=kind)
+    results = _results(services(request), pipeline, batch)
+    written = _as_json(results) if answer == JSON else _as_lines(results)
+    headers = [("Content-Type", answer), ("X-Accel-Buffering", "no")]
+    return Streamed(200, headers, written)
+
+
+def _of_json(body: bytes, tenant: str) -> Batch:
+    try:
+        read = BatchRequest.model_validate(parse_json(body))
+    except ValidationError as error:
+        found = error.errors(include_url=False, include_input=False, include_context=False)
+        raise RequestValidationError(
+            [{**each, "loc": ("body", *each["loc"])} for each in found]
+        ) from None
+    return Batch(
+        rows=_bounded(list(enumerate(read.examples, 1))),
+        tenant=tenant,
+        operating_point=require_point(read.operating_point),
+    )
+
+
+def _of_lines(body: bytes, tenant: str) -> Batch:
+    # Not splitlines(): a line of JSON Lines ends with "\n" alone.
+    lines = enumerate(body.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1)
+    return Batch(rows=_bounded([(n, line) for n, line in lines if line.strip()]), tenant=tenant)
+
+
+def _bounded(rows: Sequence[RawRow]) -> Sequence[RawRow]:
+    if not rows:
+        raise Problem(
+            status=400,
+            type=INVALID_REQUEST,
+            code="no_rows",
+            message="There are no rows to check.",
+            next_step='Send {"examples": [...]}, or a JSON object a line.',
+        )
+    if len(rows) > MAX_ROWS:
+        raise Problem(
+            status=413,
+            type=INVALID_REQUEST,
+            code="too_many_rows",
+            message=f"There are {len(rows):,} rows, and a request may have {MAX_ROWS:,}.",
+            next_step="Send them in several requests, or use groundwire check --batch.",
+        )
+    return rows
+
+
+def accepted(accept: str, *, default: str) -> str:
+    """The content type of the response: what the client prefers, else that of the request."""
+    best, best_weight = default, 0.0
+    for each in accept.split(","):
+        kind, *parameters = (part.strip().lower() for part in each.split(";"))
+        if kind in (JSON, *JSON_LINES) and (weight := _weight(parameters)) > best_weight:
+            best, best_weight = kind, weight
+    return best
+
+
+def _weight(parameters: Sequence[str]) -> float:
+    for each in parameters:
+        if each.startswith("q="):
+            try:
+                return float(each[2:])
+            except ValueError:
+                return 0.0
+    return 1.0
+
+
+# Rows.
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What became of one row.
+
+    Attributes:
+        outcome: Of the check; ``None`` if there was none.
+        json: The result, or the error, written down.
+    """
+
+    outcome: str | None
+    json: bytes
+
+
+async def _results(own: Services, pipeline: Pipeline, batch: Batch) -> AsyncGenerator[Row, None]:
+    """Results in order. No more rows are under way than there are threads for; who does not read
+    what is there does not get more done.
+    """  # noqa: D205
+    loop = asyncio.get_running_loop()
+    # Half of the threads: the other half serves those who wait for one answer.
+    most = n_threads(own.config.detector.threads)
+    waiting: deque[asyncio.Future[Row]] = deque()
+    try:
+        for row in batch.rows:
+            if len(waiting) == most:
+                yield await waiting[0]
+                waiting.popleft()
+            waiting.append(loop.run_in_executor(own.checks, _check_row, pipeline, batch, row))
+        while waiting:
+            yield await waiting[0]
+            waiting.popleft()
+    finally:
+        for future in waiting:
+            future.cancel()
+
+
+def _check_row(pipeline: Pipeline, batch: Batch, row: RawRow) -> Row:
+    """The result of one row, or what kept it from being checked."""
+    number, raw = row
+    name: dict[str, Any] = {"row": number}
+    try:
+        data = _parse(raw)
+        if (id_ := row_id(data)) is not None:
+            name["id"] = id_
+        result = result_of(
+            pipeline, data, tenant=batch.tenant, operating_point=batch.operating_point
+        )
+        return Row(result["outcome"], to_json(name | result))
+    except Exception as error:  # noqa: BLE001 - one row must not end the others
+        problem = as_problem(error)
+        if problem.status >= 500:
+            # The message may quote the answer, which has no place in a log.
+            log.warning("A row could not be checked: %s", type(error).__name__)
+        return Row(None, to_json(name | {"error": _brief(problem)}))
+
+
+def _parse(raw: bytes | object) -> Mapping[str, Any]:
+    if not isinstance(raw, bytes):
+        return as_row(raw)
+    try:
+        return parse_row(raw.decode())
+    except UnicodeDecodeError as error:
+        raise RowError(f"The row is not UTF-8, at byte {error.start:,}.") from error
+
+
+def _brief(problem: Problem) -> dict[str, Any]:
+    """An error as it stands in a row: the trace id is that of the response."""
+    error = problem.to_dict(trace_id="")["error"]
+    return {key: value for key, value in error.items() if key != "trace_id"}
+
+
+# How they are written.
+
+
+async def _as_lines(results: AsyncGenerator[Row, None]) -> AsyncGenerator[bytes, None]:
+    async with aclosing(results):
+        async for row in results:
+            yield row.json + b"\n"
+
+
+async def _as_json(results: AsyncGenerator[Row, None]) -> AsyncGenerator[bytes, None]:
+    """One document, sent as it grows: it never stands in memory as a whole."""
+    outcomes: Counter[str | None] = Counter()
+    opening = b'{"results": ['
+    async with aclosing(results):
+        async for row in results:
+            outcomes[row.outcome] += 1
+            yield opening + row.json
+            opening = b",\n"
+    n_errors = outcomes.pop(None, 0)
+    summary = {
+        "rows": outcomes.total() + n_errors,
+        "errors": n_errors,
+        "outcomes": {str(outcome): n for outcome, n in outcomes.items()},
+    }
+    yield b'], "summary": ' + to_json(summary) + b"}\n"

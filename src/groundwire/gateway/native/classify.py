@@ -1,0 +1,200 @@
+"""HaluGate's endpoints: does a prompt call for a check, and what a premise says of a hypothesis."""
+
+from collections.abc import Callable, Coroutine
+from time import perf_counter
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Body, Request, Response
+from fastapi.exceptions import RequestValidationError
+
+from groundwire.detection import Entailment
+from groundwire.errors import GateError, InvalidTextError, UnreadableError
+from groundwire.explain import Explainer, best_lines
+from groundwire.gate import Gate, GateResult, decide
+from groundwire.gateway.native.examples import FACT_CHECKS, NLI_PAIRS
+from groundwire.gateway.native.models import (
+    FactCheckRequest,
+    FactCheckResponse,
+    NliRequest,
+    NliResponse,
+)
+from groundwire.gateway.native.route import NativeRoute
+from groundwire.gateway.native.running import answer_in_thread, pipeline_of
+from groundwire.gateway.problems import INVALID_REQUEST, SERVER, Problem, as_problem
+from groundwire.gateway.state import services
+
+#: HaluGate's codes.
+INVALID_INPUT = "INVALID_INPUT"
+NLI_MODEL_NOT_READY = "NLI_MODEL_NOT_READY"
+NLI_CLASSIFICATION_FAILED = "NLI_CLASSIFICATION_FAILED"
+FACT_CHECK_FAILED = "FACT_CHECK_CLASSIFICATION_FAILED"
+
+NEEDED, NOT_NEEDED, DISABLED = "needs_fact_check", "no_fact_check_needed", "fact_check_disabled"
+
+
+class HaluGateRoute(NativeRoute):
+    """A route whose refusals have HaluGate's code."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """The route's handler, with its refusals renamed."""
+        handle = super().get_route_handler()
+
+        async def handle_renamed(request: Request) -> Response:
+            try:
+                return await handle(request)
+            except (Problem, RequestValidationError) as error:
+                problem = as_problem(error)
+                if problem.status in (400, 422):
+                    problem = invalid_input(problem.message, problem.next_step, problem.param)
+                raise problem from None
+
+        return handle_renamed
+
+
+router = APIRouter(route_class=HaluGateRoute)
+
+
+@router.post(
+    "/api/v1/classify/fact-check",
+    operation_id="classify_fact_check",
+    summary="Does a prompt call for a check?",
+    tags=["HaluGate"],
+    response_model=FactCheckResponse,
+)
+async def classify_fact_check(
+    request: Request, body: Annotated[FactCheckRequest, Body(openapi_examples=FACT_CHECKS)]
+) -> Response:
+    """Tell whether the answer to a prompt has to be checked, by the gate.
+
+    A prompt of white space needs no check, with confidence 1. With the gate off
+    (`gate.enabled: false`) the label is `fact_check_disabled`, and says nothing about the prompt.
+    """
+    if not services(request).config.gate.enabled:
+        return await answer_in_thread(request, lambda: _gated(False, 0.0, DISABLED, 0))
+    gate = pipeline_of(request).gate
+    if gate is None:
+        return await answer_in_thread(request, lambda: _gated(False, 0.0, DISABLED, 0))
+    return await answer_in_thread(request, lambda: _ask(gate, body))
+
+
+def _ask(gate: Gate, body: FactCheckRequest) -> dict[str, Any]:
+    started = perf_counter()
+    try:
+        result = gate.classify(body.text)
+    except GateError as error:
+        raise Problem(
+            status=500,
+            type=SERVER,
+            code=FACT_CHECK_FAILED,
+            message=f"The gate failed on a prompt of {error.n_chars:,} characters.",
+            next_step="Treat the prompt as one whose answer is to be checked.",
+        ) from error
+    threshold = body.options.confidence_threshold if body.options else None
+    if threshold:
+        result = _decided(result, threshold, is_blank=not body.text.strip())
+    label = NEEDED if result.needs_fact_check else NOT_NEEDED
+    return _gated(result.needs_fact_check, result.confidence, label, _ms_since(started))
+
+
+def _decided(result: GateResult, threshold: float, *, is_blank: bool) -> GateResult:
+    return result if is_blank else decide(result.probability, threshold=threshold)
+
+
+def _gated(needed: bool, confidence: float, label: str, ms: int) -> dict[str, Any]:
+    return {
+        "needs_fact_check": needed,
+        "confidence": confidence,
+        "label": label,
+        "processing_time_ms": ms,
+    }
+
+
+@router.post(
+    "/api/v1/nli",
+    operation_id="nli",
+    summary="What does a premise say of a hypothesis?",
+    tags=["HaluGate"],
+    response_model=NliResponse,
+)
+async def nli(
+    request: Request, body: Annotated[NliRequest, Body(openapi_examples=NLI_PAIRS)]
+) -> Response:
+    """Tell whether a hypothesis follows from a premise, by the model that explains findings.
+
+    Of a premise with more than 4,000 characters those lines are read that have most in common with
+    the hypothesis; `premise_read` says which.
+    """
+    for name in ("premise", "hypothesis"):
+        if not getattr(body, name).strip():
+            raise invalid_input(f"{name}: it has no text.", "Send a text.", name)
+    explainer = _explainer(request)
+    return await answer_in_thread(request, lambda: _judge(explainer, body))
+
+
+def _explainer(request: Request) -> Explainer:
+    pipeline = services(request).pipeline
+    explainer = None if pipeline is None else pipeline.explainer
+    if not isinstance(explainer, Explainer):
+        raise Problem(
+            status=503,
+            type=SERVER,
+            code=NLI_MODEL_NOT_READY,
+            message="No model is loaded that judges entailment: findings are not explained.",
+            next_step="Set explain.enabled: true, and start the gateway again.",
+        )
+    return explainer
+
+
+def _judge(explainer: Explainer, body: NliRequest) -> dict[str, Any]:
+    started = perf_counter()
+    lines = best_lines(body.premise, body.hypothesis)
+    try:
+        found = explainer.entailment(body.hypothesis, lines)
+    except (UnreadableError, InvalidTextError) as error:
+        raise invalid_input(str(error)) from error
+    except Exception as error:
+        raise Problem(
+            status=500,
+            type=SERVER,
+            code=NLI_CLASSIFICATION_FAILED,
+            message=f"The model failed ({type(error).__name__}).",
+            next_step="Try again; if it stays, send the two texts to groundwire explain.",
+        ) from error
+    label, confidence = likeliest(found)
+    return {
+        "label": label,
+        "confidence": confidence,
+        "entailment_prob": found.entailment,
+        "neutral_prob": found.neutral,
+        "contradiction_prob": found.contradiction,
+        "processing_time_ms": _ms_since(started),
+        "premise_chars": len(body.premise),
+        "premise_read": [{"start": line.start, "end": line.end} for line in lines],
+    }
+
+
+def likeliest(found: Entailment) -> tuple[str, float]:
+    """HaluGate's name of the likeliest class, and its probability; of equals, the first."""
+    shares = {
+        "ENTAILMENT": found.entailment,
+        "NEUTRAL": found.neutral,
+        "CONTRADICTION": found.contradiction,
+    }
+    return max(shares.items(), key=lambda item: item[1])
+
+
+def invalid_input(message: str, next_step: str = "", param: str | None = None) -> Problem:
+    """A request that cannot be answered as it is."""
+    return Problem(
+        status=400,
+        type=INVALID_REQUEST,
+        code=INVALID_INPUT,
+        message=message,
+        next_step=next_step,
+        param=param,
+    )
+
+
+def _ms_since(started: float) -> int:
+    """Whole milliseconds: HaluGate's clients read an integer."""
+    return round(1000 * (perf_counter() - started))

@@ -1,0 +1,109 @@
+"""How the gateway's own endpoints read a request: JSON in UTF-8 and nothing else, told strictly.
+
+The framework would take ``NaN``, guess UTF-16, and read a form of a browser as nothing at all.
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from email.message import Message
+from typing import Any
+
+from fastapi import Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
+
+from groundwire.gateway.limits import parse_json
+from groundwire.gateway.problems import INVALID_REQUEST, Problem
+from groundwire.gateway.state import services
+
+#: A body with more bytes is parsed off the event loop, which has other requests to serve.
+_LARGE_BYTES = 65_536
+
+JSON = "application/json"
+
+
+class JsonRequest(Request):
+    """A request whose body is JSON."""
+
+    async def json(self) -> Any:  # noqa: ANN401 - JSON
+        """The body as data.
+
+        Raises:
+            Problem: If it is no JSON.
+        """
+        if not hasattr(self, "_json"):
+            body = await self.body()
+            if len(body) > _LARGE_BYTES:
+                loop = asyncio.get_running_loop()
+                self._json = await loop.run_in_executor(services(self).checks, parse_json, body)
+            else:
+                self._json = parse_json(body)
+        return self._json
+
+
+class NativeRoute(APIRoute):
+    """A route whose body is read as :class:`JsonRequest` has it."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """The route's handler, with our reading before it."""
+        handle = super().get_route_handler()
+
+        async def read_and_handle(request: Request) -> Response:
+            require_content_type(request, (JSON,))
+            strict = JsonRequest(request.scope, request.receive)
+            await strict.json()  # what is wrong with it is told in our words, not the framework's
+            try:
+                return await handle(strict)
+            except RequestValidationError as error:
+                raise RequestValidationError(
+                    [_in_the_body(each) for each in error.errors()]
+                ) from None
+
+        return read_and_handle
+
+
+def require_content_type(request: Request, known: Sequence[str]) -> str:
+    """Which of some content types a body has.
+
+    Without one, or with that of a form, a page in a browser could send requests anywhere.
+
+    Raises:
+        Problem: If it has none of them, or is compressed or in another encoding than UTF-8.
+    """
+    coding = request.headers.get("content-encoding", "identity").strip().lower()
+    if coding != "identity":
+        raise _unsupported("The body is compressed.", "Send it without Content-Encoding.")
+    header = Message()
+    header["Content-Type"] = request.headers.get("content-type", "")
+    kind = header.get_content_type() if request.headers.get("content-type") else ""
+    charset = header.get_param("charset", "utf-8")
+    if str(charset).lower() not in ("utf-8", "utf8", "us-ascii"):
+        raise _unsupported("The body is not in UTF-8.", "Send it as UTF-8.")
+    if kind.endswith("+json") and JSON in known:
+        return JSON
+    if kind not in known:
+        raise _unsupported(
+            "The content type of the body is none that is read here.",
+            f"Say which it is, with the header Content-Type: {' or '.join(known)}.",
+        )
+    return kind
+
+
+def _in_the_body(error: dict[str, Any]) -> dict[str, Any]:
+    """An error without the names that pydantic gives to the shapes of a body."""
+    first, *rest = error["loc"]
+    return {**error, "loc": (first, *(part for part in rest if part not in SHAPES))}
+
+
+#: Tags of the shapes of a body, see :mod:`groundwire.gateway.native.models`.
+SHAPES = ("<answer and sources>", "<request and response>", "<messages>")
+
+
+def _unsupported(message: str, next_step: str) -> Problem:
+    return Problem(
+        status=415,
+        type=INVALID_REQUEST,
+        code="unsupported_media_type",
+        message=message,
+        next_step=next_step,
+    )

@@ -1,0 +1,72 @@
+"""How checks are run for an endpoint: in threads, and for nobody who has gone."""
+
+import asyncio
+import json
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from fastapi import Request, Response
+
+from groundwire.gateway.native.route import JSON
+from groundwire.gateway.problems import INVALID_REQUEST, SERVER, Problem
+from groundwire.gateway.services import Services
+from groundwire.gateway.state import services
+from groundwire.gateway.streamed import ClientGoneError, until_disconnect
+from groundwire.pipeline import Pipeline
+
+T = TypeVar("T")
+
+
+async def in_thread(request: Request, work: Callable[[], T]) -> T:
+    """Run work that holds a processor off the event loop.
+
+    Raises:
+        Problem: If the client has gone; work that has not begun is not begun then.
+    """
+    try:
+        return await until_disconnect(request, _submitted(services(request), work))
+    except ClientGoneError:
+        raise Problem(
+            status=499,
+            type=INVALID_REQUEST,
+            code="client_gone",
+            message="The client hung up before the check was done.",
+        ) from None
+
+
+async def _submitted(own: Services, work: Callable[[], T]) -> T:
+    return await asyncio.get_running_loop().run_in_executor(own.checks, work)
+
+
+def pipeline_of(request: Request) -> Pipeline:
+    """The stages of a check.
+
+    Raises:
+        Problem: If none were loaded.
+    """
+    pipeline = services(request).pipeline
+    if pipeline is None:
+        raise Problem(
+            status=503,
+            type=SERVER,
+            code="no_detector",
+            message="No detector is loaded: under this configuration no answer is ever checked.",
+            next_step="Set check.enabled: true (or let a tenant or a decision check answers), and "
+            "start the gateway again.",
+        )
+    return pipeline
+
+
+def to_json(data: object) -> bytes:
+    """JSON in ASCII: as JSON Lines, every reader agrees where a line ends."""
+    return json.dumps(data, ensure_ascii=True, allow_nan=False).encode("ascii")
+
+
+def json_response(body: bytes) -> Response:
+    """A response of JSON that is written already."""
+    return Response(body, media_type=JSON)
+
+
+async def answer_in_thread(request: Request, work: Callable[[], dict[str, Any]]) -> Response:
+    """A response of what some work gives; writing it down is part of the work."""
+    return json_response(await in_thread(request, lambda: to_json(work())))

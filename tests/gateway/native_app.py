@@ -1,0 +1,97 @@
+"""A small app with the native endpoints, the real shell around them, and a caller from a header."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from groundwire import Detector, Pipeline
+from groundwire.config import Config, parse
+from groundwire.engine.reader import n_threads
+from groundwire.errors import GroundwireError
+from groundwire.gateway.auth import Caller
+from groundwire.gateway.limits import Limits
+from groundwire.gateway.native import describe, router
+from groundwire.gateway.problems import Problem, as_problem, problem_response
+from groundwire.gateway.state import trace_id
+from groundwire.gateway.trace import Tracing
+from tests.fixed_judge import FixedJudge
+from tests.gateway.serving import serving
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SomeServices:
+    """Of the services, those that native endpoints need."""
+
+    config: Config
+    pipeline: Pipeline | None
+    checks: ThreadPoolExecutor
+
+
+class FromHeader:
+    """Takes the tenant from a header: keys are another test's business."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            tenant = dict(scope["headers"]).get(b"x-test-tenant", b"default").decode()
+            scope["state"]["caller"] = Caller(
+                tenant=tenant, key_id=None, passes_authorization=False
+            )
+        await self._app(scope, receive, send)
+
+
+def native_app(services: SomeServices) -> FastAPI:
+    """The app; its errors are told as the gateway tells them."""
+
+    async def tell(request: Request, error: Exception) -> Response:
+        return problem_response(as_problem(error), trace_id=trace_id(request))
+
+    app = FastAPI(docs_url=None, redoc_url=None, redirect_slashes=False)
+    app.include_router(router)
+    describe(app)
+    app.state.services = services
+    for error in (Problem, GroundwireError, HTTPException, RequestValidationError):
+        app.add_exception_handler(error, tell)
+    app.add_middleware(
+        Limits, max_requests=64, max_body_bytes=services.config.gateway.max_body_bytes
+    )
+    app.add_middleware(FromHeader)
+    app.add_middleware(Tracing)
+    return app
+
+
+@contextmanager
+def native(pipeline: Pipeline | None, config: str = "") -> Iterator[str]:
+    """The base URL of an app that answers with a pipeline while the block runs."""
+    read = parse(config, name="groundwire.yaml", environ={})
+    checks = ThreadPoolExecutor(2 * n_threads(read.detector.threads))
+    try:
+        services = SomeServices(config=read, pipeline=pipeline, checks=checks)
+        with serving(native_app(services)) as base:
+            yield base
+    finally:
+        checks.shutdown(cancel_futures=True)
+
+
+def fixed_pipeline(doubtful: str = "wrong", judge: Any = None, **stages: Any) -> Pipeline:  # noqa: ANN401
+    """A pipeline that doubts one word."""
+    return Pipeline(Detector(judge or FixedJudge(doubtful={doubtful: 0.9}), threads=2), **stages)
+
+
+def without_times(data: Any) -> Any:  # noqa: ANN401 - JSON
+    """JSON data without what differs from run to run."""
+    if isinstance(data, dict):
+        left_out = ("timings_ms", "timing_ms", "processing_time_ms")
+        return {k: without_times(v) for k, v in data.items() if k not in left_out}
+    return [without_times(each) for each in data] if isinstance(data, list) else data
