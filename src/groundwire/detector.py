@@ -26,6 +26,7 @@ from groundwire.engine.cache import ByteCache, CacheStats
 from groundwire.engine.reader import Reader, n_threads
 from groundwire.engine.runtime import KeysValues
 from groundwire.engine.scores import AnswerCalibration
+from groundwire.engine.turns import Turns
 from groundwire.errors import (
     DetectionError,
     GroundwireError,
@@ -75,6 +76,7 @@ class Detector:
         max_answer_chars: int = 1_000_000,
         threads: int | None = None,
         workers: ThreadPoolExecutor | None = None,
+        turns: Turns | None = None,
         cache: ByteCache[KeysValues] | ByteCache[NDArray[np.float32]] | None = None,
     ) -> None:
         """Put a detector together; :meth:`load` is the usual way.
@@ -90,7 +92,8 @@ class Detector:
             max_answer_chars: A longer answer is refused.
             threads: Answers of a batch that are checked at a time; by default one for each
                 processor this process may use.
-            workers: Threads that read claims side by side and sources ahead.
+            workers: Threads that read claims side by side.
+            turns: What reads sources ahead.
             cache: What :attr:`cache` tells about.
         """
         self._judge = judge
@@ -108,6 +111,7 @@ class Detector:
         require_whole("max_answer_chars", max_answer_chars, 1)
         self._threads = n_threads(threads)
         self._workers = workers or ThreadPoolExecutor(1, "groundwire")
+        self._turns = turns
         self._cache = cache
         self._is_closed = False
         self._process = os.getpid()
@@ -181,7 +185,7 @@ class Detector:
         if compares or manifest is not None:
             check_for_embedded(revision=revision, device=device, max_length=max_length)
         threads = n_threads(threads)
-        workers = ThreadPoolExecutor(threads, "groundwire")
+        workers, turns = ThreadPoolExecutor(threads, "groundwire"), Turns(threads)
         budget = int(cache_mb * 1e6)
         # Word pieces of a source take a hundredth of its keys and values.
         sources: ByteCache[CutSource] = ByteCache(budget // 10, ttl_s=cache_ttl_s)
@@ -201,11 +205,12 @@ class Detector:
                 cache=vectors,
                 sources=sources,
                 workers=workers,
+                turns=turns,
                 min_words=MIN_WORDS if min_compared_words is None else min_compared_words,
             )
         elif manifest is not None:
             judge = Reader.load(
-                manifest, threads=threads, cache=cache, sources=sources, workers=workers
+                manifest, cache=cache, sources=sources, workers=workers, turns=turns
             )
         else:
             from groundwire.engine.whole import Whole
@@ -222,6 +227,7 @@ class Detector:
             max_answer_chars=max_answer_chars,
             threads=threads,
             workers=workers,
+            turns=turns,
             cache=vectors if compares else cache,
         )
 
@@ -449,6 +455,8 @@ class Detector:
     def close(self) -> None:
         """Let go of the threads; what is being judged is finished first."""
         self._is_closed = True
+        if self._turns is not None:
+            self._turns.close()
         self._workers.shutdown()
 
     def __enter__(self) -> Self:

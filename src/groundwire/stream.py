@@ -144,6 +144,8 @@ class Stream:
             if not self.text.strip():
                 self.close()
                 raise EmptyAnswerError
+            # Nothing is read ahead of an answer that is there; what the last claims need they read.
+            self._reading.close()
             self._take(self._segmenter.finish(), is_end=True)
             self._detection = self._conclude(self.text)
             self.close()

@@ -14,6 +14,7 @@ from groundwire.engine.features import N_FEATURES
 from groundwire.engine.reader import Calibration, Reader, Work
 from groundwire.engine.roles import Role
 from groundwire.engine.runtime import HEADS, LAYERS, WIDTH, KeysValues, ReaderGraph, Verdict
+from groundwire.engine.turns import Turns
 
 SURE = 20.0
 
@@ -127,6 +128,9 @@ def looking_up(
         cache=ByteCache(cache_bytes),
         sources=ByteCache(cache_bytes),
         workers=ThreadPoolExecutor(threads),
+        turns=Turns(threads),
         counter=Work(),
     )
-    return Detector(judge, workers=judge.workers, cache=judge.cache, threads=threads)
+    return Detector(
+        judge, workers=judge.workers, turns=judge.turns, cache=judge.cache, threads=threads
+    )

@@ -312,7 +312,8 @@ def test_the_evidence_of_a_claim_is_among_what_it_was_read_with(lookup: Detector
 
 def drain(detector: Detector) -> None:
     """Wait until nothing is being read in the background."""
-    detector.close()
+    assert isinstance(detector.judge, Reader)
+    detector.judge.turns._background.shutdown()
 
 
 def test_a_stream_reads_the_likeliest_passages_ahead(lookup: Detector, graph: LookupGraph) -> None:
@@ -350,7 +351,7 @@ def test_a_closed_stream_reads_no_further(reader: Reader) -> None:
 
     graph = Slow()
     graph.go_on.clear()
-    detector = looking_up(reader, graph)
+    detector = looking_up(reader, graph, threads=1)
     stream = detector.stream(sources=[padding(5, 1500)], question="Which violin?")
     assert begun.wait(10)
     stream.close()
@@ -562,7 +563,7 @@ def test_the_more_favourable_look_counts_for_the_whole_too() -> None:
 
 def load(manifest: Manifest, like: Reader) -> Reader:
     return Reader.load(
-        manifest, threads=1, cache=like.cache, sources=like.sources, workers=like.workers
+        manifest, cache=like.cache, sources=like.sources, workers=like.workers, turns=like.turns
     )
 
 

@@ -82,18 +82,39 @@ class ByteCache(Generic[V]):
         """The value of a key; computed if it is not there."""
         with self._lock:
             found = self._store.get(key)
-            if found is not None:
-                self._hits += 1
-                return found
             waiting = self._in_flight.get(key)
-            if waiting is None:
-                self._misses += 1
-                mine: Future[V] = Future()
-                self._in_flight[key] = mine
+            if found is None and waiting is None:
+                mine = self._begin(key)
             else:
                 self._hits += 1
-        if waiting is not None:
-            return waiting.result()
+        if found is not None:
+            return found
+        return self._compute(key, compute, mine) if waiting is None else waiting.result()
+
+    def lacks(self, key: Hashable) -> bool:
+        """Whether a value is neither there nor being computed."""
+        with self._lock:
+            return key not in self._store and key not in self._in_flight
+
+    def read_ahead(self, key: Hashable, compute: Callable[[], V]) -> V | None:
+        """Compute a value that is neither there nor being computed; never wait for another thread.
+
+        Returns:
+            What was computed now, or ``None``.
+        """
+        with self._lock:
+            if key in self._store or key in self._in_flight:
+                return None
+            mine = self._begin(key)
+        return self._compute(key, compute, mine)
+
+    def _begin(self, key: Hashable) -> Future[V]:
+        self._misses += 1
+        mine: Future[V] = Future()
+        self._in_flight[key] = mine
+        return mine
+
+    def _compute(self, key: Hashable, compute: Callable[[], V], mine: Future[V]) -> V:
         try:
             value = compute()
             if value.nbytes <= self._max_bytes:

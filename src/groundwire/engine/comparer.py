@@ -2,8 +2,8 @@
 
 import logging
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -21,6 +21,7 @@ from groundwire.engine.reader import Work
 from groundwire.engine.scores import ClaimScores
 from groundwire.engine.sentence import parts_of, without_citations
 from groundwire.engine.tokenizer import WordPieces
+from groundwire.engine.turns import Turns
 from groundwire.errors import DetectionError
 from groundwire.evidence import Evidence, WordWeights
 from groundwire.example import Source
@@ -49,6 +50,7 @@ class Comparer:
     cache: ByteCache[NDArray[np.float32]]
     sources: ByteCache[CutSource]
     workers: ThreadPoolExecutor
+    turns: Turns
     threads: int = 1
     whole_lines: int = WHOLE_LINES
     min_words: int = MIN_WORDS
@@ -65,6 +67,7 @@ class Comparer:
         cache: ByteCache[NDArray[np.float32]],
         sources: ByteCache[CutSource],
         workers: ThreadPoolExecutor,
+        turns: Turns,
         min_words: int = MIN_WORDS,
     ) -> "Comparer":
         """Open the embedder; the files of the embedded models are taken to be verified.
@@ -75,6 +78,7 @@ class Comparer:
             cache: For the vectors of sources.
             sources: For sources that were cut into passages.
             workers: Threads that embed texts.
+            turns: How many texts are embedded at a time, and which.
             min_words: A claim of fewer is not compared.
         """
         tables = find_model(DEFAULT_MODEL).folder
@@ -96,6 +100,7 @@ class Comparer:
             cache,
             sources,
             workers,
+            turns,
             threads,
             min_words=min_words,
         )
@@ -132,12 +137,28 @@ class Comparer:
         """The vector of a source or line, from the cache or anew."""
 
         def compute() -> NDArray[np.float32]:
-            self.counter.add(texts_embedded=1)
-            return np.asarray(self.embedder.embed([text])[0])
+            with self.turns.answer():
+                return self._embed(text)
 
-        digest = blake2b(text.encode(), digest_size=16).digest()
-        key: Hashable = (tenant, self.revision, digest)
-        return self.cache.get(key, compute)
+        return self.cache.get(self._key(text, tenant), compute)
+
+    def vector_ahead(
+        self, text: str, tenant: str, *, is_wanted: Callable[[], bool]
+    ) -> NDArray[np.float32] | None:
+        """The same before an answer asks for it: ``None`` if it is there, or no longer wanted."""
+        key = self._key(text, tenant)
+        if not self.cache.lacks(key):
+            return None
+        with self.turns.source():
+            # A turn may be long in coming.
+            return self.cache.read_ahead(key, partial(self._embed, text)) if is_wanted() else None
+
+    def _embed(self, text: str) -> NDArray[np.float32]:
+        self.counter.add(texts_embedded=1)
+        return np.asarray(self.embedder.embed([text])[0])
+
+    def _key(self, text: str, tenant: str) -> Hashable:
+        return (tenant, self.revision, blake2b(text.encode(), digest_size=16).digest())
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,31 +212,38 @@ class Comparison:
         # Threads take the next unit off the row until it is empty. A text is a tensor of its own,
         # so it does not matter which of them embeds it, and when.
         self._row = iter(range(len(units)))
-        self._turn = Lock()
+        self._next = Lock()
         self._found: dict[int, NDArray[np.float32]] = {}
-        self._helpers: list[Future[None]] = []
         self._vectors: NDArray[np.float32] | None = None
         self._closed = Event()
 
     def prefetch(self) -> None:
         """Embed the sources in the background."""
-        self._call(self._judge.threads)
+        for _ in range(min(self._judge.threads, len(self._units))):
+            self._judge.turns.ahead(self._embed_ahead)
 
     def close(self) -> None:
         """Stop embedding ahead."""
         self._closed.set()
 
-    def _call(self, n_helpers: int) -> None:
-        wanted = min(n_helpers, len(self._units) - len(self._found))
-        self._helpers += [self._judge.workers.submit(self._embed) for _ in range(wanted)]
+    def _take(self) -> int | None:
+        with self._next:
+            return next(self._row, None)
+
+    def _embed_ahead(self) -> None:
+        while self._is_wanted() and (index := self._take()) is not None:
+            found = self._judge.vector_ahead(
+                self._units[index].text, self._tenant, is_wanted=self._is_wanted
+            )
+            if found is not None:
+                self._found[index] = found
+
+    def _is_wanted(self) -> bool:
+        return self._vectors is None and not self._closed.is_set()
 
     def _embed(self) -> None:
         """Embed units until there is none left."""
-        while not self._closed.is_set():
-            with self._turn:
-                index = next(self._row, None)
-            if index is None:
-                return
+        while (index := self._take()) is not None:
             self._found[index] = self._judge.vector(self._units[index].text, self._tenant)
 
     def read(self, answer: str, segments: Sequence[Segment]) -> list[ClaimScores]:
@@ -245,7 +273,9 @@ class Comparison:
     def _compare(self, answer: str, segment: Segment) -> ClaimScores:
         judge = self._judge
         # A citation is no statement, nor is a mark of emphasis.
-        vector = judge.embedder.embed([without_emphasis(without_citations(answer, segment))])[0]
+        text = without_emphasis(without_citations(answer, segment))
+        with judge.turns.answer():
+            vector = judge.embedder.embed([text])[0]
         similarity, index = nearest(vector, self._sources())
         if similarity != similarity:
             raise DetectionError("The embedder's output is not a number.")
@@ -259,13 +289,15 @@ class Comparison:
     def _sources(self) -> NDArray[np.float32]:
         """Vectors of all units, shape ``(n_units, d)``."""
         if self._vectors is None:
-            if not self._helpers:
-                self._call(self._judge.threads - 1)
+            n_left = len(self._units) - len(self._found)
+            n_helpers = min(self._judge.threads, n_left) - 1
+            helpers = [self._judge.workers.submit(self._embed) for _ in range(n_helpers)]
             self._embed()
-            for helper in self._helpers:
+            for helper in helpers:
                 # One that never began has nothing to wait for; one that failed left a gap.
                 if not helper.cancel():
                     helper.exception()
+            # What is taken and not embedded yet, for sources wait longer, is not waited for.
             self._vectors = np.stack([self._vector(index) for index in range(len(self._units))])
             self._found.clear()
         return self._vectors

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from threading import Event, Lock
@@ -21,6 +22,7 @@ from groundwire.engine.runtime import BYTES_PER_PIECE, KeysValues, ReaderGraph, 
 from groundwire.engine.scores import AnswerCalibration, ClaimScores, SentenceCalibration
 from groundwire.engine.sentence import Part, n_unknown_chars, parts_of
 from groundwire.engine.tokenizer import WordPieces
+from groundwire.engine.turns import Turns
 from groundwire.errors import DetectionError, ModelError, UnreadableError
 from groundwire.evidence import Evidence, Query, WordWeights
 from groundwire.example import Source
@@ -85,6 +87,7 @@ class Reader:
     cache: ByteCache[KeysValues]
     sources: ByteCache[CutSource]
     workers: ThreadPoolExecutor
+    turns: Turns
     sentences: SentenceCalibration = field(default_factory=SentenceCalibration)
     lines: SentenceCalibration = field(default_factory=SentenceCalibration)
     counter: Work = field(default_factory=Work)
@@ -95,19 +98,19 @@ class Reader:
         cls,
         manifest: Manifest,
         *,
-        threads: int,
         cache: ByteCache[KeysValues],
         sources: ByteCache[CutSource],
         workers: ThreadPoolExecutor,
+        turns: Turns,
     ) -> "Reader":
         """Open a model folder; its files are taken to be verified.
 
         Args:
             manifest: Of the folder.
-            threads: CPU threads that one call may use.
             cache: For passages that were read.
             sources: For sources that were cut into passages.
             workers: Threads that read claims side by side.
+            turns: How many texts are read at a time, each by one thread.
 
         Raises:
             ModelError: If its weights were trained on match features of other rules.
@@ -127,12 +130,13 @@ class Reader:
             operating_points=manifest.operating_points,
             calibration=Calibration(**manifest.calibration),
             answers=AnswerCalibration(**fitted) if fitted else None,
-            graph=ReaderGraph(folder / "reader.onnx", threads=threads),
+            graph=ReaderGraph(folder / "reader.onnx", threads=1),
             pieces=WordPieces(folder / "tokenizer.json"),
             words=WordWeights.load(folder),
             cache=cache,
             sources=sources,
             workers=workers,
+            turns=turns,
             sentences=SentenceCalibration(**(manifest.raw.get("sentence_calibration") or {})),
             lines=SentenceCalibration(**(manifest.raw.get("lines_calibration") or {})),
         )
@@ -145,10 +149,10 @@ class Reader:
         threads = n_threads(threads)
         return cls.load(
             manifest,
-            threads=threads,
             cache=ByteCache(cache_bytes),
             sources=ByteCache(cache_bytes // 10),
             workers=ThreadPoolExecutor(threads, "groundwire"),
+            turns=Turns(threads),
         )
 
     @property
@@ -228,16 +232,22 @@ class Reading:
         )
         # No more than half of the cache, or reading ahead would throw out what it has just read.
         room = self._reader.cache.stats.max_bytes // (2 * BYTES_PER_PIECE * (PASSAGE_PIECES + 2))
-        wanted = [int(i) for i in order[: min(PREFETCHED_PASSAGES, room)]]
-        self._reader.workers.submit(self._prefetch, wanted)
+        for index in order[: min(PREFETCHED_PASSAGES, room)]:
+            self._reader.turns.ahead(partial(self._read_ahead, int(index)))
 
-    def _prefetch(self, wanted: Sequence[int]) -> None:
-        for index in wanted:
-            if self._closed.is_set():
-                return
-            self._passage(index)
-            # Found now rather than after the last word.
-            _ = self.evidence.passages[index].quantities
+    def _read_ahead(self, index: int) -> None:
+        passage, reader = self.evidence.passages[index], self._reader
+        key = self._key(Role.SOURCE, passage.ids)
+        if self._closed.is_set():
+            return
+        if reader.cache.lacks(key):
+            with reader.turns.source():
+                # A turn may be long in coming.
+                if self._closed.is_set():
+                    return
+                reader.cache.read_ahead(key, partial(self._compute, Role.SOURCE, passage.ids))
+        # Found now rather than after the last word.
+        _ = passage.quantities
 
     def close(self) -> None:
         """Stop reading ahead."""
@@ -333,9 +343,10 @@ class Reading:
             idf=self.evidence.words.idf,
             unknown_id=reader.pieces.unknown_id,
         )
-        verdict: Verdict = reader.graph.read_sentence(
-            _with_specials(part.ids, reader.pieces), features, past
-        )
+        with reader.turns.answer():
+            verdict: Verdict = reader.graph.read_sentence(
+                _with_specials(part.ids, reader.pieces), features, past
+            )
         reader.counter.add(sentences_read=1, pieces_judged=len(part.ids))
         # Before calibration: it would make a sure verdict of an infinite logit.
         if not (np.isfinite(verdict.pieces).all() and np.isfinite(verdict.sentence).all()):
@@ -348,16 +359,22 @@ class Reading:
 
     def _text(self, role: Role, ids: NDArray[np.int32]) -> KeysValues:
         """A text read alone, from the cache or anew."""
-        reader = self._reader
 
         def compute() -> KeysValues:
-            reader.counter.add(texts_read=1, pieces_read=len(ids))
-            return reader.graph.read_source(_with_specials(ids, reader.pieces), role)
+            with self._reader.turns.answer():
+                return self._compute(role, ids)
 
+        return self._reader.cache.get(self._key(role, ids), compute)
+
+    def _compute(self, role: Role, ids: NDArray[np.int32]) -> KeysValues:
+        reader = self._reader
+        reader.counter.add(texts_read=1, pieces_read=len(ids))
+        return reader.graph.read_source(_with_specials(ids, reader.pieces), role)
+
+    def _key(self, role: Role, ids: NDArray[np.int32]) -> Hashable:
         digest = blake2b(ids.tobytes(), digest_size=16).digest()
-        rules = (reader.revision, PASSAGE_RULES, FEATURE_RULES)
-        key: Hashable = (self._tenant, rules, int(role), digest)
-        return reader.cache.get(key, compute)
+        rules = (self._reader.revision, PASSAGE_RULES, FEATURE_RULES)
+        return (self._tenant, rules, int(role), digest)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -12,7 +12,6 @@ import argparse
 import json
 import random
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from math import isnan, log
 from pathlib import Path
@@ -23,7 +22,6 @@ from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 
 from groundwire.detection import Claim, Label
-from groundwire.engine.cache import ByteCache
 from groundwire.engine.reader import Calibration, Reader
 from groundwire.engine.scores import AnswerCalibration, ClaimScores, SentenceCalibration
 from groundwire.evaluation.calibration import brier, reliability
@@ -447,13 +445,7 @@ def table(measured: dict[str, Any]) -> str:
 
 def open_reader(folder: Path, threads: int) -> Reader:
     """The engine's reader of a folder."""
-    return Reader.load(
-        Manifest.read(folder),
-        threads=threads,
-        cache=ByteCache(512_000_000),
-        sources=ByteCache(16_000_000),
-        workers=ThreadPoolExecutor(threads),
-    )
+    return Reader.load_alone(Manifest.read(folder), threads=threads, cache_bytes=512_000_000)
 
 
 def main() -> None:

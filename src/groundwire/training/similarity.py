@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from groundwire.engine.cache import ByteCache
 from groundwire.engine.comparer import Comparer
+from groundwire.engine.turns import Turns
 from groundwire.evaluation.intervals import Bootstrap, Interval
 from groundwire.evaluation.metrics import AnswerCounts, Ranking, count_characters, f1_of
 from groundwire.models import ENCODER, find_model
@@ -185,6 +186,7 @@ def open_comparer(name: str, threads: int) -> Comparer:
         cache=ByteCache(64_000_000),
         sources=ByteCache(64_000_000),
         workers=ThreadPoolExecutor(threads),
+        turns=Turns(threads),
     )
 
 
