@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,6 @@ import httpx2 as httpx
 
 from groundwire import Detector, Pipeline
 from groundwire.config import Config, parse
-from groundwire.detection import Label
 from groundwire.gateway.app import create_app
 from tests.fixed_judge import FixedJudge
 from tests.gateway.serving import serving

@@ -188,9 +188,7 @@ def test_a_compressed_request_is_read(tmp_path: Path) -> None:
         (b"\xff", "invalid_json"),
     ],
 )
-def test_what_is_no_request_is_refused_and_told_why(
-    tmp_path: Path, body: bytes, code: str
-) -> None:
+def test_what_is_no_request_is_refused_and_told_why(tmp_path: Path, body: bytes, code: str) -> None:
     with gateway(tmp_path) as own:
         response = own.post(body)
     assert response.status_code == 400

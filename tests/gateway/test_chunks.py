@@ -92,7 +92,7 @@ def test_half_a_character_waits_for_the_other_half() -> None:
     first = halves.join(read(chunk({"content": "a\ud83d"})))
     second = halves.join(read(chunk({"content": "\ude00b"})))
     assert [first.parts[0].text, second.parts[0].text] == ["a", "😀b"]
-    assert not (first.is_as_sent or second.is_as_sent)
+    assert {first.is_as_sent, second.is_as_sent} == {False}
     assert halves.join(plain := read(chunk({"content": "c"}))) is plain
 
 

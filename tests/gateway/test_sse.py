@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from groundwire.gateway.sse import Event, EventSplitter, EventTooLargeError, encode
 
 END = st.sampled_from(["\n", "\r\n", "\r"])
-LINE = st.sampled_from(["data: {}", "data:{}", "data", ": note", "event: x", "id: 1", "data: é中😀"])
+LINE = st.sampled_from(["data: {}", "data:{}", "data", ": note", "event: x", "data: é中😀"])
 
 
 def split(data: bytes, *cuts: int) -> tuple[list[Event], bytes]:
@@ -27,9 +27,7 @@ def test_an_event_ends_with_a_blank_line_of_any_kind() -> None:
 
 
 def test_a_line_end_of_two_characters_is_one_line_end() -> None:
-    assert split(b"data: 1\r\ndata: 2\r\n\r\n")[0] == [
-        Event(b"data: 1\r\ndata: 2\r\n\r\n", "1\n2")
-    ]
+    assert split(b"data: 1\r\ndata: 2\r\n\r\n")[0] == [Event(b"data: 1\r\ndata: 2\r\n\r\n", "1\n2")]
 
 
 def test_one_space_after_the_colon_is_not_part_of_the_value() -> None:

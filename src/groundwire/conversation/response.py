@@ -112,9 +112,7 @@ def _read_message(message: Mapping[str, object], index: int) -> Answer:
     )
 
 
-def answer_of(
-    index: int, *, text: str, refusal: str, has_calls: bool, n_skipped: int
-) -> Answer:
+def answer_of(index: int, *, text: str, refusal: str, has_calls: bool, n_skipped: int) -> Answer:
     """The answer that holds these."""
     if text.strip():
         return Answer(index=index, kind=AnswerKind.TEXT, text=text, n_skipped=n_skipped)

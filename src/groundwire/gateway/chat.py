@@ -19,9 +19,9 @@ from groundwire.gateway.coding import narrowed
 from groundwire.gateway.observed import ObservedStream
 from groundwire.gateway.recording import Recorder
 from groundwire.gateway.refusals import RefusalCode, blocked, refused
+from groundwire.gateway.relay import client_headers, query_of
 from groundwire.gateway.release import Release
 from groundwire.gateway.released import ReleasedStream
-from groundwire.gateway.relay import client_headers, query_of
 from groundwire.gateway.report import StreamReport
 from groundwire.gateway.services import Services
 from groundwire.gateway.state import caller, services, trace_id
@@ -85,9 +85,7 @@ class Exchange:
                 sending.cancel()
 
     def _open(self, pipeline: Pipeline) -> RequestContext:
-        return pipeline.open(
-            self._chat.body, tenant=self._caller.tenant, request=self._chat.asks
-        )
+        return pipeline.open(self._chat.body, tenant=self._caller.tenant, request=self._chat.asks)
 
     async def _send(self) -> Reply:
         headers = client_headers(self._request)
@@ -113,9 +111,7 @@ class Exchange:
             Problem: If it does, and names sources or may not pass unchecked.
         """
         config, tenant = self._services.config, self._caller.tenant
-        policy = resolve(
-            config.policy, tenant=config.tenants.get(tenant), request=self._chat.asks
-        )
+        policy = resolve(config.policy, tenant=config.tenants.get(tenant), request=self._chat.asks)
         if not policy.enabled:
             return
         conversation = read_request(self._chat.body)

@@ -110,4 +110,3 @@ def _asks(ours: Mapping[str, object]) -> Request | None:
     if wish.enabled is None and wish.action is None:
         return None
     return Request(enabled=wish.enabled, action=wish.action)
-

@@ -9,7 +9,6 @@ from groundwire.gateway.chunks import Part, UnreadableChunkError
 from groundwire.gateway.judging import AnswerJudge
 from groundwire.pipeline import Checked
 
-
 #: Answers that a response may have; OpenAI's limit of ``n``.
 MAX_ANSWERS = 128
 
@@ -145,4 +144,3 @@ class AnswersInFlight:
         """Give up all checks that are not over."""
         for judge in (*self._ready.values(), *(answer.judge for answer in self)):
             judge.close()
-

@@ -30,6 +30,7 @@ log = logging.getLogger(__name__)
 MAX_CALLS = 256
 MAX_ARGUMENT_VALUES = 512
 
+
 class ReleasedStream:
     """Reads a stream, and lets out of it what the policy lets out, when it does.
 
@@ -314,4 +315,3 @@ class ReleasedStream:
             is_client_gone=self._is_client_gone,
             added_s=None if self._is_client_gone else added_s,
         )
-

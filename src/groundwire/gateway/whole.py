@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from starlette.responses import Response
-from starlette.types import Receive, Scope, Send
 
 from groundwire.conversation import Answer, AnswerKind, read_response
 from groundwire.errors import InvalidConversationError
