@@ -346,8 +346,8 @@ class _Reader:
         first = next((place for _, place in listed.values()), None)
         if first is None:
             return listed
-        if url is None:
-            if key is not None:  # one server's key is none of the others' business
+        if url is None or url.value is None:
+            if key is not None and key.value is not None:  # one server's key is none of the others' business
                 text = (
                     "upstream.api_key goes with upstream.url. Those listed have keys of their own"
                 )

@@ -1,6 +1,7 @@
 """The app: routes in the order in which they hold, and the layers around them.
 
-From the outside in: a trace id, whose request it is, how much is taken, whether models are loaded.
+From the outside in: a count, a trace id, whose request it is, how much is taken, and whether models
+are loaded.
 The proxy's routes are plain endpoints, which see the bytes as they came; those of the gateway's own
 API are FastAPI's, and make up the OpenAPI document.
 """
@@ -22,9 +23,11 @@ from groundwire.config import Config
 from groundwire.errors import ConfigError, GroundwireError
 from groundwire.gateway import chat, native, relay
 from groundwire.gateway.auth import Authentication
+from groundwire.gateway.counting import Counting
 from groundwire.gateway.health import livez, metrics, readyz
 from groundwire.gateway.keys import Keyring
 from groundwire.gateway.limits import Limits
+from groundwire.gateway.metrics import Metrics
 from groundwire.gateway.problems import Problem, as_problem, not_found, problem_response
 from groundwire.gateway.readiness import Readiness, Waiting
 from groundwire.gateway.services import open_services
@@ -67,7 +70,7 @@ def create_app(
         raise ConfigError(
             ["There is no key: set tenants.ID.keys, or GROUNDWIRE_GATEWAY_API_KEY to gw_..."]
         )
-    readiness = Readiness(on_failure)
+    readiness, counted = Readiness(on_failure), Metrics()
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -75,7 +78,7 @@ def create_app(
 
             async def start() -> None:
                 app.state.services = await open_services(
-                    stack, config, pipeline=pipeline, loads=loads
+                    stack, config, metrics=counted, pipeline=pipeline, loads=loads
                 )
                 readiness.succeed(app.state.services)
 
@@ -98,7 +101,7 @@ def create_app(
         redirect_slashes=False,
         lifespan=lifespan,
     )
-    app.state.readiness = readiness
+    app.state.readiness, app.state.metrics = readiness, counted
     app.include_router(native.router)
     app.router.routes.extend(_routes())
     for error in (Problem, GroundwireError, HTTPException, RequestValidationError):
@@ -111,6 +114,7 @@ def create_app(
     )
     app.add_middleware(Authentication, keyring=keyring, is_local_demo=is_local_demo)
     app.add_middleware(Tracing)
+    app.add_middleware(Counting, metrics=counted)
     return app
 
 

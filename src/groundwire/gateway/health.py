@@ -5,6 +5,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from groundwire.gateway.metrics import Metrics
 from groundwire.gateway.readiness import Readiness
 from groundwire.gateway.services import Services
 
@@ -30,10 +31,8 @@ async def readyz(request: Request) -> Response:
 
 async def metrics(request: Request) -> Response:
     """What was counted, as Prometheus reads it."""
-    services: Services | None = request.app.state.readiness.services
-    if services is None:
-        return Response(b"", media_type="text/plain")
-    content, content_type = services.metrics.render()
+    counted: Metrics = request.app.state.metrics
+    content, content_type = counted.render()
     return Response(content, headers={"Content-Type": content_type})
 
 
@@ -45,12 +44,14 @@ def readiness_report(readiness: Readiness) -> dict[str, Any]:
     services = readiness.services
     if services is None:
         return {"status": "starting", "models": {"status": "loading"}}
-    states = dict(services.upstreams.states())
-    is_down = bool(states) and "up" not in states.values()
+    states = services.upstreams.states()
+    is_down = bool(states) and not any(each.is_up for each in states)
     return {
         "status": "degraded" if is_down else "ready",
         "models": _models(services),
-        "upstreams": [{"name": name, "status": state} for name, state in states.items()],
+        "upstreams": [
+            {"name": each.name, "status": "up" if each.is_up else "down"} for each in states
+        ],
     }
 
 
