@@ -17,6 +17,7 @@ class WithoutCreated(Collector):
         self._registry = registry
 
     def collect(self) -> Iterator[Metric]:
+        """The others."""
         for metric in self._registry.collect():
             metric.samples = [s for s in metric.samples if not s.name.endswith("_created")]
             if metric.samples or not metric.name.endswith("_created"):
@@ -34,6 +35,7 @@ class CacheCollector(Collector):
         return iter(())
 
     def collect(self) -> Iterator[Metric]:
+        """As they are now; none without a cache."""
         stats = self._read()
         if stats is None:
             return
@@ -59,6 +61,7 @@ class AuditCollector(Collector):
         return iter(())
 
     def collect(self) -> Iterator[Metric]:
+        """As they are now."""
         stats = self._read()
         events = CounterMetricFamily(
             "groundwire_audit_events", "Audit events that were written.", labels=["type"]

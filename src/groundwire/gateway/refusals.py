@@ -23,8 +23,8 @@ class RefusalCode(StrEnum):
     """Why an answer is withheld; the values are those on the wire."""
 
     HALLUCINATION_DETECTED = "hallucination_detected"
-    RESPONSE_UNVERIFIED = "response_unverified"
-    RESPONSE_PARTIALLY_CHECKED = "response_partially_checked"
+    UNVERIFIED = "response_unverified"
+    PARTIAL = "response_partially_checked"
     CHECK_FAILED = "check_failed"
     GROUNDING_UNAVAILABLE = "grounding_unavailable"  # told before the upstream is asked
     STREAM_ERROR = "stream_error"
@@ -37,18 +37,18 @@ class RefusalCode(StrEnum):
 _CODES = {
     Outcome.HALLUCINATED: RefusalCode.HALLUCINATION_DETECTED,
     Outcome.UNAVAILABLE: RefusalCode.CHECK_FAILED,
-    Outcome.PARTIAL: RefusalCode.RESPONSE_PARTIALLY_CHECKED,
-    Outcome.UNVERIFIED: RefusalCode.RESPONSE_UNVERIFIED,
+    Outcome.PARTIAL: RefusalCode.PARTIAL,
+    Outcome.UNVERIFIED: RefusalCode.UNVERIFIED,
 }
 _TRY_AGAIN = "Try again; if it stays so, ask who runs this gateway, with the trace id."
 #: Message and next step of each code. The documented one has no next step: nothing is added to it.
 _TEXTS: Mapping[RefusalCode, tuple[str, str]] = {
     RefusalCode.HALLUCINATION_DETECTED: ("Response blocked: hallucination detected", ""),
-    RefusalCode.RESPONSE_UNVERIFIED: (
+    RefusalCode.UNVERIFIED: (
         "Response blocked: there was nothing to check it against",
         'Send what it has to rest on: results of tools, or metadata["grounding.sources"].',
     ),
-    RefusalCode.RESPONSE_PARTIALLY_CHECKED: (
+    RefusalCode.PARTIAL: (
         "Response blocked: it could not be checked in full",
         "Send sources within the limits, as text, in a language that the detector reads.",
     ),
