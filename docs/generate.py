@@ -13,6 +13,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import MISSING, fields
 from pathlib import Path
 
 from click.testing import CliRunner
@@ -22,6 +23,7 @@ from groundwire.config.names import DEFAULTS, NAMES, Format
 from groundwire.config.rules import FIELDS, KEYS, PLUGIN_FIELDS
 from groundwire.config.tenants import KINDS, METADATA
 from groundwire.config.tree import SETTINGS
+from groundwire.config.upstreams import UPSTREAM_KINDS, Upstream
 from groundwire.signals import DOMAINS
 
 ROOT = Path(__file__).parents[1]
@@ -156,6 +158,20 @@ def overrides(_: str) -> str:
     return table(("Field", "In DVARA's metadata", "Must be"), rows)
 
 
+def upstreams(_: str) -> str:
+    """What an upstream may have."""
+    defaults = {each.name: each.default for each in fields(Upstream)}
+    rows = [
+        (
+            f"`{name}`",
+            "" if defaults[name] is MISSING else f"`{json.dumps(defaults[name])}`",
+            kind.legal,
+        )
+        for name, kind in UPSTREAM_KINDS.items()
+    ]
+    return table(("Field", "Default", "Must be"), rows)
+
+
 def domains(_: str) -> str:
     """The built-in domains."""
     return table(
@@ -183,6 +199,7 @@ TABLES: dict[str, Callable[[str], str]] = {
     "signals": signals,
     "plugin": plugin,
     "overrides": overrides,
+    "upstreams": upstreams,
     "domains": domains,
     "endpoints": endpoints,
 }

@@ -44,6 +44,15 @@ HEAVY = (
     "huggingface_hub",
     "torch",
     "transformers",
+    "fastapi",
+    "starlette",
+    "uvicorn",
+    "aiohttp",
+    "pydantic",
+    "msgspec",
+    "prometheus_client",
+    "asyncio",
+    "groundwire.gateway",
 )
 
 
@@ -103,6 +112,12 @@ def test_nothing_heavy_is_imported_before_it_is_needed(code: str) -> None:
 def test_the_detector_needs_neither_torch_nor_the_hub() -> None:
     modules = modules_after("from groundwire import Detector; Detector.load().close()")
     assert modules.isdisjoint({"torch", "transformers", "huggingface_hub", "onnx"})
+
+
+def test_a_pipeline_needs_nothing_of_the_gateway() -> None:
+    modules = modules_after("from groundwire import Pipeline; Pipeline.load().close()")
+    gateway = {"fastapi", "starlette", "uvicorn", "aiohttp", "pydantic", "groundwire.gateway"}
+    assert modules.isdisjoint(gateway)
 
 
 @checkout

@@ -8,9 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from groundwire.config import Format, arguments, parse
+from groundwire.config.keys import KeyText, Token
 from groundwire.config.kinds import (
     Choice,
     Device,
+    Endpoint,
     Flag,
     Kind,
     KindError,
@@ -50,6 +52,9 @@ def values_of(kind: Kind) -> st.SearchStrategy[Any]:
         Flag: st.booleans(),
         Text: TEXTS,
         SecretText: TEXTS.map(Secret),
+        Token: TEXTS.filter(lambda text: "\x7f" not in text).map(Secret),
+        KeyText: st.just(Secret("gw_0000000000000000")),
+        Endpoint: st.sampled_from(["https://a.example/v1", "http://10.0.0.7:8000"]),
         Url: st.sampled_from(["https://a.example/v1", "http://127.0.0.1:1234/v1"]),
         Pattern: st.just(r"\[(?P<id>\d+)\]"),
     }[type(kind)]

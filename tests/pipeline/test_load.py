@@ -217,3 +217,13 @@ def test_another_device_for_an_embedded_model_is_warned_about() -> None:
 def test_a_setting_that_nothing_reads_is_warned_about(text: str, unused: str) -> None:
     with pytest.warns(UnusedSettingWarning, match=unused):
         load(f"{text}\n{OFF}").close()
+
+
+def test_a_file_that_the_gateway_shares_warns_of_nothing(recwarn: pytest.WarningsRecorder) -> None:
+    text = (
+        "gateway: {release: deferred, port: 9090}\naudit.text: hash\n"
+        "upstreams: [{name: a, url: 'http://10.0.0.7/v1'}]\n"
+        "tenants: {acme: {keys: gw_0000000000000000}}\n"
+    )
+    Pipeline.load(parse(text, name="groundwire.yaml")).close()
+    assert list(recwarn) == []

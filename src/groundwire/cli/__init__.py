@@ -22,6 +22,10 @@ from groundwire.errors import GroundwireError
 COMMANDS = {
     "check": ("groundwire.cli.check:check", "Check an answer, or a file of answers."),
     "explain": ("groundwire.cli.explain:explain", "Say why words of an answer are marked."),
+    "serve": (
+        "groundwire.cli.serve:serve",
+        "Stand before a language model, and check its answers.",
+    ),
     "gate": ("groundwire.cli.gate:gate", "Say which prompts call for a check."),
     "models": ("groundwire.cli.models:models", "List the embedded models, verify their files."),
     "train": (
@@ -36,6 +40,7 @@ EXAMPLES = """\b
 Examples:
   groundwire check --source-file facts.txt --answer "Paris has 9 million inhabitants."
   groundwire check --batch answers.jsonl --output results.jsonl
+  groundwire serve --upstream https://api.openai.com/v1 --upstream-key-env OPENAI_API_KEY
   groundwire doctor
 """
 

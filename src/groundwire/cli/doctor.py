@@ -40,6 +40,7 @@ LANGUAGES = (
 _T = TypeVar("_T")
 
 _REQUIREMENT = re.compile(r"""([\w.-]+).*;.*\bextra\s*==\s*["']([\w.-]+)["']""")
+_NOT_WINDOWS = re.compile(r"""sys_platform\s*!=\s*["']win32""")
 _INNER_EXTRAS = {"dev", "all"}  # for developers; the sum of the others
 
 
@@ -189,6 +190,8 @@ def look_at_extras() -> Iterator[Finding]:
     """Optional parts, by what the installed package says of itself."""
     needs: dict[str, list[str]] = {}
     for requirement in metadata.requires("groundwire") or ():
+        if sys.platform == "win32" and _NOT_WINDOWS.search(requirement):
+            continue
         if match := _REQUIREMENT.match(requirement):
             needs.setdefault(match[2], []).append(match[1])
     for extra, packages in sorted(needs.items()):

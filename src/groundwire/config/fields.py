@@ -1,11 +1,18 @@
 """Reading the parts of a document: values of a kind, tables of known fields; problems add up."""
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from groundwire.config.document import List, Part, Place, Scalar, Table
-from groundwire.config.kinds import Kind, KindError, guess
+from groundwire.config.kinds import Kind, KindError, Secret, guess, is_secret
+
+#: The user and the password of a URL.
+_USER = re.compile(r"//[^/\s]*@")
+
+#: Stands for a secret that cannot be read, in what is said about it.
+HIDDEN = Secret("")
 
 
 @dataclass(slots=True)
@@ -92,7 +99,7 @@ def read_value(kind: Kind, part: Part, *, name: str, problems: Problems) -> Any:
     try:
         return kind.read(raw)
     except KindError as error:
-        problems.wrong(part.place, name, raw, error)
+        problems.wrong(part.place, name, HIDDEN if is_secret(kind) else raw, error)
         return None
 
 
@@ -161,5 +168,5 @@ def unique(names: Mapping[str, Place], name: str, place: Place, problems: Proble
 
 
 def _short(raw: object) -> str:
-    text = repr(raw)
+    text = _USER.sub("//***@", repr(raw))
     return text if len(text) <= 80 else f"{text[:77]}..."

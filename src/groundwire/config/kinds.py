@@ -18,6 +18,8 @@ FALSE = ("false", "no", "off", "n")
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _MAX_WHOLE = 2**53  # what JSON holds
 _DEVICE = re.compile(r"cpu|cuda:\d{1,3}")
+_NAME = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_NO_URL = re.compile(r"[^\x21-\x7e]")
 
 
 class KindError(ValueError):
@@ -238,6 +240,48 @@ class Url:
 
 
 @dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where an upstream is, on this machine, in the local network or elsewhere.
+
+    A key in it would be shown wherever the URL is.
+    """
+
+    legal: str = (
+        "a URL with http:// or https:// and without user, password, query and fragment, "
+        "such as https://api.openai.com/v1"
+    )
+
+    def read(self, raw: object) -> str:  # noqa: D102
+        try:
+            url = urlsplit(raw if isinstance(raw, str) else "")
+            host, _ = url.hostname, url.port  # a port that is none raises
+        except ValueError:
+            raise KindError(self.legal) from None
+        more = url.username or url.password or url.query or url.fragment
+        if not host or url.scheme not in ("http", "https") or more or _NO_URL.search(str(raw)):
+            raise KindError(self.legal)
+        return str(raw)
+
+    def write(self, value: str) -> object:  # noqa: D102
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A name that stands in logs, metrics and headers as it is."""
+
+    legal: str = "a name of up to 64 letters, digits, dots, dashes and underscores"
+
+    def read(self, raw: object) -> str:  # noqa: D102
+        if not isinstance(raw, str) or not _NAME.fullmatch(raw):
+            raise KindError(self.legal)
+        return raw
+
+    def write(self, value: str) -> object:  # noqa: D102
+        return value
+
+
+@dataclass(frozen=True, slots=True)
 class Pattern:
     """A regular expression of Python's that has a group ``id``."""
 
@@ -309,6 +353,12 @@ class Optional:
 
 def _is_null(raw: object) -> bool:
     return isinstance(raw, str) and raw.strip().lower() in ("null", "~")
+
+
+def is_secret(kind: Kind | None) -> bool:
+    """Whether values of a kind are never shown, wrong ones included."""
+    inner = getattr(kind, "kind", None)
+    return isinstance(kind, SecretText) or (inner is not None and is_secret(inner))
 
 
 def guess(word: str, known: Sequence[str] | Mapping[str, Any]) -> str:

@@ -1,5 +1,6 @@
 """A file and the environment → one frozen configuration, or all that is wrong with them."""
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -7,8 +8,9 @@ from pathlib import Path
 from typing import Any, Self
 
 from groundwire.config.document import Entry, Part, Place, Scalar, Table, read_document
-from groundwire.config.fields import Problems, conflict, describe_wrong, plain
-from groundwire.config.kinds import KindError
+from groundwire.config.fields import HIDDEN, Problems, conflict, describe_wrong, plain
+from groundwire.config.keys import DEFAULT_TENANT, shared_key
+from groundwire.config.kinds import KindError, Secret, is_secret
 from groundwire.config.names import (
     DEFAULTS,
     DVARA,
@@ -19,20 +21,24 @@ from groundwire.config.names import (
     Format,
 )
 from groundwire.config.rules import LEGACY_KEYS, RuleReader
-from groundwire.config.tenants import read_tenants
+from groundwire.config.tenants import Tenant, read_tenants
 from groundwire.config.tree import (
     SECTIONS,
     SETTINGS,
+    Audit,
     Check,
     DetectorSettings,
     EvidenceSettings,
     Explain,
     Gate,
+    Gateway,
     Similarity,
+    UpstreamDefaults,
     Verify,
     limits_of,
     policy_of,
 )
+from groundwire.config.upstreams import DEFAULT_UPSTREAM, Upstream, read_upstreams
 from groundwire.decisions import Decision
 from groundwire.detection import FrozenMapping
 from groundwire.errors import ConfigError, SettingError
@@ -80,11 +86,16 @@ class Config:
         similarity: The detector of that name.
         evidence: Limits.
         verify: Verification of cited claims.
+        gateway: The proxy.
+        audit: Its record.
+        upstream: What answers requests, if it is one server; how any is talked to.
+        listed: The upstreams of the file, in its order.
         signals: What decisions can depend on.
         decisions: In the order of the file.
         tenants: What tenants have of their own, by id.
-        origins: Full name of a setting, a signal (``signals.keywords.NAME``), a decision or a
-            tenant → where it comes from. Signals that are built in have none.
+        tenant_keys: The keys of their requests, by id.
+        origins: Full name of a setting, a signal (``signals.keywords.NAME``), a decision, a tenant
+            or an upstream → where it comes from. Signals that are built in have none.
         formats: Whose names were used, in the file or in the environment.
         warnings: What was taken and is odd.
     """
@@ -96,9 +107,14 @@ class Config:
     similarity: Similarity = field(default_factory=Similarity)
     evidence: EvidenceSettings = field(default_factory=EvidenceSettings)
     verify: Verify = field(default_factory=Verify)
+    gateway: Gateway = field(default_factory=Gateway)
+    audit: Audit = field(default_factory=Audit)
+    upstream: UpstreamDefaults = field(default_factory=UpstreamDefaults)
+    listed: tuple[Upstream, ...] = ()
     signals: SignalRules = field(default_factory=SignalRules)
     decisions: tuple[Decision, ...] = ()
     tenants: Mapping[str, Overrides] = field(default_factory=lambda: FrozenMapping({}))
+    tenant_keys: Mapping[str, tuple[Secret, ...]] = field(default_factory=lambda: FrozenMapping({}))
     origins: Mapping[str, Origin] = field(default_factory=lambda: FrozenMapping({}), compare=False)
     formats: tuple[Format, ...] = field(default=(), compare=False)
     warnings: tuple[str, ...] = field(default=(), compare=False)
@@ -112,6 +128,22 @@ class Config:
     def limits(self) -> Limits:
         """How much evidence is taken where no tenant says otherwise."""
         return limits_of(self.evidence)
+
+    @property
+    def upstreams(self) -> tuple[Upstream, ...]:
+        """What answers requests. One that is given as ``upstream.url`` is the only one."""
+        if self.upstream.url is None:
+            return self.listed
+        own = self.upstream
+        return (Upstream(name=DEFAULT_UPSTREAM, url=self.upstream.url, api_key=own.api_key),)
+
+    @property
+    def keys(self) -> Mapping[str, tuple[Secret, ...]]:
+        """The keys of requests by tenant, with the one that is given as ``gateway.api_key``."""
+        keys = dict(self.tenant_keys)
+        if self.gateway.api_key is not None:
+            keys[DEFAULT_TENANT] = (*keys.get(DEFAULT_TENANT, ()), self.gateway.api_key)
+        return FrozenMapping(keys)
 
     def value(self, path: str) -> Any:  # noqa: ANN401 - each setting has its own
         """The value of a setting, by its full name."""
@@ -144,7 +176,8 @@ def parse(text: str, *, name: str, environ: Mapping[str, str] | None = None) -> 
     """
     reader = _Reader()
     decisions: tuple[Decision, ...] = ()
-    tenants: dict[str, tuple[Overrides, Place]] = {}
+    tenants: dict[str, Tenant] = {}
+    upstreams: dict[str, tuple[Upstream, Place]] = {}
     document = read_document(text, name) if text else Table((), Place(name, 1))
     # What decisions name may be defined below them.
     last = []
@@ -158,6 +191,9 @@ def parse(text: str, *, name: str, environ: Mapping[str, str] | None = None) -> 
         elif entry.key == "tenants":
             reader.formats.add(Format.NATIVE)
             tenants = read_tenants(entry, reader.problems)
+        elif entry.key == "upstreams":
+            reader.formats.add(Format.NATIVE)
+            upstreams = read_upstreams(entry, reader.problems)
         else:
             reader.read(entry, _TREE, ())
     for entry in last:
@@ -167,9 +203,15 @@ def parse(text: str, *, name: str, environ: Mapping[str, str] | None = None) -> 
         formats.add(Format.NATIVE)
     reader.formats = formats
     reader.read_environment({} if environ is None else environ)
+    upstreams = reader.choose_upstreams(upstreams)
     if reader.problems.errors:
         raise ConfigError(reader.problems.errors)
-    return reader.finish(decisions, tenants)
+    config = reader.finish(decisions, tenants, upstreams)
+    if shared := shared_key(config.keys):
+        one, other = map(repr, shared)
+        where = config.origins.get(f"tenants.{shared[1]}", config.origins["gateway.api_key"])
+        raise ConfigError([f"{where}: a key of tenant {other} is also one of {one}. Remove one."])
+    return config
 
 
 def arguments(format: Format, values: Mapping[str, object]) -> dict[str, Any]:
@@ -221,7 +263,10 @@ def _tree() -> _Tree:
 
 
 _TREE = _tree()
-_STRUCTURES = ("signals", "decisions", "tenants", *LEGACY_KEYS)
+_SERVICE_LINK = re.compile(
+    r"_SERVICE_PORT_\w+$|_PORT_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?$"
+)
+_STRUCTURES = ("signals", "decisions", "tenants", "upstreams", *LEGACY_KEYS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,6 +321,8 @@ class _Reader:
         shared = []
         for variable, text in sorted(environ.items()):
             alias = VARIABLES.get(variable)
+            if _is_service_link(variable, text):
+                continue
             if alias is not None and alias.is_shared:
                 shared.append((alias, text))
             elif alias is not None:
@@ -291,8 +338,34 @@ class _Reader:
                 if alias.path not in self.found:
                     self._put_variable(alias, text)
 
+    def choose_upstreams(
+        self, listed: dict[str, tuple[Upstream, Place]]
+    ) -> dict[str, tuple[Upstream, Place]]:
+        """What of a list holds beside ``upstream.url``, which names one that does without it."""
+        url, key = self.found.get("upstream.url"), self.found.get("upstream.api_key")
+        first = next((place for _, place in listed.values()), None)
+        if first is None:
+            return listed
+        if url is None or url.value is None:
+            if key is not None and key.value is not None:  # one server's key is none of the others' business
+                text = (
+                    "upstream.api_key goes with upstream.url. Those listed have keys of their own"
+                )
+                self.problems.add(key.origin.source, f"{text}, and the list is at {first}.")
+            return listed
+        if url.written in VARIABLES:
+            text = f"{url.written} wins over the upstreams listed at {first}."
+            self.problems.warnings.append(text)
+            return {}
+        text = f"upstream.url is the only upstream, and others are listed at {first}."
+        self.problems.add(url.origin.source, f"{text} Move it to the list.")
+        return listed
+
     def finish(
-        self, decisions: tuple[Decision, ...], tenants: dict[str, tuple[Overrides, Place]]
+        self,
+        decisions: tuple[Decision, ...],
+        tenants: dict[str, Tenant],
+        upstreams: dict[str, tuple[Upstream, Place]],
     ) -> Config:
         """The configuration, with defaults where nothing was said."""
         origins = dict.fromkeys(SETTINGS, Origin())
@@ -303,9 +376,9 @@ class _Reader:
                 origins[path] = Origin.default_of(whose)
         for path, found in self.found.items():
             values[path], origins[path] = found.value, found.origin
-        places = self.rules.places | {
-            f"tenants.{id_}": place for id_, (_, place) in tenants.items()
-        }
+        places = dict(self.rules.places)
+        places |= {f"tenants.{id_}": tenant.place for id_, tenant in tenants.items()}
+        places |= {f"upstreams.{name}": place for name, (_, place) in upstreams.items()}
         origins |= {name: Origin(source=str(place)) for name, place in places.items()}
         sections: dict[str, Any] = {
             section: type_(
@@ -321,7 +394,11 @@ class _Reader:
             **sections,
             signals=self.rules.rules(),
             decisions=decisions,
-            tenants=FrozenMapping({id_: own for id_, (own, _) in tenants.items()}),
+            tenants=FrozenMapping({id_: each.overrides for id_, each in tenants.items()}),
+            tenant_keys=FrozenMapping(
+                {id_: each.keys for id_, each in tenants.items() if each.keys}
+            ),
+            listed=tuple(upstream for upstream, _ in upstreams.values()),
             origins=FrozenMapping(origins),
             formats=tuple(sorted(self.formats)),
             warnings=tuple(self.problems.warnings),
@@ -351,7 +428,7 @@ class _Reader:
         try:
             value = setting.kind.read(alias.conversion.read(raw))
         except KindError as error:
-            shown = "***" if setting.name == "api_key" else raw
+            shown = HIDDEN if is_secret(setting.kind) else raw
             self.problems.add(origin.source, describe_wrong(written, shown, error))
             return
         before = self.found.get(alias.path)
@@ -381,6 +458,17 @@ def _is_ours(variable: str) -> bool:
     and the like when a service is called so.
     """
     return variable.startswith(tuple(_prefixes()))
+
+
+def _is_service_link(variable: str, text: str) -> bool:
+    """Whether Kubernetes set a variable for a service that is called like a section of ours.
+
+    Of a service groundwire-gateway, containers get GROUNDWIRE_GATEWAY_PORT=tcp://10.0.0.1:8080.
+    """
+    return variable.endswith(("_SERVICE_HOST", "_SERVICE_PORT")) or bool(
+        _SERVICE_LINK.search(variable)
+        or (variable.endswith("_PORT") and text.startswith(("tcp://", "udp://", "sctp://")))
+    )
 
 
 def _prefixes() -> Iterator[str]:

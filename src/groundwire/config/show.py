@@ -8,6 +8,7 @@ from typing import Any
 from groundwire.config.kinds import Secret
 from groundwire.config.read import Config
 from groundwire.config.tree import SECTIONS, SETTINGS
+from groundwire.config.upstreams import upstream_data
 from groundwire.decisions import Decision, Rule
 from groundwire.policy import HallucinationPlugin, Overrides
 from groundwire.signals import Condition, SignalRules
@@ -29,7 +30,14 @@ def to_data(config: Config) -> dict[str, Any]:
         },
         "signals": signals_data(config.signals),
         "decisions": [decision_data(each) for each in config.decisions],
-        "tenants": {name: overrides_data(own) for name, own in config.tenants.items()},
+        "tenants": {
+            name: overrides_data(own) | _given(keys=_hidden(config.tenant_keys.get(name, ())))
+            for name, own in config.tenants.items()
+        },
+        "upstreams": [
+            upstream_data(each) | {"api_key": None if each.api_key is None else repr(each.api_key)}
+            for each in config.upstreams
+        ],
     }
 
 
@@ -154,9 +162,23 @@ def _lines(config: Config) -> Iterator[str]:
     if config.tenants:
         yield "tenants:"
         for name, own in config.tenants.items():
+            if keys := _hidden(config.tenant_keys.get(name, ())):
+                yield f"  # keys: [{', '.join(keys)}]"
             yield f"  {_inline(name)}: {_inline(overrides_data(own))}" + _origin(
                 config, f"tenants.{name}"
             )
+    if config.listed:
+        yield "upstreams:"
+        for upstream in config.listed:
+            if upstream.api_key is not None:
+                yield f"  # api_key: {upstream.api_key}"
+            yield f"  - {_inline(upstream_data(upstream))}" + _origin(
+                config, f"upstreams.{upstream.name}"
+            )
+
+
+def _hidden(keys: tuple[Secret, ...]) -> list[str]:
+    return [repr(each) for each in keys]
 
 
 def _origin(config: Config, name: str) -> str:

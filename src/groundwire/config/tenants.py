@@ -1,17 +1,20 @@
 """What tenants have of their own: strict in our names, lenient in DVARA's metadata."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from groundwire.config.document import Entry, Place
 from groundwire.config.fields import (
     Field,
     Problems,
+    Texts,
     describe_wrong,
     entries_of,
     read_fields,
 )
-from groundwire.config.kinds import Flag, Kind, KindError, Number, guess
+from groundwire.config.keys import KeyText
+from groundwire.config.kinds import Flag, Kind, KindError, Number, Secret, guess
 from groundwire.config.tree import ACTION, COUNT, ON_ERROR, SEVERITY
 from groundwire.errors import ConfigError
 from groundwire.policy import Overrides
@@ -30,6 +33,9 @@ KINDS: Mapping[str, Kind] = {
     "max_sources": COUNT,  # 0: no limit
     "max_source_chars": COUNT,
 }
+
+#: The keys of a tenant, in a file only.
+KEYS = Texts(KeyText())
 
 _WHOLE = Number(is_whole=True)
 
@@ -91,13 +97,24 @@ def overrides_from_metadata(metadata: Mapping[str, object]) -> tuple[Overrides, 
     return Overrides(**read), tuple(warnings)
 
 
-def read_tenants(entry: Entry, problems: Problems) -> dict[str, tuple[Overrides, Place]]:
-    """The section ``tenants``: overrides for each id, and where they stand."""
-    tenants: dict[str, tuple[Overrides, Place]] = {}
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tenant:
+    """A tenant in a file: what it has of its own, the keys of its requests, and where it stands."""
+
+    overrides: Overrides
+    keys: tuple[Secret, ...]
+    place: Place
+
+
+def read_tenants(entry: Entry, problems: Problems) -> dict[str, Tenant]:
+    """The section ``tenants``, by id."""
+    tenants: dict[str, Tenant] = {}
     fields = [Field(name=name, kind=kind) for name, kind in KINDS.items()]
+    fields.append(Field(name="keys", kind=KEYS))
     for each in entries_of(entry.part, where="tenants", problems=problems):
         where = f"tenant {each.key!r}"
         values = read_fields(each.part, fields, where=where, problems=problems)
         if values is not None:
-            tenants[each.key] = Overrides(**values), each.place
+            keys = values.pop("keys", ())
+            tenants[each.key] = Tenant(overrides=Overrides(**values), keys=keys, place=each.place)
     return tenants

@@ -4,9 +4,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from typing import Any
 
+from groundwire.config.keys import KeyText, Token
 from groundwire.config.kinds import (
     Choice,
     Device,
+    Endpoint,
     Flag,
     Kind,
     Number,
@@ -38,6 +40,7 @@ COSINE = Number(low=-1, high=1)
 SEVERITY = Number(low=0, high=4, is_whole=True)
 POSITIVE = Number(low=1, is_whole=True)
 COUNT = Number(low=0, is_whole=True)
+SECONDS = Number(low=0, is_low_open=True, unit="seconds")
 
 
 def setting(default: object, kind: Kind, text: str) -> Any:  # noqa: ANN401 - as dataclasses.field
@@ -219,6 +222,93 @@ class Verify:
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gateway:
+    """The proxy that checks answers before users see them."""
+
+    host: str = setting("127.0.0.1", Text(), "The address it listens on; 0.0.0.0: all of them.")
+    port: int = setting(
+        8080, Number(low=0, high=65_535, is_whole=True), "The port it listens on; 0: any free one."
+    )
+    api_key: Secret | None = setting(
+        None, Optional(KeyText()), "A key of the tenant default; others have theirs in tenants."
+    )
+    release: str = setting(
+        "sentence",
+        Choice(("sentence", "deferred")),
+        "When text that may be withheld is let go in a stream: sentence by sentence once judged, "
+        "or all of it at the end.",
+    )
+    unchecked_endpoints: str = setting(
+        "auto",
+        Choice(("auto", "mark", "refuse")),
+        "What is done about endpoints that write text and are not checked: mark the response, "
+        "refuse the request, or auto (refuse where the action is block, else mark).",
+    )
+    max_body_bytes: int = setting(33_554_432, POSITIVE, "A larger request is refused.")
+    max_response_bytes: int = setting(
+        67_108_864, POSITIVE, "A larger answer that has to be held to be checked is refused."
+    )
+    max_held_chars: int = setting(
+        1_000_000, POSITIVE, "Characters of a stream that are held at most."
+    )
+    max_requests: int = setting(256, POSITIVE, "Requests at a time; more are told to come back.")
+    check_timeout_s: float = setting(
+        30.0, SECONDS, "For the check of an answer once it is complete; then it counts as failed."
+    )
+    keepalive_s: float = setting(
+        15.0,
+        Number(low=0, unit="seconds"),
+        "Between comments that keep a stream open while its text is held; 0: none are sent.",
+    )
+    forwards_sources: bool = setting(
+        False, Flag(), 'Whether metadata["grounding.*"] goes on to the upstream.'
+    )
+    data_dir: str | None = setting(
+        None, Optional(Text()), "The folder of what it keeps; null: the user's application folder."
+    )
+    shutdown_s: float = setting(
+        30.0, SECONDS, "Time that requests in flight have to end when it is told to stop."
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Audit:
+    """The record of what was found and done."""
+
+    enabled: bool = setting(True, Flag(), "Whether findings are recorded.")
+    path: str | None = setting(
+        None, Optional(Text()), "The file; -: standard output; null: audit.jsonl in data_dir."
+    )
+    text: str = setting(
+        "cut",
+        Choice(("cut", "hash")),
+        "What stands for a claim: its first 100 characters, or the first 16 hexadecimal digits of "
+        "its SHA-256.",
+    )
+    queue_size: int = setting(10_000, POSITIVE, "Events that wait to be written at most.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpstreamDefaults:
+    """What answers requests, if it is one server; and how all of them are talked to."""
+
+    url: str | None = setting(
+        None, Optional(Endpoint()), "Where its API begins; several are in upstreams."
+    )
+    api_key: Secret | None = setting(
+        None, Optional(Token()), "Its key; null: what the caller has for it, if anything."
+    )
+    connect_timeout_s: float = setting(5.0, SECONDS, "To connect.")
+    response_timeout_s: float = setting(
+        600.0, SECONDS, "From the request to the headers of the response."
+    )
+    idle_timeout_s: float = setting(120.0, SECONDS, "Between two pieces of a response.")
+    max_connections: int = setting(512, POSITIVE, "Connections at a time, to all of them.")
+    max_failures: int = setting(3, POSITIVE, "Failures in a row until one counts as down.")
+    cooldown_s: float = setting(15.0, SECONDS, "Until one that counts as down is tried again.")
+
+
 #: Name of a section → its class, in the order they are shown.
 SECTIONS: Mapping[str, type] = {
     "check": Check,
@@ -228,6 +318,9 @@ SECTIONS: Mapping[str, type] = {
     "similarity": Similarity,
     "evidence": EvidenceSettings,
     "verify": Verify,
+    "gateway": Gateway,
+    "audit": Audit,
+    "upstream": UpstreamDefaults,
 }
 
 

@@ -1,0 +1,147 @@
+"""The app: routes in the order in which they hold, and the layers around them.
+
+From the outside in: a count, a trace id, whose request it is, how much is taken, and whether models
+are loaded.
+The proxy's routes are plain endpoints, which see the bytes as they came; those of the gateway's own
+API are FastAPI's, and make up the OpenAPI document.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from groundwire import __version__
+from groundwire.config import Config
+from groundwire.errors import ConfigError, GroundwireError
+from groundwire.gateway import chat, native, relay
+from groundwire.gateway.auth import Authentication
+from groundwire.gateway.counting import Counting
+from groundwire.gateway.health import livez, metrics, readyz
+from groundwire.gateway.keys import Keyring
+from groundwire.gateway.limits import Limits
+from groundwire.gateway.metrics import Metrics
+from groundwire.gateway.problems import Problem, as_problem, not_found, problem_response
+from groundwire.gateway.readiness import Readiness, Waiting
+from groundwire.gateway.services import open_services
+from groundwire.gateway.state import trace_id
+from groundwire.gateway.trace import Tracing, log_failure
+from groundwire.pipeline import Pipeline
+
+DESCRIPTION = (
+    "Checks answers of language models against their sources. Everything else under /v1 is what "
+    "the upstream has."
+)
+
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+
+
+def create_app(
+    config: Config,
+    *,
+    pipeline: Pipeline | None = None,
+    loads: bool = True,
+    keyring: Keyring | None = None,
+    is_local_demo: bool = False,
+    on_failure: Callable[[Exception], None] | None = None,
+) -> FastAPI:
+    """The gateway as an ASGI app; everything it holds is opened and closed by its lifespan.
+
+    Args:
+        config: As it was read.
+        pipeline: One that is loaded already; whoever loaded it closes it.
+        loads: Whether one is loaded if none is given. Without any, no answer can be checked.
+        keyring: The keys that are taken; ``None``: those of the configuration.
+        is_local_demo: Whether requests need no key, and must be meant for this machine.
+        on_failure: Told if models cannot be loaded, once the app has started.
+
+    Raises:
+        ConfigError: If there is no key that a request could come with.
+    """
+    keyring = Keyring.of(config) if keyring is None else keyring
+    if not keyring.keys and not is_local_demo:
+        raise ConfigError(
+            ["There is no key: set tenants.ID.keys, or GROUNDWIRE_GATEWAY_API_KEY to gw_..."]
+        )
+    readiness, counted = Readiness(on_failure), Metrics()
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        async with AsyncExitStack() as stack:
+
+            async def start() -> None:
+                app.state.services = await open_services(
+                    stack, config, metrics=counted, pipeline=pipeline, loads=loads
+                )
+                readiness.succeed(app.state.services)
+
+            if pipeline is not None or not loads:
+                await start()
+                yield
+                return
+            loading = asyncio.create_task(_guarded(start(), readiness), name="start")
+            yield
+            loading.cancel()
+            with suppress(asyncio.CancelledError):
+                await loading
+
+    app = FastAPI(
+        title="Groundwire",
+        version=__version__,
+        description=DESCRIPTION,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        lifespan=lifespan,
+    )
+    app.state.readiness, app.state.metrics = readiness, counted
+    app.include_router(native.router)
+    app.router.routes.extend(_routes())
+    for error in (Problem, GroundwireError, HTTPException, RequestValidationError):
+        app.add_exception_handler(error, _tell)
+    # Each layer goes around those before it.
+    gateway = config.gateway
+    app.add_middleware(Waiting, readiness=readiness)
+    app.add_middleware(
+        Limits, max_requests=gateway.max_requests, max_body_bytes=gateway.max_body_bytes
+    )
+    app.add_middleware(Authentication, keyring=keyring, is_local_demo=is_local_demo)
+    app.add_middleware(Tracing)
+    app.add_middleware(Counting, metrics=counted)
+    return app
+
+
+def _routes() -> Sequence[BaseRoute]:
+    return (
+        Route("/livez", livez),
+        Route("/readyz", readyz),
+        Route("/metrics", metrics),
+        Route("/v1/chat/completions", chat.create, methods=["POST"]),
+        Route("/v1/{path:path}", relay.relay, methods=METHODS),
+        Route("/{path:path}", _nothing, methods=METHODS),
+    )
+
+
+async def _nothing(request: Request) -> Response:
+    raise not_found(request.method, request.url.path)
+
+
+async def _tell(request: Request, error: Exception) -> Response:
+    problem = as_problem(error)
+    if problem.status >= 500 and problem is not error:
+        log_failure(error, trace_id(request))
+    return problem_response(problem, trace_id=trace_id(request))
+
+
+async def _guarded(start: Coroutine[Any, Any, None], readiness: Readiness) -> None:
+    try:
+        await start
+    except Exception as error:  # noqa: BLE001 - whatever it is, the start has failed
+        readiness.fail(error)

@@ -1,0 +1,70 @@
+"""One event of the audit log, and how it is written."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any
+from uuid import uuid4
+
+from groundwire.detection import FrozenMapping
+
+
+class EventType(StrEnum):
+    """What happened: four of DVARA's, and two of ours."""
+
+    HALLUCINATION_DETECTED = "HALLUCINATION_DETECTED"
+    HALLUCINATION_DETECTED_STREAMING = "HALLUCINATION_DETECTED_STREAMING"
+    GROUNDING_UNAVAILABLE = "GROUNDING_UNAVAILABLE"
+    STREAMING_ENFORCEMENT_SUMMARY = "STREAMING_ENFORCEMENT_SUMMARY"
+    CHECK_INCOMPLETE = "CHECK_INCOMPLETE"  # an answer that is partial, unverified or unavailable
+    UNCHECKED_ENDPOINT = "UNCHECKED_ENDPOINT"
+
+
+def _new_id() -> str:
+    return str(uuid4())
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditEvent:
+    """One line of the audit log.
+
+    Attributes:
+        type: What happened.
+        tenant: To whom.
+        trace_id: In which request, as in ``X-Trace-ID``.
+        payload: What is to be said of it, as JSON data.
+        id: A UUID; an event that stands twice in a log is one.
+        timestamp: When it was made, in UTC.
+    """
+
+    type: EventType
+    tenant: str
+    trace_id: str
+    payload: Mapping[str, Any]
+    id: str = field(default_factory=_new_id)
+    timestamp: datetime = field(default_factory=_now)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "payload", FrozenMapping(self.payload))
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON data."""
+        moment = self.timestamp.astimezone(UTC).isoformat(timespec="milliseconds")
+        return {
+            "id": self.id,
+            "timestamp": moment.replace("+00:00", "Z"),
+            "tenant": self.tenant,
+            "type": str(self.type),
+            "trace_id": self.trace_id,
+            "payload": dict(self.payload),
+        }
+
+    def to_line(self) -> bytes:
+        """As one line of JSON in ASCII, without its end: nothing in it acts on a terminal."""
+        return json.dumps(self.to_dict(), allow_nan=False, separators=(",", ":")).encode("ascii")

@@ -1,0 +1,56 @@
+"""Work that goes on after its response: started, counted, and waited for at the end."""
+
+import asyncio
+import logging
+from collections.abc import Coroutine
+from typing import Any
+
+log = logging.getLogger(__name__)
+
+
+class Background:
+    """Coroutines that nobody awaits. What fails in one is logged by its class."""
+
+    def __init__(self) -> None:
+        # The loop keeps weak references only: a task that nobody holds may vanish half way.
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self.n_failed = 0
+
+    @property
+    def n_running(self) -> int:
+        """How many are not done."""
+        return len(self._tasks)
+
+    def start(self, work: Coroutine[Any, Any, Any], *, name: str = "background") -> None:
+        """Begin; ``name`` says what it is, in logs."""
+        task = asyncio.get_running_loop().create_task(work, name=name)
+        self._tasks.add(task)
+        task.add_done_callback(self._end)
+
+    async def close(self, timeout_s: float) -> int:
+        """Wait for all, also for those that they start; cancel what is left.
+
+        Returns:
+            How many were cancelled.
+        """
+        deadline = asyncio.get_running_loop().time() + timeout_s
+        while self._tasks:
+            left = deadline - asyncio.get_running_loop().time()
+            if left <= 0:
+                return await self._cancel()
+            await asyncio.wait(self._tasks, timeout=left)
+        return 0
+
+    async def _cancel(self) -> int:
+        left = list(self._tasks)
+        for task in left:
+            task.cancel()
+        log.warning("Work after responses was cancelled at the end: %d", len(left))
+        await asyncio.wait(left, timeout=1.0)
+        return len(left)
+
+    def _end(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self.n_failed += 1
+            log.error("Work after a response failed: %s: %s", task.get_name(), type(error).__name__)

@@ -1,0 +1,248 @@
+"""What Prometheus reads: counters and times of the gateway, in a registry of its own.
+
+``gateway_grounding_check_total`` is DVARA's, with its documented meaning; all others are ours. No
+label holds what a tenant or a model says: values are names of this file, or of the configuration.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from enum import StrEnum
+from typing import Literal, TypeAlias
+
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    ProcessCollector,
+    generate_latest,
+)
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
+
+from groundwire.detection import Outcome
+from groundwire.engine.cache import CacheStats
+from groundwire.gateway.audit.log import AuditStats
+from groundwire.gateway.collectors import AuditCollector, CacheCollector, WithoutCreated
+from groundwire.gateway.refusals import RefusalCode
+from groundwire.pipeline import Checked
+from groundwire.policy import Action
+
+Mode: TypeAlias = Literal["complete", "stream"]
+
+_OTHER = "other"
+#: Path → the name of the endpoint; other paths under ``/v1`` are passed through.
+_ENDPOINTS = {
+    "/v1/chat/completions": "chat_completions",
+    "/v1/completions": "completions",
+    "/v1/responses": "responses",
+    "/v1/messages": "messages",
+    "/v1/embeddings": "embeddings",
+    "/v1/models": "models",
+    "/v1/check": "check",
+    "/v1/check/batch": "check_batch",
+    "/api/v1/classify/fact-check": "fact_check",
+    "/api/v1/nli": "nli",
+    "/metrics": "metrics",
+    "/livez": "livez",
+    "/readyz": "readyz",
+    "/openapi.json": "openapi",
+}
+_STATUS_CLASSES = {1: "1xx", 2: "2xx", 3: "3xx", 4: "4xx", 5: "5xx"}
+_STAGES = frozenset({"evidence", "gate", "decide", "index", "read", "explain"})
+
+#: Bounds in seconds: of what a check adds, of its stages, and of requests that models answer.
+_ADDED_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+_STAGE_S = (0.0001, 0.0005, *_ADDED_S)
+_REQUEST_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600)
+
+
+class UpstreamFailure(StrEnum):
+    """How an upstream can fail."""
+
+    CONNECT = "connect"
+    TIMEOUT = "timeout"
+    RESET = "reset"
+    INCOMPLETE = "incomplete"  # its body ended before its end
+    STATUS = "status"  # it answered, with 429 or 5xx
+    TOO_LARGE = "too_large"
+    INVALID = "invalid"  # its answer could not be read
+    OTHER = "other"
+
+
+class Metrics:
+    """All metrics of one gateway; threads may share it."""
+
+    def __init__(self) -> None:
+        self.registry = registry = CollectorRegistry()
+        ProcessCollector(registry=registry)
+        self._grounding = Counter(
+            "gateway_grounding_check_total",
+            "Responses, not streamed, that were checked: DVARA's counter. action is the policy's.",
+            ["grounded", "action"],
+            registry=registry,
+        )
+        self._checks = Counter(
+            "groundwire_checks_total",
+            "Answers by outcome and by what was done about them.",
+            ["outcome", "action", "mode", "detector"],
+            registry=registry,
+        )
+        self._stages = Histogram(
+            "groundwire_stages_seconds",
+            "Time of the stages of a check.",
+            ["stage"],
+            buckets=_STAGE_S,
+            registry=registry,
+        )
+        self._added = Histogram(
+            "groundwire_added_seconds",
+            "Time from the last byte of the upstream to the last byte for the client.",
+            ["mode"],
+            buckets=_ADDED_S,
+            registry=registry,
+        )
+        self._requests = Counter(
+            "groundwire_requests_total",
+            "Requests by endpoint and class of status.",
+            ["endpoint", "status_class"],
+            registry=registry,
+        )
+        self._request_seconds = Histogram(
+            "groundwire_request_seconds",
+            "Time of a request until the last byte of its answer.",
+            ["endpoint"],
+            buckets=_REQUEST_S,
+            registry=registry,
+        )
+        self._in_flight = Gauge(
+            "groundwire_in_flight", "Requests that are being answered.", registry=registry
+        )
+        self._upstream_seconds = Histogram(
+            "groundwire_upstream_seconds",
+            "Time until an upstream has sent the headers of its answer.",
+            ["upstream"],
+            buckets=_REQUEST_S,
+            registry=registry,
+        )
+        self._upstream_failures = Counter(
+            "groundwire_upstream_failures_total",
+            "Failures of upstreams.",
+            ["upstream", "kind"],
+            registry=registry,
+        )
+        self._refusals = Counter(
+            "groundwire_refusals_total",
+            "Responses that were withheld, and requests that were refused, by a guardrail.",
+            ["code"],
+            registry=registry,
+        )
+
+    # What was checked.
+
+    def checked(
+        self, answers: Sequence[Checked], *, policy_action: Action, mode: Mode, detector: str
+    ) -> None:
+        """Count the answers of one response, with the time of their stages.
+
+        Args:
+            answers: All of them, of one response.
+            policy_action: What the policy does about a hallucinated answer.
+            mode: Whether the response was streamed.
+            detector: What judged, by its name in the configuration.
+        """
+        for answer in answers:
+            self._checks.labels(str(answer.outcome), str(answer.action), mode, detector).inc()
+        grounded = is_grounded(answers)
+        if mode == "complete" and grounded is not None:
+            action = str(policy_action).upper()
+            # Both exist from the first on: a share of nothing is not missing, it is 0.
+            counts = {value: self._grounding.labels(value, action) for value in ("true", "false")}
+            counts["true" if grounded else "false"].inc()
+        for stage, ms in _stage_times(answers):
+            self._stages.labels(stage if stage in _STAGES else _OTHER).observe(ms / 1000)
+
+    def added(self, seconds: float, *, mode: Mode) -> None:
+        """How long a client waited for the check after the upstream's last byte."""
+        self._added.labels(mode).observe(seconds)
+
+    def refused(self, code: str) -> None:
+        """Count a refusal; what is no :class:`RefusalCode` counts as ``other``."""
+        self._refusals.labels(code if code in set(RefusalCode) else _OTHER).inc()
+
+    # Requests.
+
+    def request_began(self) -> None:
+        """Count a request in; :meth:`request_ended` is to follow, whatever happens."""
+        self._in_flight.inc()
+
+    def request_ended(self, path: str, *, status: int, seconds: float) -> None:
+        """Count a request out.
+
+        Args:
+            path: As the client gave it; of it, only the name of an endpoint is kept.
+            status: That was answered; 499 if the client left first, as is the custom.
+            seconds: Since it began.
+        """
+        endpoint = endpoint_of(path)
+        self._in_flight.dec()
+        self._requests.labels(endpoint, _STATUS_CLASSES.get(status // 100, _OTHER)).inc()
+        self._request_seconds.labels(endpoint).observe(seconds)
+
+    # Upstreams.
+
+    def upstream_answered(self, upstream: str, *, seconds: float) -> None:
+        """An upstream, by its name in the configuration, has sent its headers."""
+        self._upstream_seconds.labels(upstream).observe(seconds)
+
+    def upstream_failed(self, upstream: str, kind: str) -> None:
+        """Count a failure; what is no :class:`UpstreamFailure` counts as ``other``."""
+        known = kind if kind in set(UpstreamFailure) else UpstreamFailure.OTHER
+        self._upstream_failures.labels(upstream, str(known)).inc()
+
+    # What others count.
+
+    def watch_cache(self, read: Callable[[], CacheStats | None]) -> None:
+        """Tell about the cache of sources; ``read`` is called at each scrape."""
+        self.registry.register(CacheCollector(read))
+
+    def watch_audit(self, read: Callable[[], AuditStats]) -> None:
+        """Tell about the audit log; ``read`` is called at each scrape."""
+        self.registry.register(AuditCollector(read))
+
+    def render(self) -> tuple[bytes, str]:
+        """All of it, in the text format of Prometheus, and its content type."""
+        return generate_latest(WithoutCreated(self.registry)), CONTENT_TYPE_PLAIN_0_0_4
+
+
+def endpoint_of(path: str) -> str:
+    """The name of an endpoint, one of a fixed few.
+
+    >>> endpoint_of("/v1/chat/completions"), endpoint_of("/v1/models/any"), endpoint_of("/x")
+    ('chat_completions', 'models', 'other')
+    """
+    named = _ENDPOINTS.get(path.rstrip("/"))
+    if named is not None:
+        return named
+    if path.startswith("/v1/models/"):
+        return "models"
+    return "passed_through" if path.startswith("/v1/") else _OTHER
+
+
+def is_grounded(answers: Sequence[Checked]) -> bool | None:
+    """What DVARA's counter says of a response; ``None`` if it does not count it.
+
+    It counts what the detector ran on and could say something about: a response without finding is
+    grounded if all of its texts are. One that is partial, unavailable or unverified is neither.
+    """
+    outcomes = {answer.outcome for answer in answers} - {Outcome.SKIPPED}
+    if Outcome.HALLUCINATED in outcomes:
+        return False
+    return True if outcomes == {Outcome.GROUNDED} else None
+
+
+def _stage_times(answers: Sequence[Checked]) -> Iterator[tuple[str, float]]:
+    """Stages with their milliseconds; those of the request once, though each answer tells them."""
+    if answers:
+        yield from answers[0].context.timings_ms.items()
+    for answer in answers:
+        own = answer.timings_ms.items()
+        yield from ((k, v) for k, v in own if k != "total" and k not in answer.context.timings_ms)

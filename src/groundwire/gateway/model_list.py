@@ -1,0 +1,96 @@
+"""``GET /v1/models`` where there are several upstreams: what all of them have."""
+
+import asyncio
+import json
+import logging
+from typing import Any
+
+from starlette.responses import JSONResponse, Response
+
+from groundwire.gateway.coding import KNOWN, CodingError, Decoder
+from groundwire.gateway.problems import SERVER, Problem
+from groundwire.gateway.upstream import UpstreamBrokenError, Upstreams, routing
+from groundwire.gateway.upstream.asking import Ask
+
+_log = logging.getLogger(__name__)
+
+#: For the list of one upstream, in seconds: nothing has to be computed for it.
+TIMEOUT_S = 10.0
+
+#: Of one list, in bytes.
+MAX_BYTES = 16_777_216
+
+#: Names the upstreams whose models are not in the list.
+MISSING_HEADER = "x-groundwire-missing-upstreams"
+
+
+async def all_models(upstreams: Upstreams, ask: Ask) -> Response:
+    """The models of all upstreams, each once, as the first that serves it has it.
+
+    A model that an upstream has and requests would not be sent to it for is left out. So is an
+    upstream that fails; a header names it.
+
+    Args:
+        upstreams: All there are.
+        ask: What each is asked.
+
+    Raises:
+        Problem: 502, if all fail.
+    """
+    lists = await asyncio.gather(*(_models_of(upstreams, name, ask) for name in _names(upstreams)))
+    found = dict(zip(_names(upstreams), lists, strict=True))
+    missing = [name for name, models in found.items() if models is None]
+    if len(missing) == len(found):
+        raise Problem(
+            status=502,
+            type=SERVER,
+            code="upstream_unreachable",
+            message=f"None of the {len(found)} upstreams gave a list of models.",
+            next_step="Check that they run, and their URLs and keys in the configuration.",
+        )
+    models: dict[str, Any] = {}
+    for name, own in found.items():
+        for model in own or ():
+            if name in {each.name for each in routing.serving(model["id"], upstreams.all)}:
+                models.setdefault(model["id"], model)
+    headers = {MISSING_HEADER: ", ".join(missing)} if missing else None
+    return JSONResponse({"object": "list", "data": list(models.values())}, headers=headers)
+
+
+def _names(upstreams: Upstreams) -> tuple[str, ...]:
+    return tuple(each.name for each in upstreams.all)
+
+
+async def _models_of(upstreams: Upstreams, name: str, ask: Ask) -> list[dict[str, Any]] | None:
+    """The list of one upstream; ``None`` if it has none to give."""
+    upstream = next(each for each in upstreams.all if each.name == name)
+    try:
+        async with asyncio.timeout(TIMEOUT_S):
+            reply = await upstreams.send_to(upstream, ask)
+            body = await reply.read(MAX_BYTES)
+        if reply.status != 200:
+            _log.warning("upstream %s gave no list of models: status %d", name, reply.status)
+            return None
+        decoder = Decoder(reply.header("content-encoding") or "", max_bytes=MAX_BYTES)
+        return _entries(json.loads(decoder.feed(body) + decoder.finish()))
+    except (
+        Problem,
+        UpstreamBrokenError,
+        CodingError,
+        TimeoutError,
+        ValueError,
+        RecursionError,
+    ) as error:
+        _log.warning("upstream %s gave no list of models: %s", name, type(error).__name__)
+        return None
+
+
+def _entries(value: object) -> list[dict[str, Any]]:
+    entries = value.get("data") if isinstance(value, dict) else None
+    if not isinstance(entries, list):
+        raise ValueError("no list of models")
+    return [each for each in entries if isinstance(each, dict) and isinstance(each.get("id"), str)]
+
+
+#: What the lists may be compressed with.
+ACCEPTED = ", ".join(KNOWN)

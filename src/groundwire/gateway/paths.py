@@ -1,0 +1,156 @@
+"""Which endpoint a path below ``/v1`` names, however it is spelled: pure.
+
+Servers differ in how they read paths: letter case, doubled slashes, percent signs, parameters after
+a semicolon. What is decided here must hold for all of them, so a path is read in the most generous
+way for the decision, goes up as it was written, and is refused where servers could differ about
+where it leads.
+"""
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from urllib.parse import unquote_to_bytes
+
+from groundwire.gateway.problems import INVALID_REQUEST, NOT_FOUND, Problem
+
+PREFIX = b"/v1/"
+
+#: Words that stand for an endpoint which gives text of a model: at once, later, or once more.
+_TEXT = frozenset(
+    {
+        "batches",  # chat completions, later
+        "chat",
+        "complete",
+        "completion",
+        "completions",
+        "conversations",
+        "generate",
+        "generate_stream",
+        "infill",
+        "invocations",
+        "messages",
+        "realtime",
+        "responses",
+        "threads",
+    }
+)
+
+#: What follows a colon behind the name of a model, in Google's spelling.
+_TEXT_VERBS = frozenset({"generatecontent", "streamgeneratecontent", "predict", "rawpredict"})
+
+#: Below an endpoint that gives text, and gives none: counts of tokens.
+_NO_TEXT = frozenset({"count_tokens", "input_tokens"})
+
+_VISIBLE = re.compile(r"[!-~]*")
+_MAX_DECODINGS = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """Where a request goes.
+
+    Attributes:
+        path: Below ``/v1/``, as written.
+        words: What it may be read as: decoded, lower case, without what is empty; at least one.
+    """
+
+    path: str
+    words: tuple[str, ...]
+
+    @property
+    def is_chat(self) -> bool:
+        """Whether it may be read as the chat completions, below whatever."""
+        return self.words[-2:] == ("chat", "completions")
+
+    @property
+    def gives_text(self) -> bool:
+        """Whether what it gives may be text of a model."""
+        if self.words[-1].rpartition(":")[2] in _TEXT_VERBS:
+            return True
+        if self.words[0] == "models":  # a model may be called anything
+            return False
+        return self.words[-1] not in _NO_TEXT and not _TEXT.isdisjoint(self.words)
+
+    @property
+    def is_model_list(self) -> bool:
+        """Whether it is the list of models, as it is spelled."""
+        return self.path in {"models", "models/"}
+
+    @property
+    def model(self) -> str | None:
+        """The model that it is about: ``models/NAME``."""
+        if not self.path.startswith("models/"):
+            return None
+        return unquote_to_bytes(self.path[7:].rstrip("/")).decode("utf-8", "replace") or None
+
+
+def target_of(raw_path: bytes) -> Target:
+    """Read the path of a request, as it stands in its first line.
+
+    Raises:
+        Problem: 400 where servers could differ about where it leads; 404 if it is not below
+            ``/v1/`` as it is written.
+    """
+    if not raw_path.startswith(PREFIX):
+        raise _nothing()
+    path = raw_path[len(PREFIX) :].decode("latin-1")
+    if not _VISIBLE.fullmatch(path) or "?" in path or "#" in path:
+        raise _ambiguous("characters that have to be percent-encoded")
+    words = _words(_decoded(path))
+    if not words:
+        raise _nothing()
+    return Target(path=path, words=words)
+
+
+def _decoded(path: str) -> str:
+    """The path without percent signs, however often it was encoded."""
+    for _ in range(_MAX_DECODINGS):
+        _check(path)
+        try:
+            decoded = unquote_to_bytes(path).decode("utf-8")
+        except UnicodeDecodeError:
+            raise _ambiguous("bytes that are no UTF-8") from None
+        if decoded == path:
+            return path
+        path = decoded
+    raise _ambiguous("percent signs that are encoded several times")
+
+
+def _check(path: str) -> None:
+    if "\\" in path:
+        raise _ambiguous("a backslash")
+    if any(unicodedata.category(each) == "Cc" for each in path):
+        raise _ambiguous("control characters")
+    if any(part and not part.strip(". ") for part in _parts(path)):
+        raise _ambiguous("a segment of dots")
+
+
+def _words(path: str) -> tuple[str, ...]:
+    words = (part.strip(". ") for part in _parts(path))
+    return tuple(word for word in words if word)
+
+
+def _parts(path: str) -> list[str]:
+    """Between slashes, without parameters, in one of the spellings that mean the same."""
+    text = unicodedata.normalize("NFKC", path).casefold()
+    return [re.split(r"[;?#]", part)[0] for part in text.split("/")]
+
+
+def _nothing() -> Problem:
+    return Problem(
+        status=404,
+        type=NOT_FOUND,
+        code="unknown_path",
+        message="There is nothing at this path.",
+        next_step="The API begins at /v1/, spelled so; GET /v1/models lists the models.",
+    )
+
+
+def _ambiguous(what: str) -> Problem:
+    return Problem(
+        status=400,
+        type=INVALID_REQUEST,
+        code="invalid_path",
+        message=f"The path has {what}, which servers read differently.",
+        next_step="Spell the path as the API's documentation does.",
+    )

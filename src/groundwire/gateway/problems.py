@@ -1,0 +1,232 @@
+"""Every error that the gateway itself says: one envelope, one table from our errors to HTTP.
+
+The envelope is that of OpenAI's API, whose type words it uses, with the trace id and the next step
+beside them.
+"""
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from types import MappingProxyType
+from typing import Any
+
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
+from starlette.responses import JSONResponse, Response
+
+from groundwire.errors import (
+    ConfigError,
+    DetectionError,
+    GroundwireError,
+    InputError,
+    InvalidConversationError,
+    InvalidTextError,
+    LimitExceededError,
+    ModelError,
+    SettingError,
+)
+
+INVALID_REQUEST = "invalid_request_error"
+AUTHENTICATION = "authentication_error"
+PERMISSION = "permission_error"
+NOT_FOUND = "not_found_error"
+RATE_LIMIT = "rate_limit_error"
+SERVER = "server_error"
+
+_TYPES = {401: AUTHENTICATION, 403: PERMISSION, 404: NOT_FOUND, 429: RATE_LIMIT}
+
+
+class Problem(Exception):  # noqa: N818 - it is what the client reads, not what went wrong here
+    """An error that a client is told.
+
+    Attributes:
+        status: Of the response.
+        type: OpenAI's word for the kind of error.
+        code: What happened, for machines.
+        message: What happened, with the numbers; never what was sent.
+        next_step: What to do about it; empty if nothing can be done.
+        param: The field of the request that it is about.
+        headers: Of the response, beside the usual ones.
+    """
+
+    def __init__(
+        self,
+        *,
+        status: int,
+        type: str,
+        code: str,
+        message: str,
+        next_step: str = "",
+        param: str | None = None,
+        headers: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        super().__init__(code)
+        self.status, self.type, self.code = status, type, code
+        self.message, self.next_step, self.param = message, next_step, param
+        self.headers = dict(headers)
+
+    def to_dict(self, *, trace_id: str) -> dict[str, Any]:
+        """The envelope, as JSON data."""
+        error: dict[str, Any] = {
+            "message": self.message,
+            "type": self.type,
+            "param": self.param,
+            "code": self.code,
+            "trace_id": trace_id,
+        }
+        if self.next_step:
+            error["next_step"] = self.next_step
+        return {"error": error}
+
+
+def problem_response(problem: Problem, *, trace_id: str) -> Response:
+    """The response that tells a client of a problem."""
+    headers = dict(problem.headers)
+    if problem.status in (429, 503):
+        # What may pass is worth trying again; the official clients read this header.
+        headers.setdefault("Retry-After", "1")
+    return _Json(problem.to_dict(trace_id=trace_id), status_code=problem.status, headers=headers)
+
+
+def as_problem(error: BaseException) -> Problem:
+    """What a client is told of an error. Of one that is not ours, only that there was one."""
+    if isinstance(error, Problem):
+        return error
+    if isinstance(error, HTTPException):
+        return _of_http(error)
+    if isinstance(error, RequestValidationError):
+        return _of_validation(error)
+    if isinstance(error, GroundwireError):
+        return _of_ours(error)
+    if isinstance(error, ClientDisconnect):
+        return _invalid("client_gone", "The connection ended before the request was complete.")
+    if isinstance(error, RecursionError):
+        return _invalid("too_deep", "The request is nested too deeply.", "Nest it less deeply.")
+    return Problem(
+        status=500,
+        type=SERVER,
+        code="internal_error",
+        message="Something went wrong in the gateway.",
+        next_step="Try again; if it stays, report it with the trace id.",
+    )
+
+
+def not_found(method: str, path: str) -> Problem:
+    """There is nothing at a path."""
+    hint = f" Did you mean /v1{path}?" if path.startswith(("/chat/", "/models", "/compl")) else ""
+    return Problem(
+        status=404,
+        type=NOT_FOUND,
+        code="unknown_path",
+        message=f"There is nothing at {method} {_short(path)}.{hint}",
+        next_step="The API begins at /v1: a client's base URL ends with it. "
+        "/openapi.json lists what is the gateway's own.",
+    )
+
+
+def _of_ours(error: GroundwireError) -> Problem:
+    """The table. Messages of these errors hold numbers and names, never texts of a request."""
+    if isinstance(error, LimitExceededError):
+        return _invalid("limit_exceeded", str(error), status=413)
+    if isinstance(error, InvalidConversationError):
+        message = f"{error.place}: {error.problem}."
+        return _invalid("invalid_conversation", message, error.remedy, param=error.place)
+    if isinstance(error, InvalidTextError):
+        return _invalid("invalid_text", str(error), param=error.where)
+    if isinstance(error, SettingError):
+        return _invalid("invalid_setting", str(error), param=error.setting)
+    if isinstance(error, ConfigError):
+        return _invalid("invalid_setting", str(error))
+    if isinstance(error, InputError):
+        return _invalid("invalid_input", str(error))
+    if isinstance(error, ModelError):
+        return _failed("model_unavailable", "The model that checks answers cannot be used.")
+    if isinstance(error, DetectionError):
+        return _failed("check_failed", "The check was due and failed.")
+    return _failed("internal_error", f"The gateway failed ({type(error).__name__}).", status=500)
+
+
+def _of_http(error: HTTPException) -> Problem:
+    """Of the framework; what a reader of the body raised comes wrapped in one."""
+    cause = error.__cause__
+    if isinstance(cause, Problem | RecursionError | UnicodeDecodeError | ClientDisconnect):
+        return as_problem(cause) if not isinstance(cause, UnicodeDecodeError) else invalid_json()
+    phrase = HTTPStatus(error.status_code).phrase
+    server = error.status_code >= 500
+    return Problem(
+        status=error.status_code,
+        type=SERVER if server else _TYPES.get(error.status_code, INVALID_REQUEST),
+        code=phrase.lower().replace(" ", "_").replace("-", "_"),
+        message=f"{phrase}.",
+        next_step="/openapi.json lists what there is." if error.status_code in (404, 405) else "",
+        headers=error.headers or {},
+    )
+
+
+def _of_validation(error: RequestValidationError) -> Problem:
+    """All that is wrong with a body, by place; the values stay out of it."""
+    found = [(_place(each["loc"]), str(each["msg"])) for each in error.errors()]
+    if any(each["type"] == "json_invalid" for each in error.errors()):
+        return invalid_json()
+    shown = [f"{place}: {message}" if place else message for place, message in found[:5]]
+    more = f" And {len(found) - 5:,} more." if len(found) > 5 else ""
+    return _invalid(
+        "invalid_body",
+        f"{'; '.join(shown)}.{more}",
+        "/openapi.json has the schema of the body.",
+        status=422,
+        param=(found[0][0] or None) if found else None,
+    )
+
+
+def _place(location: tuple[str | int, ...]) -> str:
+    """``messages[3].role`` of ``("body", "messages", 3, "role")``."""
+    place = ""
+    for part in location[1:]:
+        place += f"[{part}]" if isinstance(part, int) else f".{_short(part)}"
+    return place.removeprefix(".")
+
+
+def invalid_json(detail: str = "") -> Problem:
+    """A body is no JSON."""
+    message = f"The body is no JSON: {detail}." if detail else "The body is no JSON."
+    return _invalid(
+        "invalid_json", message, "Send one JSON document as UTF-8, Content-Type application/json."
+    )
+
+
+def _invalid(
+    code: str, message: str, next_step: str = "", *, status: int = 400, param: str | None = None
+) -> Problem:
+    return Problem(
+        status=status,
+        type=INVALID_REQUEST,
+        code=code,
+        message=message,
+        next_step=next_step,
+        param=param,
+    )
+
+
+def _failed(code: str, message: str, *, status: int = 503) -> Problem:
+    return Problem(
+        status=status,
+        type=SERVER,
+        code=code,
+        message=message,
+        next_step="Try again; if it stays, the log of the gateway has more under the trace id.",
+    )
+
+
+def _short(text: str) -> str:
+    text = text if len(text) <= 100 else f"{text[:97]}..."
+    return "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in text)
+
+
+class _Json(JSONResponse):
+    """JSON of texts that come from anywhere: a lone surrogate is escaped, not an error."""
+
+    def render(self, content: Any) -> bytes:  # noqa: ANN401 - JSON data
+        import json
+
+        return json.dumps(content, ensure_ascii=True, separators=(",", ":")).encode("ascii")

@@ -1,0 +1,210 @@
+"""Everything under ``/v1`` that is not checked goes up as it came, and comes back as it is."""
+
+from typing import Any
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from groundwire.gateway import state, unchecked
+from groundwire.gateway.audit import unchecked_endpoint_event
+from groundwire.gateway.coding import CodingError, Decoder, is_known
+from groundwire.gateway.incoming import Incoming
+from groundwire.gateway.model_list import ACCEPTED, all_models
+from groundwire.gateway.paths import Target, target_of
+from groundwire.gateway.problems import INVALID_REQUEST, NOT_FOUND, Problem
+from groundwire.gateway.services import Services
+from groundwire.gateway.streamed import (
+    ClientGoneError,
+    Streamed,
+    gone_response,
+    until_disconnect,
+)
+from groundwire.gateway.upstream import Reply
+from groundwire.gateway.upstream.asking import Ask
+from groundwire.gateway.upstream.headers import Pairs
+from groundwire.gateway.upstream.routing import EVERYTHING
+
+
+class _Named(msgspec.Struct):
+    """What is read of a body; the rest is skipped."""
+
+    model: Any = None
+
+
+_names = msgspec.json.Decoder(_Named)
+
+
+async def relay(request: Request) -> Response:
+    """Answer as the upstream does.
+
+    Raises:
+        Problem: 400 or 404 for paths that servers read differently, 403 for endpoints that are
+            refused because nobody checks them, 404 for other spellings of the chat completions,
+            413 for bodies that are too large to be read, 501 for WebSockets; and those of
+            :meth:`.upstream.Upstreams.send`.
+    """
+    target = target_of(_raw_path(request))
+    _check(request, target)
+    incoming = Incoming(request)
+    try:
+        return await until_disconnect(
+            request, _answer(request, target, incoming), gone=incoming.gone
+        )
+    except ClientGoneError:
+        return gone_response()
+
+
+def client_headers(request: Request) -> Pairs:
+    """The headers of a request as they came, with our trace id in place of the client's."""
+    pairs = [
+        (name.decode("latin-1"), value.decode("latin-1"))
+        for name, value in request.scope["headers"]
+        if name != b"x-trace-id"
+    ]
+    return [*pairs, ("X-Trace-ID", state.trace_id(request))]
+
+
+def query_of(request: Request) -> str:
+    """The query of a request, as written.
+
+    Raises:
+        Problem: 400, if it has what no URL may hold.
+    """
+    query: str = request.scope["query_string"].decode("latin-1")
+    if any(not "!" <= each <= "~" or each == "#" for each in query):
+        raise Problem(
+            status=400,
+            type=INVALID_REQUEST,
+            code="invalid_query",
+            message="The query has characters that have to be percent-encoded.",
+            next_step="Encode them.",
+        )
+    return query
+
+
+async def _answer(request: Request, target: Target, incoming: Incoming) -> Response:
+    services: Services = state.services(request)
+    body, model = await _read(request, target, incoming, services)
+    marks: Pairs = []
+    if target.gives_text:
+        await _allow(request, target, services, model=model)
+        marks = [unchecked.MARK_HEADER]
+    if request.method == "GET" and target.is_model_list and len(services.upstreams.all) > 1:
+        return await all_models(services.upstreams, _ask_for_models(request, target))
+    reply = await services.upstreams.send(
+        method=request.method,
+        path=target.path,
+        query=query_of(request),
+        headers=client_headers(request),
+        body=body,
+        model=model,
+        caller=state.caller(request),
+    )
+    return _streamed(reply, incoming, marks, services)
+
+
+def _streamed(reply: Reply, incoming: Incoming, marks: Pairs, services: Services) -> Streamed:
+    return Streamed(
+        reply.chunks(),
+        status=reply.status,
+        headers=[*reply.headers, *marks],
+        gone=incoming.gone,
+        stall_timeout_s=services.config.upstream.idle_timeout_s,
+    )
+
+
+async def _read(
+    request: Request, target: Target, incoming: Incoming, services: Services
+) -> tuple[bytes | Incoming, str | None]:
+    """The body, read if it has to be, and the model that the request is about."""
+    if not _has_body(request):
+        incoming.leave()
+        return b"", target.model
+    routes = any(each.models != (EVERYTHING,) for each in services.upstreams.all)
+    if not (routes or len(services.upstreams.all) > 1 or target.gives_text) or not _is_json(
+        request
+    ):
+        return incoming, target.model
+    max_bytes = services.config.gateway.max_body_bytes
+    body = await incoming.read(max_bytes)
+    coding = request.headers.get("content-encoding", "")
+    return body, target.model or _model_of(body, coding, max_bytes=max_bytes)
+
+
+async def _allow(
+    request: Request, target: Target, services: Services, *, model: str | None
+) -> None:
+    """Let a request to an endpoint that is not checked pass, or not; either is on record."""
+    tenant = state.caller(request).tenant
+    decision = unchecked.decision_for(tenant, services.config)
+    event = unchecked_endpoint_event(
+        tenant=tenant,
+        trace_id=state.trace_id(request),
+        path=f"/v1/{target.path}",
+        model=model,
+        decision=decision,
+    )
+    await services.audit.write(event)
+    if decision == unchecked.REFUSE:
+        raise unchecked.refusal(target.path)
+
+
+def _check(request: Request, target: Target) -> None:
+    if "websocket" in request.headers.get("upgrade", "").lower():
+        raise Problem(
+            status=501,
+            type=INVALID_REQUEST,
+            code="websocket_not_supported",
+            message="The gateway does not relay WebSockets.",
+            next_step="Use an HTTP endpoint, such as POST /v1/chat/completions with stream: true.",
+        )
+    if target.is_chat and (request.method == "POST" or target.path != "chat/completions"):
+        raise Problem(
+            status=404,
+            type=NOT_FOUND,
+            code="unknown_path",
+            message="There is nothing at this path. The chat completions are at another.",
+            next_step="POST to /v1/chat/completions, spelled so and without a slash at the end.",
+        )
+
+
+def _raw_path(request: Request) -> bytes:
+    raw = request.scope.get("raw_path")
+    return raw if isinstance(raw, bytes) else request.scope["path"].encode()
+
+
+def _has_body(request: Request) -> bool:
+    length = request.headers.get("content-length", "0")
+    return length.strip("0") != "" or "transfer-encoding" in request.headers
+
+
+def _is_json(request: Request) -> bool:
+    """Whether a body may be JSON: some clients say nothing of it, or what forms have."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    return "json" in kind or kind in {"", "text/plain", "application/x-www-form-urlencoded"}
+
+
+def _model_of(body: bytes, coding: str, *, max_bytes: int) -> str | None:
+    """The model that a JSON body names; ``None`` if it names none. Its upstream has its say."""
+    try:
+        if coding and is_known(coding):
+            decoder = Decoder(coding, max_bytes=max_bytes)
+            body = decoder.feed(body) + decoder.finish()
+        model = _names.decode(body).model
+    except (CodingError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    return model if isinstance(model, str) else None
+
+
+def _ask_for_models(request: Request, target: Target) -> Ask:
+    return Ask(
+        method="GET",
+        path=target.path,
+        query=query_of(request),
+        headers=tuple(client_headers(request)),
+        body=b"",
+        model=None,
+        passes_authorization=state.caller(request).passes_authorization,
+        accept_encoding=ACCEPTED,
+    )

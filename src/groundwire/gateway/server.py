@@ -1,0 +1,230 @@
+"""Serving the app: sockets, the HTTP server, what is logged, and a clean end."""
+
+import asyncio
+import logging
+import math
+import signal
+import socket
+import sys
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Any, TypeAlias
+
+import uvicorn
+from starlette.types import ASGIApp
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from groundwire.config import Config
+from groundwire.errors import ConfigError
+from groundwire.gateway.loopback import is_loopback
+
+log = logging.getLogger(__name__)
+
+#: Names, values and the request line of a request; one with more is refused unread.
+MAX_HEAD_BYTES = 65_536
+
+#: Longer than clients keep connections that they do not use, so that none uses one that was closed.
+_KEEP_ALIVE_S = 75
+
+_ExcInfo: TypeAlias = tuple[type[BaseException], BaseException, TracebackType | None]
+
+
+def listen(config: Config, *, is_local_demo: bool = False) -> list[socket.socket]:
+    """Take the port, on all addresses that the host stands for.
+
+    Raises:
+        ConfigError: If it cannot be had, or is open to others in a demo without keys.
+    """
+    host, port = config.gateway.host, config.gateway.port
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except OSError as error:
+        where = config.origins.get("gateway.host", "gateway.host")
+        text = f"{where}: the host {host!r} is no address of this machine: {error.strerror}."
+        raise ConfigError([f"{text} Use 127.0.0.1, or 0.0.0.0 for all addresses."]) from error
+    addresses = dict.fromkeys((family, str(address[0])) for family, *_, address in found)
+    if is_local_demo and not all(is_loopback(address) for _, address in addresses):
+        raise ConfigError(
+            [
+                f"--local-demo needs no key, so it listens on this machine only, and {host} can be "
+                "reached from elsewhere. Use --host 127.0.0.1, or leave --local-demo out."
+            ]
+        )
+    sockets: list[socket.socket] = []
+    try:
+        for family, address in addresses:
+            # Of port 0 the first gets any free one, and the others the same.
+            taken = sockets[0].getsockname()[1] if sockets else port
+            sockets.append(_listen(family, address, taken))
+    except OSError as error:
+        for each in sockets:
+            each.close()
+        raise _not_to_be_had(host, port, error) from error
+    return sockets
+
+
+def _listen(family: int, address: str, port: int) -> socket.socket:
+    made = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        if sys.platform != "win32":  # there it would let two programs share the port
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        made.bind((address, port))
+        made.listen(2048)
+        made.setblocking(False)
+    except OSError:
+        made.close()
+        raise
+    return made
+
+
+def _not_to_be_had(host: str, port: int, error: OSError) -> ConfigError:
+    where = f"port {port} of {host}"
+    if isinstance(error, PermissionError):
+        text = f"This user may not listen on {where}. Choose a port above 1023"
+    elif "in use" in str(error.strerror).lower():
+        text = f"Another program listens on {where}. End it, or choose another port"
+    else:
+        text = f"Listening on {where} is not possible: {error.strerror}. Choose another"
+    return ConfigError([f"{text}: --port N, or --port 0 for any free one."])
+
+
+class Server(uvicorn.Server):
+    """The HTTP server, which says when it listens and when it is about to end.
+
+    Attributes:
+        failure: Why it ended, if not because it was told to.
+    """
+
+    def __init__(
+        self, app: ASGIApp, config: Config, *, says: Callable[[str], None], address: str
+    ) -> None:
+        super().__init__(
+            uvicorn.Config(
+                app,
+                http=LimitedProtocol,
+                ws="none",
+                lifespan="on",
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                proxy_headers=False,  # nothing here believes them
+                timeout_keep_alive=_KEEP_ALIVE_S,
+                timeout_graceful_shutdown=math.ceil(config.gateway.shutdown_s),
+            )
+        )
+        self.failure: Exception | None = None
+        self._says, self._address, self._shutdown_s = says, address, config.gateway.shutdown_s
+
+    def fail(self, error: Exception) -> None:
+        """End, and say why."""
+        self.failure = error
+        self.should_exit = True
+
+    def serve_until_told(self, sockets: Sequence[socket.socket]) -> None:
+        """Serve until SIGTERM or Ctrl-C; requests in flight end first.
+
+        Raises:
+            Exception: Why it could not serve.
+        """
+        with _ending(self):
+            self.run(sockets=list(sockets))
+        if self.failure is not None:
+            raise self.failure
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to listen."""
+        asyncio.get_running_loop().set_exception_handler(_note)
+        await super().startup(sockets=sockets)
+        if not self.should_exit:
+            self._says(f"Listening on {self._address} (Ctrl-C ends it).")
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End, once requests in flight have ended."""
+        if self.failure is None:
+            self._says(f"Stopping; what is in flight has {self._shutdown_s:g} s to end.")
+        await super().shutdown(sockets=sockets)
+
+
+class LimitedProtocol(HttpToolsProtocol):
+    """HTTP whose heads are bounded: the parser alone would collect headers without end."""
+
+    _n_head_bytes = 0
+    _is_in_head = True
+
+    def data_received(self, data: bytes) -> None:
+        """Bytes of the client."""
+        super().data_received(data)
+        if self._is_in_head:
+            self._n_head_bytes += len(data)
+            if self._n_head_bytes > MAX_HEAD_BYTES and not self.transport.is_closing():
+                self.transport.write(_HEAD_TOO_LARGE)
+                self.transport.close()
+
+    def on_message_begin(self) -> None:
+        """A request begins."""
+        super().on_message_begin()
+        self._is_in_head, self._n_head_bytes = True, 0
+
+    def on_headers_complete(self) -> None:
+        """Its head is complete."""
+        self._is_in_head = False
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        """Its body is complete; what follows is the next head."""
+        super().on_message_complete()
+        self._is_in_head, self._n_head_bytes = True, 0
+
+
+_HEAD_TOO_LARGE = (
+    b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
+    b"content-type: application/json\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}"
+)
+
+
+@contextmanager
+def _ending(server: Server) -> Iterator[None]:
+    """Let signals end the server and nothing else.
+
+    It raises them once more when it has ended, for whoever handled them before; left to the
+    system, SIGTERM would then make a clean end look like a crash.
+    """
+
+    def end(*_: object) -> None:
+        server.should_exit = True
+
+    before = {each: signal.signal(each, end) for each in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
+
+
+def _note(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """What nobody caught. Its message stays out of the log: it may hold what a user wrote."""
+    del loop
+    error = context.get("exception")
+    kind = type(error).__name__ if error is not None else "no exception"
+    log.error("%s (%s)", str(context.get("message", "")).partition(":")[0], kind)
+
+
+def log_to_stderr() -> None:
+    """Warnings and errors go to standard error, a line each, without texts of exceptions."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(_Terse("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    logging.basicConfig(level=logging.WARNING, handlers=[handler])
+
+
+class _Terse(logging.Formatter):
+    """Of an exception only its class and its place: its message may hold what a user wrote."""
+
+    def formatException(self, ei: Any) -> str:  # noqa: ANN401, N802 - as logging declares it
+        kind, _, trace = ei
+        frames = traceback.extract_tb(trace)
+        where = f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
+        return f"{kind.__name__ if kind else 'no exception'}{where}"

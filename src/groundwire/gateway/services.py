@@ -1,0 +1,104 @@
+"""What requests are answered with: made at the start, closed at the end."""
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+
+from groundwire.config import Config
+from groundwire.engine.reader import n_threads
+from groundwire.gateway.audit import AuditLog
+from groundwire.gateway.background import Background
+from groundwire.gateway.folder import data_folder
+from groundwire.gateway.metrics import Metrics
+from groundwire.gateway.upstream import Upstreams
+from groundwire.pipeline import Pipeline
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Services:
+    """What endpoints work with.
+
+    Attributes:
+        config: As it was read.
+        pipeline: The stages of a check; ``None`` if no models were to be loaded.
+        upstreams: What answers requests.
+        audit: The record of what was found and done.
+        metrics: What is counted.
+        background: Work that goes on after its response.
+        checks: Threads for checks: twice as many as the detector computes with, so that one is
+            ready when another ends.
+    """
+
+    config: Config
+    pipeline: Pipeline | None
+    upstreams: Upstreams
+    audit: AuditLog
+    metrics: Metrics
+    background: Background
+    checks: ThreadPoolExecutor
+
+
+async def open_services(
+    stack: AsyncExitStack,
+    config: Config,
+    *,
+    metrics: Metrics,
+    pipeline: Pipeline | None,
+    loads: bool,
+) -> Services:
+    """Make them; the stack closes each before what it needs.
+
+    Args:
+        stack: What closes them.
+        config: What they are made of.
+        metrics: What is counted; probes may read it before the rest is there.
+        pipeline: One that is loaded and that its owner closes.
+        loads: Whether one is loaded if none is given.
+
+    Raises:
+        GroundwireError: If a model cannot be used.
+        SettingError: If the audit log cannot be written.
+    """
+    if pipeline is None and loads:
+        # It reads files and compiles graphs: the loop has probes to answer meanwhile.
+        pipeline = await asyncio.to_thread(Pipeline.load, config)
+        stack.callback(pipeline.close)
+    checks = ThreadPoolExecutor(
+        2 * n_threads(config.detector.threads), thread_name_prefix="groundwire-check"
+    )
+    stack.callback(checks.shutdown, wait=True, cancel_futures=True)
+    audit = audit_log(config)
+    await audit.open()
+    stack.push_async_callback(audit.close, timeout_s=config.gateway.shutdown_s)
+    metrics.watch_audit(lambda: audit.stats)
+    if pipeline is not None:
+        detector = pipeline.detector
+        metrics.watch_cache(lambda: detector.cache)
+    upstreams = Upstreams.of(config)
+    await upstreams.open()
+    stack.push_async_callback(upstreams.close)
+    background = Background()
+    stack.push_async_callback(background.close, config.gateway.shutdown_s)
+    return Services(
+        config=config,
+        pipeline=pipeline,
+        upstreams=upstreams,
+        audit=audit,
+        metrics=metrics,
+        background=background,
+        checks=checks,
+    )
+
+
+def audit_log(config: Config) -> AuditLog:
+    """The audit log of a configuration; nothing is started yet.
+
+    Raises:
+        SettingError: If its file cannot be written.
+    """
+    own = config.audit
+    if not own.enabled:
+        return AuditLog(None)
+    path = data_folder(config) / "audit.jsonl" if own.path is None else own.path
+    return AuditLog.at(path, queue_size=own.queue_size)

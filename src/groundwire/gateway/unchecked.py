@@ -1,0 +1,51 @@
+"""What is done about endpoints that give text and are not checked."""
+
+from groundwire.config import Config
+from groundwire.config.tree import policy_of
+from groundwire.gateway.problems import PERMISSION, Problem
+from groundwire.policy import Action, OnError, Policy, resolve
+
+MARK, REFUSE = "mark", "refuse"
+
+#: Stands on responses that may hold text of a model that nobody checked.
+MARK_HEADER = ("x-groundwire-checked", "false")
+
+
+def decision_for(tenant: str, config: Config) -> str:
+    """``mark`` or ``refuse``, for the requests of a tenant.
+
+    With ``auto``, what a policy might block is refused: an answer must not get past it by another
+    door. Which decision would apply is not known of a request that is not read, so all do.
+    """
+    setting = config.gateway.unchecked_endpoints
+    if setting in {MARK, REFUSE}:
+        return setting
+    plugins = (None, *(each.plugin for each in config.decisions))
+    policy = resolve(
+        policy_of(config.check, config.explain),
+        plugins=plugins,
+        tenant=config.tenants.get(tenant),
+    )
+    return REFUSE if may_block(policy) else MARK
+
+
+def may_block(policy: Policy) -> bool:
+    """Whether any answer at all can be blocked under a policy."""
+    actions = {
+        policy.action,
+        policy.contradicted_action,
+        policy.unverified_action,
+        policy.partial_action,
+    }
+    return policy.enabled and (Action.BLOCK in actions or policy.on_error is OnError.BLOCK)
+
+
+def refusal(path: str) -> Problem:
+    """An endpoint is refused, for what it gives would not be checked."""
+    return Problem(
+        status=403,
+        type=PERMISSION,
+        code="unchecked_endpoint",
+        message=f"Answers at /v1/{path[:100]} are not checked, and answers here may be blocked.",
+        next_step="Use POST /v1/chat/completions, or set gateway.unchecked_endpoints to mark.",
+    )

@@ -1,0 +1,85 @@
+"""A request as it is put to upstreams, to one after the other if need be."""
+
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from typing import Self
+
+from groundwire.config.upstreams import Upstream
+from groundwire.gateway.upstream.headers import Pairs, going_up
+
+
+class Upload:
+    """The pieces of a body that is sent while it comes.
+
+    Attributes:
+        has_begun: Whether a piece was asked for: it cannot be sent again then.
+        error: What the caller's iterator raised. The HTTP client says something else.
+        progress: Called with each piece.
+    """
+
+    def __init__(self, pieces: AsyncIterator[bytes]) -> None:
+        self._pieces = pieces
+        self.has_begun = False
+        self.error: BaseException | None = None
+        self.progress: Callable[[], None] = lambda: None
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> bytes:
+        self.has_begun = True
+        try:
+            piece = await anext(self._pieces)
+        except StopAsyncIteration:
+            raise
+        except Exception as error:
+            self.error = error
+            raise
+        self.progress()
+        return piece
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """A request; see :meth:`.client.Upstreams.send`."""
+
+    method: str
+    path: str
+    query: str
+    headers: tuple[tuple[str, str], ...]
+    body: bytes | Upload
+    model: str | None
+    passes_authorization: bool
+    accept_encoding: str | None = None
+
+    @property
+    def can_be_sent_again(self) -> bool:
+        """Whether its body is still there to be sent."""
+        return isinstance(self.body, bytes) or not self.body.has_begun
+
+    def url(self, upstream: Upstream) -> str:
+        """Where it goes: below the upstream's own path, which no path here leads out of."""
+        base = upstream.url.rstrip("/")
+        return f"{base}/{self.path}" + (f"?{self.query}" if self.query else "")
+
+    def headers_for(self, upstream: Upstream) -> Pairs:
+        """What an upstream sees of its headers."""
+        headers = going_up(
+            self.headers,
+            api_key=None if upstream.api_key is None else upstream.api_key.reveal(),
+            passes_authorization=self.passes_authorization,
+            accept_encoding=self.accept_encoding,
+        )
+        if isinstance(self.body, Upload):
+            # Some servers take no body of unknown length. That of the caller is kept to: his
+            # server checked it, and a body that is shorter fails here as it does there.
+            headers += [pair for pair in self.headers if pair[0].lower() == "content-length"][:1]
+        return [(name, _as_utf8(value)) for name, value in headers]
+
+
+def _as_utf8(value: str) -> str:
+    """A header value such that the client, which writes UTF-8, writes the bytes that came."""
+    try:
+        return value.encode("latin-1").decode("utf-8")
+    except UnicodeError:
+        return value

@@ -1,0 +1,296 @@
+"""Asking upstreams: one request, one of them that answers."""
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from random import Random
+from typing import Protocol, Self
+
+import aiohttp
+from yarl import URL
+
+from groundwire.config import Config
+from groundwire.config.tree import UpstreamDefaults
+from groundwire.config.upstreams import Upstream
+from groundwire.gateway.auth import Caller
+from groundwire.gateway.upstream import errors, routing
+from groundwire.gateway.upstream.asking import Ask, Upload
+from groundwire.gateway.upstream.health import Health, HealthRules
+from groundwire.gateway.upstream.reply import Reply
+from groundwire.gateway.upstream.session import new_session, was_stale
+
+_log = logging.getLogger(__name__)
+
+#: Another upstream may do better.
+_TRY_OTHERS = frozenset({429, 500, 502, 503, 504})
+
+#: It is the upstream that is not well. Of 429 that cannot be said: it is well, and says no.
+_FAILURES = frozenset({500, 502, 503, 504})
+
+
+class Observer(Protocol):
+    """What is told of upstreams, such as the metrics."""
+
+    def upstream_answered(self, upstream: str, *, seconds: float) -> None:
+        """The headers of a response came, so long after it was asked."""
+
+    def upstream_failed(self, upstream: str, kind: str) -> None:
+        """It failed: ``connect``, ``timeout``, ``invalid``, ``status``, ``reset`` or
+        ``incomplete``.
+        """  # noqa: D205
+
+
+class Upstreams:
+    """What answers requests: one server, or several that share the models among them.
+
+    It belongs to one event loop, and is opened and closed there.
+    """
+
+    def __init__(
+        self,
+        upstreams: Sequence[Upstream],
+        settings: UpstreamDefaults,
+        *,
+        random: Random | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        trust_env: bool = False,
+        observer: Observer | None = None,
+    ) -> None:
+        """Open nothing yet.
+
+        Args:
+            upstreams: With names of their own.
+            settings: Timeouts and limits; its URL and key are not read.
+            random: Chooses by weight.
+            clock: Seconds, for the health of upstreams.
+            trust_env: Whether ``HTTP_PROXY`` and the like are followed, and ``.netrc`` is read.
+            observer: Is told of responses and failures.
+        """
+        self.all = tuple(upstreams)
+        self._settings = settings
+        self._rules = HealthRules(
+            max_failures=settings.max_failures, cooldown_s=settings.cooldown_s
+        )
+        self._health = {each.name: Health() for each in self.all}
+        self._random = random or Random()
+        self._clock = clock
+        self._trust_env = trust_env
+        self._observer = observer
+        self._session: aiohttp.ClientSession | None = None
+
+    @classmethod
+    def of(cls, config: Config, *, observer: Observer | None = None) -> Self:
+        """Those of a configuration; nothing is opened yet."""
+        return cls(config.upstreams, config.upstream, observer=observer)
+
+    async def open(self) -> None:
+        """Get ready to connect. No connection is opened yet."""
+        self._session = new_session(self._settings, trust_env=self._trust_env)
+
+    async def close(self) -> None:
+        """Close all connections."""
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
+
+    async def __aenter__(self) -> Self:
+        await self.open()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    def states(self) -> dict[str, str]:
+        """How the upstreams are, by name: ``up`` or ``down``, in the order they are configured."""
+        return {name: "up" if each.is_up else "down" for name, each in self._health.items()}
+
+    async def send(
+        self,
+        *,
+        method: str,
+        path: str,
+        query: str,
+        headers: Iterable[tuple[str, str]],
+        body: bytes | AsyncIterator[bytes],
+        model: str | None,
+        caller: Caller,
+        accept_encoding: str | None = None,
+    ) -> Reply:
+        """Ask, and have the head of a response.
+
+        The next upstream that serves the model is asked if one cannot be reached, or says 429, 500,
+        502, 503 or 504; if all do, the last response that came is the one. After a time-out nobody
+        else is asked. If the caller's task is cancelled, so is the request.
+
+        Args:
+            method: Of HTTP.
+            path: What follows ``/v1/``, percent-encoded, such as ``chat/completions``.
+            query: As written, without the question mark.
+            headers: The caller's, as they came; see :func:`.headers.going_up`.
+            body: All of it, or its pieces. Pieces cannot be sent twice: once the first is asked
+                for, no other upstream is.
+            model: What to route by; ``None``: the request names none.
+            caller: Whose request it is.
+            accept_encoding: Which codings the response may have; ``None``: as the caller says.
+
+        Raises:
+            Problem: 502, 503 or 504 if no upstream answered; 404 if none serves the model.
+            Exception: Whatever ``body`` raises.
+        """
+        ask = Ask(
+            method=method,
+            path=path,
+            query=query,
+            headers=tuple(headers),
+            body=body if isinstance(body, bytes) else Upload(body),
+            model=model,
+            passes_authorization=caller.passes_authorization,
+            accept_encoding=accept_encoding,
+        )
+        candidates = self._candidates(model)
+        try:
+            return await self._best(candidates, ask)
+        except errors.UnansweredError as error:
+            raise error.problem from error
+
+    async def send_to(self, upstream: Upstream, ask: Ask) -> Reply:
+        """Ask one upstream, and no other.
+
+        Raises:
+            Problem: 502 or 504 if it did not answer.
+        """
+        try:
+            return await self._ask(upstream, ask)
+        except errors.UnansweredError as error:
+            raise error.problem from error
+
+    async def _best(self, candidates: Sequence[Upstream], ask: Ask) -> Reply:
+        """The first response without trouble, else the last; without any, the last failure."""
+        held: Reply | None = None
+        failure: errors.UnansweredError | None = None
+        try:
+            for upstream in candidates:
+                try:
+                    reply = await self._ask(upstream, ask)
+                except errors.UnansweredError as error:
+                    if not error.may_try_others:
+                        raise
+                    failure = error
+                else:
+                    if held is not None:
+                        await held.close()
+                    held = reply
+                    if reply.status not in _TRY_OTHERS:
+                        return reply
+                if not ask.can_be_sent_again:
+                    break
+        except BaseException:
+            if held is not None:
+                await held.close()
+            raise
+        if held is None:
+            assert failure is not None
+            raise failure
+        return held
+
+    def _candidates(self, model: str | None) -> tuple[Upstream, ...]:
+        if not self.all:
+            raise errors.no_upstream()
+        order = routing.in_order(model, self.all, random=self._random)
+        if not order:
+            assert model is not None
+            raise errors.no_such_model(model)
+        now = self._clock()
+        asked = tuple(each for each in order if self._health[each.name].may_be_asked(now=now))
+        # If all are down, there is nothing to protect them for: they may be back, and a request
+        # that is refused here has certainly failed.
+        return asked or order
+
+    async def _ask(self, upstream: Upstream, ask: Ask) -> Reply:
+        name, started = upstream.name, time.monotonic()
+        self._health[name] = self._health[name].asked(now=self._clock(), rules=self._rules)
+        try:
+            response = await self._response(upstream, ask)
+        except errors.UnansweredError as error:
+            self._failed(name, error.kind)
+            raise
+        if response.status in _FAILURES:
+            self._failed(name, "status")
+        else:
+            self._succeeded(name)
+        if self._observer is not None:
+            self._observer.upstream_answered(name, seconds=time.monotonic() - started)
+        return Reply(
+            response,
+            upstream=name,
+            model=ask.model,
+            idle_timeout_s=self._settings.idle_timeout_s,
+            broke=lambda kind: self._failed(name, kind),
+        )
+
+    async def _response(self, upstream: Upstream, ask: Ask) -> aiohttp.ClientResponse:
+        """The response of an upstream, once more if a kept connection turns out to be closed."""
+        while True:
+            started, is_reused = time.monotonic(), [False]
+            try:
+                response = await self._request(upstream, ask, is_reused)
+            except (TimeoutError, aiohttp.ClientError, OSError, ValueError) as error:
+                if isinstance(ask.body, Upload) and ask.body.error is not None:
+                    raise ask.body.error from None
+                is_stale = was_stale(error, is_reused=is_reused[0], started=started)
+                if is_stale and ask.can_be_sent_again:
+                    continue
+                raise self._unanswered(upstream.name, error) from error
+            if not 200 <= response.status < 600:
+                response.close()
+                raise errors.invalid(upstream.name, f"status {response.status}")
+            return response
+
+    async def _request(
+        self, upstream: Upstream, ask: Ask, is_reused: list[bool]
+    ) -> aiohttp.ClientResponse:
+        assert self._session is not None, "open() comes first"
+        loop = asyncio.get_running_loop()
+        timeout_s = self._settings.response_timeout_s
+        async with asyncio.timeout(timeout_s) as deadline:
+            if isinstance(ask.body, Upload):
+                # The time of a caller who is slow to send is not the upstream's.
+                ask.body.progress = lambda: deadline.reschedule(loop.time() + timeout_s)
+            return await self._session.request(
+                ask.method,
+                URL(ask.url(upstream), encoded=True),
+                headers=ask.headers_for(upstream),
+                data=ask.body or None,
+                allow_redirects=False,
+                trace_request_ctx=is_reused,
+            )
+
+    def _unanswered(self, name: str, error: Exception) -> errors.UnansweredError:
+        reason = type(error).__name__
+        if isinstance(error, aiohttp.ConnectionTimeoutError):
+            return errors.unreachable(name, reason)
+        if isinstance(error, TimeoutError):
+            return errors.late(name, self._settings.response_timeout_s)
+        if isinstance(error, aiohttp.ClientResponseError | ValueError):
+            return errors.invalid(name, reason)
+        return errors.unreachable(name, reason)
+
+    def _failed(self, name: str, kind: str) -> None:
+        if self._observer is not None:
+            self._observer.upstream_failed(name, kind)
+        before = self._health[name]
+        after = before.failed(now=self._clock(), rules=self._rules)
+        self._health[name] = after
+        if before.is_up and not after.is_up:
+            _log.warning(
+                "upstream %s is down after %d failures in a row, the last: %s",
+                name,
+                after.n_failures,
+                kind,
+            )
+
+    def _succeeded(self, name: str) -> None:
+        if not self._health[name].is_up:
+            _log.warning("upstream %s is up again", name)
+        self._health[name] = self._health[name].succeeded()

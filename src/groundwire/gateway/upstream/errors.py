@@ -1,0 +1,128 @@
+"""What goes wrong with an upstream."""
+
+from enum import StrEnum
+
+from groundwire.errors import GroundwireError
+from groundwire.gateway.problems import Problem
+
+
+class Breakage(StrEnum):
+    """How the body of a response ended before its end."""
+
+    RESET = "reset"  # the connection was reset
+    TIMEOUT = "timeout"  # nothing came for too long
+    INCOMPLETE = "incomplete"  # the connection was closed, or the framing was wrong
+
+
+_HOW = {
+    Breakage.RESET: "the connection was reset",
+    Breakage.TIMEOUT: "nothing more came for too long",
+    Breakage.INCOMPLETE: "the connection was closed before the end of the body",
+}
+
+
+class UpstreamBrokenError(GroundwireError):
+    """An upstream's response ended before its end. What came of it is no whole answer."""
+
+    def __init__(self, upstream: str, kind: Breakage, n_bytes: int) -> None:
+        super().__init__(upstream, kind, n_bytes)
+        self.upstream, self.kind, self.n_bytes = upstream, kind, n_bytes
+
+    def __str__(self) -> str:
+        return (
+            f"The response of the upstream {self.upstream!r} broke off after {self.n_bytes:,} "
+            f"bytes: {_HOW[self.kind]}."
+        )
+
+    def problem(self) -> Problem:
+        """The same, for a caller who has seen nothing of the response yet."""
+        is_late = self.kind is Breakage.TIMEOUT
+        return Problem(
+            status=504 if is_late else 502,
+            type="server_error",
+            code="upstream_timeout" if is_late else "upstream_incomplete",
+            message=str(self),
+            next_step="Try again; if it goes on, look at the upstream's log.",
+        )
+
+
+class UnansweredError(GroundwireError):
+    """An upstream gave no response at all, or none that is HTTP.
+
+    Attributes:
+        upstream: Its name.
+        problem: What the caller is told.
+        kind: What happened, for metrics: ``connect``, ``timeout`` or ``invalid``.
+    """
+
+    def __init__(self, upstream: str, problem: Problem, kind: str) -> None:
+        super().__init__(upstream, problem, kind)
+        self.upstream, self.problem, self.kind = upstream, problem, kind
+
+    @property
+    def may_try_others(self) -> bool:
+        """Whether another upstream may be asked instead."""
+        # Where the time was up, the model may be at work, and that costs.
+        return self.kind != "timeout"
+
+
+def unreachable(upstream: str, reason: str) -> UnansweredError:
+    """No connection came about, or it was lost before the headers; ``reason`` is a class name."""
+    problem = Problem(
+        status=502,
+        type="server_error",
+        code="upstream_unreachable",
+        message=f"The upstream {upstream!r} could not be reached ({reason}).",
+        next_step="Check that it runs, and that its URL in the configuration is right.",
+    )
+    return UnansweredError(upstream, problem, "connect")
+
+
+def invalid(upstream: str, reason: str) -> UnansweredError:
+    """What came is no HTTP response that could be relayed."""
+    problem = Problem(
+        status=502,
+        type="server_error",
+        code="upstream_invalid",
+        message=f"What the upstream {upstream!r} sent is no valid HTTP response ({reason}).",
+        next_step="Check that its URL in the configuration is that of an HTTP API.",
+    )
+    return UnansweredError(upstream, problem, "invalid")
+
+
+def late(upstream: str, timeout_s: float) -> UnansweredError:
+    """No headers came in time."""
+    problem = Problem(
+        status=504,
+        type="server_error",
+        code="upstream_timeout",
+        message=f"The upstream {upstream!r} sent no response within {timeout_s:g} s.",
+        next_step="Ask for a stream, or raise the setting upstream.response_timeout_s.",
+        # Clients of OpenAI's retry on their own otherwise, and the model works once more.
+        headers={"x-should-retry": "false"},
+    )
+    return UnansweredError(upstream, problem, "timeout")
+
+
+def no_upstream() -> Problem:
+    """Nothing is configured that could answer."""
+    return Problem(
+        status=503,
+        type="server_error",
+        code="no_upstream",
+        message="No upstream is configured, so nothing can answer this request.",
+        next_step="Set upstream.url, or start with --upstream URL.",
+    )
+
+
+def no_such_model(model: str) -> Problem:
+    """Upstreams are configured, and none of them serves the model."""
+    shown = model if len(model) <= 100 else model[:100] + "..."
+    return Problem(
+        status=404,
+        type="not_found_error",
+        code="model_not_found",
+        message=f"No upstream serves the model {shown!r}.",
+        next_step="GET /v1/models lists what is served; upstreams[].models says what goes where.",
+        param="model",
+    )

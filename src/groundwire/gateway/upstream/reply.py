@@ -1,0 +1,159 @@
+"""A response of an upstream: its head is here, its body comes as it is read."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+
+import aiohttp
+
+from groundwire.gateway.problems import Problem
+from groundwire.gateway.upstream.errors import Breakage, UpstreamBrokenError
+from groundwire.gateway.upstream.headers import coming_back
+
+#: While nothing comes: how often to look whether anything can still come, in seconds.
+_LOOK_S = 1.0
+
+
+class Reply:
+    """A response of an upstream. It has to be read to its end, or closed.
+
+    Attributes:
+        status: From 200 to 599.
+        reason: Its reason phrase.
+        headers: Those that are for the caller, names in lower case; repeated ones are kept. The
+            body has the coding that Content-Encoding tells.
+        upstream: Name of the upstream.
+        model: What the request was routed by.
+    """
+
+    def __init__(
+        self,
+        response: aiohttp.ClientResponse,
+        *,
+        upstream: str,
+        model: str | None,
+        idle_timeout_s: float,
+        broke: Callable[[Breakage], None],
+    ) -> None:
+        """Take a response over.
+
+        Args:
+            response: Of which nothing was read.
+            upstream: Name of the upstream.
+            model: What the request was routed by.
+            idle_timeout_s: How long nothing may come between two pieces of the body.
+            broke: Called, with how, if the body ends before its end.
+        """
+        self.status = response.status
+        self.reason = response.reason or ""
+        self.headers = coming_back(response.raw_headers, status=response.status)
+        self.upstream = upstream
+        self.model = model
+        self._response = response
+        self._idle_timeout_s = idle_timeout_s
+        self._broke = broke
+        self._n_bytes = 0
+        # Kept, for the response forgets its connection at its end; see _ended.
+        connection = response.connection
+        self._protocol = None if connection is None else connection.protocol
+
+    def header(self, name: str) -> str | None:
+        """The first header of a name, or ``None``."""
+        return next((value for each, value in self.headers if each == name.lower()), None)
+
+    async def read(self, max_bytes: int) -> bytes:
+        """The whole body, as on the wire.
+
+        Raises:
+            Problem: 502, if it has more than ``max_bytes``; the request is ended then.
+            UpstreamBrokenError: If it ends before its end.
+        """
+        length = self.header("content-length") or ""
+        pieces: list[bytes] = []
+        try:
+            if length.isdecimal() and int(length) > max_bytes:
+                raise _too_large(self.upstream, max_bytes)
+            while piece := await self._next():
+                pieces.append(piece)
+                if self._n_bytes > max_bytes:
+                    raise _too_large(self.upstream, max_bytes)
+        finally:
+            await self.close()
+        return b"".join(pieces)
+
+    async def chunks(self) -> AsyncGenerator[bytes]:
+        """The body, as on the wire, piece by piece as it comes; no piece is empty.
+
+        Nothing more is read from the upstream than is asked for. However it ends, the reply is
+        closed then.
+
+        Raises:
+            UpstreamBrokenError: If it ends before its end.
+        """
+        try:
+            while piece := await self._next():
+                yield piece
+        finally:
+            await self.close()
+
+    async def close(self) -> None:
+        """End the upstream's request at once, if it is not complete. It may be called twice."""
+        connection = self._response.connection
+        if connection is not None and connection.transport is not None:
+            # Not close(), which waits until all is sent of a request that nobody wants any more.
+            connection.transport.abort()
+        self._response.close()
+
+    async def _next(self) -> bytes:
+        """The next piece; none is left if it is empty."""
+        waited_s = 0.0
+        while waited_s < self._idle_timeout_s:
+            step_s = min(_LOOK_S, self._idle_timeout_s - waited_s)
+            try:
+                async with asyncio.timeout(step_s):
+                    piece = await self._response.content.readany()
+            except TimeoutError:
+                waited_s += step_s
+                if self._protocol is not None and self._protocol.exception() is not None:
+                    # Framing that is wrong in the middle of a body is told to the protocol alone.
+                    raise self._broken(Breakage.INCOMPLETE) from None
+            except (aiohttp.ClientError, OSError) as error:
+                raise self._broken(_kind(error)) from error
+            else:
+                self._n_bytes += len(piece)
+                if not piece:
+                    self._ended()
+                return piece
+        raise self._broken(Breakage.TIMEOUT)
+
+    def _ended(self) -> None:
+        # Where the end of the connection is the end of the body, aiohttp takes a reset for one. The
+        # protocol knows better.
+        error = None if self._protocol is None else self._protocol.exception()
+        has_length = self.header("content-length") is not None
+        is_chunked = "transfer-encoding" in self._response.headers
+        if not has_length and not is_chunked and isinstance(error, OSError):
+            raise self._broken(Breakage.RESET) from error
+
+    def _broken(self, kind: Breakage) -> UpstreamBrokenError:
+        self._broke(kind)
+        return UpstreamBrokenError(self.upstream, kind, self._n_bytes)
+
+
+def _kind(error: Exception) -> Breakage:
+    seen: BaseException | None = error
+    while seen is not None:
+        if isinstance(seen, ConnectionResetError):
+            return Breakage.RESET
+        seen = seen.__cause__
+    # aiohttp tells of a reset within a chunked body in words alone.
+    return Breakage.RESET if "ConnectionResetError" in str(error) else Breakage.INCOMPLETE
+
+
+def _too_large(upstream: str, max_bytes: int) -> Problem:
+    return Problem(
+        status=502,
+        type="server_error",
+        code="upstream_too_large",
+        message=f"The response of the upstream {upstream!r} has more than {max_bytes:,} bytes.",
+        next_step="Ask for a shorter answer, or raise the setting gateway.max_response_bytes.",
+    )

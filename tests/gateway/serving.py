@@ -1,0 +1,60 @@
+"""Serving an app for real: uvicorn in a thread, on a free port of the loopback interface."""
+
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import uvicorn
+
+#: Longer than a start or an end takes on a busy machine; nothing waits this long if all is well.
+PATIENCE_S = 20.0
+
+
+@contextmanager
+def serving(app: Any, **settings: Any) -> Iterator[str]:  # noqa: ANN401 - any ASGI app
+    """The base URL of an app while the block runs; when it ends, so does the server, for sure.
+
+    Args:
+        app: An ASGI app; its lifespan runs.
+        settings: Of :class:`uvicorn.Config`, over ours.
+    """
+    listener = socket.create_server(("127.0.0.1", 0))
+    ours: dict[str, Any] = {
+        "lifespan": "on",
+        "log_config": None,
+        "ws": "none",
+        "access_log": False,
+        "server_header": False,
+        "proxy_headers": False,
+        "timeout_graceful_shutdown": 5,
+    }
+    server = uvicorn.Server(uvicorn.Config(app, **(ours | settings)))
+    thread = threading.Thread(target=_run, args=(server, listener), daemon=True)
+    thread.start()
+    try:
+        _wait_for_start(server, thread)
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join(PATIENCE_S)
+        if thread.is_alive():
+            server.force_exit = True
+            thread.join(PATIENCE_S)
+        listener.close()
+        assert not thread.is_alive(), "the server did not end"
+
+
+def _run(server: uvicorn.Server, listener: socket.socket) -> None:
+    with suppress(SystemExit):  # an app that did not start; the waiting thread tells
+        server.run(sockets=[listener])
+
+
+def _wait_for_start(server: uvicorn.Server, thread: threading.Thread) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while not server.started:
+        assert thread.is_alive(), "the app did not start; its log says why"
+        assert time.monotonic() < deadline, f"the app did not start within {PATIENCE_S} s"
+        time.sleep(0.005)

@@ -1,0 +1,161 @@
+"""What is too much is refused, with its numbers."""
+
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from urllib.parse import urlsplit
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from starlette.applications import Starlette
+
+from groundwire.config import parse
+from groundwire.gateway.limits import parse_json
+from groundwire.gateway.problems import Problem
+from groundwire.gateway.server import MAX_HEAD_BYTES, LimitedProtocol
+from tests.gateway.client import PATIENCE_S, Reply, fetch
+from tests.gateway.conftest import Running
+from tests.gateway.keys import KEY
+from tests.gateway.shell import shell, state
+
+AUTHORIZED = {"Authorization": f"Bearer {KEY}"}
+
+
+def app() -> Starlette:
+    return shell(
+        parse(f"gateway: {{api_key: {KEY}, max_body_bytes: 1000, max_requests: 2}}", name="")
+    )
+
+
+@pytest.fixture
+def url(running: Running) -> str:
+    return running(app())
+
+
+def test_a_body_may_have_as_many_bytes_as_the_limit(url: str) -> None:
+    reply = fetch(f"{url}/v1/a", method="POST", headers=AUTHORIZED, body=b"x" * 1000)
+    assert reply.json()["n_bytes"] == 1000
+
+
+def test_one_with_more_is_refused_by_its_length(url: str) -> None:
+    reply = fetch(f"{url}/v1/a", method="POST", headers=AUTHORIZED, body=b"x" * 1001)
+    assert reply.status == 413
+    assert reply.error["code"] == "body_too_large"
+    assert reply.error["message"] == (
+        "The body of a request may have 1,000 bytes, and this one has 1,001."
+    )
+
+
+def test_a_large_one_is_answered_and_not_cut_off(url: str) -> None:
+    reply = fetch(f"{url}/v1/a", method="POST", headers=AUTHORIZED, body=b"x" * 5_000_000)
+    assert reply.status == 413
+
+
+def test_one_without_length_is_counted_as_it_comes(url: str) -> None:
+    pieces = iter([b"x" * 500, b"x" * 500, b"x"])
+    reply = fetch(f"{url}/v1/a", method="POST", headers=AUTHORIZED, body=pieces)
+    assert (reply.status, reply.error["code"]) == (413, "body_too_large")
+    exact = fetch(f"{url}/v1/a", method="POST", headers=AUTHORIZED, body=iter([b"x" * 500] * 2))
+    assert exact.json()["n_bytes"] == 1000
+
+
+def test_more_requests_at_a_time_are_told_to_come_back(running: Running) -> None:
+    slow = app()
+    shared = state(slow)
+    url = running(slow)
+    replies: list[Reply] = []
+    threads = [
+        threading.Thread(
+            target=lambda: replies.append(fetch(f"{url}/v1/slow", headers=AUTHORIZED)), daemon=True
+        )
+        for _ in range(2)
+    ]
+    for each in threads:
+        each.start()
+    deadline = time.monotonic() + PATIENCE_S
+    while shared.n_waiting < 2:
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+    refused = fetch(f"{url}/v1/a", headers=AUTHORIZED)
+    assert (refused.status, refused.headers["Retry-After"]) == (503, "1")
+    assert refused.error["code"] == "too_many_requests_at_a_time"
+    assert fetch(f"{url}/livez").status == 200
+    shared.let_go.set()
+    for each in threads:
+        each.join(PATIENCE_S)
+    assert [reply.status for reply in replies] == [200, 200]
+    assert fetch(f"{url}/v1/a", headers=AUTHORIZED).status == 200
+
+
+# JSON.
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (b"", "The body is no JSON: expecting value at line 1, column 1."),
+        (b"{", "expecting property name"),
+        (b'{"a": NaN}', "it has a number that cannot be read"),
+        (b'{"a": -Infinity}', "it has a number that cannot be read"),
+        (b'{"a": ' + b"9" * 5000 + b"}", "it has a number that cannot be read"),
+        (b'"\xff"', "byte 1 is not UTF-8"),
+    ],
+)
+def test_what_is_no_json_is_told_with_its_place(url: str, body: bytes, message: str) -> None:
+    reply = fetch(f"{url}/v1/json", method="POST", headers=AUTHORIZED, body=body[:1000])
+    if len(body) <= 1000:
+        assert reply.status == 400
+        assert message in reply.error["message"]
+    with pytest.raises(Problem) as caught:
+        parse_json(body)
+    assert (caught.value.status, caught.value.code) == (400, "invalid_json")
+    assert message in caught.value.message
+
+
+@pytest.mark.parametrize(
+    "body", [b"[" * 500_000, b'{"a":' * 500_000, b"[" * 500_000 + b"]" * 500_000]
+)
+def test_what_is_too_deep_is_refused(body: bytes) -> None:
+    with pytest.raises(Problem) as caught:
+        parse_json(body)
+    assert caught.value.status == 400
+    assert caught.value.code in ("too_deep", "invalid_json")
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_read_or_refused(body: bytes) -> None:
+    with suppress(Problem):
+        parse_json(body)
+
+
+# Heads.
+
+
+def head(url: str, pieces: Iterator[bytes]) -> bytes:
+    """The first bytes of the response to a head that goes on and on."""
+    parts = urlsplit(url)
+    with socket.create_connection((parts.hostname, parts.port), timeout=PATIENCE_S) as connection:
+        try:
+            for piece in pieces:
+                connection.sendall(piece)
+        except (BrokenPipeError, ConnectionResetError):
+            pass
+        try:
+            return connection.recv(1000)
+        except ConnectionResetError:
+            return b""
+
+
+def test_headers_without_end_are_cut_off(running: Running) -> None:
+    url = running(app(), http=LimitedProtocol)
+    assert fetch(f"{url}/livez").status == 200
+    start = b"GET /livez HTTP/1.1\r\nhost: a\r\n"
+    many = iter([start, *(b"x-a: %d\r\n" % n for n in range(100_000))])
+    assert b" 200 " not in head(url, many)[:20]
+    long = iter([start, b"x-a: ", *([b"x" * 10_000] * 100)])
+    assert b" 200 " not in head(url, long)[:20]
+    fits = iter([start, b"x-a: " + b"x" * (MAX_HEAD_BYTES // 2), b"\r\n\r\n"])
+    assert head(url, fits).startswith(b"HTTP/1.1 200")

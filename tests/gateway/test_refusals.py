@@ -1,0 +1,143 @@
+"""What a client gets in place of an answer: DVARA's envelope, and nothing that a model wrote."""
+
+import json
+from typing import Any
+
+import pytest
+
+from groundwire.gateway.marks import extension
+from groundwire.gateway.problems import Problem
+from groundwire.gateway.refusals import RefusalCode, blocked, refusal_chunk, refused
+from groundwire.policy import Action, Policy
+from tests.gateway.answers import BLOCK, checked, partial, unavailable, unverified
+from tests.pipeline.chats import RIGHT
+
+STRICT = Policy(action=Action.BLOCK, unverified_action=Action.BLOCK, partial_action=Action.BLOCK)
+CHUNK = {
+    "id": "chatcmpl-1",
+    "object": "chat.completion.chunk",
+    "created": 1700000000,
+    "model": "gpt-4o",
+    "system_fingerprint": "fp_1",
+    "choices": [{"index": 0, "delta": {"content": "The secret"}, "finish_reason": None}],
+}
+
+
+def told(problem: Problem) -> tuple[int, str, str, str]:
+    return problem.status, problem.type, problem.code, problem.message
+
+
+def test_the_documented_envelope() -> None:
+    two = "It was built in 1950. It is 500 meters tall."
+    assert told(blocked(checked(two, policy=BLOCK))) == (
+        403,
+        "guardrail_violation",
+        "hallucination_detected",
+        "Response blocked: hallucination detected (2 ungrounded claims)",
+    )
+
+
+def test_the_documented_text_has_a_plural_also_for_one() -> None:
+    assert blocked(checked(policy=BLOCK)).message.endswith("(1 ungrounded claims)")
+
+
+def test_claims_are_counted_over_all_choices_that_are_withheld() -> None:
+    answers = checked("It was built in 1950.", RIGHT, "It is 500 meters tall.", policy=BLOCK)
+    assert "(2 ungrounded claims)" in blocked(answers).message
+
+
+def test_other_outcomes_have_their_own_codes() -> None:
+    codes = [blocked(make(STRICT)).code for make in (unverified, partial, unavailable)]
+    assert codes == ["response_unverified", "response_partially_checked", "check_failed"]
+
+
+def test_the_worst_outcome_is_told() -> None:
+    answers = [*unverified(STRICT), *partial(STRICT), *unavailable(STRICT)]
+    assert blocked(answers).code == "check_failed"
+    assert blocked([*answers, *checked(policy=BLOCK)]).code == "hallucination_detected"
+
+
+def test_an_answer_that_passes_is_no_reason_to_block() -> None:
+    with pytest.raises(ValueError, match="none of 1 answers is to be blocked"):
+        blocked(checked())
+
+
+def test_no_refusal_is_one_that_clients_try_again() -> None:
+    for code in RefusalCode:
+        problem = refused(code)
+        assert (problem.status, problem.type, problem.code) == (403, "guardrail_violation", code)
+
+
+def test_the_codes_of_dvara_in_lower_case() -> None:
+    assert {
+        "hallucination_detected",
+        "grounding_unavailable",
+        "stream_error",
+        "stream_incomplete_ungrounded",
+        "stream_too_large_to_scan",
+        "stream_tool_arguments_unenforceable",
+    } <= set(RefusalCode)
+    assert all(code == code.lower() for code in RefusalCode)
+
+
+def test_a_refusal_holds_no_word_of_the_answer() -> None:
+    answers = checked("It was built by Zanzibar in 1950.", policy=BLOCK)
+    problem = blocked(answers)
+    chunk = refusal_chunk(
+        CHUNK,
+        indexes=[0],
+        code=RefusalCode.HALLUCINATION_DETECTED,
+        message=problem.message,
+        trace_id="t1",
+        extension=extension(answers, trace_id="t1"),
+    )
+    for text in (problem.message, problem.next_step, json.dumps(chunk)):
+        assert "Zanzibar" not in text
+        assert "1950" not in text
+
+
+def test_the_last_chunk_of_a_stream() -> None:
+    chunk = refusal_chunk(
+        CHUNK,
+        indexes=[0, 2],
+        code=RefusalCode.STREAM_ERROR,
+        message="Response blocked",
+        trace_id="t1",
+        extension={"outcome": "unavailable", "action": "block", "headers": {"x": "secret"}},
+    )
+    end: dict[str, Any] = {"delta": {}, "logprobs": None, "finish_reason": "content_filter"}
+    assert chunk == {
+        "id": "chatcmpl-1",
+        "object": "chat.completion.chunk",
+        "created": 1700000000,
+        "model": "gpt-4o",
+        "system_fingerprint": "fp_1",
+        "choices": [{"index": 0, **end}, {"index": 2, **end}],
+        "groundwire": {
+            "outcome": "unavailable",
+            "action": "block",
+            "type": "guardrail_violation",
+            "code": "stream_error",
+            "message": "Response blocked",
+            "trace_id": "t1",
+        },
+    }
+
+
+def test_a_stream_that_had_no_chunk_ends_with_a_whole_one() -> None:
+    chunk = refusal_chunk(
+        {}, indexes=[0], code=RefusalCode.STREAM_ERROR, message="m", trace_id="t1"
+    )
+    assert (chunk["id"], chunk["created"], chunk["model"]) == ("chatcmpl-t1", 0, "")
+
+
+def test_usage_is_kept() -> None:
+    usage = {"prompt_tokens": 1, "completion_tokens": 2, "total_tokens": 3}
+    chunk = refusal_chunk(
+        {**CHUNK, "usage": usage},
+        indexes=[0],
+        code=RefusalCode.STREAM_ERROR,
+        message="m",
+        trace_id="t1",
+    )
+    assert chunk["usage"] == usage

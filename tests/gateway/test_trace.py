@@ -1,0 +1,66 @@
+"""Each response names its trace, and no error escapes."""
+
+import http.client
+import logging
+import re
+
+import pytest
+
+from groundwire.config import parse
+from tests.gateway.client import fetch
+from tests.gateway.conftest import Running
+from tests.gateway.keys import KEY
+from tests.gateway.shell import SECRET, shell
+
+AUTHORIZED = {"Authorization": f"Bearer {KEY}"}
+
+
+@pytest.fixture
+def url(running: Running) -> str:
+    return running(shell(parse(f"gateway.api_key: {KEY}", name="")))
+
+
+def test_each_response_names_a_trace_of_its_own(url: str) -> None:
+    ids = [fetch(f"{url}{path}").headers["X-Trace-ID"] for path in ("/livez", "/livez", "/v1/a")]
+    assert len(set(ids)) == 3
+    assert all(re.fullmatch(r"[0-9a-f]{32}", each) for each in ids)
+
+
+def test_the_clients_is_taken(url: str) -> None:
+    reply = fetch(f"{url}/v1/a", headers=AUTHORIZED | {"X-Trace-ID": "Order_7-b"})
+    assert reply.headers["X-Trace-ID"] == reply.json()["trace_id"] == "Order_7-b"
+
+
+@pytest.mark.parametrize("given", ["", " ", "a b", "a\tb", "x" * 65, "\u00e9", "a,b", "{}", "../x"])
+def test_one_that_cannot_stand_in_a_log_is_not(url: str, given: str) -> None:
+    reply = fetch(f"{url}/livez", headers={"X-Trace-ID": given})
+    assert re.fullmatch(r"[0-9a-f]{32}", reply.headers["X-Trace-ID"])
+
+
+def test_of_two_none_is(url: str) -> None:
+    reply = fetch(f"{url}/livez", headers=[("X-Trace-ID", "a"), ("X-Trace-ID", "b")])
+    assert reply.headers.get_all("X-Trace-ID") not in (["a"], ["b"], ["a", "b"])
+
+
+def test_an_error_is_told_without_what_it_says(url: str, caplog: pytest.LogCaptureFixture) -> None:
+    reply = fetch(f"{url}/v1/boom", headers=AUTHORIZED)
+    assert reply.status == 500
+    assert reply.error == {
+        "message": "Something went wrong in the gateway.",
+        "type": "server_error",
+        "param": None,
+        "code": "internal_error",
+        "trace_id": reply.headers["X-Trace-ID"],
+        "next_step": "Try again; if it stays, report it with the trace id.",
+    }
+    assert f"{reply.headers['X-Trace-ID']} failed: RuntimeError at " in caplog.text
+    assert SECRET not in reply.text + caplog.text
+
+
+def test_a_response_that_fails_half_way_does_not_look_whole(
+    url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.DEBUG), pytest.raises(http.client.IncompleteRead):
+        fetch(f"{url}/v1/broken", headers=AUTHORIZED)
+    assert "failed: RuntimeError at " in caplog.text
+    assert SECRET not in caplog.text
