@@ -1,7 +1,7 @@
 """Writes the generated parts of the documentation; run it from a checkout after a change.
 
 ``python docs/generate.py`` rewrites the parts between ``<!-- generated: ... -->`` and
-``<!-- end -->`` in README.md, docs/cli.md and docs/configuration.md. ``--check`` compares them
+``<!-- end -->`` in README.md and some pages of docs/. ``--check`` compares them
 instead, and says what differs, but for what differs between machines: line breaks of the help
 texts, probabilities, and words marked on one side whose probability is close to the threshold.
 """
@@ -27,7 +27,7 @@ from groundwire.config.upstreams import UPSTREAM_KINDS, Upstream
 from groundwire.signals import DOMAINS
 
 ROOT = Path(__file__).parents[1]
-PAGES = ("README.md", "docs/cli.md", "docs/configuration.md")
+PAGES = ("README.md", "docs/cli.md", "docs/configuration.md", "docs/http-api.md")
 
 _PART = re.compile(
     r"(?P<before><!-- generated: (?P<name>[^>]+) -->\n(?:```text\n)?)(?P<text>.*?)"
@@ -180,6 +180,18 @@ def domains(_: str) -> str:
     )
 
 
+def endpoints(_: str) -> str:
+    """The endpoints of the gateway's OpenAPI document."""
+    from groundwire.gateway.native import document  # the only part that needs the gateway's extra
+
+    rows = [
+        (f"`{method.upper()} {path}`", f"{operation['summary'].rstrip('.')}")
+        for path, item in document()["paths"].items()
+        for method, operation in item.items()
+    ]
+    return table(("Endpoint", "What it does"), rows)
+
+
 TABLES: dict[str, Callable[[str], str]] = {
     "settings": settings_of,
     "names": names_of,
@@ -189,6 +201,7 @@ TABLES: dict[str, Callable[[str], str]] = {
     "overrides": overrides,
     "upstreams": upstreams,
     "domains": domains,
+    "endpoints": endpoints,
 }
 
 

@@ -214,9 +214,12 @@ class PromptHead:
         )
 
     def logit(self, embedding: Floats, features: PromptFeatures) -> float:
-        """Log odds of P(needs a check)."""
-        seen = (self.views @ embedding) @ features.views
-        sums = seen + self.hashed[:, features.places] @ features.values + self.offsets
+        """Log odds of P(needs a check); not finite if a number was not."""
+        # OpenBLAS now and then flags a product of good numbers as invalid, by lanes that it does
+        # not use. The caller looks at what came out.
+        with np.errstate(invalid="ignore"):
+            seen = (self.views @ embedding) @ features.views
+            sums = seen + self.hashed[:, features.places] @ features.values + self.offsets
         near, far, switch = sums.astype(np.float64)[:, None]
         return self.scale * float(blended(near, far, switch)[0]) + self.offset
 

@@ -26,6 +26,7 @@ from groundwire.explain.explainer import (
 )
 from groundwire.explain.finding import Explanation
 from groundwire.models import find_reader, verify
+from groundwire.segment.characters import ALNUM
 from groundwire.settings import MAX_THREADS, check_for_embedded, require_whole
 
 #: Names of the sentence head inside the package; the last is HaluGate's.
@@ -185,7 +186,7 @@ class Explainer:
             UnreadableError: If there is nothing that the model can read.
             DetectionError: If it failed.
         """
-        if not evidence or not hypothesis.strip():
+        if not evidence or not ALNUM.search(hypothesis):
             raise UnreadableError
         return self._judge(hypothesis, tuple(evidence))
 

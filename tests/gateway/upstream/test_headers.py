@@ -26,7 +26,7 @@ def test_what_is_about_the_connection_stays() -> None:
 def test_repeated_headers_and_their_order_are_kept() -> None:
     headers = [("set-cookie", "a=1"), ("x-b", "2"), ("set-cookie", "c=3")]
     assert back(*headers) == headers
-    assert up(("X-A", "1"), ("X-A", "2")) == [("X-A", "1"), ("X-A", "2")]
+    assert up(("X-A", "1"), ("x-a", "2")) == [("x-a", "1"), ("x-a", "2")]
 
 
 def test_the_key_of_the_gateway_never_leaves() -> None:
@@ -37,17 +37,17 @@ def test_the_key_of_the_gateway_never_leaves() -> None:
         ("api-key", "gw_1"),
     )
     assert up(*given_headers) == []
-    assert up(*given_headers, api_key="sk-up") == [("Authorization", "Bearer sk-up")]
+    assert up(*given_headers, api_key="sk-up") == [("authorization", "Bearer sk-up")]
 
 
 def test_a_caller_who_has_a_key_for_the_upstream_uses_it() -> None:
-    own = ("Authorization", "Bearer sk-own")
+    own = ("authorization", "Bearer sk-own")
     assert up(own, ("X-Groundwire-Key", "gw_1"), api_key="sk-up", passes=True) == [own]
     assert up(("x-api-key", "sk-own"), api_key="sk-up", passes=True) == [("x-api-key", "sk-own")]
 
 
 def test_a_caller_who_has_none_gets_that_of_the_configuration() -> None:
-    assert up(api_key="sk-up", passes=True) == [("Authorization", "Bearer sk-up")]
+    assert up(api_key="sk-up", passes=True) == [("authorization", "Bearer sk-up")]
 
 
 @pytest.mark.parametrize("name", ["Cookie", "Host", "Content-Length", "X-HTTP-Method-Override"])
@@ -60,8 +60,8 @@ def test_another_accept_encoding_stands_in_place_of_the_callers() -> None:
     pairs = going_up(
         given_headers, api_key=None, passes_authorization=False, accept_encoding="gzip"
     )
-    assert pairs == [("Accept-Encoding", "gzip")]
-    assert up(*given_headers) == given_headers
+    assert pairs == [("accept-encoding", "gzip")]
+    assert [value for _, value in up(*given_headers)] == ["zstd", "br"]
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_a_header_that_could_end_a_line_is_left_out() -> None:
 def test_what_goes_up_is_of_the_caller_and_never_hop_by_hop(given_: Pairs, passes: bool) -> None:
     result = up(*given_, passes=passes)
     assert [pair for pair in given_ if pair in result] == result
-    assert not {name.lower() for name, _ in result} & HOP_BY_HOP
+    assert not {name for name, _ in result} & HOP_BY_HOP
 
 
 @given(pairs)

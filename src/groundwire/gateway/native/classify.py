@@ -8,7 +8,8 @@ from fastapi import APIRouter, Body, Request, Response
 from fastapi.exceptions import RequestValidationError
 
 from groundwire.detection import Entailment
-from groundwire.errors import GateError, InvalidTextError, UnreadableError
+from groundwire.errors import GateError, InputError, UnreadableError
+from groundwire.example import require_text
 from groundwire.explain import Explainer, best_lines
 from groundwire.gate import Gate, GateResult, decide
 from groundwire.gateway.native.examples import FACT_CHECKS, NLI_PAIRS
@@ -42,7 +43,7 @@ class HaluGateRoute(NativeRoute):
         async def handle_renamed(request: Request) -> Response:
             try:
                 return await handle(request)
-            except (Problem, RequestValidationError) as error:
+            except (Problem, RequestValidationError, InputError) as error:
                 problem = as_problem(error)
                 if problem.status in (400, 422):
                     problem = invalid_input(problem.message, problem.next_step, problem.param)
@@ -79,6 +80,7 @@ async def classify_fact_check(
 
 def _ask(gate: Gate, body: FactCheckRequest) -> dict[str, Any]:
     started = perf_counter()
+    require_text(body.text, "text")
     try:
         result = gate.classify(body.text)
     except GateError as error:
@@ -150,7 +152,7 @@ def _judge(explainer: Explainer, body: NliRequest) -> dict[str, Any]:
     lines = best_lines(body.premise, body.hypothesis)
     try:
         found = explainer.entailment(body.hypothesis, lines)
-    except (UnreadableError, InvalidTextError) as error:
+    except UnreadableError as error:
         raise invalid_input(str(error)) from error
     except Exception as error:
         raise Problem(

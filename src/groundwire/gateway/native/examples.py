@@ -138,8 +138,8 @@ def detection() -> dict[str, Any]:
             offered_chars=len(_FACT),
             indexed_chars=len(_FACT),
             attended_chars=len(_FACT),
-            answer_chars=len(_WRONG),
-            read_chars=len(_WRONG),
+            answer_chars=len(_WRONG.replace(" ", "")),
+            read_chars=len(_WRONG.replace(" ", "")),
             reasons={},
         ),
         detector=DetectorInfo(

@@ -148,30 +148,11 @@ class Upstreams:
             passes_authorization=caller.passes_authorization,
             accept_encoding=accept_encoding,
         )
-        held: Reply | None = None
+        candidates = self._candidates(model)
         try:
-            candidates = self._candidates(model)
-            for upstream in candidates:
-                try:
-                    reply = await self._ask(upstream, ask)
-                except errors.UnansweredError as error:
-                    is_last = upstream is candidates[-1] or not ask.can_be_sent_again
-                    if not error.may_try_others or (is_last and held is None):
-                        raise error.problem from error
-                    if is_last:
-                        break
-                else:
-                    if held is not None:
-                        await held.close()
-                    held = reply
-                    if reply.status not in _TRY_OTHERS or not ask.can_be_sent_again:
-                        break
-        except BaseException:
-            if held is not None:
-                await held.close()
-            raise
-        assert held is not None
-        return held
+            return await self._best(candidates, ask)
+        except errors.UnansweredError as error:
+            raise error.problem from error
 
     async def send_to(self, upstream: Upstream, ask: Ask) -> Reply:
         """Ask one upstream, and no other.
@@ -183,6 +164,35 @@ class Upstreams:
             return await self._ask(upstream, ask)
         except errors.UnansweredError as error:
             raise error.problem from error
+
+    async def _best(self, candidates: Sequence[Upstream], ask: Ask) -> Reply:
+        """The first response without trouble, else the last; without any, the last failure."""
+        held: Reply | None = None
+        failure: errors.UnansweredError | None = None
+        try:
+            for upstream in candidates:
+                try:
+                    reply = await self._ask(upstream, ask)
+                except errors.UnansweredError as error:
+                    if not error.may_try_others:
+                        raise
+                    failure = error
+                else:
+                    if held is not None:
+                        await held.close()
+                    held = reply
+                    if reply.status not in _TRY_OTHERS:
+                        return reply
+                if not ask.can_be_sent_again:
+                    break
+        except BaseException:
+            if held is not None:
+                await held.close()
+            raise
+        if held is None:
+            assert failure is not None
+            raise failure
+        return held
 
     def _candidates(self, model: str | None) -> tuple[Upstream, ...]:
         if not self.all:

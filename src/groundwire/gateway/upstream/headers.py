@@ -69,9 +69,10 @@ def going_up(
         accept_encoding: Stands in place of the caller's; ``None``: his, or none.
 
     Returns:
-        Without Host and Content-Length.
+        Names in lower case; without Host and Content-Length.
     """
-    given = list(headers)
+    # The client takes names that differ in case alone for two headers, and the last wins.
+    given = [(name.lower(), value) for name, value in headers]
     dropped = HOP_BY_HOP | _STAYS | _named_by_connection(given)
     if not passes_authorization:
         dropped |= _CREDENTIALS
@@ -80,12 +81,12 @@ def going_up(
     kept = [
         (name, value)
         for name, value in given
-        if (lower := name.lower()) not in dropped and not lower.startswith("x-groundwire-")
+        if name not in dropped and not name.startswith("x-groundwire-")
     ]
     if accept_encoding is not None:
-        kept.append(("Accept-Encoding", accept_encoding))
-    if api_key is not None and not any(name.lower() in _CREDENTIALS for name, _ in kept):
-        kept.append(("Authorization", f"Bearer {api_key}"))
+        kept.append(("accept-encoding", accept_encoding))
+    if api_key is not None and not any(name in _CREDENTIALS for name, _ in kept):
+        kept.append(("authorization", f"Bearer {api_key}"))
     return kept
 
 
@@ -110,5 +111,5 @@ def coming_back(headers: Iterable[tuple[bytes, bytes]], *, status: int) -> Pairs
 
 
 def _named_by_connection(headers: Iterable[tuple[str, str]]) -> frozenset[str]:
-    values = (value for name, value in headers if name.lower() == "connection")
+    values = (value for name, value in headers if name == "connection")
     return frozenset(word.strip().lower() for value in values for word in value.split(","))

@@ -9,6 +9,9 @@ from groundwire.gateway.problems import Problem
 from groundwire.gateway.upstream.errors import Breakage, UpstreamBrokenError
 from groundwire.gateway.upstream.headers import coming_back
 
+#: While nothing comes: how often to look whether anything can still come, in seconds.
+_LOOK_S = 1.0
+
 
 class Reply:
     """A response of an upstream. It has to be read to its end, or closed.
@@ -101,17 +104,26 @@ class Reply:
         self._response.close()
 
     async def _next(self) -> bytes:
-        try:
-            async with asyncio.timeout(self._idle_timeout_s):
-                piece = await self._response.content.readany()
-        except TimeoutError:
-            raise self._broken(Breakage.TIMEOUT) from None
-        except (aiohttp.ClientError, OSError) as error:
-            raise self._broken(_kind(error)) from error
-        if not piece:
-            self._ended()
-        self._n_bytes += len(piece)
-        return piece
+        """The next piece; none is left if it is empty."""
+        waited_s = 0.0
+        while waited_s < self._idle_timeout_s:
+            step_s = min(_LOOK_S, self._idle_timeout_s - waited_s)
+            try:
+                async with asyncio.timeout(step_s):
+                    piece = await self._response.content.readany()
+            except TimeoutError:
+                waited_s += step_s
+                if self._protocol is not None and self._protocol.exception() is not None:
+                    # Framing that is wrong in the middle of a body is told to the protocol alone.
+                    raise self._broken(Breakage.INCOMPLETE) from None
+            except (aiohttp.ClientError, OSError) as error:
+                raise self._broken(_kind(error)) from error
+            else:
+                self._n_bytes += len(piece)
+                if not piece:
+                    self._ended()
+                return piece
+        raise self._broken(Breakage.TIMEOUT)
 
     def _ended(self) -> None:
         # Where the end of the connection is the end of the body, aiohttp takes a reset for one. The
