@@ -45,13 +45,11 @@ def readiness_report(readiness: Readiness) -> dict[str, Any]:
     if services is None:
         return {"status": "starting", "models": {"status": "loading"}}
     states = services.upstreams.states()
-    is_down = bool(states) and not any(each.is_up for each in states)
+    is_down = bool(states) and "up" not in states.values()
     return {
         "status": "degraded" if is_down else "ready",
         "models": _models(services),
-        "upstreams": [
-            {"name": each.name, "status": "up" if each.is_up else "down"} for each in states
-        ],
+        "upstreams": [{"name": name, "status": state} for name, state in states.items()],
     }
 
 

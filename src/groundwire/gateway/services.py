@@ -75,7 +75,7 @@ async def open_services(
     if pipeline is not None:
         detector = pipeline.detector
         metrics.watch_cache(lambda: detector.cache)
-    upstreams = Upstreams.of(config)
+    upstreams = Upstreams.of(config, observer=metrics)
     await upstreams.open()
     stack.push_async_callback(upstreams.close)
     background = Background()
