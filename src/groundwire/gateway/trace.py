@@ -45,13 +45,21 @@ class Tracing:
 
         try:
             await self._app(scope, receive, send_traced)
-        except Exception as error:  # noqa: BLE001 - told to the client, and to the log
+        except Exception as raised:  # noqa: BLE001 - told to the client, and to the log
+            error = alone(raised)
             log_failure(error, trace_id)
             if not has_started:
                 response = problem_response(as_problem(error), trace_id=trace_id)
                 await response(scope, receive, send_traced)
             # Else the server sees a response without an end, and closes the connection: the
             # client must not take what it has for the whole.
+
+
+def alone(error: Exception) -> Exception:
+    """The error of a group of one: which groups there are depends on the framework's version."""
+    while isinstance(error, ExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    return error
 
 
 def trace_id_of(scope: Scope) -> str:
