@@ -22,7 +22,7 @@ SOURCES = ["The Eiffel Tower was built from 1887 to 1889. It is 330 metres tall.
 WRONG = "1950"
 
 
-def request(**more: Any) -> dict[str, Any]:
+def request(**more: object) -> dict[str, Any]:
     """A chat request that names its sources."""
     return {
         "model": "scripted-1",
@@ -47,13 +47,13 @@ class Gateway:
     audit: Path
     headers: Mapping[str, str] = field(default_factory=lambda: {"Authorization": f"Bearer {KEY}"})
 
-    def post(self, body: Mapping[str, Any] | bytes, **more: Any) -> httpx.Response:
+    def post(
+        self, body: Mapping[str, Any] | bytes, *, headers: Mapping[str, str] | None = None
+    ) -> httpx.Response:
         """Ask for a chat completion."""
         content = body if isinstance(body, bytes) else json.dumps(body).encode()
-        headers = {**self.headers, "Content-Type": "application/json", **more.pop("headers", {})}
-        return httpx.post(
-            f"{self.url}/chat/completions", content=content, headers=headers, timeout=20, **more
-        )
+        sent = {**self.headers, "Content-Type": "application/json", **(headers or {})}
+        return httpx.post(f"{self.url}/chat/completions", content=content, headers=sent, timeout=20)
 
     @contextmanager
     def asking(self, body: Mapping[str, Any]) -> Iterator[httpx.Response]:
@@ -63,7 +63,7 @@ class Gateway:
         ) as response:
             yield response
 
-    def stream(self, **more: Any) -> list[Any]:
+    def stream(self, **more: object) -> list[Any]:
         """All events of a stream, as data; the last is ``[DONE]`` if it is there."""
         with self.asking(request(stream=True, **more)) as response:
             assert response.status_code == 200, response.read()
@@ -121,9 +121,9 @@ def finish_of(events: list[Any], index: int = 0) -> str | None:
 Judged = Callable[[], Detector]
 
 
-def fixed(**more: Any) -> Detector:
+def fixed() -> Detector:
     """A detector that doubts one word."""
-    return Detector(FixedJudge(doubtful={WRONG: 0.9}, **more))
+    return Detector(FixedJudge(doubtful={WRONG: 0.9}))
 
 
 @contextmanager

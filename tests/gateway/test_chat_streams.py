@@ -42,8 +42,12 @@ def role() -> bytes:
     return event(chunk({"role": "assistant", "content": ""}))
 
 
-def said(text: str, **more: Any) -> bytes:
-    return event(chunk({"content": text}, **more))
+def said(text: str, index: int = 0) -> bytes:
+    return event(chunk({"content": text}, index=index))
+
+
+def all_of(pieces: list[str]) -> list[bytes]:
+    return [said(piece) for piece in pieces]
 
 
 def end(reason: str = "stop") -> bytes:
@@ -84,7 +88,7 @@ def test_under_log_and_flag_a_stream_is_the_upstreams_byte_for_byte(
 
 def test_under_log_each_piece_leaves_before_the_next_comes(tmp_path: Path) -> None:
     gates = [Gate() for _ in BAD]
-    pieces = [piece for pair in zip(gates, map(said, BAD), strict=True) for piece in pair]
+    pieces = [piece for pair in zip(gates, all_of(BAD), strict=True) for piece in pair]
     with gateway(tmp_path) as own:
         last = Gate()
         own.upstream.script(Script.sse([role(), *pieces, last, end(), DONE]))
@@ -193,7 +197,7 @@ def test_a_sentence_leaves_once_it_is_judged_and_not_before(tmp_path: Path) -> N
 
 def test_a_finding_ends_the_stream_and_the_upstream(tmp_path: Path) -> None:
     with gateway(tmp_path, BLOCK) as own:
-        own.upstream.script(Script.sse([role(), *map(said, BAD), Gate(), end(), DONE]))
+        own.upstream.script(Script.sse([role(), *all_of(BAD), Gate(), end(), DONE]))
         events = own.stream()
         own.upstream.requests[0].was_abandoned.wait(10)
         assert own.upstream.requests[0].was_abandoned.is_set()
@@ -239,8 +243,8 @@ def test_characters_and_events_may_be_cut_anywhere(tmp_path: Path, size: int) ->
 
 
 def test_half_characters_are_put_together(tmp_path: Path) -> None:
-    halves = [b'data: {"choices":[{"index":0,"delta":{"content":"\\ud83d"}}]}\n\n',
-              b'data: {"choices":[{"index":0,"delta":{"content":"\\ude00 Yes."}}]}\n\n']  # fmt: skip
+    text = ("\\ud83d", "\\ude00 Yes.")
+    halves = [f'data: {{"choices":[{{"delta":{{"content":"{t}"}}}}]}}\n\n'.encode() for t in text]
     with gateway(tmp_path, BLOCK) as own:
         own.upstream.script(Script.sse([*halves, end(), DONE]))
         assert text_of(own.stream()) == "😀 Yes."
@@ -275,7 +279,7 @@ def test_probabilities_of_words_do_not_tell_what_is_withheld(tmp_path: Path) -> 
 @pytest.mark.parametrize("release", ["sentence", "deferred"])
 @pytest.mark.parametrize("key", ["reasoning_content", "reasoning", "refusal"])
 def test_what_is_not_judged_waits_for_what_is(tmp_path: Path, release: str, key: str) -> None:
-    script = [role(), event(chunk({key: f"Surely {WRONG}."})), *map(said, BAD), end(), DONE]
+    script = [role(), event(chunk({key: f"Surely {WRONG}."})), *all_of(BAD), end(), DONE]
     with gateway(tmp_path, f"{BLOCK}\ngateway: {{release: {release}}}") as own:
         own.upstream.script(Script.sse(script))
         assert WRONG not in json.dumps(own.stream())
@@ -309,7 +313,7 @@ def test_while_text_is_held_comments_keep_the_connection_open(tmp_path: Path) ->
     gate = Gate()
     yaml = "check: {action: block}\ngateway: {release: deferred, keepalive_s: 0.02}"
     with gateway(tmp_path, yaml) as own:
-        own.upstream.script(Script.sse([role(), *map(said, GOOD), gate, end(), DONE]))
+        own.upstream.script(Script.sse([role(), *all_of(GOOD), gate, end(), DONE]))
         with own.asking(request(stream=True)) as response:
             incoming = response.iter_raw()
             assert next(incoming) == b": keep-alive\n\n"
@@ -321,19 +325,19 @@ def test_while_text_is_held_comments_keep_the_connection_open(tmp_path: Path) ->
 # Faults: no character of a flagged or unjudged sentence leaves, whatever fails.
 
 FAULTS = {
-    "reset": Script.sse([role(), *map(said, BAD[:2]), said("Unjudged")], end=End.RESET),
+    "reset": Script.sse([role(), *all_of(BAD[:2]), said("Unjudged")], end=End.RESET),
     "closed": Script.sse(
-        [role(), *map(said, BAD[:2]), said("Unjudged"), Pause(0.05)], end=End.CLOSE
+        [role(), *all_of(BAD[:2]), said("Unjudged"), Pause(0.05)], end=End.CLOSE
     ),
-    "ended without an end": Script.sse([role(), *map(said, BAD[:2]), said("Unjudged")]),
-    "no JSON": Script.sse([role(), *map(said, BAD[:2]), b"data: {Unjudged\n\n", end(), DONE]),
-    "no chunk": Script.sse([role(), *map(said, BAD[:2]), b'data: ["Unjudged"]\n\n', end(), DONE]),
-    "no SSE": Script.sse([role(), *map(said, BAD[:2]), b"<html>Unjudged</html>"]),
+    "ended without an end": Script.sse([role(), *all_of(BAD[:2]), said("Unjudged")]),
+    "no JSON": Script.sse([role(), *all_of(BAD[:2]), b"data: {Unjudged\n\n", end(), DONE]),
+    "no chunk": Script.sse([role(), *all_of(BAD[:2]), b'data: ["Unjudged"]\n\n', end(), DONE]),
+    "no SSE": Script.sse([role(), *all_of(BAD[:2]), b"<html>Unjudged</html>"]),
     "an error": Script.sse(
-        [role(), *map(said, BAD[:2]), b'data: {"error": {"message": "Unjudged"}}\n\n']
+        [role(), *all_of(BAD[:2]), b'data: {"error": {"message": "Unjudged"}}\n\n']
     ),
     "no gzip": Script.sse(
-        [role(), *map(said, BAD[:2]), said("Unjudged")], headers=(
+        [role(), *all_of(BAD[:2]), said("Unjudged")], headers=(
             ("Content-Type", "text/event-stream"), ("Content-Encoding", "gzip"))
     ),
     "nothing": Script.sse([]),
@@ -364,14 +368,12 @@ def test_without_block_a_fault_of_the_upstream_is_relayed(
 ) -> None:
     with gateway(tmp_path, f"check: {{action: {action}}}") as own:
         own.upstream.script(FAULTS[fault])
-        seen = b""
         with own.asking(request(stream=True)) as response:
-            incoming = response.iter_raw()
+            pieces: list[bytes] = []
             with pytest.raises(httpx.RemoteProtocolError):
-                while True:
-                    seen += next(incoming)
+                pieces.extend(response.iter_raw())
         eventually(lambda: own.metric("groundwire_checks_total", mode="stream") == 1)
-    assert text_of(events_of(seen)) == "".join(BAD[:2]) + "Unjudged"
+    assert text_of(events_of(b"".join(pieces))) == "".join(BAD[:2]) + "Unjudged"
 
 
 @pytest.mark.parametrize("action", ["log", "header"])
@@ -427,7 +429,7 @@ def test_on_error_allow_lets_a_failed_check_pass_under_block(tmp_path: Path) -> 
 
 def test_a_client_that_leaves_gets_nothing_more_and_ends_the_upstream(tmp_path: Path) -> None:
     with gateway(tmp_path, DEFERRED) as own:
-        own.upstream.script(Script.sse([role(), *map(said, BAD), Gate()]))
+        own.upstream.script(Script.sse([role(), *all_of(BAD), Gate()]))
         with own.asking(request(stream=True)):
             own.upstream.wait_for(1)
         assert own.upstream.requests[0].was_abandoned.wait(10)
@@ -440,7 +442,7 @@ def test_a_client_that_leaves_gets_nothing_more_and_ends_the_upstream(tmp_path: 
 @pytest.mark.parametrize("action", ["log", "header"])
 def test_of_a_client_that_leaves_what_it_got_is_on_record(tmp_path: Path, action: str) -> None:
     with gateway(tmp_path, f"check: {{action: {action}}}") as own:
-        own.upstream.script(Script.sse([role(), *map(said, BAD), Gate()]))
+        own.upstream.script(Script.sse([role(), *all_of(BAD), Gate()]))
         with own.asking(request(stream=True)) as response:
             incoming = response.iter_raw()
             seen = b""

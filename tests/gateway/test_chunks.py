@@ -14,7 +14,7 @@ from groundwire.gateway.sse import Event, EventSplitter, encode
 HEAD = {"id": "c1", "object": "chat.completion.chunk", "created": 7, "model": "m"}
 
 
-def chunk(delta: dict[str, Any], *, index: int = 0, **more: Any) -> dict[str, Any]:
+def chunk(delta: dict[str, Any], *, index: int = 0, **more: object) -> dict[str, Any]:
     choice = {"index": index, "delta": delta, "finish_reason": None, **more}
     return {**HEAD, "choices": [choice]}
 
@@ -46,9 +46,9 @@ def text(events: list[bytes], index: int = 0) -> str:
 
 def test_text_refusal_calls_and_the_end_are_told_apart() -> None:
     (part,) = read(chunk({"content": "Paris"})).parts
-    assert (part.text, part.refusal, part.has_calls, part.finish) == ("Paris", "", False, None)
+    assert (part.text, part.refusal, part.calls_tools, part.finish) == ("Paris", "", False, None)
     assert read(chunk({"refusal": "No."})).parts[0].refusal == "No."
-    assert read(chunk({"tool_calls": [{"index": 0}]})).parts[0].has_calls
+    assert read(chunk({"tool_calls": [{"index": 0}]})).parts[0].calls_tools
     assert read(chunk({}, finish_reason="stop")).parts[0].finish == "stop"
 
 

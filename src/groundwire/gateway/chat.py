@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from groundwire.conversation import Answer, AnswerKind, read_request
 from groundwire.detection import Outcome
-from groundwire.gateway.audit.events import grounding_unavailable_event
+from groundwire.gateway.audit import grounding_unavailable_event
 from groundwire.gateway.chat_request import ChatRequest
 from groundwire.gateway.checks import Checks
 from groundwire.gateway.closing import Closing

@@ -49,7 +49,7 @@ class ChatRequest:
                 refuses metadata whose values are no short texts.
 
         Raises:
-            Problem: If it is no JSON, nested too deeply, or compressed in a way that we cannot read.
+            Problem: If it is no JSON, nested too deeply, or compressed in an unknown way.
             InvalidConversationError: If it is no object.
         """
         if content_encoding:

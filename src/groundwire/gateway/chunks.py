@@ -31,7 +31,7 @@ class Part:
         index: Of the answer.
         text: What it adds to the text; empty if nothing.
         refusal: What it adds to a refusal.
-        has_calls: Whether it belongs to calls of tools.
+        calls_tools: Whether it belongs to calls of tools.
         n_skipped: Parts that hold no text: sound, images.
         finish: Why the answer ends, if it does.
         choice: The whole of it, as JSON data.
@@ -40,7 +40,7 @@ class Part:
     index: int
     text: str
     refusal: str
-    has_calls: bool
+    calls_tools: bool
     n_skipped: int
     finish: str | None
     choice: Mapping[str, Any]
@@ -127,7 +127,7 @@ def _read_choice(choice: object, position: int) -> Part:
         index=index if type(index) is int else position,
         text=said.text,
         refusal=said.refusal + (refusal if isinstance(refusal, str) else ""),
-        has_calls=bool(delta.get("tool_calls") or delta.get("function_call")),
+        calls_tools=bool(delta.get("tool_calls") or delta.get("function_call")),
         n_skipped=said.n_skipped + bool(delta.get("audio")),
         finish=finish if isinstance(finish, str) else None,
         choice=choice,

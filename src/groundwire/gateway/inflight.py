@@ -34,7 +34,7 @@ class AnswerInFlight:
     is_finished: bool = False
     _text: list[str] = field(default_factory=list)
     _refusal: str = ""
-    _has_calls: bool = False
+    _calls_tools: bool = False
     _n_skipped: int = 0
     _is_over_limit: bool = False
 
@@ -53,7 +53,7 @@ class AnswerInFlight:
         self._text.append(kept)
         self.judge.feed(kept)
         self._refusal += part.refusal
-        self._has_calls |= part.has_calls
+        self._calls_tools |= part.calls_tools
         self._n_skipped += part.n_skipped
         self.is_finished |= part.finish is not None
 
@@ -68,7 +68,7 @@ class AnswerInFlight:
             self.index,
             text="".join(self._text),
             refusal=self._refusal,
-            has_calls=self._has_calls,
+            has_calls=self._calls_tools,
             n_skipped=self._n_skipped + self._is_over_limit,
         )
 
@@ -109,7 +109,7 @@ class AnswersInFlight:
         if index not in self._known:
             if len(self._known) >= MAX_ANSWERS:
                 raise UnreadableChunkError(f"it is about more than {MAX_ANSWERS} answers")
-            judge = self._ready.pop(index, None) or self._judge(index)
+            judge = self._ready.pop(index) if index in self._ready else self._judge(index)
             self._known[index] = AnswerInFlight(index, judge, self._max_chars)
             self._known[index].lose(self._n_lost)
         return self._known[index]
@@ -128,7 +128,9 @@ class AnswersInFlight:
 
     async def check(self, answers: Sequence[Answer]) -> tuple[Checked, ...]:
         """Check answers that are complete, in their order, whatever their numbers."""
-        judges = [self._ready.pop(i, None) or self._judge(i) for i in range(len(answers))]
+        judges = [
+            self._ready[i] if i in self._ready else self._judge(i) for i in range(len(answers))
+        ]
         self._ready.update(enumerate(judges))  # so that they are closed with the others
         for judge, answer in zip(judges, answers, strict=True):
             judge.feed(answer.text if answer.kind is AnswerKind.TEXT else "")

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from groundwire.gateway.audit.events import (
+from groundwire.gateway.audit import (
     AuditEvent,
     Disposition,
     StreamSummary,

@@ -22,8 +22,8 @@ class StreamReport:
         is_failed: Whether a check was due and failed.
         is_truncated: Whether the upstream ended before its answers did.
         is_client_gone: Whether the client left before the end.
-        added_s: Seconds from the upstream's last bytes to the last that left; ``None`` where nothing
-            waits for a check.
+        added_s: Seconds from the upstream's last bytes to the last that left; ``None`` where
+            nothing waits for a check.
     """
 
     release: Release
