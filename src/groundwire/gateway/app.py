@@ -103,6 +103,7 @@ def create_app(
     )
     app.state.readiness, app.state.metrics = readiness, counted
     app.include_router(native.router)
+    native.describe(app)
     app.router.routes.extend(_routes())
     for error in (Problem, GroundwireError, HTTPException, RequestValidationError):
         app.add_exception_handler(error, _tell)

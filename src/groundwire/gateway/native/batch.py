@@ -74,7 +74,7 @@ async def check_batch(request: Request) -> Response:
     results = _results(services(request), pipeline, batch)
     written = _as_json(results) if answer == JSON else _as_lines(results)
     headers = [("Content-Type", answer), ("X-Accel-Buffering", "no")]
-    return Streamed(200, headers, written)
+    return Streamed(written, headers=headers)
 
 
 def _of_json(body: bytes, tenant: str) -> Batch:
