@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from queue import SimpleQueue
 from typing import Any
 
 from fastapi import FastAPI
@@ -11,7 +12,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from groundwire import Detector, Pipeline
 from groundwire.config import Config, parse
@@ -71,14 +72,38 @@ def native_app(services: SomeServices) -> FastAPI:
     return app
 
 
+class Statuses:
+    """Keeps the status of each response, also of those that nobody is there to read."""
+
+    def __init__(self, app: ASGIApp, seen: "SimpleQueue[int]") -> None:
+        self._app, self._seen = app, seen
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def send_seen(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                self._seen.put(message["status"])
+            await send(message)
+
+        await self._app(scope, receive, send_seen)
+
+
 @contextmanager
-def native(pipeline: Pipeline | None, config: str = "") -> Iterator[str]:
-    """The base URL of an app that answers with a pipeline while the block runs."""
+def native(
+    pipeline: Pipeline | None, config: str = "", *, seen: "SimpleQueue[int] | None" = None
+) -> Iterator[str]:
+    """The base URL of an app that answers with a pipeline while the block runs.
+
+    Args:
+        pipeline: What checks.
+        config: YAML.
+        seen: Where the status of each response is put.
+    """
     read = parse(config, name="groundwire.yaml", environ={})
     checks = ThreadPoolExecutor(2 * n_threads(read.detector.threads))
     try:
         services = SomeServices(config=read, pipeline=pipeline, checks=checks)
-        with serving(native_app(services)) as base:
+        app = native_app(services)
+        with serving(app if seen is None else Statuses(app, seen)) as base:
             yield base
     finally:
         checks.shutdown(cancel_futures=True)

@@ -1,14 +1,17 @@
 """``POST /v1/check``: what the library says, over HTTP."""
 
 import json
+import socket
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from queue import SimpleQueue
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from groundwire import Detector, Pipeline
@@ -102,7 +105,10 @@ def test_json_is_that_of_the_library(
     data: dict[str, Any] = {"sources": sources, "answer": answer, "operating_point": point}
     if question is not None:
         data["question"] = question
-    data = json.loads(json.dumps(data))
+    try:
+        json.dumps(data, allow_nan=False)
+    except ValueError:  # an infinity, which no JSON holds
+        assume(False)
     reply = check(base, data)
     try:
         expected = fixed.detector.detect(
@@ -193,6 +199,21 @@ def test_an_error_names_the_place(base: str, data: object, param: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("sources", "param"),
+    [
+        (["a", 1], "sources[1]"),
+        ([None], "sources[0]"),
+        ([{"id": "x", "text": "a"}, {"id": "x", "text": "b"}], "sources[1]"),
+    ],
+)
+def test_a_source_that_cannot_be_read_is_named(
+    base: str, sources: list[object], param: str
+) -> None:
+    reply = check(base, {"sources": sources, "answer": "Fine."})
+    assert (reply.status, reply.error["param"]) == (400, param)
+
+
+@pytest.mark.parametrize(
     ("data", "param"),
     [
         ({"sources": []}, "answer"),
@@ -271,22 +292,50 @@ def test_the_loop_answers_while_checks_run() -> None:
         ThreadPoolExecutor(1) as pool,
     ):
         waiting = pool.submit(check, base, BODY)
-        assert judge.entered.wait(20)
+        assert judge.begun.acquire(timeout=20)
         assert fetch(f"{base}/openapi.json").status == 200
         judge.release.set()
         assert waiting.result(20).status == 200
+
+
+def test_a_check_that_waits_is_not_begun_for_a_client_that_has_gone() -> None:
+    judge, seen = Slow(doubtful={}), SimpleQueue[int]()
+    with (
+        fixed_pipeline(judge=judge) as pipeline,
+        native(pipeline, "detector: {threads: 1}", seen=seen) as base,
+        ThreadPoolExecutor(2) as pool,
+    ):
+        busy = [pool.submit(check, base, BODY) for _ in range(2)]
+        for _ in busy:
+            assert judge.begun.acquire(timeout=20)
+        hang_up(base, BODY | {"question": "gone"})
+        assert seen.get(timeout=20) == 499
+        judge.release.set()
+        assert [each.result(20).status for each in busy] == [200, 200]
+        assert check(base, BODY).status == 200
+    assert "gone" not in judge.asked
+
+
+def hang_up(base: str, data: object) -> None:
+    """Send a request and leave."""
+    parts, body = urlsplit(base), json.dumps(data).encode()
+    with socket.create_connection((parts.hostname, parts.port), 20) as client:
+        head = "POST /v1/check HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+        client.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Slow(FixedJudge):
     """A judge that waits until it is told to go on."""
 
-    entered: threading.Event = field(default_factory=threading.Event)
+    begun: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
+    asked: list[str | None] = field(default_factory=list)
     release: threading.Event = field(default_factory=threading.Event)
 
     def open(
         self, sources: Sequence[Source], question: str | None, *, threshold: float, tenant: str
     ) -> FixedReading:
-        self.entered.set()
+        self.asked.append(question)
+        self.begun.release()
         assert self.release.wait(20)
         return super().open(sources, question, threshold=threshold, tenant=tenant)

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from groundwire import Gate
 from groundwire.detection import Entailment, EvidenceRef
 from groundwire.explain import Explainer
+from groundwire.gateway.native.routes import PATHS
 from tests.gateway.client import fetch
 from tests.gateway.native_app import fixed_pipeline, native
 from tests.json_values import json_data, scalars
 
 JSON = "application/json"
-PATHS = ("/v1/check", "/v1/check/batch", "/api/v1/classify/fact-check", "/api/v1/nli")
 
 
 def judge(hypothesis: str, evidence: tuple[EvidenceRef, ...]) -> Entailment:
@@ -131,9 +131,11 @@ def test_other_names_of_json_are_taken(base: str, kind: str) -> None:
 
 
 @pytest.mark.parametrize("path", PATHS)
-@pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "PATCH"])
+@pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "PATCH", "OPTIONS"])
 def test_another_method_is_refused(base: str, path: str, method: str) -> None:
-    assert fetch(base + path, method=method).status == 405
+    reply = fetch(base + path, method=method)
+    assert (reply.status, reply.error["code"]) == (405, "method_not_allowed")
+    assert reply.headers["Allow"] == "POST"
 
 
 def test_the_answer_in_a_result_is_written_in_ascii(base: str) -> None:

@@ -20,6 +20,7 @@ from groundwire.errors import (
     GroundwireError,
     InputError,
     InvalidConversationError,
+    InvalidSourceError,
     InvalidTextError,
     LimitExceededError,
     ModelError,
@@ -131,6 +132,9 @@ def _of_ours(error: GroundwireError) -> Problem:
     if isinstance(error, InvalidConversationError):
         message = f"{error.place}: {error.problem}."
         return _invalid("invalid_conversation", message, error.remedy, param=error.place)
+    if isinstance(error, InvalidSourceError):
+        place = "sources" if error.index is None else f"sources[{error.index}]"
+        return _invalid("invalid_input", str(error), param=place)
     if isinstance(error, InvalidTextError):
         return _invalid("invalid_text", str(error), param=error.where)
     if isinstance(error, SettingError):

@@ -21,6 +21,9 @@ _LARGE_BYTES = 65_536
 
 JSON = "application/json"
 
+#: Tags of the shapes of a body, see :mod:`groundwire.gateway.native.models`.
+SHAPES = ("<answer and sources>", "<request and response>", "<messages>")
+
 
 class JsonRequest(Request):
     """A request whose body is JSON."""
@@ -93,10 +96,6 @@ def _in_the_body(error: dict[str, Any]) -> dict[str, Any]:
     """An error without the names that pydantic gives to the shapes of a body."""
     first, *rest = error["loc"]
     return {**error, "loc": (first, *(part for part in rest if part not in SHAPES))}
-
-
-#: Tags of the shapes of a body, see :mod:`groundwire.gateway.native.models`.
-SHAPES = ("<answer and sources>", "<request and response>", "<messages>")
 
 
 def _unsupported(message: str, next_step: str) -> Problem:

@@ -1,9 +1,35 @@
 """The router of all native endpoints."""
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request, Response
 
 from groundwire.gateway.native import batch, check, classify
+from groundwire.gateway.problems import INVALID_REQUEST, Problem
+
+#: Where they are.
+PATHS = ("/v1/check", "/v1/check/batch", "/api/v1/classify/fact-check", "/api/v1/nli")
 
 router = APIRouter()
 for part in (check.router, batch.router, classify.router):
     router.include_router(part)
+
+
+async def _only_post(request: Request) -> Response:
+    raise Problem(
+        status=405,
+        type=INVALID_REQUEST,
+        code="method_not_allowed",
+        message=f"{request.url.path} takes POST, and this is {request.method}.",
+        next_step="Send a POST request; /openapi.json says what of.",
+        headers={"Allow": "POST"},
+    )
+
+
+for path in PATHS:
+    # Otherwise the proxy would take them for paths of the upstream.
+    router.add_api_route(
+        path,
+        _only_post,
+        methods=["GET", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS"],
+        include_in_schema=False,
+        response_model=None,
+    )
