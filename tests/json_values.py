@@ -2,9 +2,8 @@
 
 from hypothesis import strategies as st
 
-scalars = (
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=30)
-)
+numbers = st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+scalars = st.none() | st.booleans() | numbers | st.text(max_size=30)
 long_texts = st.lists(
     st.sampled_from(
         ["It is 5.", 'A "b"\n', "é😀 \\ ", "# H\n", "| a | b |\n", "|-|-|\n", "x. Y. "]

@@ -24,6 +24,7 @@ from tests.gateway.wire import (
     End,
     Gate,
     Pause,
+    Piece,
     Script,
     chunk,
     event,
@@ -176,9 +177,10 @@ def test_a_body_warning_stands_in_front_if_the_answer_is_deferred(tmp_path: Path
 
 def test_a_sentence_leaves_once_it_is_judged_and_not_before(tmp_path: Path) -> None:
     first, second = Gate(), Gate()
-    script = [role(), said("It is in Par"), first, said("is. And"), second, said(" more."), end()]
+    script: list[Piece] = [role(), said("It is in Par"), first, said("is. And"), second]
+    script += [said(" more."), end(), DONE]
     with gateway(tmp_path, BLOCK) as own:
-        own.upstream.script(Script.sse([*script, DONE]))
+        own.upstream.script(Script.sse(script))
         with own.asking(request(stream=True)) as response:
             incoming = response.iter_raw()
             assert text_of(events_of(next(incoming))) == ""
@@ -244,14 +246,17 @@ def test_characters_and_events_may_be_cut_anywhere(tmp_path: Path, size: int) ->
 
 def test_half_characters_are_put_together(tmp_path: Path) -> None:
     text = ("\\ud83d", "\\ude00 Yes.")
-    halves = [f'data: {{"choices":[{{"delta":{{"content":"{t}"}}}}]}}\n\n'.encode() for t in text]
+    halves = [
+        f'data: {{"choices":[{{"index":0,"delta":{{"content":"{t}"}}}}]}}\n\n'.encode()
+        for t in text
+    ]
     with gateway(tmp_path, BLOCK) as own:
         own.upstream.script(Script.sse([*halves, end(), DONE]))
         assert text_of(own.stream()) == "😀 Yes."
 
 
 def test_answers_side_by_side_are_judged_apart_and_blocked_together(tmp_path: Path) -> None:
-    script = [
+    script: list[Piece] = [
         said("It is in Paris. ", index=0),
         said(f"It was built in {WRONG}. ", index=1),
         said("It is tall. ", index=0),
