@@ -74,15 +74,15 @@ class Exchange:
             await self._require_no_check()
             return relayed(await self._send())
         # The upstream is slow and asked at once: what is found out meanwhile costs no time.
-        sending = asyncio.create_task(self._send())
+        sending = asyncio.create_task(self._send(), name="ask an upstream")
         try:
             context = await self._in_thread(partial(self._open, pipeline))
             if context.path not in (CheckPath.CHECKED, CheckPath.NO_EVIDENCE):
                 return await self._pass(context, pipeline, await sending)
             return await self._check(context, pipeline, sending)
-        finally:
-            if not sending.done():
-                sending.cancel()
+        except BaseException:
+            await _abandon(sending)
+            raise
 
     def _open(self, pipeline: Pipeline) -> RequestContext:
         return pipeline.open(self._chat.body, tenant=self._caller.tenant, request=self._chat.asks)
@@ -240,6 +240,14 @@ class Exchange:
     async def _in_thread(self, function: Callable[[], _T]) -> _T:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._services.checks, function)
+
+
+async def _abandon(sending: "asyncio.Task[Reply]") -> None:
+    """End the upstream's work, whatever has come of it."""
+    sending.cancel()
+    await asyncio.wait([sending])
+    if not sending.cancelled() and sending.exception() is None:
+        await sending.result().close()
 
 
 def relayed(reply: Reply) -> Response:
