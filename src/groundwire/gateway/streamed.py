@@ -125,6 +125,9 @@ class Streamed(Response):
                 if chunk:
                     body = {"type": "http.response.body", "body": chunk, "more_body": True}
                     await self._give(send, body)
+                    # To a client that is gone, servers send without waiting for anything: nobody
+                    # else would get to run, and to stop this.
+                    await asyncio.sleep(0)
             await self._give(send, {"type": "http.response.body", "body": b"", "more_body": False})
         finally:
             close = getattr(self._chunks, "aclose", None)
