@@ -258,6 +258,21 @@ async def test_a_server_that_raises_as_it_sends_ends_the_iterator() -> None:
 
 
 @pytest.mark.asyncio
+async def test_what_was_never_begun_is_let_go_of_too() -> None:
+    watched, has_ended = Watched(b"a"), asyncio.Event()
+
+    async def send(message: Message) -> None:
+        raise OSError("gone before the first byte")
+
+    async def ended() -> None:
+        has_ended.set()
+
+    await Streamed(watched.chunks(), ended=ended)({"type": "http"}, _never, send)
+    assert has_ended.is_set()
+    assert watched.n_given == 0
+
+
+@pytest.mark.asyncio
 async def test_cancelling_the_response_closes_the_iterator_first() -> None:
     watched, sent = Watched(b"a", then=forever), asyncio.Event()
 

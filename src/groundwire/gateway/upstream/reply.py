@@ -60,6 +60,11 @@ class Reply:
         """The first header of a name, or ``None``."""
         return next((value for each, value in self.headers if each == name.lower()), None)
 
+    @property
+    def content_encoding(self) -> str:
+        """The codings of the body, as :class:`.coding.Decoder` takes them; empty without any."""
+        return ", ".join(value for name, value in self.headers if name == "content-encoding")
+
     async def read(self, max_bytes: int) -> bytes:
         """The whole body, as on the wire.
 
