@@ -17,6 +17,7 @@ from groundwire.gateway.checks import Checks
 from groundwire.gateway.closing import Closing
 from groundwire.gateway.coding import narrowed
 from groundwire.gateway.observed import ObservedStream
+from groundwire.gateway.problems import SERVER, Problem
 from groundwire.gateway.recording import Recorder
 from groundwire.gateway.refusals import RefusalCode, blocked, refused
 from groundwire.gateway.relay import client_headers, query_of
@@ -78,11 +79,11 @@ class Exchange:
         try:
             context = await self._in_thread(partial(self._open, pipeline))
             if context.path not in (CheckPath.CHECKED, CheckPath.NO_EVIDENCE):
-                return await self._pass(context, pipeline, await sending)
+                return await self._pass(context, pipeline, sending)
             return await self._check(context, pipeline, sending)
-        finally:
-            if not sending.done():
-                sending.cancel()
+        except BaseException:
+            await _give_up(sending)
+            raise
 
     def _open(self, pipeline: Pipeline) -> RequestContext:
         return pipeline.open(self._chat.body, tenant=self._caller.tenant, request=self._chat.asks)
@@ -121,7 +122,10 @@ class Exchange:
             )
             raise refused(RefusalCode.GROUNDING_UNAVAILABLE)
 
-    async def _pass(self, context: RequestContext, pipeline: Pipeline, reply: Reply) -> Response:
+    async def _pass(
+        self, context: RequestContext, pipeline: Pipeline, sending: "asyncio.Task[Reply]"
+    ) -> Response:
+        reply = await sending
         if context.path is CheckPath.NOT_FACTUAL:
             # Nothing is known of the answer, and nothing needs to be.
             skipped = pipeline.check(context, Answer(index=0, kind=AnswerKind.EMPTY))
@@ -238,14 +242,36 @@ class Exchange:
         }
 
     async def _in_thread(self, function: Callable[[], _T]) -> _T:
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._services.checks, function)
+        loop, limit_s = asyncio.get_running_loop(), self._services.config.gateway.check_timeout_s
+        try:
+            async with asyncio.timeout(limit_s):
+                return await loop.run_in_executor(self._services.checks, function)
+        except TimeoutError as error:
+            raise _too_slow(limit_s) from error
+
+
+async def _give_up(sending: "asyncio.Task[Reply]") -> None:
+    """End a request whose reply nobody takes, whether it has come or not."""
+    sending.cancel()
+    await asyncio.wait({sending})
+    if not sending.cancelled() and sending.exception() is None:
+        await sending.result().close()
 
 
 def relayed(reply: Reply) -> Response:
     """A reply as it is."""
     pieces = Closing(reply.chunks(), reply.close)
     return Streamed(pieces, status=reply.status, headers=reply.headers)
+
+
+def _too_slow(limit_s: float) -> Problem:
+    return Problem(
+        status=503,
+        type=SERVER,
+        code="check_unavailable",
+        message=f"What the request is to be checked with was not known within {limit_s:g} s.",
+        next_step="Try again; if it stays, the models are too slow for what they are asked.",
+    )
 
 
 def _is_stream(reply: Reply) -> bool:
