@@ -16,6 +16,7 @@ from groundwire.gateway.chat_request import ChatRequest
 from groundwire.gateway.checks import Checks
 from groundwire.gateway.coding import narrowed
 from groundwire.gateway.observed import ObservedBody, ObservedStream
+from groundwire.gateway.problems import SERVER, Problem
 from groundwire.gateway.recording import Recorder
 from groundwire.gateway.refusals import RefusalCode, blocked, refused
 from groundwire.gateway.relay import client_headers, query_of
@@ -77,10 +78,10 @@ class Exchange:
         try:
             context = await self._in_thread(partial(self._open, pipeline))
             if context.path not in (CheckPath.CHECKED, CheckPath.NO_EVIDENCE):
-                return await self._pass(context, pipeline, await sending)
+                return await self._pass(context, pipeline, sending)
             return await self._check(context, pipeline, sending)
         except BaseException:
-            await _abandon(sending)
+            await _give_up(sending)
             raise
 
     def _open(self, pipeline: Pipeline) -> RequestContext:
@@ -120,7 +121,10 @@ class Exchange:
             )
             raise refused(RefusalCode.GROUNDING_UNAVAILABLE)
 
-    async def _pass(self, context: RequestContext, pipeline: Pipeline, reply: Reply) -> Response:
+    async def _pass(
+        self, context: RequestContext, pipeline: Pipeline, sending: "asyncio.Task[Reply]"
+    ) -> Response:
+        reply = await sending
         if context.path is CheckPath.NOT_FACTUAL:
             # Nothing is known of the answer, and nothing needs to be.
             skipped = pipeline.check(context, Answer(index=0, kind=AnswerKind.EMPTY))
@@ -236,14 +240,18 @@ class Exchange:
         }
 
     async def _in_thread(self, function: Callable[[], _T]) -> _T:
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._services.checks, function)
+        loop, limit_s = asyncio.get_running_loop(), self._services.config.gateway.check_timeout_s
+        try:
+            async with asyncio.timeout(limit_s):
+                return await loop.run_in_executor(self._services.checks, function)
+        except TimeoutError as error:
+            raise _too_slow(limit_s) from error
 
 
-async def _abandon(sending: "asyncio.Task[Reply]") -> None:
-    """End the upstream's work, whatever has come of it."""
+async def _give_up(sending: "asyncio.Task[Reply]") -> None:
+    """End a request whose reply nobody takes, whether it has come or not."""
     sending.cancel()
-    await asyncio.wait([sending])
+    await asyncio.wait({sending})
     if not sending.cancelled() and sending.exception() is None:
         await sending.result().close()
 
@@ -251,6 +259,16 @@ async def _abandon(sending: "asyncio.Task[Reply]") -> None:
 def relayed(reply: Reply) -> Response:
     """A reply as it is."""
     return Streamed(reply.chunks(), status=reply.status, headers=reply.headers, ended=reply.close)
+
+
+def _too_slow(limit_s: float) -> Problem:
+    return Problem(
+        status=503,
+        type=SERVER,
+        code="check_unavailable",
+        message=f"What the request is to be checked with was not known within {limit_s:g} s.",
+        next_step="Try again; if it stays, the models are too slow for what they are asked.",
+    )
 
 
 def _is_stream(reply: Reply) -> bool:

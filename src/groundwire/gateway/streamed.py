@@ -16,7 +16,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from groundwire.gateway.upstream.errors import UpstreamBrokenError
+from groundwire.errors import GroundwireError
 
 _log = logging.getLogger(__name__)
 
@@ -111,8 +111,9 @@ class Streamed(Response):
     def _end(self, sending: "asyncio.Task[None]") -> None:
         try:
             sending.result()
-        except UpstreamBrokenError as error:
-            # Not raised: the handlers of errors would take it for one that can still be told.
+        except GroundwireError as error:
+            # Not raised: the handlers of errors would take it for one that can still be told. What
+            # a body breaks off with, of the upstream or of what reads it, quotes nothing of it.
             _log.warning("%s", error)
         except ClientGoneError as error:
             _log.info("a client left (%s)", type(error.__cause__).__name__)

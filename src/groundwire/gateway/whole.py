@@ -11,6 +11,7 @@ from starlette.responses import Response
 from groundwire.conversation import Answer, AnswerKind, read_response
 from groundwire.errors import InvalidConversationError
 from groundwire.gateway.checks import Checks
+from groundwire.gateway.chunks import unambiguous
 from groundwire.gateway.coding import CodingError, Decoder
 from groundwire.gateway.marks import outcome_headers, vsr_headers, warning_text
 from groundwire.gateway.upstream import Reply
@@ -50,8 +51,10 @@ async def check_body(checks: Checks, reply: Reply, raw: bytes, *, max_bytes: int
     """
     try:
         decoder = Decoder(reply.content_encoding, max_bytes=max_bytes)
-        data = json.loads(decoder.feed(raw) + decoder.finish())
+        text = decoder.feed(raw) + decoder.finish()
+        data = json.loads(text, object_pairs_hook=unambiguous)
         answers = read_response(data)
+        _require_no_other_text(data)
     except (CodingError, InvalidConversationError, ValueError, RecursionError) as error:
         # The message may quote the answer, which has no place in a log.
         log.warning("A response cannot be read, so it is not checked: %s", type(error).__name__)
@@ -59,6 +62,14 @@ async def check_body(checks: Checks, reply: Reply, raw: bytes, *, max_bytes: int
         failed = checks.unavailable(unread, type(error).__name__)
         return CheckedBody(raw=raw, data=None, answers=(failed,))
     return CheckedBody(raw=raw, data=data, answers=await checks.answers.check(answers))
+
+
+def _require_no_other_text(data: Mapping[str, Any]) -> None:
+    """Text outside of the messages would be text that nobody checks."""
+    for choice in data["choices"]:
+        delta = choice.get("delta")
+        if choice.get("text") or (isinstance(delta, dict) and delta.get("content")):
+            raise InvalidConversationError("choices", "one has text outside of its message", "")
 
 
 def marked(reply: Reply, body: CheckedBody) -> Response:
