@@ -236,13 +236,8 @@ class Pipeline:
                 )
             except Exception as error:  # noqa: BLE001 - the check was due, and so is unavailable
                 found = Found.failed(error)
-        remembered = None if self._explainer is None else Remembered(self._explainer)
-        return Flow(
-            opened,
-            partial(self._conclude, context, explainer=self._explainer),
-            found=found,
-            look=partial(self._conclude, context, explainer=remembered),
-        )
+        explainer = None if self._explainer is None else Remembered(self._explainer)
+        return Flow(opened, partial(self._conclude, context, explainer=explainer), found=found)
 
     def _conclude(
         self,
@@ -250,7 +245,7 @@ class Pipeline:
         answer: Answer,
         found: Found,
         *,
-        explainer: AnyExplainer | None = None,
+        explainer: Remembered | None = None,
     ) -> Checked:
         try:
             return self._conclude_found(context, answer, found, explainer)
@@ -258,7 +253,7 @@ class Pipeline:
             return self._conclude_found(context, answer, Found.failed(error), explainer)
 
     def _conclude_found(
-        self, context: RequestContext, answer: Answer, found: Found, explainer: AnyExplainer | None
+        self, context: RequestContext, answer: Answer, found: Found, explainer: Remembered | None
     ) -> Checked:
         timings = dict(context.timings_ms)
         if context.path not in _DUE or answer.kind is not AnswerKind.TEXT or found.failure:
@@ -299,12 +294,9 @@ class Pipeline:
         )
 
 
-def _explain(explainer: AnyExplainer, context: RequestContext, detection: Detection) -> Explained:
+def _explain(explainer: Remembered, context: RequestContext, detection: Detection) -> Explained:
     try:
-        explained = explainer.explain(detection, context.conversation.sources)
-        if not isinstance(explained, Explained):
-            raise TypeError(type(explained).__name__)
-        return explained
+        return explainer.explain(detection, context.conversation.sources)
     except Exception as error:  # noqa: BLE001 - whatever went wrong, the spans stay marked
         log.warning("Findings could not be explained: %s", type(error).__name__)
         return Explained.failed(detection, type(error).__name__)
