@@ -33,7 +33,7 @@ from groundwire.pipeline import Pipeline, RequestContext
 #: At most so many milliseconds, by case and percentile.
 BARS_MS = {
     "warm": {50: 60, 99: 250},
-    "one, cold": {50: 15, 99: 40},
+    "one stream, cold": {50: 15, 99: 40},
 }
 #: Each answer waits for its check; the cache holds all contexts of a round.
 CONFIG = "check: {action: block}\ndetector: {cache_mb: 4000}"
@@ -143,7 +143,7 @@ def main() -> None:
         "warm": (options.rounds, round_of(n, is_warm=True)),
         "warm, together": (options.rounds, round_of(n, is_warm=True, together=True)),
         "cold": (options.rounds, round_of(n, is_warm=False)),
-        "one, cold": (options.alone, round_of(1, is_warm=False)),
+        "one stream, cold": (options.alone, round_of(1, is_warm=False)),
     }
     with Pipeline.load(parse(CONFIG, name="benchmark")) as pipeline:
         run_round(pipeline, [[next(prepared)]], per_s=1000, starts=[0])  # the first is no other's
@@ -154,7 +154,7 @@ def main() -> None:
             rows.append(_row(name, 1 if name.startswith("one") else n, timings))
     print(measure.table(rows, ("what", "streams", "n", "p50", "p90", "p99", "max")))
     bars = [
-        measure.bar(f"{row['streams']} streams, {name}, P{p}", limit, row[f"p{p}"], "ms")
+        measure.bar(f"added, {_named(row)}, P{p}", limit, row[f"p{p}"], "ms")
         for row in rows
         for name, limits in BARS_MS.items()
         for p, limit in limits.items()
@@ -170,6 +170,11 @@ def main() -> None:
         **quiet.to_dict(),
     }
     measure.write(options.out, report)
+
+
+def _named(row: measure.Row) -> str:
+    n_streams = row["streams"]
+    return row["what"] if n_streams == 1 else f"{n_streams} streams, {row['what']}"
 
 
 def _row(name: str, n_streams: int, timings: Sequence[Timing]) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Joins the stages: gate, evidence, decisions, detector, explainer, policy."""
 
+import asyncio
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -169,6 +170,19 @@ class Pipeline:
             return GateReport(status=GateStatus.FAILED, reason=type(error).__name__)
         return GateReport(status=GateStatus.ASKED, result=result)
 
+    async def aopen(
+        self,
+        body: object,
+        *,
+        tenant: str = "",
+        overrides: Overrides | None = None,
+        request: Request | None = None,
+    ) -> RequestContext:
+        """:meth:`open` in a thread, for it may ask a model."""
+        return await asyncio.to_thread(
+            self.open, body, tenant=tenant, overrides=overrides, request=request
+        )
+
     # Its answers.
 
     def check(self, context: RequestContext, answer: Answer | str) -> Checked:
@@ -180,6 +194,10 @@ class Pipeline:
         with self._flow(context, reads_ahead=False) as flow:
             flow.feed(answer.text)
             return flow.finish(answer)
+
+    async def acheck(self, context: RequestContext, answer: Answer | str) -> Checked:
+        """:meth:`check` in a thread, for code that must not block its event loop."""
+        return await asyncio.to_thread(self.check, context, answer)
 
     def check_response(self, context: RequestContext, body: object) -> CheckedResponse:
         """Check all answers of a chat completion.
