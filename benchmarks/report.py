@@ -59,13 +59,26 @@ def _versions(machine: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _bars(results: Mapping[str, Report]) -> str:
-    order = ("stream", "joint", "startup", "gate", "memory", "spans", "padding")
+    order = ("stream", "gateway_streams", "joint", "startup", "gate", "memory", "spans", "padding")
     rows = [
         (bar["what"], bar["bar"], bar["measured"] or "–", bar["holds"], f"`{name}.py`")
         for name in order
         for bar in results.get(name, {}).get("bars", ())
     ]
     return _table(("what", "bar", "measured", "holds", "by"), rows)
+
+
+def _gateway_streams(results: Mapping[str, Report]) -> str:
+    rows = [
+        (
+            row["what"].removeprefix("one stream, "),
+            row["streams"],
+            row["n"],
+            *(f"{row[key]:,.0f}" for key in ("p50", "p90", "p99", "max")),
+        )
+        for row in results["gateway_streams"]["rows"]
+    ]
+    return _table(("sources", "streams", "answers", "P50, ms", "P90", "P99", "max"), rows)
 
 
 def _stream(results: Mapping[str, Report]) -> str:
@@ -306,6 +319,7 @@ _PARTS: dict[str, Callable[[Mapping[str, Report]], str]] = {
     "machines": _machines,
     "bars": _bars,
     "stream": _stream,
+    "gateway_streams": _gateway_streams,
     "joint": _joint,
     "peers": _peers,
     "context": _context,
