@@ -69,6 +69,7 @@ class Flow:
         self._pieces: list[str] = []
         self._checked: Checked | None = None
         self._clear_to = 0
+        self._is_closed = False
 
     def feed(self, delta: str) -> list[Claim]:
         """Take the next piece of text.
@@ -131,7 +132,7 @@ class Flow:
             try:
                 return self._review_part(self._stream.snapshot())
             except Exception as error:  # noqa: BLE001 - whatever went wrong, it was not checked
-                found = Found.failed(error)
+                found = self._failed(error)
         if found.failure:
             answer = Answer(index=0, kind=AnswerKind.TEXT, text=self._text)
             return Review(checked=self._conclude(answer, found), judged_to=0, clear_to=0)
@@ -152,7 +153,11 @@ class Flow:
         return Review(checked=checked, judged_to=judged_to, clear_to=min(self._clear_to, judged_to))
 
     def close(self) -> None:
-        """Stop reading ahead; harmless when done twice."""
+        """Stop reading ahead; harmless when done twice, and from another thread.
+
+        A check that is under way then ends as a failed one, of which nobody is told.
+        """
+        self._is_closed = True
         if self._stream is not None:
             self._stream.close()
 
@@ -169,8 +174,13 @@ class Flow:
         return self._pieces[0] if self._pieces else ""
 
     def _fail(self, error: Exception) -> None:
+        self._found = self._failed(error)
         self.close()
-        self._stream, self._found = None, Found.failed(error)
+        self._stream = None
+
+    def _failed(self, error: Exception) -> Found:
+        # Who closed it wants no verdict: that it has none is no failure for a log.
+        return Found(failure=type(error).__name__) if self._is_closed else Found.failed(error)
 
 
 def read_answer(text: str) -> Answer:
