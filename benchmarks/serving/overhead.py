@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from typing import Any
 
 import measure
+
 from serving.client import Response
 from serving.processes import Server
 
@@ -80,6 +81,8 @@ def _row(
         return row
     spread = measure.summary(added, 3)
     p99 = round(measure.percentile(added, 0.99), 3)
-    return row | {"added_p50_ms": spread["median"], "q1": spread["q1"], "q3": spread["q3"]} | {
-        "added_p99_ms": p99
-    }
+    return (
+        row
+        | {"added_p50_ms": spread["median"], "q1": spread["q1"], "q3": spread["q3"]}
+        | {"added_p99_ms": p99}
+    )

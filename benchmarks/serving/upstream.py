@@ -1,8 +1,8 @@
 """A scripted upstream: a fast HTTP server that answers as a request tells it to.
 
 A chat request may carry ``"script": {"id": ..., "deltas": [...], "per_s": 50}``: what is answered,
-and at which pace. Without one, the answer is short and comes at once. ``GET /v1/sent/ID`` tells when
-each delta of a script was sent, on the clock that all processes of a machine share, and
+and at which pace. Without one, the answer is short and comes at once. ``GET /v1/sent/ID`` tells
+when each delta of a script was sent, on the clock that all processes of a machine share, and
 ``GET /v1/counts`` how many streams began, ended, and were left by their client.
 
 Run it: ``python benchmarks/serving/upstream.py PORT``
@@ -18,9 +18,9 @@ from time import perf_counter
 from typing import Any, cast
 
 _LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
-_WORDS = [f"{word} " for word in "The tower is 330 metres tall and was built in 1889 .".split()]
+_SENTENCE = "The tower is 330 metres tall and was built in 1889 ."
 #: What is answered without a script: 48 tokens.
-DELTAS = _WORDS * 4
+DELTAS = [f"{word} " for word in _SENTENCE.split()] * 4
 _BURST = {"id": None, "deltas": DELTAS, "per_s": 0}
 _KEPT = 2000
 _BASE: dict[str, Any] = {"id": "chatcmpl-1", "created": 1, "model": "scripted-1"}
@@ -166,9 +166,7 @@ async def serve(port: int) -> None:
     """Serve until the process is ended."""
     counts = Counts()
     loop = asyncio.get_running_loop()
-    server = await loop.create_server(
-        lambda: Connection(counts), "127.0.0.1", port, backlog=1024
-    )
+    server = await loop.create_server(lambda: Connection(counts), "127.0.0.1", port, backlog=1024)
     await server.serve_forever()
 
 
