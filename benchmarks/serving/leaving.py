@@ -16,7 +16,8 @@ from serving.upstream import DELTAS
 
 _AT_A_TIME = 16
 _PATIENCE_S = 45.0
-_WATCHED = ("groundwire_in_flight", "groundwire_audit_queue_depth")
+#: Metrics that are to be as before.
+WATCHED = ("groundwire_in_flight", "groundwire_audit_queue_depth")
 
 
 def leaving(server: Server, direct: Server, *, n_clients: int, seed: int) -> dict[str, Any]:
@@ -33,7 +34,9 @@ def leaving(server: Server, direct: Server, *, n_clients: int, seed: int) -> dic
         for body in (_paced(0), PLAIN | CHECKED):
             expect_ok(client.post(PATH, body), server)
     before = _state(server)
-    moments = [(rng.choice((0.0, rng.random() * 0.3)), rng.random() < 0.7) for _ in range(n_clients)]
+    moments = [
+        (rng.choice((0.0, rng.random() * 0.3)), rng.random() < 0.7) for _ in range(n_clients)
+    ]
     with ThreadPoolExecutor(_AT_A_TIME) as pool:
         list(pool.map(lambda each: _leave(server, *each), moments))
     after, took_s = _quiet(server, direct, before)
@@ -74,7 +77,7 @@ def _quiet(server: Server, direct: Server, before: Mapping[str, float]) -> tuple
     while True:
         now, counts = _state(server), client_counts(direct)
         is_open = counts["begun"] > counts["ended"] + counts["left"]
-        is_more = any(now[name] > before[name] for name in (*_WATCHED, "files"))
+        is_more = any(now[name] > before[name] for name in (*WATCHED, "files"))
         took_s = time.monotonic() - began
         if not (is_open or is_more) or took_s > _PATIENCE_S:
             return now | {"upstream_open": int(is_open)}, took_s
@@ -95,5 +98,5 @@ def _state(server: Server) -> dict[str, float]:
 def _metrics(text: str) -> Iterator[tuple[str, float]]:
     for line in text.splitlines():
         name, _, value = line.partition(" ")
-        if name in _WATCHED:
+        if name in WATCHED:
             yield name, float(value)
