@@ -35,7 +35,7 @@ def leaving(server: Server, direct: Server, *, n_clients: int, seed: int) -> dic
             expect_ok(client.post(PATH, body), server)
     before = _state(server)
     moments = [
-        (rng.choice((0.0, rng.random() * 0.3)), rng.random() < 0.7) for _ in range(n_clients)
+        (rng.choice((0.0, 0.5, 0.5)) * rng.random(), rng.random() < 0.7) for _ in range(n_clients)
     ]
     with ThreadPoolExecutor(_AT_A_TIME) as pool:
         list(pool.map(lambda each: _leave(server, *each), moments))
