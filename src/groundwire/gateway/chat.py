@@ -73,6 +73,8 @@ class Exchange:
         if pipeline is None:
             await self._require_no_check()
             return relayed(await self._send())
+        if not pipeline.may_check(tenant=self._caller.tenant, request=self._chat.asks):
+            return relayed(await self._send())
         # The upstream is slow and asked at once: what is found out meanwhile costs no time.
         sending = asyncio.create_task(self._send(), name="ask an upstream")
         try:

@@ -9,6 +9,7 @@ closed in any case, by the task that ran it, before the response ends.
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable
+from time import monotonic
 from typing import Any, TypeVar
 
 from starlette.background import BackgroundTask
@@ -85,6 +86,7 @@ class Streamed(Response):
         self._ended = ended
         self._gone = gone
         self._stall_timeout_s = stall_timeout_s
+        self._gave_at: float | None = None  # since when the server has not taken a piece
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send it."""
@@ -92,7 +94,7 @@ class Streamed(Response):
         sending = asyncio.create_task(self._send(send), name="send a stream")
         watching = asyncio.create_task(_quietly(gone), name="watch for a client to leave")
         try:
-            await asyncio.wait({sending, watching}, return_when=asyncio.FIRST_COMPLETED)
+            await self._until_over(sending, watching)
         finally:
             watching.cancel()
             # Cancelled, it closes the iterator, and may have to wait for that.
@@ -107,6 +109,20 @@ class Streamed(Response):
             _log.warning("a stream that nobody reads ended in %s", type(error).__name__)
         if self.background is not None:
             await self.background()
+
+    async def _until_over(self, *tasks: "asyncio.Task[None]") -> None:
+        """Wait until one of the tasks has ended, or the client has taken nothing for too long."""
+        while (left_s := self._left_s()) > 0:
+            # One clock for the response: one for each piece takes longer than to send the piece.
+            done, _ = await asyncio.wait(tasks, timeout=left_s, return_when=asyncio.FIRST_COMPLETED)
+            if done:
+                return
+        _log.info("a client took nothing for %g s", self._stall_timeout_s)
+
+    def _left_s(self) -> float:
+        """Until when the client has to take what it is given; all of the time if it has that."""
+        waited_s = 0.0 if self._gave_at is None else monotonic() - self._gave_at
+        return self._stall_timeout_s - waited_s
 
     def _end(self, sending: "asyncio.Task[None]") -> None:
         try:
@@ -142,11 +158,13 @@ class Streamed(Response):
                 await close()
 
     async def _give(self, send: Send, message: dict[str, Any]) -> None:
+        self._gave_at = monotonic()
         try:
-            async with asyncio.timeout(self._stall_timeout_s):
-                await send(message)
-        except OSError as error:  # as a time-out is, and what servers raise for a client that left
+            await send(message)
+        except OSError as error:  # what servers raise for a client that left
             raise ClientGoneError from error
+        finally:
+            self._gave_at = None
 
 
 async def until_disconnect(

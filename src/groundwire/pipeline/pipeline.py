@@ -115,6 +115,15 @@ class Pipeline:
 
     # A request.
 
+    def may_check(self, *, tenant: str = "", request: Request | None = None) -> bool:
+        """Whether any answer of a tenant could be checked; if not, its requests need not be opened.
+
+        Args:
+            tenant: Whose requests.
+            request: What the request asks for beyond the policy.
+        """
+        return self._decider.may_check(self._tenants.get(tenant), request)
+
     def open(
         self,
         body: object,
