@@ -8,6 +8,7 @@ import importlib
 import os
 import pkgutil
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -18,10 +19,15 @@ from sybil.parsers.markdown import PythonCodeBlockParser, SkipParser
 
 import groundwire
 from groundwire.models import list_models
+from tests.gateway.page import examples_of
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
 PAGES += sorted((ROOT / "docs").glob("*.md"))
+#: Their examples talk to a gateway, which runs meanwhile.
+GATEWAY_PAGES = ("gateway.md", "migrate-dvara.md", "migrate-halugate.md", "rollout.md")
+#: What their commands are made of.
+COMMANDS = ("bash", "curl", "jq", "shuf")
 
 pytestmark = [
     pytest.mark.skipif(not list_models(), reason="the embedded model is not built"),
@@ -30,6 +36,11 @@ pytestmark = [
 
 _LINK = re.compile(r"(?<!`)\[[^\]\n]+\]\(([^)\s]+)\)")
 _HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+
+
+def slug(title: str) -> str:
+    """The anchor of a heading, as GitHub makes it."""
+    return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
 
 
 def run(script: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -42,9 +53,20 @@ def run(script: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if page.name not in GATEWAY_PAGES], ids=lambda page: page.name
+)
 def test_the_examples_of_a_page_are_true(page: Path) -> None:
     for example in Sybil([PythonCodeBlockParser(), SkipParser()]).parse(page).examples():
+        example.evaluate()
+
+
+@pytest.mark.skipif(
+    not all(map(shutil.which, COMMANDS)), reason=f"needs the commands {', '.join(COMMANDS)}"
+)
+@pytest.mark.parametrize("name", GATEWAY_PAGES)
+def test_the_examples_of_a_page_about_the_gateway_are_true(name: str, tmp_path: Path) -> None:
+    for example in examples_of(ROOT / "docs" / name, tmp_path):
         example.evaluate()
 
 
@@ -77,7 +99,7 @@ def test_links_within_the_repository_lead_somewhere(page: Path) -> None:
         assert path.exists(), target
         if anchor:
             titles = _HEADING.findall(path.read_text(encoding="utf-8"))
-            assert anchor in {title.lower().replace(" ", "-") for title in titles}, target
+            assert anchor in map(slug, titles), target
 
 
 def test_every_page_is_on_the_map() -> None:

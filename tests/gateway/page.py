@@ -22,12 +22,11 @@ from groundwire.config import Config, parse
 from groundwire.gateway.app import create_app
 from tests.gateway.serving import serving
 from tests.gateway.wire import (
-    Pause,
-    Piece,
     Recorded,
     Script,
     ScriptedUpstream,
     completion,
+    eventually,
     stream_events,
 )
 
@@ -37,7 +36,8 @@ ANSWERS = {
     "right": "The Eiffel Tower was built from 1887 to 1889. It is 330 metres tall.",
     "wrong": "The Eiffel Tower is 330 metres tall. It was built in 1950. It stands in Paris, France.",
     "documented": "The Eiffel Tower was built in 1950 and stands at 500 meters tall in Paris, France.",
-    "paraphrase": "The height of the Eiffel Tower is 330 metres.",
+    "invented": "Nobody ever knew where the old captain had buried his letters.",
+    "paraphrase": "The tower has a height of 330 metres.",
 }
 #: What the environment of a command on a page may bring along.
 _KEPT = ("PATH", "HOME", "LANG", "SYSTEMROOT", "TMPDIR", "PYTHONPATH")
@@ -146,15 +146,22 @@ class Page:
 
     def _start(self) -> None:
         if self._running is not None:
+            eventually(self._is_settled)
             return
         config = self._config()
         with warnings.catch_warnings(record=True) as warned, ExitStack() as stack:
             warnings.simplefilter("always")
             pipeline = stack.enter_context(Pipeline.load(config))
-            app = create_app(config, pipeline=pipeline)
-            self._url = stack.enter_context(serving(app))
+            self._app = create_app(config, pipeline=pipeline)
+            self._url = stack.enter_context(serving(self._app))
             self._running = stack.pop_all()
         self.warned = [str(each.message) for each in warned]
+
+    def _is_settled(self) -> bool:
+        """Whether all that was asked so far is on record: some of it is after its response."""
+        services = self._app.state.services
+        is_idle = b"groundwire_in_flight 0.0" in self._app.state.metrics.render()[0]
+        return is_idle and not services.background.n_running and not services.audit.stats.depth
 
     def _client_environ(self) -> Mapping[str, str]:
         return {"OPENAI_BASE_URL": f"{self._url}/v1", "OPENAI_API_KEY": KEY}
@@ -199,15 +206,14 @@ def _parsed(page: Page, path: Path) -> Document:
 
 
 def _answer(request: Recorded) -> Script:
-    """Answer by the name of the model; a name with ``slow`` at its end is slow."""
+    """Answer by the name of the model."""
     body = request.json()
     text = ANSWERS[body["model"]]
     if not body.get("stream"):
         return Script.json(completion(text, model=body["model"]))
     words = re.findall(r"\S+\s*", text)
     usage = bool((body.get("stream_options") or {}).get("include_usage"))
-    events: list[Piece] = list(stream_events(words, usage=usage, model=body["model"]))
-    return Script.sse([Pause(0.001), *events])
+    return Script.sse(stream_events(words, usage=usage, model=body["model"]))
 
 
 def documents(text: str) -> list[Any]:
