@@ -19,7 +19,7 @@ from sybil.parsers.markdown import PythonCodeBlockParser, SkipParser
 
 import groundwire
 from groundwire.models import list_models
-from tests.gateway.page import examples_of
+from tests.gateway.page import examples_of, gateway_with
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
@@ -43,13 +43,13 @@ def slug(title: str) -> str:
     return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
 
 
-def run(script: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def run(script: Path, *arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-W", "error", str(script), *arguments],
         capture_output=True,
         check=False,
         encoding="utf-8",
-        env=os.environ | {"PYTHONUTF8": "1"},
+        env=os.environ | {"PYTHONUTF8": "1"} | environ,
     )
 
 
@@ -112,7 +112,9 @@ def test_every_module_is_on_the_map_of_the_architecture() -> None:
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     package = ROOT / "src" / "groundwire"
     names = {path.name for path in [*package.glob("[!_]*.py"), *package.glob("engine/[!_]*.py")]}
+    names |= {path.name for path in package.glob("gateway/[!_]*.py")}
     names |= {f"{path.parent.name}/" for path in package.glob("*/__init__.py")}
+    names |= {f"{path.parent.name}/" for path in package.glob("gateway/*/__init__.py")}
     assert sorted(name for name in names if name not in page) == []
 
 
@@ -132,6 +134,26 @@ def test_an_example_runs_and_shows_what_it_should(script: str, shown: list[str])
         assert text in result.stdout
 
 
+@pytest.mark.parametrize(
+    ("action", "shown"),
+    [
+        ("log", ["outcome: not told", "It was built in 1950.", "finished: stop"]),
+        ("header", ["outcome: hallucinated", "It was built in 1950.", "finished: stop"]),
+        ("block", ["withheld: hallucination_detected", "330 metres", "finished: content_filter"]),
+    ],
+)
+def test_the_example_of_a_client_of_the_gateway_shows_what_it_should(
+    action: str, shown: list[str], tmp_path: Path
+) -> None:
+    with gateway_with(f"check: {{action: {action}}}", tmp_path) as environ:
+        result = run(ROOT / "examples" / "gateway_openai_client.py", "wrong", **environ)
+    assert result.returncode == 0, result.stderr
+    assert result.stderr == ""
+    for text in shown:
+        assert text in result.stdout
+    assert ("1950" in result.stdout) is (action != "block")
+
+
 def test_every_example_is_run() -> None:
     scripts = {path.name for path in (ROOT / "examples").glob("*.py")}
-    assert scripts == {"rag_check.py", "stream.py", "batch.py"}
+    assert scripts == {"rag_check.py", "stream.py", "batch.py", "gateway_openai_client.py"}

@@ -75,8 +75,7 @@ class Page:
         """Run with another file from here on."""
         self.close()
         self._text, self._environ = textwrap.dedent(example.parsed), {}
-        self._config()
-        (self.folder / "groundwire.yaml").write_text(self._text, encoding="utf-8")
+        self._config()  # it must be one, even if nothing asks the gateway after it
 
     def set_variables(self, example: Example) -> None:
         """Run with these variables, and no file, from here on."""
@@ -144,6 +143,12 @@ class Page:
         }
         return parse(self._text, name="groundwire.yaml", environ=environ | self._environ)
 
+    def start(self, text: str) -> Mapping[str, str]:
+        """Run with a file; the environment variables of a client."""
+        self._text = text
+        self._start()
+        return self._client_environ()
+
     def _start(self) -> None:
         if self._running is not None:
             eventually(self._is_settled)
@@ -188,6 +193,18 @@ def examples_of(path: Path, folder: Path) -> Iterator[Example]:
         page = Page(folder, url=upstream.url)
         try:
             yield from _parsed(page, path).examples()
+        finally:
+            page.close()
+
+
+@contextmanager
+def gateway_with(yaml: str, folder: Path) -> Iterator[Mapping[str, str]]:
+    """The environment variables of a client, while a gateway runs with a configuration."""
+    with ScriptedUpstream() as upstream:
+        upstream.otherwise(_answer)
+        page = Page(folder, url=upstream.url)
+        try:
+            yield page.start(yaml)
         finally:
             page.close()
 
