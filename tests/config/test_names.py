@@ -30,7 +30,7 @@ from groundwire.config.tree import SETTINGS
 from groundwire.errors import SettingError
 
 TEXTS = st.text(st.characters(codec="ascii", min_codepoint=33), min_size=1).filter(
-    lambda text: text not in ("~", "null", "***")
+    lambda text: text.lower() not in ("~", "null", "***")
 )
 
 

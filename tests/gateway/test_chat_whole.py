@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.gateway.chats import KEY, WRONG, gateway, request
-from tests.gateway.wire import End, Script, completion, eventually
+from tests.gateway.wire import End, Gate, Script, completion, eventually
 
 GOOD = "The Eiffel Tower was built from 1887 to 1889."
 BAD = f"The Eiffel Tower was built in {WRONG}."
@@ -256,3 +256,10 @@ def test_keys_of_the_gateway_do_not_reach_the_upstream(tmp_path: Path) -> None:
         (seen,) = own.upstream.requests
     assert seen.all("authorization") == ["Bearer sk-upstream"]
     assert all(KEY not in value for _, value in seen.headers)
+
+
+def test_a_request_that_is_none_ends_what_was_asked_of_the_upstream(tmp_path: Path) -> None:
+    with gateway(tmp_path) as own:
+        own.upstream.script(Script.json(completion(GOOD), before=(Gate(),)))
+        assert own.post(b'{"messages": 1}').status_code == 400
+        eventually(lambda: all(each.was_abandoned.is_set() for each in own.upstream.requests))

@@ -17,120 +17,45 @@ import socket
 import struct
 import threading
 import time
-import zlib
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from enum import StrEnum
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Self
 
-import brotli
+from tests.gateway.completions import DONE, chunk, completion, event, stream_events
+from tests.gateway.script import (
+    End,
+    Framing,
+    Gate,
+    Headers,
+    Pause,
+    Piece,
+    Script,
+    encoded,
+)
+
+__all__ = [
+    "DONE",
+    "PATIENCE_S",
+    "End",
+    "Framing",
+    "Gate",
+    "Pause",
+    "Piece",
+    "Recorded",
+    "Script",
+    "ScriptedUpstream",
+    "chunk",
+    "completion",
+    "event",
+    "eventually",
+    "split",
+    "stream_events",
+]
 
 #: No wait of a test is longer, in seconds: what hangs, fails.
 PATIENCE_S = 10.0
-
-Headers = tuple[tuple[str, str], ...]
-
-
-class End(StrEnum):
-    """How an answer ends."""
-
-    FINISH = "finish"  # as HTTP says; the connection is kept
-    CLOSE = "close"  # the connection is closed, without the last chunk
-    RESET = "reset"  # the connection is reset (RST)
-    HANG = "hang"  # nothing more happens, until the client closes
-
-
-class Framing(StrEnum):
-    """How the client knows where the body ends."""
-
-    LENGTH = "length"  # Content-Length
-    CHUNKED = "chunked"  # each piece is a chunk
-    NONE = "none"  # the end of the connection is the end of the body
-
-
-@dataclass(frozen=True, slots=True)
-class Pause:
-    """Nothing is sent for a while."""
-
-    seconds: float
-
-
-class Gate:
-    """Nothing is sent until a test opens it."""
-
-    def __init__(self) -> None:
-        self._is_open = threading.Event()
-
-    def open(self) -> None:
-        """Let the upstream go on."""
-        self._is_open.set()
-
-    @property
-    def is_open(self) -> bool:
-        """Whether the upstream may go on."""
-        return self._is_open.is_set()
-
-
-Piece = bytes | Pause | Gate
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Script:
-    """What the upstream does about one request.
-
-    Attributes:
-        status: Of the answer.
-        reason: Its reason phrase.
-        headers: In order, as they are; those of the framing and the coding are added.
-        body: Pieces, with pauses and gates between them. Each is written alone.
-        framing: Where the body ends.
-        encoding: ``gzip``, ``deflate`` or ``br``: the body is sent so, flushed after each piece.
-        end: What happens after the last piece.
-        before: Pauses and gates before the first byte of the answer.
-        drip: Bytes written at a time; ``None``: a piece at once.
-        claimed_length: What Content-Length says instead of the truth.
-        raw: Sent instead of a status line, headers and body.
-        reads_body: Whether the request is read to its end before anything is sent.
-        hangs_at_once: Whether nothing is sent at all, ever.
-    """
-
-    status: int = 200
-    reason: str = "OK"
-    headers: Headers = ()
-    body: tuple[Piece, ...] = ()
-    framing: Framing = Framing.LENGTH
-    encoding: str = ""
-    end: End = End.FINISH
-    before: tuple[Pause | Gate, ...] = ()
-    drip: int | None = None
-    claimed_length: int | None = None
-    raw: bytes | None = None
-    reads_body: bool = True
-    hangs_at_once: bool = False
-
-    @classmethod
-    def json(cls, value: object, **changes: Any) -> Self:  # noqa: ANN401
-        """An answer that is JSON."""
-        body = json.dumps(value).encode()
-        return cls(headers=(("Content-Type", "application/json"),), body=(body,)).but(**changes)
-
-    @classmethod
-    def sse(cls, events: Iterable[Piece], **changes: Any) -> Self:  # noqa: ANN401
-        """An answer that is a stream of events, chunked."""
-        headers = (("Content-Type", "text/event-stream; charset=utf-8"),)
-        return cls(headers=headers, body=tuple(events), framing=Framing.CHUNKED).but(**changes)
-
-    @classmethod
-    def error(cls, status: int, message: str = "scripted", **changes: Any) -> Self:  # noqa: ANN401
-        """An error in OpenAI's envelope."""
-        problem = {"error": {"message": message, "type": "scripted", "param": None, "code": None}}
-        return cls.json(problem, status=status, reason="Scripted").but(**changes)
-
-    def but(self, **changes: Any) -> Self:  # noqa: ANN401
-        """The same, with changes."""
-        return replace(self, **changes)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -215,6 +140,11 @@ class ScriptedUpstream:
     def n_connections(self) -> int:
         """Connections that were opened so far."""
         return self._n_connections
+
+    @property
+    def n_open(self) -> int:
+        """Connections that are open now."""
+        return len(self._tasks)
 
     def script(self, *scripts: Script) -> None:
         """Answer the next requests so, one after the other."""
@@ -364,9 +294,9 @@ async def _answer(script: Script, request: Recorded, writer: asyncio.StreamWrite
     if script.raw is not None:
         await _write(script, writer, script.raw)
     else:
-        pieces = tuple(_encoded(script.body, script.encoding))
+        pieces = tuple(encoded(script.body, script.encoding))
         await _write(script, writer, _head(script, pieces))
-        if request.method != "HEAD":
+        if request.method != "HEAD" and script.status not in {204, 304}:
             await _send_body(script, request, writer, pieces)
     return await _end(script, request, writer)
 
@@ -439,26 +369,6 @@ def _head(script: Script, pieces: Iterable[Piece]) -> bytes:
     return "\r\n".join([*lines, "", ""]).encode("latin-1")
 
 
-def _encoded(body: Sequence[Piece], encoding: str) -> Iterator[Piece]:
-    if not encoding:
-        yield from body
-        return
-    compress, flush, finish = _compressor(encoding)
-    for piece in body:
-        yield compress(piece) + flush() if isinstance(piece, bytes) else piece
-    yield finish()
-
-
-def _compressor(
-    encoding: str,
-) -> tuple[Callable[[bytes], bytes], Callable[[], bytes], Callable[[], bytes]]:
-    if encoding == "br":
-        brotlied = brotli.Compressor()
-        return brotlied.process, brotlied.flush, brotlied.finish
-    zipped = zlib.compressobj(wbits={"gzip": 31, "deflate": 15}[encoding])
-    return zipped.compress, lambda: zipped.flush(zlib.Z_SYNC_FLUSH), zipped.flush
-
-
 def eventually(holds: Callable[[], bool], *, within_s: float = PATIENCE_S) -> None:
     """Wait until something holds.
 
@@ -474,84 +384,3 @@ def eventually(holds: Callable[[], bool], *, within_s: float = PATIENCE_S) -> No
 def split(data: bytes, *, every: int) -> tuple[bytes, ...]:
     """Pieces of so many bytes, through characters and events."""
     return tuple(data[start : start + every] for start in range(0, len(data), every))
-
-
-def completion(
-    text: str | None,
-    *,
-    n: int = 1,
-    finish: str = "stop",
-    **extra: Any,  # noqa: ANN401
-) -> dict[str, Any]:
-    """A chat completion as OpenAI's: ``n`` choices that say the same, and further fields."""
-    message = {"role": "assistant", "content": text, "refusal": None}
-    choices = [
-        {"index": index, "message": message, "logprobs": None, "finish_reason": finish}
-        for index in range(n)
-    ]
-    usage = {"prompt_tokens": 9, "completion_tokens": 12, "total_tokens": 21}
-    return {**_envelope("chat.completion"), "choices": choices, "usage": usage, **extra}
-
-
-def chunk(
-    delta: Mapping[str, Any] | None,
-    *,
-    index: int = 0,
-    finish: str | None = None,
-    **extra: Any,  # noqa: ANN401
-) -> dict[str, Any]:
-    """One chunk of a streamed chat completion; without a delta it has no choices."""
-    choice = {"index": index, "delta": delta, "logprobs": None, "finish_reason": finish}
-    choices = [] if delta is None else [choice]
-    return {**_envelope("chat.completion.chunk"), "choices": choices, **extra}
-
-
-def event(value: object) -> bytes:
-    """One event of a stream, with JSON data."""
-    return b"data: " + json.dumps(value, ensure_ascii=False).encode() + b"\n\n"
-
-
-DONE = b"data: [DONE]\n\n"
-
-
-def stream_events(
-    pieces: Iterable[str],
-    *,
-    usage: bool = False,
-    n: int = 1,
-    finish: str = "stop",
-    done: bool = True,
-    **extra: Any,  # noqa: ANN401
-) -> list[bytes]:
-    """The events of a streamed chat completion, as OpenAI sends them.
-
-    Args:
-        pieces: Of the text; each of the ``n`` choices says them all, one after the other.
-        usage: Whether the last chunk has the usage, as ``include_usage`` asks for.
-        n: How many choices.
-        finish: The finish reason.
-        done: Whether ``[DONE]`` stands at the end.
-        extra: Further fields of every chunk.
-    """
-    nothing: dict[str, Any] = {"usage": None} if usage else {}
-    fields = {**nothing, **extra}
-    every = range(n)
-    chunks = [chunk({"role": "assistant", "content": ""}, index=i, **fields) for i in every]
-    chunks += [
-        chunk({"content": piece}, index=index, **fields) for piece in pieces for index in every
-    ]
-    chunks += [chunk({}, index=i, finish=finish, **fields) for i in every]
-    if usage:
-        counted = {"prompt_tokens": 9, "completion_tokens": 12, "total_tokens": 21}
-        chunks.append(chunk(None, **{**fields, "usage": counted}))
-    return [event(each) for each in chunks] + ([DONE] if done else [])
-
-
-def _envelope(kind: str) -> dict[str, Any]:
-    return {
-        "id": "chatcmpl-scripted",
-        "object": kind,
-        "created": 1_700_000_000,
-        "model": "scripted-1",
-        "system_fingerprint": "fp_scripted",
-    }

@@ -347,9 +347,8 @@ class _Reader:
         if first is None:
             return listed
         if url is None or url.value is None:
-            if (
-                key is not None and key.value is not None
-            ):  # one server's key is none of the others' business
+            # One server's key is none of the others' business.
+            if key is not None and key.value is not None:
                 text = (
                     "upstream.api_key goes with upstream.url. Those listed have keys of their own"
                 )

@@ -71,7 +71,7 @@ async def _models_of(upstreams: Upstreams, name: str, ask: Ask) -> list[dict[str
         if reply.status != 200:
             _log.warning("upstream %s gave no list of models: status %d", name, reply.status)
             return None
-        decoder = Decoder(reply.header("content-encoding") or "", max_bytes=MAX_BYTES)
+        decoder = Decoder(reply.content_encoding, max_bytes=MAX_BYTES)
         return _entries(json.loads(decoder.feed(body) + decoder.finish()))
     except (
         Problem,

@@ -109,6 +109,7 @@ def _streamed(reply: Reply, incoming: Incoming, marks: Pairs, services: Services
         reply.chunks(),
         status=reply.status,
         headers=[*reply.headers, *marks],
+        ended=reply.close,
         gone=incoming.gone,
         stall_timeout_s=services.config.upstream.idle_timeout_s,
     )

@@ -9,7 +9,6 @@ from typing import Any
 from groundwire.detection import Outcome
 from groundwire.gateway.arguments import count_values
 from groundwire.gateway.checks import Checks
-from groundwire.gateway.closing import Closing
 from groundwire.gateway.held import HeldStream
 from groundwire.gateway.marks import extension, warning_text
 from groundwire.gateway.observed import UNREADABLE
@@ -83,14 +82,11 @@ class ReleasedStream:
         self._pump: asyncio.Task[None] | None = None
         self._last_read = perf_counter()
 
-    def events(self) -> Closing:
+    async def events(self) -> AsyncGenerator[bytes]:
         """What leaves, as it does.
 
-        If the upstream breaks off and text is not withheld, so do they.
+        If the upstream breaks off and text is not withheld, so does this.
         """
-        return Closing(self._let_out(), self._close)
-
-    async def _let_out(self) -> AsyncGenerator[bytes]:
         self._pump = asyncio.create_task(self._read_and_decide())
         try:
             while (events := await self._next()) is not None:
@@ -100,7 +96,8 @@ class ReleasedStream:
             self._is_client_gone = False
             raise
 
-    async def _close(self) -> None:
+    async def close(self) -> None:
+        """Let go of everything, and record what there was; to be called once, at the end."""
         self._outbox.end()
         for task in (self._pump, *self._settling.values()):
             if task is not None:

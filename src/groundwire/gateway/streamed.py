@@ -56,6 +56,7 @@ class Streamed(Response):
         *,
         status: int = 200,
         headers: Iterable[tuple[str, str]] = (),
+        ended: Callable[[], Awaitable[None]] | None = None,
         gone: Gone | None = None,
         stall_timeout_s: float = STALL_TIMEOUT_S,
         background: BackgroundTask | None = None,
@@ -67,11 +68,13 @@ class Streamed(Response):
             status: Of the response.
             headers: One character a byte; repeated ones are kept. Content-Length, if it is there,
                 has to be true; without it, the body is chunked.
+            ended: Runs once the response has ended, whatever happened. A generator that was never
+                begun has no ``finally`` block to run, and so cannot let go of what it was made of.
             gone: Waits until the client is gone, where the request's body is read while the
                 response is sent, so that nobody else may ask the server for messages; ``None``:
                 the server is asked.
             stall_timeout_s: A client that takes nothing for so long is gone.
-            background: Runs once the response has ended.
+            background: Runs after all that, if nothing was raised.
         """
         self.status_code = status
         self.raw_headers = [
@@ -79,6 +82,7 @@ class Streamed(Response):
         ]
         self.background = background
         self._chunks = chunks
+        self._ended = ended
         self._gone = gone
         self._stall_timeout_s = stall_timeout_s
 
@@ -95,6 +99,8 @@ class Streamed(Response):
             is_complete = sending.done()
             sending.cancel()
             await asyncio.wait({sending, watching})
+            if self._ended is not None:
+                await self._ended()
         if is_complete:
             self._end(sending)
         elif not sending.cancelled() and (error := sending.exception()) is not None:
@@ -125,6 +131,9 @@ class Streamed(Response):
                 if chunk:
                     body = {"type": "http.response.body", "body": chunk, "more_body": True}
                     await self._give(send, body)
+                    # To a client that is gone, servers send without waiting for anything: nobody
+                    # else would get to run, and to stop this.
+                    await asyncio.sleep(0)
             await self._give(send, {"type": "http.response.body", "body": b"", "more_body": False})
         finally:
             close = getattr(self._chunks, "aclose", None)

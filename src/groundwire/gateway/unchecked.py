@@ -3,7 +3,7 @@
 from groundwire.config import Config
 from groundwire.config.tree import policy_of
 from groundwire.gateway.problems import PERMISSION, Problem
-from groundwire.policy import Action, OnError, Policy, resolve
+from groundwire.policy import Action, Policy, reach, resolve
 
 MARK, REFUSE = "mark", "refuse"
 
@@ -31,13 +31,7 @@ def decision_for(tenant: str, config: Config) -> str:
 
 def may_block(policy: Policy) -> bool:
     """Whether any answer at all can be blocked under a policy."""
-    actions = {
-        policy.action,
-        policy.contradicted_action,
-        policy.unverified_action,
-        policy.partial_action,
-    }
-    return policy.enabled and (Action.BLOCK in actions or policy.on_error is OnError.BLOCK)
+    return any(Action.BLOCK in reach(policy, has_evidence=some) for some in (True, False))
 
 
 def refusal(path: str) -> Problem:

@@ -49,7 +49,7 @@ async def check_body(checks: Checks, reply: Reply, raw: bytes, *, max_bytes: int
         max_bytes: What it may be, decompressed.
     """
     try:
-        decoder = Decoder(header(reply, "content-encoding"), max_bytes=max_bytes)
+        decoder = Decoder(reply.content_encoding, max_bytes=max_bytes)
         data = json.loads(decoder.feed(raw) + decoder.finish())
         answers = read_response(data)
     except (CodingError, InvalidConversationError, ValueError, RecursionError) as error:
@@ -95,11 +95,6 @@ def with_warnings(data: Mapping[str, Any], warnings: Sequence[str | None]) -> by
             content = f"{warning}\n\n{content or ''}"
         choices.append({**choice, "message": {**choice["message"], "content": content}})
     return json.dumps({**data, "choices": choices}, separators=(",", ":")).encode()
-
-
-def header(reply: Reply, name: str) -> str:
-    """The value of a header; of several, joined by commas; empty if there is none."""
-    return ", ".join(value for key, value in reply.headers if key == name)
 
 
 def of_new_body(reply: Reply) -> list[tuple[str, str]]:

@@ -128,6 +128,27 @@ async def test_a_length_that_is_known_is_said(server: ScriptedUpstream) -> None:
     assert server.requests[0].header("transfer-encoding") is None
 
 
+async def test_a_body_may_still_be_sent_when_the_response_has_begun(
+    server: ScriptedUpstream,
+) -> None:
+    gate, has_begun, n_sent = Gate(), asyncio.Event(), 0
+    server.script(OK.but(reads_body=False, body=(b"early, ", gate, b"late")))
+
+    async def body() -> AsyncIterator[bytes]:
+        nonlocal n_sent
+        for n_sent in range(1, 4):
+            yield b"x"
+            if n_sent == 1:
+                await has_begun.wait()
+
+    async with asking(server) as upstreams:
+        reply = await ask(upstreams, body=body())
+        has_begun.set()
+        await until(lambda: n_sent == 3)
+        gate.open()
+        assert await reply.read(MAX_BYTES) == b"early, late"
+
+
 async def test_what_the_pieces_raise_is_raised(server: ScriptedUpstream) -> None:
     class OddError(Exception):
         pass

@@ -115,6 +115,17 @@ async def test_a_connection_that_is_closed_too_early_is_no_end(
     assert caught.value.problem().status == 502
 
 
+async def test_what_came_before_a_break_is_not_lost(server: ScriptedUpstream) -> None:
+    server.script(STREAM.but(end=End.CLOSE))
+    async with asking(server) as upstreams:
+        chunks = (await ask(upstreams)).chunks()
+        await until(server.requests[0].was_answered.is_set)
+        await asyncio.sleep(0.1)  # it has long broken off when it is read
+        assert await anext(chunks) == b"".join(EVENTS)
+        with pytest.raises(UpstreamBrokenError):
+            await anext(chunks)
+
+
 async def test_chunks_that_are_none_are_no_end(server: ScriptedUpstream) -> None:
     chunked = (("Transfer-Encoding", "chunked"),)
     body = (b"5\r\nhello\r\n", Pause(0.1), b"zz\r\n", Gate())

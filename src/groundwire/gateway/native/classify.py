@@ -20,7 +20,12 @@ from groundwire.gateway.native.models import (
     NliResponse,
 )
 from groundwire.gateway.native.route import NativeRoute
-from groundwire.gateway.native.running import answer_in_thread, pipeline_of
+from groundwire.gateway.native.running import (
+    answer_in_thread,
+    json_response,
+    pipeline_of,
+    to_json,
+)
 from groundwire.gateway.problems import INVALID_REQUEST, SERVER, Problem, as_problem
 from groundwire.gateway.state import services
 
@@ -70,11 +75,10 @@ async def classify_fact_check(
     A prompt of white space needs no check, with confidence 1. With the gate off
     (`gate.enabled: false`) the label is `fact_check_disabled`, and says nothing about the prompt.
     """
-    if not services(request).config.gate.enabled:
-        return await answer_in_thread(request, lambda: _gated(False, 0.0, DISABLED, 0))
-    gate = pipeline_of(request).gate
+    is_on = services(request).config.gate.enabled
+    gate = pipeline_of(request).gate if is_on else None
     if gate is None:
-        return await answer_in_thread(request, lambda: _gated(False, 0.0, DISABLED, 0))
+        return json_response(to_json(_gated(False, 0.0, DISABLED, 0)))
     return await answer_in_thread(request, lambda: _ask(gate, body))
 
 

@@ -14,14 +14,14 @@ class Upload:
     Attributes:
         has_begun: Whether a piece was asked for: it cannot be sent again then.
         error: What the caller's iterator raised. The HTTP client says something else.
-        progress: Called with each piece.
+        progress: Called after each piece, if it is there.
     """
 
     def __init__(self, pieces: AsyncIterator[bytes]) -> None:
         self._pieces = pieces
         self.has_begun = False
         self.error: BaseException | None = None
-        self.progress: Callable[[], None] = lambda: None
+        self.progress: Callable[[], None] | None = None
 
     def __aiter__(self) -> Self:
         return self
@@ -35,7 +35,8 @@ class Upload:
         except Exception as error:
             self.error = error
             raise
-        self.progress()
+        if self.progress is not None:
+            self.progress()
         return piece
 
 

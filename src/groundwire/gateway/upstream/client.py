@@ -253,18 +253,24 @@ class Upstreams:
         assert self._session is not None, "open() comes first"
         loop = asyncio.get_running_loop()
         timeout_s = self._settings.response_timeout_s
+        upload = ask.body if isinstance(ask.body, Upload) else None
         async with asyncio.timeout(timeout_s) as deadline:
-            if isinstance(ask.body, Upload):
+            if upload is not None:
                 # The time of a caller who is slow to send is not the upstream's.
-                ask.body.progress = lambda: deadline.reschedule(loop.time() + timeout_s)
-            return await self._session.request(
-                ask.method,
-                URL(ask.url(upstream), encoded=True),
-                headers=ask.headers_for(upstream),
-                data=ask.body or None,
-                allow_redirects=False,
-                trace_request_ctx=is_reused,
-            )
+                upload.progress = lambda: deadline.reschedule(loop.time() + timeout_s)
+            try:
+                return await self._session.request(
+                    ask.method,
+                    URL(ask.url(upstream), encoded=True),
+                    headers=ask.headers_for(upstream),
+                    data=ask.body or None,
+                    allow_redirects=False,
+                    trace_request_ctx=is_reused,
+                )
+            finally:
+                # A response may begin before all is sent.
+                if upload is not None:
+                    upload.progress = None
 
     def _unanswered(self, name: str, error: Exception) -> errors.UnansweredError:
         reason = type(error).__name__

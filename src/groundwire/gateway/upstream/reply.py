@@ -60,6 +60,11 @@ class Reply:
         """The first header of a name, or ``None``."""
         return next((value for each, value in self.headers if each == name.lower()), None)
 
+    @property
+    def content_encoding(self) -> str:
+        """The codings of the body, as :class:`.coding.Decoder` takes them; empty without any."""
+        return ", ".join(value for name, value in self.headers if name == "content-encoding")
+
     async def read(self, max_bytes: int) -> bytes:
         """The whole body, as on the wire.
 
@@ -105,6 +110,9 @@ class Reply:
 
     async def _next(self) -> bytes:
         """The next piece; none is left if it is empty."""
+        if rest := self._rest():
+            self._n_bytes += len(rest)
+            return rest
         waited_s = 0.0
         while waited_s < self._idle_timeout_s:
             step_s = min(_LOOK_S, self._idle_timeout_s - waited_s)
@@ -124,6 +132,13 @@ class Reply:
                     self._ended()
                 return piece
         raise self._broken(Breakage.TIMEOUT)
+
+    def _rest(self) -> bytes:
+        """What came before a body broke off: aiohttp gives nothing of it from then on."""
+        content = self._response.content
+        if content.exception() is None or not content._buffer:
+            return b""
+        return content._read_nowait(-1)
 
     def _ended(self) -> None:
         # Where the end of the connection is the end of the body, aiohttp takes a reset for one. The

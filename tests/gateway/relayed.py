@@ -1,0 +1,80 @@
+"""The relay behind the layers of the shell, with all services but a pipeline."""
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from groundwire.config import Config, parse
+from groundwire.gateway.auth import Authentication
+from groundwire.gateway.keys import Keyring
+from groundwire.gateway.limits import Limits
+from groundwire.gateway.metrics import Metrics
+from groundwire.gateway.problems import Problem, problem_response
+from groundwire.gateway.relay import relay
+from groundwire.gateway.services import open_services
+from groundwire.gateway.state import trace_id
+from groundwire.gateway.trace import Tracing
+from tests.gateway.wire import ScriptedUpstream
+
+#: Of the tenant default.
+KEY = "gw_test_0123456789abcdef"
+
+AUTHORIZED = {"Authorization": f"Bearer {KEY}"}
+
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+
+
+def config_for(
+    upstream: ScriptedUpstream | str, folder: Path, more: str = "", *, gateway: str = ""
+) -> Config:
+    """A configuration with one upstream; ``more`` is YAML, ``gateway`` more of its section."""
+    url = upstream if isinstance(upstream, str) else upstream.url
+    upstreams = "" if "upstreams:" in more else f"upstream: {{url: '{url}', api_key: sk-up}}\n"
+    text = (
+        f"gateway: {{api_key: {KEY}{gateway}}}\naudit: {{path: '{folder / 'audit.jsonl'}'}}\n"
+        f"{upstreams}{more}"
+    )
+    return parse(text, name="groundwire.yaml")
+
+
+def relay_app(config: Config) -> Starlette:
+    """An app that relays everything under ``/v1``."""
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        async with AsyncExitStack() as stack:
+            app.state.services = await open_services(
+                stack, config, metrics=Metrics(), pipeline=None, loads=False
+            )
+            yield
+
+    own = config.gateway
+    return Starlette(
+        routes=[Route("/{path:path}", relay, methods=METHODS)],
+        lifespan=lifespan,
+        exception_handlers={Problem: _tell},
+        middleware=[
+            Middleware(Tracing),
+            Middleware(Authentication, keyring=Keyring.of(config)),
+            Middleware(Limits, max_requests=own.max_requests, max_body_bytes=own.max_body_bytes),
+        ],
+    )
+
+
+def events(folder: Path) -> list[dict[str, Any]]:
+    """What stands in the audit log."""
+    lines = (folder / "audit.jsonl").read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines]
+
+
+async def _tell(request: Request, problem: Exception) -> Response:
+    assert isinstance(problem, Problem)
+    return problem_response(problem, trace_id=trace_id(request))
