@@ -241,7 +241,7 @@ class Exchange:
 
     async def _in_thread(self, function: Callable[[], _T]) -> _T:
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._services.checks, function)
+        return await loop.run_in_executor(self._services.opening, function)
 
 
 def relayed(reply: Reply) -> Response:
