@@ -245,7 +245,7 @@ class Exchange:
         loop, limit_s = asyncio.get_running_loop(), self._services.config.gateway.check_timeout_s
         try:
             async with asyncio.timeout(limit_s):
-                return await loop.run_in_executor(self._services.checks, function)
+                return await loop.run_in_executor(self._services.opening, function)
         except TimeoutError as error:
             raise _too_slow(limit_s) from error
 

@@ -28,6 +28,8 @@ class Services:
         background: Work that goes on after its response.
         checks: Threads for checks: twice as many as the detector computes with, so that one is
             ready when another ends.
+        opening: Threads that find out what is known of a request. No response leaves before that,
+            also where none waits for its check, so they are never taken by checks.
     """
 
     config: Config
@@ -37,6 +39,7 @@ class Services:
     metrics: Metrics
     background: Background
     checks: ThreadPoolExecutor
+    opening: ThreadPoolExecutor
 
 
 async def open_services(
@@ -68,6 +71,10 @@ async def open_services(
         2 * n_threads(config.detector.threads), thread_name_prefix="groundwire-check"
     )
     stack.callback(checks.shutdown, wait=True, cancel_futures=True)
+    opening = ThreadPoolExecutor(
+        n_threads(config.detector.threads), thread_name_prefix="groundwire-open"
+    )
+    stack.callback(opening.shutdown, wait=True, cancel_futures=True)
     audit = audit_log(config)
     await audit.open()
     stack.push_async_callback(audit.close, timeout_s=config.gateway.shutdown_s)
@@ -88,6 +95,7 @@ async def open_services(
         metrics=metrics,
         background=background,
         checks=checks,
+        opening=opening,
     )
 
 
