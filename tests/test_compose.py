@@ -41,7 +41,7 @@ def config() -> Config:
 
 def test_the_configuration_is_one_and_listens_where_the_port_leads() -> None:
     gateway = config().gateway
-    assert gateway.host == "0.0.0.0"  # noqa: S104 - in a container
+    assert gateway.host == "0.0.0.0"
     assert service()["ports"] == [f"127.0.0.1:{gateway.port}:{gateway.port}"]
     assert f"http://127.0.0.1:{gateway.port}/readyz" in dockerfile()
     assert f"EXPOSE {gateway.port}\n" in dockerfile()

@@ -15,7 +15,7 @@ from typing import Any
 
 from sybil import Document, Example, Region, Sybil
 from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser, SkipParser
-from sybil.typing import Evaluator
+from sybil.typing import Evaluator, Parser
 
 from groundwire import Pipeline
 from groundwire.config import Config, parse
@@ -34,8 +34,12 @@ KEY = "gw_" + "k" * 43
 #: What the upstream of the pages answers, by the name of the model.
 ANSWERS = {
     "right": "The Eiffel Tower was built from 1887 to 1889. It is 330 metres tall.",
-    "wrong": "The Eiffel Tower is 330 metres tall. It was built in 1950. It stands in Paris, France.",
-    "documented": "The Eiffel Tower was built in 1950 and stands at 500 meters tall in Paris, France.",
+    "wrong": (
+        "The Eiffel Tower is 330 metres tall. It was built in 1950. It stands in Paris, France."
+    ),
+    "documented": (  # by HaluGate
+        "The Eiffel Tower was built in 1950 and stands at 500 meters tall in Paris, France."
+    ),
     "invented": "Nobody ever knew where the old captain had buried his letters.",
     "paraphrase": "The tower has a height of 330 metres.",
 }
@@ -87,6 +91,7 @@ class Page:
     def python(self, document: Document) -> Iterator[Region]:
         """Python of the page, run where the gateway is."""
         for region in PythonCodeBlockParser()(document):
+            assert region.evaluator is not None
             region.evaluator = partial(self._run, region.evaluator)
             yield region
 
@@ -168,7 +173,7 @@ class Page:
         is_idle = b"groundwire_in_flight 0.0" in self._app.state.metrics.render()[0]
         return is_idle and not services.background.n_running and not services.audit.stats.depth
 
-    def _client_environ(self) -> Mapping[str, str]:
+    def _client_environ(self) -> dict[str, str]:
         return {"OPENAI_BASE_URL": f"{self._url}/v1", "OPENAI_API_KEY": KEY}
 
     @contextmanager
@@ -210,7 +215,7 @@ def gateway_with(yaml: str, folder: Path) -> Iterator[Mapping[str, str]]:
 
 
 def _parsed(page: Page, path: Path) -> Document:
-    parsers = [
+    parsers: list[Parser] = [
         CodeBlockParser("yaml", page.configure),
         CodeBlockParser("dotenv", page.set_variables),
         page.python,

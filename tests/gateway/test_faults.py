@@ -170,7 +170,9 @@ def each_of(event: object) -> Mapping[str, Any]:
 
 def on_record(own: Gateway) -> str:
     """The outcome that the audit log has, if it has any."""
-    return ", ".join(sorted({each["payload"].get("outcome", each["type"]) for each in own.events()}))
+    return ", ".join(
+        sorted({each["payload"].get("outcome", each["type"]) for each in own.events()})
+    )
 
 
 def settings(fault: Fault, action: str, release: str) -> str:
