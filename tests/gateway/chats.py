@@ -12,6 +12,7 @@ import httpx2 as httpx
 
 from groundwire import Detector, Pipeline
 from groundwire.config import Config, parse
+from groundwire.conversation import Said
 from groundwire.gateway.app import create_app
 from tests.fixed_judge import FixedJudge
 from tests.gateway.serving import serving
@@ -99,7 +100,7 @@ def events_of(raw: bytes) -> list[Any]:
 def text_of(events: list[Any], index: int = 0) -> str:
     """What a user reads of an answer."""
     return "".join(
-        choice["delta"].get("content") or ""
+        Said.of(choice["delta"].get("content")).text
         for event in events
         if isinstance(event, dict)
         for choice in event.get("choices", ())

@@ -22,6 +22,7 @@ from tests.gateway.wire import (
     DONE,
     End,
     Gate,
+    Piece,
     Script,
     chunk,
     completion,
@@ -345,7 +346,7 @@ def test_when_the_client_cancels_under_block_there_is_only_the_summary(
     tmp_path: Path, release: str
 ) -> None:
     with judged(tmp_path, f"{grounding()}\ngateway: {{release: {release}}}") as (own, _):
-        events = [event(chunk({"content": "It is in Par"})), Gate()]
+        events: list[Piece] = [event(chunk({"content": "It is in Par"})), Gate()]
         own.upstream.script(Script.sse(events))
         with own.asking(chat(stream=True)):
             own.upstream.wait_for(1)
