@@ -74,10 +74,9 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Gate
 def told(own: Gateway, script: Script, **more: object) -> bytes:
     """All bytes that a client gets of a stream; one that breaks off is what it was until then."""
     own.upstream.script(script)
-    pieces = []
-    with own.asking(request(stream=True, **more)) as response:
-        with suppress(httpx.RemoteProtocolError):
-            pieces.extend(response.iter_raw())
+    pieces: list[bytes] = []
+    with own.asking(request(stream=True, **more)) as response, suppress(httpx.RemoteProtocolError):
+        pieces.extend(response.iter_raw())
     return b"".join(pieces)
 
 
@@ -129,8 +128,8 @@ def read_as_clients_do(raw: bytes) -> str:
     """The text of a stream whose chunks may be damaged, of all that has a place in it."""
     found = []
     for each in events_of(raw):
-        for choice in each.get("choices") or () if isinstance(each, dict) else ():
-            found.append(Said.of((choice.get("delta") or {}).get("content")).text)
+        choices = each.get("choices") or () if isinstance(each, dict) else ()
+        found += [Said.of((choice.get("delta") or {}).get("content")).text for choice in choices]
     return "".join(found)
 
 
