@@ -17,6 +17,8 @@ VENV/bin/litellm``, where VENV is a virtual environment in which ``litellm[proxy
 import argparse
 import json
 import random
+import signal
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
@@ -203,6 +205,8 @@ def _grounded(n_context: int, *, seed: int) -> Iterator[corpus.Sample]:
 def main() -> None:
     """Measure the parts that are asked for, and write them as JSON where asked."""
     options = _options()
+    # Whoever ends the benchmark ends its servers too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     kept: dict[str, Any] = {}
     if options.out is not None and options.out.exists():
         kept = json.loads(options.out.read_text("utf-8"))["parts"]

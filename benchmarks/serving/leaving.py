@@ -31,7 +31,7 @@ def leaving(server: Server, direct: Server, *, n_clients: int, seed: int) -> dic
     """
     rng = random.Random(seed)
     with server.client() as client:  # threads and connections are made when they are needed
-        for body in (_paced(0), PLAIN | CHECKED):
+        for body in (_paced(0), {**PLAIN, **CHECKED}):
             expect_ok(client.post(PATH, body), server)
     before = _state(server)
     moments = [

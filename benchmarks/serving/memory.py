@@ -19,10 +19,10 @@ from serving.processes import Server
 #: Sections of the configuration: a cache that these requests fill.
 SETTINGS: Mapping[str, Mapping[str, Any]] = {
     "check": {"action": "header"},
-    "detector": {"cache_mb": 32},
+    "detector": {"cache_mb": 16},
 }
 COLUMNS = ("after", "rss_mb", "files", "threads")
-_N_TEXTS, _N_CONTEXT, _N_ANSWER = 40, 150, 30
+_N_TEXTS, _N_CONTEXT, _N_ANSWER = 40, 100, 20
 _AT_A_TIME = 4
 
 
@@ -56,6 +56,8 @@ def memory(server: Server, *, n_requests: int, n_samples: int, seed: int) -> lis
             parts = [[next(taken) for _ in range(step // _AT_A_TIME)] for _ in range(_AT_A_TIME)]
             list(pool.map(lambda part: _ask(server, part), parts))
             rows.append(_row(server, n * step))
+            print(".", end="", flush=True)
+    print()
     return rows
 
 

@@ -21,7 +21,7 @@ _LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 _SENTENCE = "The tower is 330 metres tall and was built in 1889 ."
 #: What is answered without a script: 48 tokens.
 DELTAS = [f"{word} " for word in _SENTENCE.split()] * 4
-_BURST = {"id": None, "deltas": DELTAS, "per_s": 0}
+_BURST: dict[str, Any] = {"id": None, "deltas": DELTAS, "per_s": 0}
 _KEPT = 2000
 _BASE: dict[str, Any] = {"id": "chatcmpl-1", "created": 1, "model": "scripted-1"}
 
