@@ -52,7 +52,7 @@ ANSWERS: Mapping[str, str] = {
 OTHERWISE = f"This model is scripted. It knows what to say to: {' '.join(ANSWERS)}"
 
 #: As long as the model waits to be heard, in seconds.
-PATIENCE_S = 5.0
+PATIENCE_S = 20.0
 _CHUNK = "chat.completion.chunk"
 _TOKEN = re.compile(r"\s*\S{1,6}")
 
