@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from groundwire.conversation import Answer, AnswerKind, read_request
 from groundwire.detection import Outcome
+from groundwire.errors import DetectionError
 from groundwire.gateway.audit import grounding_unavailable_event
 from groundwire.gateway.chat_request import ChatRequest
 from groundwire.gateway.checks import Checks
@@ -34,6 +35,14 @@ from groundwire.policy import Action, decide, reach, resolve
 _T = TypeVar("_T")
 
 _PATH = "chat/completions"
+
+
+#: Checks of responses that are out, at most, for each request that there may be at a time.
+_PENDING_PER_REQUEST = 4
+
+
+class OverloadedError(DetectionError):
+    """A check was due, and so many others were pending that it was not begun."""
 
 
 async def create(request: Request) -> Response:
@@ -133,6 +142,22 @@ class Exchange:
             await self._recorder.complete(context, [skipped])
         return relayed(reply)
 
+    async def _pass_unchecked(
+        self, context: RequestContext, pipeline: Pipeline, sending: "asyncio.Task[Reply]"
+    ) -> Response:
+        """Relay a response for whose check there is no time, and say so in the records."""
+        reply = await sending
+        unread = Answer(index=0, kind=AnswerKind.TEXT)
+        failed = pipeline.unavailable(context, unread, OverloadedError.__name__)
+        await self._recorder.complete(context, [failed])
+        return relayed(reply)
+
+    @property
+    def _is_behind(self) -> bool:
+        """Whether so many checks that no client waits for are pending that more would pile up."""
+        limit = _PENDING_PER_REQUEST * self._services.config.gateway.max_requests
+        return self._services.background.n_running >= limit
+
     # With one.
 
     async def _check(
@@ -140,6 +165,8 @@ class Exchange:
     ) -> Response:
         actions = reach(context.policy, has_evidence=context.path is CheckPath.CHECKED)
         release = Release.of(actions, self._services.config.gateway.release)
+        if release is Release.OBSERVE and self._is_behind:
+            return await self._pass_unchecked(context, pipeline, sending)
         checks = Checks(self._services, pipeline, context, release=release)
         try:
             reply = await sending
