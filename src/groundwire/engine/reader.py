@@ -156,7 +156,7 @@ class Reader:
             manifest,
             cache=ByteCache(cache_bytes),
             sources=ByteCache(cache_bytes // 10),
-            workers=ThreadPoolExecutor(2 * threads, "groundwire"),
+            workers=ThreadPoolExecutor(threads + 1, "groundwire"),
             turns=Turns(threads),
         )
 
