@@ -116,7 +116,7 @@ def _readout(value: object) -> Readout | None:
 
 def _number(value: object) -> float | None:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not is_number or abs(value) > 1e9 or not isfinite(value):  # type: ignore[arg-type, operator]
+    if not is_number or abs(value) > 1e9 or not isfinite(value):  # type: ignore[arg-type]
         return None
     return float(value)  # type: ignore[arg-type]
 

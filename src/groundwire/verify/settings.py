@@ -46,8 +46,7 @@ def read_settings(arguments: Mapping[str, Any]) -> Verify:
 def arguments_of(settings: Verify) -> dict[str, Any]:
     """The arguments of :func:`groundwire.detect_hallucination` that a configuration means.
 
-    >>> from groundwire.config import parse
-    >>> arguments_of(parse("verify: {target: 0.9}").verify)["default_target"]
+    >>> arguments_of(Verify(target=0.9))["default_target"]
     0.9
     """
     names = {setting: argument for argument, setting in RENAMED.items()}
