@@ -178,17 +178,19 @@ class ScriptedEndpoint:
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 
-            def do_POST(self) -> None:  # noqa: N802 - http.server's name
+            def do_POST(self) -> None:
                 length = int(self.headers.get("Content-Length", 0))
                 body = json.loads(self.rfile.read(length))
-                asked = Asked(self.path, dict(self.headers.items()), body)
+                asked = Asked(self.path, {k.lower(): v for k, v in self.headers.items()}, body)
                 with lock:
                     endpoint.asked.append(asked)
                 self._send(endpoint.respond(asked))
 
-            def do_GET(self) -> None:  # noqa: N802
+            def do_GET(self) -> None:
                 with lock:
-                    endpoint.asked.append(Asked(self.path, dict(self.headers.items()), {}))
+                    endpoint.asked.append(
+                        Asked(self.path, {k.lower(): v for k, v in self.headers.items()}, {})
+                    )
                 self._send(Reply())
 
             def _send(self, reply: Reply) -> None:

@@ -34,8 +34,10 @@ def endpoint(
     with ScriptedEndpoint(respond or honest(believes)) as wire:
 
         def check(
-            answer: str, spans: Sequence[Mapping[str, Any]] = SPANS, **how: Any
-        ) -> VerificationReport:  # noqa: ANN401
+            answer: str,
+            spans: Sequence[Mapping[str, Any]] = SPANS,
+            **how: Any,  # noqa: ANN401
+        ) -> VerificationReport:
             return detect_hallucination(
                 answer,
                 spans,
@@ -107,7 +109,7 @@ def test_in_all_mode_only_what_is_cited_is_taken_away() -> None:
         check("The sky is blue [S0].", context_mode="all")
     quotes = [[each["quote"] for each in asked.evidence] for asked in wire.asked]
     assert quotes[0] == ["The sky is blue.", "Grass is green."]
-    assert all(["[REDACTED]", "Grass is green."] == each for each in quotes[1:])
+    assert all(each == ["[REDACTED]", "Grass is green."] for each in quotes[1:])
 
 
 def test_no_citation_where_one_is_required_is_missing_without_a_call() -> None:

@@ -46,8 +46,10 @@ def asking(respond: Callable[[Asked], Reply]) -> Iterator[tuple[ScriptedEndpoint
     with ScriptedEndpoint(respond) as wire:
 
         def check(
-            answer: str = ANSWER, spans: Sequence[Mapping[str, Any]] = SPANS, **how: Any
-        ) -> VerificationReport:  # noqa: ANN401
+            answer: str = ANSWER,
+            spans: Sequence[Mapping[str, Any]] = SPANS,
+            **how: Any,  # noqa: ANN401
+        ) -> VerificationReport:
             asked = {"verifier": "openai", "base_url": wire.base_url, "api_key": KEY}
             return detect_hallucination(answer, spans, **asked | how)
 
@@ -68,7 +70,7 @@ def test_a_request_asks_for_one_token_with_logprobs_at_temperature_0() -> None:
         summary = check(verifier_model="some-model", top_logprobs=5).summary
     asked = wire.asked[0]
     assert asked.path == "/v1/chat/completions"
-    assert asked.headers["Authorization"] == f"Bearer {KEY}"
+    assert asked.headers["authorization"] == f"Bearer {KEY}"
     body = {name: asked.body[name] for name in ("model", "temperature", "logprobs", "top_logprobs")}
     assert body == {"model": "some-model", "temperature": 0, "logprobs": True, "top_logprobs": 5}
     assert asked.body["max_tokens"] == 1
@@ -84,7 +86,7 @@ def test_key_and_address_may_stand_in_the_environment(monkeypatch: pytest.Monkey
         monkeypatch.setenv("OPENAI_BASE_URL", wire.base_url)
         report = detect_hallucination(ANSWER, SPANS, verifier="openai")
     assert not report.flagged
-    assert wire.asked[0].headers["Authorization"] == "Bearer sk-environment"
+    assert wire.asked[0].headers["authorization"] == "Bearer sk-environment"
 
 
 def test_a_key_in_the_environment_alone_sends_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -210,7 +212,8 @@ def test_an_absent_verdict_is_at_most_as_likely_as_the_last_token() -> None:
 
 
 def test_without_likeliest_tokens_anything_else_is_possible() -> None:
-    for top in (None, {}):
+    tops: list[dict[str, float] | None] = [None, {}]
+    for top in tops:
         found = answered(token("Y", 0.9, top))
         assert found.yes.low == pytest.approx(0.9)
         assert (found.no.low, found.no.high) == (0, 1)
@@ -248,13 +251,20 @@ def test_a_group_is_read_only_if_letters_lines_and_tokens_agree() -> None:
         completion([token("1", 0.9, None), yes(), line, yes()]),
     ]
     for reply in misread:
-        with asking(
-            lambda asked, reply=reply: reply if len(asked.claims) > 1 else honest(PASSES)(asked)
-        ) as (wire, check):
+        with asking(to_groups(reply)) as (wire, check):
             report = check("The sky is blue [S0]. It is not red [S0].", use_cache=False)
         assert not report.flagged
         assert report.summary["group_fallbacks"] == 4
         assert [len(each.claims) for each in wire.asked] == [2, 1, 1, 2, 1, 1]
+
+
+def to_groups(reply: Reply) -> Callable[[Asked], Reply]:
+    """A reply to groups; claims alone are answered."""
+
+    def respond(asked: Asked) -> Reply:
+        return reply if len(asked.claims) > 1 else honest(PASSES)(asked)
+
+    return respond
 
 
 def test_a_group_ends_at_its_size_and_at_its_characters() -> None:
