@@ -129,7 +129,9 @@ def _pieces(
 ) -> list[_Piece]:
     if claim_split == "lines":
         marks = find_citations(answer, known, citation_regex)
-        return _assigned([_Piece(s, e, []) for s, e in _lines(_blanked(answer, marks))], marks, answer)
+        return _assigned(
+            [_Piece(s, e, []) for s, e in _lines(_blanked(answer, marks))], marks, answer
+        )
     if citation_regex is not None:
         marks = tuple(_matches(answer, citation_regex))
         found = segment(_blanked(answer, marks))

@@ -10,7 +10,7 @@ from typing import Any
 from groundwire.verify.budget import Amount, Units
 from groundwire.verify.claims import VerifiableClaim
 from groundwire.verify.interval import Interval
-from groundwire.verify.rule import Decision, Measures, Status
+from groundwire.verify.rule import UNMEASURED, Decision, Measures, Status
 from groundwire.verify.verifier import Cost, Judged, Readout, VerifierFailure
 
 
@@ -34,7 +34,7 @@ class ClaimReport:
     claim: VerifiableClaim
     target: float
     decision: Decision
-    measures: Measures = Measures()
+    measures: Measures = UNMEASURED
     posterior: Judged | None = None
     prior: Judged | None = None
     is_missing_citations: bool = False
@@ -55,7 +55,9 @@ class ClaimReport:
     @property
     def error(self) -> str | None:
         """Why the verifier gave no answer."""
-        failed = (each for each in (self.posterior, self.prior) if isinstance(each, VerifierFailure))
+        failed = (
+            each for each in (self.posterior, self.prior) if isinstance(each, VerifierFailure)
+        )
         return next((each.error for each in failed), None)
 
     def to_dict(self, *, max_prompt_chars: int | None = None) -> dict[str, Any]:
@@ -147,6 +149,7 @@ class VerificationReport:
         setup: What it was made with.
         details: One report for each claim that was scored, in their order.
         unscored: Claims beyond ``max_claims``, which flag the report.
+        has_unscored: Whether a service says that there are some.
         error: Why there is no verification; ``None`` if there is one. Then ``details`` is empty.
         error_type: The kind of error, one word.
     """
@@ -154,6 +157,7 @@ class VerificationReport:
     setup: Setup
     details: tuple[ClaimReport, ...] = ()
     unscored: tuple[VerifiableClaim, ...] = ()
+    has_unscored: bool = False
     error: str | None = None
     error_type: str | None = None
 
@@ -170,7 +174,7 @@ class VerificationReport:
     @property
     def truncated(self) -> bool:
         """Whether there are claims beyond ``max_claims``."""
-        return bool(self.unscored)
+        return bool(self.unscored) or self.has_unscored
 
     @property
     def cost(self) -> Cost:

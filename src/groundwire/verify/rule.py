@@ -122,6 +122,9 @@ class Measures:
     is_budget_sufficient: bool | None = None
 
 
+UNMEASURED = Measures()
+
+
 def measure(
     posterior: Judged | None,
     prior: Judged | None,

@@ -63,9 +63,7 @@ def read_spans(spans: object) -> tuple[CitedSpan, ...]:
 
 
 def _none() -> SpanError:
-    return SpanError(
-        "no_spans", f"There are no spans, so nothing can support the answer. {_NEXT}"
-    )
+    return SpanError("no_spans", f"There are no spans, so nothing can support the answer. {_NEXT}")
 
 
 def _read(span: object, at: int) -> tuple[str, str]:

@@ -4,7 +4,7 @@ Three are built in, ``local``, ``openai`` and ``service``; any object with :clas
 and method is another. A verifier only reads: what follows from its answers is decided elsewhere.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Protocol
@@ -100,6 +100,9 @@ class Cost:
         )
 
 
+FREE = Cost()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopToken:
     """A token that might have been written, and the natural logarithm of its probability."""
@@ -128,7 +131,7 @@ class Readout:
     generated: str
     topk: tuple[TopToken, ...] = ()
     prompt: str = ""
-    cost: Cost = Cost()
+    cost: Cost = FREE
 
     @property
     def verdict(self) -> Verdict | None:
@@ -167,7 +170,7 @@ class VerifierFailure:
     kind: FailureKind
     error: str
     prompt: str = ""
-    cost: Cost = Cost()
+    cost: Cost = FREE
 
 
 Judged = Readout | VerifierFailure
@@ -198,8 +201,3 @@ class Verifier(Protocol):
 def with_cost(judged: Judged, cost: Cost) -> Judged:
     """The same answer at another cost."""
     return replace(judged, cost=cost)
-
-
-def total_cost(judged: Iterable[Judged]) -> Cost:
-    """What some answers took together."""
-    return sum((each.cost for each in judged), Cost(is_cached=True))
