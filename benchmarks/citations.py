@@ -21,6 +21,7 @@ import measure
 from groundwire.evaluation.datasets.cited import LABELS, LabelledCitation, read_cited
 from groundwire.evaluation.intervals import Bootstrap, Interval, wilson
 from groundwire.evaluation.metrics import ratios
+from groundwire.verify.context import Contexts
 from groundwire.verify.forensics import (
     DEFAULTS,
     CitationFinding,
@@ -30,7 +31,6 @@ from groundwire.verify.forensics import (
     read_citations,
 )
 from groundwire.verify.local import LocalVerifier
-from groundwire.verify.context import Contexts
 from groundwire.verify.spans import CitedSpan
 
 #: What is tried.

@@ -33,14 +33,26 @@ from groundwire.verify.verifier import Question, Readout
 TARGET = 0.95
 #: Published by others on comparable tasks, not on these very rows; sources in README.md.
 PUBLISHED = (
-    ("LLM-AggreFact (11 sets, WiCE and ExpertQA among them), mean balanced accuracy", (
-        ("MiniCheck-7B", 77.4), ("GPT-4o", 75.9), ("MiniCheck RoBERTa-L (0.4B)", 74.4),
-        ("AlignScore (0.35B)", 72.5), ("HHEM-2.1 (0.1B)", 71.8), ("SummaC", 69.8),
-    )),
-    ("Berry with gpt-4.1-mini, AUROC", (
-        ("HotpotQA, evidence taken away", 84.1), ("RAGTruth Summary, atomic claims", 81.9),
-        ("VitaminC, supported or not enough", 92.9), ("HaluEval-QA", 72.2),
-    )),
+    (
+        "LLM-AggreFact (11 sets, WiCE and ExpertQA among them), mean balanced accuracy",
+        (
+            ("MiniCheck-7B", 77.4),
+            ("GPT-4o", 75.9),
+            ("MiniCheck RoBERTa-L (0.4B)", 74.4),
+            ("AlignScore (0.35B)", 72.5),
+            ("HHEM-2.1 (0.1B)", 71.8),
+            ("SummaC", 69.8),
+        ),
+    ),
+    (
+        "Berry with gpt-4.1-mini, AUROC",
+        (
+            ("HotpotQA, evidence taken away", 84.1),
+            ("RAGTruth Summary, atomic claims", 81.9),
+            ("VitaminC, supported or not enough", 92.9),
+            ("HaluEval-QA", 72.2),
+        ),
+    ),
 )
 
 
@@ -254,9 +266,7 @@ def main() -> None:
         "verifier": verifier.model,
         "most": options.most,
         "rows": rows,
-        "published": [
-            {"what": what, "numbers": dict(numbers)} for what, numbers in PUBLISHED
-        ],
+        "published": [{"what": what, "numbers": dict(numbers)} for what, numbers in PUBLISHED],
     }
     measure.write(options.out, report)
 

@@ -13,6 +13,7 @@ Run it: ``python benchmarks/verify.py --out benchmarks/results/verify.json``
 
 import argparse
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from time import process_time
 from typing import Any
@@ -64,10 +65,9 @@ def run(
     what: str, calls: Sequence[Callable[[], object]], verifier: LocalVerifier, quiet: measure.Quiet
 ) -> dict[str, Any]:
     """Time calls, and count what they did."""
-    before, cpu, times = verifier.work, process_time(), []
-    for call in calls:
-        times.append(quiet.run(lambda call=call: measure.milliseconds(call)) / 1000)  # type: ignore[misc]
-    n = len(calls) + quiet.repeated
+    before, cpu, repeated = verifier.work, process_time(), quiet.repeated
+    times = [quiet.run(partial(measure.milliseconds, call)) / 1000 for call in calls]
+    n = len(calls) + quiet.repeated - repeated
     work = {name: (verifier.work[name] - before.get(name, 0)) / n for name in verifier.work}
     return {
         "what": what,

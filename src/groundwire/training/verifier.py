@@ -34,7 +34,7 @@ from groundwire.models import DEFAULT_MODEL, Manifest, find_reader
 from groundwire.segment import segment
 from groundwire.training.calibrate import validation_records
 from groundwire.training.package import GRAPH
-from groundwire.verify.local import Looked, LocalVerifier
+from groundwire.verify.local import LocalVerifier, Looked
 from groundwire.verify.measured import ClaimMap, Measured
 
 #: The documented target.

@@ -55,11 +55,11 @@ class Thresholds:
             cites *and* what it cites beside that one, for each to be a part.
     """
 
-    supports: float = 0.95
-    adds_bits: float = 0.01
-    corroborates: float = 0.95
-    attributes: float = 1.0
-    completes: float = 0.5
+    supports: float = 0.93
+    adds_bits: float = 0.003
+    corroborates: float = 0.97
+    attributes: float = 0.0
+    completes: float = 0.1
 
     def __post_init__(self) -> None:
         for name in ("supports", "corroborates"):

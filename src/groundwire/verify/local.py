@@ -12,7 +12,7 @@ near 0 for "It was built in 1950", more for "Here is a summary". The level is th
 from nothing, as surely as the contexts it was fitted on can say.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
@@ -125,9 +125,9 @@ class LocalVerifier:
         return f"{self._reader.name}@{self._reader.revision}"
 
     @property
-    def provenance(self) -> Mapping[str, object]:
-        """What its probabilities were fitted on, and what they are worth."""
-        return self._map.provenance
+    def claim_map(self) -> ClaimMap:
+        """The fitted map; its ``provenance`` says what it is worth."""
+        return self._map
 
     @property
     def work(self) -> dict[str, int]:
