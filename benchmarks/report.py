@@ -18,6 +18,10 @@ _PART = re.compile(
 Report = Mapping[str, Any]
 
 
+class NotMeasuredError(Exception):
+    """A part of a result is not there; the message says what measures it."""
+
+
 def render(page: str, results: Mapping[str, Report]) -> str:
     """The page with all generated parts anew.
 
@@ -33,6 +37,8 @@ def render(page: str, results: Mapping[str, Report]) -> str:
             text = _PARTS[name](results)
         except KeyError as error:
             text = f"Not measured yet: there is no results/{error.args[0]}.json."
+        except NotMeasuredError as error:
+            text = f"Not measured yet: {error}."
         return f"{found[1]}\n{text}\n\n{found[3]}"
 
     return _PART.sub(part, page)
@@ -59,13 +65,29 @@ def _versions(machine: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _bars(results: Mapping[str, Report]) -> str:
-    order = ("stream", "joint", "startup", "gate", "memory", "spans", "padding")
+    order = (
+        *("stream", "gateway_streams", "gateway", "joint", "startup", "gate", "memory"),
+        *("spans", "padding"),
+    )
     rows = [
         (bar["what"], bar["bar"], bar["measured"] or "–", bar["holds"], f"`{name}.py`")
         for name in order
         for bar in results.get(name, {}).get("bars", ())
     ]
     return _table(("what", "bar", "measured", "holds", "by"), rows)
+
+
+def _gateway_streams(results: Mapping[str, Report]) -> str:
+    rows = [
+        (
+            row["what"].removeprefix("one stream, "),
+            row["streams"],
+            row["n"],
+            *(f"{row[key]:,.0f}" for key in ("p50", "p90", "p99", "max")),
+        )
+        for row in results["gateway_streams"]["rows"]
+    ]
+    return _table(("sources", "streams", "answers", "P50, ms", "P90", "P99", "max"), rows)
 
 
 def _stream(results: Mapping[str, Report]) -> str:
@@ -302,10 +324,100 @@ def _findings(results: Mapping[str, Report]) -> str:
     return _table(header, rows)
 
 
+def _gateway_overhead(results: Mapping[str, Report]) -> str:
+    part = _part(results, "overhead")
+    rows = [
+        (
+            row["server"],
+            row["answer"],
+            row["n"],
+            _number(row["p50_ms"]),
+            "–" if "added_p50_ms" not in row else _added(row),
+            "–" if "added_p99_ms" not in row else _number(row["added_p99_ms"]),
+        )
+        for row in part["rows"]
+    ]
+    header = ("server", "answer", "n", "P50, ms", "added, P50 (q1–q3), ms", "added, P99, ms")
+    return f"{_against(part)}\n\n{_table(header, rows)}"
+
+
+def _added(row: Mapping[str, Any]) -> str:
+    numbers = (_number(row[key]) for key in ("added_p50_ms", "q1", "q3"))
+    return "{} ({}–{})".format(*numbers)
+
+
+def _gateway_load(results: Mapping[str, Report]) -> str:
+    part = _part(results, "load")
+    keys = ("server", "answer", "connections", "n", "per_s", "p50_ms", "p99_ms", "errors")
+    header = ("server", "answer", "connections", "n", "a second", "P50, ms", "P99, ms", "errors")
+    return f"{_against(part)}\n\n{_cells(header, part['rows'], keys)}"
+
+
+def _gateway_added(results: Mapping[str, Report]) -> str:
+    keys = ("server", "case", "n", "p50", "p90", "p99", "max", "token_p50", "token_p99")
+    header = ("action", "case", "n", "P50", "P90", "P99", "max", "a token, P50", "a token, P99")
+    return _cells(header, _part(results, "added")["rows"], keys)
+
+
+def _gateway_memory(results: Mapping[str, Report]) -> str:
+    part = _part(results, "memory")
+    rows, grown = part["rows"], part["growth"]
+    note = (
+        f"Median of the second quarter {_number(grown['settled_mb'])} MB, of the last "
+        f"{_number(grown['last_mb'])} MB ({grown['share']:+.1%}); a line through all after the "
+        f"first quarter rises by {grown['mb_per_1000']:+.2f} MB in 1,000 requests."
+    )
+    keys = ("after", "rss_mb", "files", "threads")
+    header = ("requests", "resident, MB", "open files", "threads")
+    return f"{note}\n\n{_cells(header, rows[:: max(1, len(rows) // 10)], keys)}"
+
+
+def _gateway_leaving(results: Mapping[str, Report]) -> str:
+    names = ("files", "threads", "groundwire_in_flight", "groundwire_audit_queue_depth")
+    rows = [
+        (
+            row["server"],
+            row["clients"],
+            *(f"{row['before'][name]:g} → {row['after'][name]:g}" for name in names),
+            f"{row['upstream']['left']} of {row['upstream']['begun']}",
+            f"{row['quiet_after_s']:g}",
+        )
+        for row in _part(results, "leaving")["rows"]
+    ]
+    header = (
+        *("action", "clients", "open files", "threads", "in flight", "audit queue"),
+        *("streams that the upstream saw end early", "quiet after, s"),
+    )
+    return _table(header, rows)
+
+
+def _part(results: Mapping[str, Report], name: str) -> Report:
+    found: Report | None = results["gateway"]["parts"].get(name)
+    if found is None:
+        raise NotMeasuredError(f"gateway.py --parts {name}")
+    return found
+
+
+def _against(part: Report) -> str:
+    if part.get("litellm") is None:
+        return "LiteLLM was not there to be measured."
+    return f"LiteLLM is version {part['litellm']}, with one worker, a master key and no database."
+
+
+def _cells(header: Sequence[str], rows: Sequence[Mapping[str, Any]], keys: Sequence[str]) -> str:
+    def cell(value: object) -> str:
+        if isinstance(value, float):
+            return _number(value)
+        return "–" if value is None else f"{value:,}" if isinstance(value, int) else str(value)
+
+    return _table(header, [[cell(row.get(key)) for key in keys] for row in rows])
+
+
 _PARTS: dict[str, Callable[[Mapping[str, Report]], str]] = {
     "machines": _machines,
     "bars": _bars,
     "stream": _stream,
+    "gateway_streams": _gateway_streams,
     "joint": _joint,
     "peers": _peers,
     "context": _context,
@@ -323,6 +435,11 @@ _PARTS: dict[str, Callable[[Mapping[str, Report]], str]] = {
     "padding": _padding,
     "explainer": _explainer,
     "findings": _findings,
+    "gateway_overhead": _gateway_overhead,
+    "gateway_load": _gateway_load,
+    "gateway_added": _gateway_added,
+    "gateway_memory": _gateway_memory,
+    "gateway_leaving": _gateway_leaving,
 }
 
 

@@ -53,6 +53,29 @@ class FixedJudge:
         return FixedReading(self, Evidence.of(sources, *_tables()))
 
 
+@dataclass(frozen=True, kw_only=True)
+class RecordingJudge(FixedJudge):
+    """A judge that notes what it is asked.
+
+    Attributes:
+        opened: The texts of the sources that each answer was to be held against.
+        claims: The claims that it read.
+        fails: Whether it fails on every claim.
+    """
+
+    opened: list[list[str]] = field(default_factory=list)
+    claims: list[str] = field(default_factory=list)
+    fails: bool = False
+
+    def open(
+        self, sources: Sequence[Source], question: str | None, *, threshold: float, tenant: str
+    ) -> "FixedReading":
+        """Note the sources."""
+        self.opened.append([source.text for source in sources])
+        reading = super().open(sources, question, threshold=threshold, tenant=tenant)
+        return _RecordingReading(self, reading.evidence)
+
+
 class FixedReading:
     """One answer being judged."""
 
@@ -83,3 +106,13 @@ class FixedReading:
             offsets=np.array([word.span() for word in words], np.int32).reshape(-1, 2),
             labels=np.column_stack([1 - doubt, doubt, np.zeros_like(doubt)]),
         )
+
+
+class _RecordingReading(FixedReading):
+    def read(self, answer: str, segments: Sequence[Segment]) -> list[ClaimScores]:
+        """Note the claims, and judge them."""
+        assert isinstance(self._judge, RecordingJudge)
+        self._judge.claims.extend(answer[each.start : each.end] for each in segments)
+        if self._judge.fails:
+            raise RuntimeError(answer)  # a message that must not get about
+        return super().read(answer, segments)

@@ -8,6 +8,7 @@ import importlib
 import os
 import pkgutil
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -18,10 +19,15 @@ from sybil.parsers.markdown import PythonCodeBlockParser, SkipParser
 
 import groundwire
 from groundwire.models import list_models
+from tests.gateway.page import examples_of, gateway_with
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
 PAGES += sorted((ROOT / "docs").glob("*.md"))
+#: Their examples talk to a gateway, which runs meanwhile.
+GATEWAY_PAGES = ("gateway.md", "migrate-dvara.md", "migrate-halugate.md", "rollout.md")
+#: What their commands are made of.
+COMMANDS = ("bash", "curl", "jq", "shuf")
 
 pytestmark = [
     pytest.mark.skipif(not list_models(), reason="the embedded model is not built"),
@@ -32,19 +38,35 @@ _LINK = re.compile(r"(?<!`)\[[^\]\n]+\]\(([^)\s]+)\)")
 _HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 
 
-def run(script: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def slug(title: str) -> str:
+    """The anchor of a heading, as GitHub makes it."""
+    return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+
+
+def run(script: Path, *arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-W", "error", str(script), *arguments],
         capture_output=True,
         check=False,
         encoding="utf-8",
-        env=os.environ | {"PYTHONUTF8": "1"},
+        env=os.environ | {"PYTHONUTF8": "1"} | environ,
     )
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if page.name not in GATEWAY_PAGES], ids=lambda page: page.name
+)
 def test_the_examples_of_a_page_are_true(page: Path) -> None:
     for example in Sybil([PythonCodeBlockParser(), SkipParser()]).parse(page).examples():
+        example.evaluate()
+
+
+@pytest.mark.skipif(
+    not all(map(shutil.which, COMMANDS)), reason=f"needs the commands {', '.join(COMMANDS)}"
+)
+@pytest.mark.parametrize("name", GATEWAY_PAGES)
+def test_the_examples_of_a_page_about_the_gateway_are_true(name: str, tmp_path: Path) -> None:
+    for example in examples_of(ROOT / "docs" / name, tmp_path):
         example.evaluate()
 
 
@@ -77,7 +99,7 @@ def test_links_within_the_repository_lead_somewhere(page: Path) -> None:
         assert path.exists(), target
         if anchor:
             titles = _HEADING.findall(path.read_text(encoding="utf-8"))
-            assert anchor in {title.lower().replace(" ", "-") for title in titles}, target
+            assert anchor in map(slug, titles), target
 
 
 def test_every_page_is_on_the_map() -> None:
@@ -90,7 +112,9 @@ def test_every_module_is_on_the_map_of_the_architecture() -> None:
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     package = ROOT / "src" / "groundwire"
     names = {path.name for path in [*package.glob("[!_]*.py"), *package.glob("engine/[!_]*.py")]}
+    names |= {path.name for path in package.glob("gateway/[!_]*.py")}
     names |= {f"{path.parent.name}/" for path in package.glob("*/__init__.py")}
+    names |= {f"{path.parent.name}/" for path in package.glob("gateway/*/__init__.py")}
     assert sorted(name for name in names if name not in page) == []
 
 
@@ -110,6 +134,26 @@ def test_an_example_runs_and_shows_what_it_should(script: str, shown: list[str])
         assert text in result.stdout
 
 
+@pytest.mark.parametrize(
+    ("action", "shown"),
+    [
+        ("log", ["outcome: not told", "It was built in 1950.", "finished: stop"]),
+        ("header", ["outcome: hallucinated", "It was built in 1950.", "finished: stop"]),
+        ("block", ["withheld: hallucination_detected", "330 metres", "finished: content_filter"]),
+    ],
+)
+def test_the_example_of_a_client_of_the_gateway_shows_what_it_should(
+    action: str, shown: list[str], tmp_path: Path
+) -> None:
+    with gateway_with(f"check: {{action: {action}}}", tmp_path) as environ:
+        result = run(ROOT / "examples" / "gateway_openai_client.py", "wrong", **environ)
+    assert result.returncode == 0, result.stderr
+    assert result.stderr == ""
+    for text in shown:
+        assert text in result.stdout
+    assert ("1950" in result.stdout) is (action != "block")
+
+
 def test_every_example_is_run() -> None:
     scripts = {path.name for path in (ROOT / "examples").glob("*.py")}
-    assert scripts == {"rag_check.py", "stream.py", "batch.py"}
+    assert scripts == {"rag_check.py", "stream.py", "batch.py", "gateway_openai_client.py"}

@@ -185,7 +185,9 @@ class Detector:
         if compares or manifest is not None:
             check_for_embedded(revision=revision, device=device, max_length=max_length)
         threads = n_threads(threads)
-        workers, turns = ThreadPoolExecutor(threads, "groundwire"), Turns(threads)
+        turns = Turns(threads)
+        # One more than there are turns, to prepare what it will read while the others read.
+        workers = ThreadPoolExecutor(threads + 1, "groundwire")
         budget = int(cache_mb * 1e6)
         # Word pieces of a source take a hundredth of its keys and values.
         sources: ByteCache[CutSource] = ByteCache(budget // 10, ttl_s=cache_ttl_s)

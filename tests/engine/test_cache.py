@@ -189,6 +189,31 @@ def test_a_value_that_does_not_know_its_size_blocks_nobody() -> None:
     assert cache.get("a", lambda: Box("a", 1)) == Box("a", 1)
 
 
+def test_what_is_read_ahead_is_there_and_nothing_is_waited_for() -> None:
+    cache, maker = ByteCache[Box](100), Maker()
+    assert cache.lacks("k")
+    assert cache.read_ahead("k", lambda: Box("k", 5)) == Box("k", 5)
+    assert not cache.lacks("k")
+    assert cache.read_ahead("k", fail) is None
+    assert maker.fill(cache, "k", 5) == Box("k", 5)
+    assert (cache.stats.hits, cache.stats.misses) == (1, 1)
+
+    def compute() -> Box:
+        assert not cache.lacks("other")
+        assert cache.read_ahead("other", fail) is None  # this thread computes it right now
+        return Box("other", 5)
+
+    assert cache.get("other", compute) == Box("other", 5)
+
+
+def test_what_fails_to_be_read_ahead_is_computed_by_whoever_asks() -> None:
+    cache = ByteCache[Box](100)
+    with pytest.raises(OSError, match="disk"):
+        cache.read_ahead("k", fail)
+    assert cache.lacks("k")
+    assert cache.get("k", lambda: Box("k", 5)) == Box("k", 5)
+
+
 @pytest.mark.parametrize(
     ("max_bytes", "ttl_s", "message"),
     [

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import httpx2 as httpx
 
 from groundwire import Detector, Pipeline
 from groundwire.config import Config, parse
+from groundwire.conversation import Said
 from groundwire.gateway.app import create_app
 from tests.fixed_judge import FixedJudge
 from tests.gateway.serving import serving
@@ -98,7 +100,7 @@ def events_of(raw: bytes) -> list[Any]:
 def text_of(events: list[Any], index: int = 0) -> str:
     """What a user reads of an answer."""
     return "".join(
-        choice["delta"].get("content") or ""
+        Said.of(choice["delta"].get("content")).text
         for event in events
         if isinstance(event, dict)
         for choice in event.get("choices", ())
@@ -128,7 +130,13 @@ def fixed() -> Detector:
 
 @contextmanager
 def gateway(
-    folder: Path, yaml: str = "", *, detector: Detector | None = None, loads: bool = True
+    folder: Path,
+    yaml: str = "",
+    *,
+    detector: Detector | None = None,
+    loads: bool = True,
+    environ: Mapping[str, str] | None = None,
+    pipeline_of: Callable[[Config], Pipeline] | None = None,
 ) -> Iterator[Gateway]:
     """A gateway with a configuration of its own, and an upstream behind it.
 
@@ -137,6 +145,9 @@ def gateway(
         yaml: Its configuration; upstream, key and audit log are added.
         detector: What judges; by default one that doubts :data:`WRONG`.
         loads: Whether there is a detector at all.
+        environ: Further variables.
+        pipeline_of: Makes the pipeline; by default one around the detector alone, without gate and
+            explainer. Whoever gives another closes it.
     """
     audit = folder / "audit.jsonl"
     with ScriptedUpstream() as upstream:
@@ -148,17 +159,19 @@ def gateway(
                 "GROUNDWIRE_GATEWAY_API_KEY": KEY,
                 "GROUNDWIRE_AUDIT_PATH": str(audit),
                 "GROUNDWIRE_GATEWAY_DATA_DIR": str(folder),
+                **(environ or {}),
             },
         )
-        pipeline = pipeline_of(config, detector or fixed()) if loads else None
+        make = pipeline_of or partial(pipeline_around, detector or fixed())
+        pipeline = make(config) if loads else None
         app = create_app(config, pipeline=pipeline, loads=False)
         with serving(app) as url:
             yield Gateway(url=f"{url}/v1", upstream=upstream, audit=audit)
-        if pipeline is not None:
+        if pipeline is not None and pipeline_of is None:
             pipeline.close()
 
 
-def pipeline_of(config: Config, detector: Detector) -> Pipeline:
+def pipeline_around(detector: Detector, config: Config) -> Pipeline:
     """The pipeline of a configuration, without gate and explainer, around a detector."""
     return Pipeline(
         detector,

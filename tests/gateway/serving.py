@@ -9,6 +9,8 @@ from typing import Any
 
 import uvicorn
 
+from groundwire.gateway.server import LimitedProtocol
+
 #: Longer than a start or an end takes on a busy machine; nothing waits this long if all is well.
 PATIENCE_S = 20.0
 
@@ -23,6 +25,7 @@ def serving(app: Any, **settings: Any) -> Iterator[str]:  # noqa: ANN401 - any A
     """
     listener = socket.create_server(("127.0.0.1", 0))
     ours: dict[str, Any] = {
+        "http": LimitedProtocol,
         "lifespan": "on",
         "log_config": None,
         "ws": "none",

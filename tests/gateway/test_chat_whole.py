@@ -2,10 +2,14 @@
 
 import gzip
 import json
+import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from groundwire import Detector
+from tests.fixed_judge import FixedJudge
 from tests.gateway.chats import KEY, WRONG, gateway, request
 from tests.gateway.wire import End, Gate, Script, completion, eventually
 
@@ -263,3 +267,26 @@ def test_a_request_that_is_none_ends_what_was_asked_of_the_upstream(tmp_path: Pa
         own.upstream.script(Script.json(completion(GOOD), before=(Gate(),)))
         assert own.post(b'{"messages": 1}').status_code == 400
         eventually(lambda: all(each.was_abandoned.is_set() for each in own.upstream.requests))
+
+
+class Stuck(FixedJudge):
+    """A judge that opens nothing until it may."""
+
+    may_open = threading.Event()
+
+    def open(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+        assert self.may_open.wait(20)
+        return super().open(*args, **kwargs)
+
+
+def test_checks_that_nobody_waits_for_do_not_pile_up(tmp_path: Path) -> None:
+    yaml = "gateway: {max_requests: 1}"
+    with gateway(tmp_path, yaml, detector=Detector(Stuck(doubtful={}))) as own:
+        own.upstream.otherwise(Script.json(completion(GOOD)))
+        try:
+            assert {own.post(request()).status_code for _ in range(6)} == {200}
+            reasons = [each["payload"]["reason"] for each in own.wait_for_events(2)]
+            assert set(reasons) == {"OverloadedError"}
+        finally:
+            Stuck.may_open.set()
+        eventually(lambda: own.metric("groundwire_checks_total", outcome="grounded") == 4)

@@ -1,10 +1,12 @@
 """What is too much is refused, with its numbers."""
 
+import json
 import socket
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from http.client import HTTPConnection
 from urllib.parse import urlsplit
 
 import pytest
@@ -159,3 +161,24 @@ def test_headers_without_end_are_cut_off(running: Running) -> None:
     assert b" 200 " not in head(url, long)[:20]
     fits = iter([start, b"x-a: " + b"x" * (MAX_HEAD_BYTES // 2), b"\r\n\r\n"])
     assert head(url, fits).startswith(b"HTTP/1.1 200")
+
+
+@pytest.mark.parametrize("n_bytes", [1_000, MAX_HEAD_BYTES, 200_000, 2_000_000])
+@pytest.mark.parametrize("is_chunked", [False, True])
+def test_a_body_is_no_head_however_its_bytes_arrive(
+    running: Running, n_bytes: int, is_chunked: bool
+) -> None:
+    url = running(shell(parse(f"gateway: {{api_key: {KEY}}}", name="")), http=LimitedProtocol)
+    connection = HTTPConnection(urlsplit(url).netloc, timeout=PATIENCE_S)
+    body = b"a" * n_bytes
+    for _ in range(2):  # what comes next is a head again
+        connection.request(
+            "POST",
+            "/v1/a",
+            iter([body]) if is_chunked else body,
+            AUTHORIZED,
+            encode_chunked=is_chunked,
+        )
+        response = connection.getresponse()
+        assert (response.status, json.loads(response.read())["n_bytes"]) == (200, n_bytes)
+    connection.close()

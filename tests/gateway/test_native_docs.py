@@ -1,18 +1,17 @@
 """The commands of docs/http-api.md print what the page shows."""
 
-import json
 import re
 import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from groundwire import Pipeline
 from groundwire.config import parse
 from tests.gateway.native_app import native
+from tests.gateway.page import documents, require_within
 
 PAGE = Path(__file__).parents[2] / "docs" / "http-api.md"
 SHOWN = "http://127.0.0.1:8080"
@@ -34,30 +33,6 @@ def base() -> Iterator[str]:
 
 def blocks() -> list[tuple[str, str]]:
     return _BLOCKS.findall(PAGE.read_text(encoding="utf-8")) if PAGE.is_file() else []
-
-
-def documents(text: str) -> list[Any]:
-    """One JSON document, or JSON Lines."""
-    try:
-        return [json.loads(text)]
-    except json.JSONDecodeError:
-        return [json.loads(line) for line in text.splitlines()]
-
-
-def require_within(shown: object, printed: object, place: str = "") -> None:
-    """What is shown is printed: objects may have more keys, lists are complete."""
-    if isinstance(shown, dict):
-        assert isinstance(printed, dict), place
-        for key, value in shown.items():
-            assert key in printed, f"{place}.{key}"
-            require_within(value, printed[key], f"{place}.{key}")
-    elif isinstance(shown, list):
-        assert isinstance(printed, list), place
-        assert len(shown) == len(printed), place
-        for i, (one, other) in enumerate(zip(shown, printed, strict=True)):
-            require_within(one, other, f"{place}[{i}]")
-    else:
-        assert shown == printed, place
 
 
 @pytest.mark.parametrize(("command", "result"), blocks(), ids=range(len(blocks())))

@@ -546,6 +546,15 @@ def test_no_target_leads_to_another_host(url: str, server: ScriptedUpstream, tar
     assert [each.header("host") for each in server.requests] == [f"127.0.0.1:{server.port}"]
 
 
+@pytest.mark.parametrize("path", ["admin/tenants/a", "ADMIN/tenants/a", "%61dmin", "admin"])
+def test_what_is_meant_for_an_administrator_stays_here(
+    url: str, server: ScriptedUpstream, path: str
+) -> None:
+    body = {"metadata": {"grounding.action": "BLOCK"}}
+    assert fetch(f"{url}/v1/{path}", method="PUT", data=body, headers=AUTHORIZED).status == 404
+    assert server.requests == ()
+
+
 def test_a_websocket_is_refused(url: str, server: ScriptedUpstream) -> None:
     head = "GET /v1/realtime?model=m HTTP/1.1\nUpgrade: websocket\nConnection: Upgrade"
     head += "\nSec-WebSocket-Version: 13\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=="

@@ -42,6 +42,7 @@ __all__ = [
     "Framing",
     "Gate",
     "Pause",
+    "Piece",
     "Recorded",
     "Script",
     "ScriptedUpstream",

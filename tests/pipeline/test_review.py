@@ -224,18 +224,22 @@ def test_where_the_check_fails_nothing_is_judged(fails_at: str) -> None:
         assert flow.finish().outcome is Outcome.UNAVAILABLE
 
 
-def test_an_answer_that_was_given_up_is_unavailable() -> None:
+def test_an_answer_that_was_given_up_is_unavailable_and_no_failure_for_the_log(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     pipeline = piped()
     flow = pipeline.stream(pipeline.open(asked(QUESTION, FACTS)))
     flow.feed(f"{RIGHT} It")
     flow.close()
     review = flow.review()
+    assert flow.feed(WRONG) == []
     assert (review.checked.outcome, review.checked.reason) == (
         Outcome.UNAVAILABLE,
         "DetectionError",
     )
     assert (review.judged_to, review.clear_to) == (0, 0)
     assert flow.finish().outcome is Outcome.UNAVAILABLE
+    assert caplog.messages == []
 
 
 def test_a_detector_that_reads_answers_whole_judges_at_the_end() -> None:

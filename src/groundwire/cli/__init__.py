@@ -26,6 +26,7 @@ COMMANDS = {
         "groundwire.cli.serve:serve",
         "Stand before a language model, and check its answers.",
     ),
+    "demo": ("groundwire.cli.demo:demo", "Show the gateway at work; no key, no network."),
     "gate": ("groundwire.cli.gate:gate", "Say which prompts call for a check."),
     "models": ("groundwire.cli.models:models", "List the embedded models, verify their files."),
     "train": (
@@ -41,6 +42,7 @@ Examples:
   groundwire check --source-file facts.txt --answer "Paris has 9 million inhabitants."
   groundwire check --batch answers.jsonl --output results.jsonl
   groundwire serve --upstream https://api.openai.com/v1 --upstream-key-env OPENAI_API_KEY
+  groundwire demo
   groundwire doctor
 """
 

@@ -68,6 +68,7 @@ DEFAULTS: Mapping[Format, Mapping[str, Any]] = {
         "check.enabled": False,
         "check.on_error": OnError.ALLOW,
         "check.unverified_action": Action.NONE,  # no sources: the answer passes untouched
+        "explain.enabled": False,  # the similarity alone decides
         "detector.name": "similarity",
         "similarity.threshold": 0.7,
         "similarity.embedder": "hash",

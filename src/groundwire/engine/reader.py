@@ -3,13 +3,15 @@
 import logging
 import os
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from threading import Event, Lock
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +34,9 @@ from groundwire.script import is_readable
 from groundwire.segment import Segment, parse_citations
 
 log = logging.getLogger(__name__)
+
+_Given = TypeVar("_Given")
+_Made = TypeVar("_Made")
 
 #: Passages that are read before any claim asks for them, best for the question first.
 PREFETCHED_PASSAGES = 32
@@ -151,7 +156,7 @@ class Reader:
             manifest,
             cache=ByteCache(cache_bytes),
             sources=ByteCache(cache_bytes // 10),
-            workers=ThreadPoolExecutor(threads, "groundwire"),
+            workers=ThreadPoolExecutor(threads + 1, "groundwire"),
             turns=Turns(threads),
         )
 
@@ -221,7 +226,7 @@ class Reading:
         if sum(map(len, self._question_parts)) < len(asked):
             self.reasons[Reason.QUESTION_SHORTENED] = 1
         self._earlier: list[Part] = []
-        self._closed = Event()
+        self._closed, self._is_ahead = Event(), False
 
     def prefetch(self) -> None:
         """Read the passages that rank best for the question, in the background."""
@@ -232,6 +237,7 @@ class Reading:
         )
         # No more than half of the cache, or reading ahead would throw out what it has just read.
         room = self._reader.cache.stats.max_bytes // (2 * BYTES_PER_PIECE * (PASSAGE_PIECES + 2))
+        self._is_ahead = True
         for index in order[: min(PREFETCHED_PASSAGES, room)]:
             self._reader.turns.ahead(partial(self._read_ahead, int(index)))
 
@@ -269,8 +275,23 @@ class Reading:
                 self._earlier.append(part)
             tasks.append((segment, units))
         if len(segments) == 1:
-            return [self._claim(*task) for task in tasks]
-        return list(self._reader.workers.map(lambda task: self._claim(*task), tasks))
+            found = [self._claim(*task) for task in tasks]
+        else:
+            found = list(self._reader.workers.map(lambda task: self._claim(*task), tasks))
+        if self._earlier and self._is_ahead and not self._closed.is_set():
+            self._help(self._recall, self._earlier[-1])
+        return found
+
+    def _help(self, job: Callable[[_Given], _Made], given: _Given) -> Future[_Made] | None:
+        """Have something done beside; ``None`` if the threads are gone, as the detector is."""
+        with suppress(RuntimeError):
+            return self._reader.workers.submit(job, given)
+        return None
+
+    def _recall(self, part: Part) -> None:
+        """Read what the next claim will look back at, before that claim is there."""
+        if not self._closed.is_set():
+            self._text(Role.HISTORY, part.ids)
 
     def judge_whole(self, claim: str) -> NDArray[np.float32]:
         """Logits of a claim that is read with all there is, which has to be little; ``(3,)``.
@@ -331,7 +352,7 @@ class Reading:
 
     def _judge(self, part: Part, chosen: Sequence[int], context: Sequence[KeysValues]) -> "_Look":
         reader = self._reader
-        past = KeysValues.join([*(self._passage(index) for index in chosen), *context])
+        past = KeysValues.join([*self._passages(chosen), *context])
         features = np.empty((len(part.ids) + 2, N_FEATURES), np.int64)
         features[0] = features[-1] = NEUTRAL
         features[1:-1] = match_features(
@@ -353,6 +374,22 @@ class Reading:
             raise DetectionError("The model's output is not a number.")
         labels = reader.calibration.labels(verdict.pieces)
         return _Look(labels, verdict.sentence, tuple(chosen))
+
+    def _passages(self, chosen: Sequence[int]) -> list[KeysValues]:
+        """Passages in this order; those that nobody has read yet side by side."""
+        texts = [self.evidence.passages[index].ids for index in chosen]
+        missing = [i for i, ids in enumerate(texts) if self._is_missing(ids)]
+        helpers = {i: self._help(self._passage, chosen[i]) for i in missing[1:]}
+        return [self._helped(helpers.get(i), index) for i, index in enumerate(chosen)]
+
+    def _helped(self, helper: Future[KeysValues] | None, index: int) -> KeysValues:
+        # A helper that has not begun may wait behind others that wait for this.
+        if helper is None or helper.cancel():
+            return self._passage(index)
+        return helper.result()
+
+    def _is_missing(self, ids: NDArray[np.int32]) -> bool:
+        return self._reader.cache.lacks(self._key(Role.SOURCE, ids))
 
     def _passage(self, index: int) -> KeysValues:
         return self._text(Role.SOURCE, self.evidence.passages[index].ids)

@@ -102,6 +102,8 @@ def create_app(
         lifespan=lifespan,
     )
     app.state.readiness, app.state.metrics = readiness, counted
+    # Most requests are for it, and to look through all others takes longer than to pass it on.
+    app.router.routes.append(Route("/v1/chat/completions", chat.create, methods=["POST"]))
     app.include_router(native.router)
     native.describe(app)
     app.router.routes.extend(_routes())
@@ -124,7 +126,6 @@ def _routes() -> Sequence[BaseRoute]:
         Route("/livez", livez),
         Route("/readyz", readyz),
         Route("/metrics", metrics),
-        Route("/v1/chat/completions", chat.create, methods=["POST"]),
         Route("/v1/{path:path}", relay.relay, methods=METHODS),
         Route("/{path:path}", _nothing, methods=METHODS),
     )

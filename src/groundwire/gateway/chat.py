@@ -1,7 +1,7 @@
 """``POST /v1/chat/completions``: answered by an upstream, checked on the way back."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Coroutine
+from collections.abc import Callable, Coroutine
 from functools import partial
 from time import perf_counter, time
 from typing import Any, TypeVar
@@ -11,12 +11,13 @@ from starlette.responses import Response
 
 from groundwire.conversation import Answer, AnswerKind, read_request
 from groundwire.detection import Outcome
+from groundwire.errors import DetectionError
 from groundwire.gateway.audit import grounding_unavailable_event
 from groundwire.gateway.chat_request import ChatRequest
 from groundwire.gateway.checks import Checks
-from groundwire.gateway.closing import Closing
 from groundwire.gateway.coding import narrowed
-from groundwire.gateway.observed import ObservedStream
+from groundwire.gateway.observed import ObservedBody, ObservedStream
+from groundwire.gateway.problems import SERVER, Problem
 from groundwire.gateway.recording import Recorder
 from groundwire.gateway.refusals import RefusalCode, blocked, refused
 from groundwire.gateway.relay import client_headers, query_of
@@ -27,13 +28,21 @@ from groundwire.gateway.services import Services
 from groundwire.gateway.state import caller, services, trace_id
 from groundwire.gateway.streamed import Streamed, gone_response, until_disconnect
 from groundwire.gateway.upstream import Reply, UpstreamBrokenError
-from groundwire.gateway.whole import check_body, header, marked, of_new_body
+from groundwire.gateway.whole import check_body, marked, of_new_body
 from groundwire.pipeline import CheckPath, Pipeline, RequestContext
 from groundwire.policy import Action, decide, reach, resolve
 
 _T = TypeVar("_T")
 
 _PATH = "chat/completions"
+
+
+#: Checks of responses that are out, at most, for each request that there may be at a time.
+_PENDING_PER_REQUEST = 4
+
+
+class OverloadedError(DetectionError):
+    """A check was due, and so many others were pending that it was not begun."""
 
 
 async def create(request: Request) -> Response:
@@ -73,15 +82,17 @@ class Exchange:
         if pipeline is None:
             await self._require_no_check()
             return relayed(await self._send())
+        if not pipeline.may_check(tenant=self._caller.tenant, request=self._chat.asks):
+            return relayed(await self._send())
         # The upstream is slow and asked at once: what is found out meanwhile costs no time.
         sending = asyncio.create_task(self._send(), name="ask an upstream")
         try:
             context = await self._in_thread(partial(self._open, pipeline))
             if context.path not in (CheckPath.CHECKED, CheckPath.NO_EVIDENCE):
-                return await self._pass(context, pipeline, await sending)
+                return await self._pass(context, pipeline, sending)
             return await self._check(context, pipeline, sending)
         except BaseException:
-            await _abandon(sending)
+            await _give_up(sending)
             raise
 
     def _open(self, pipeline: Pipeline) -> RequestContext:
@@ -121,12 +132,31 @@ class Exchange:
             )
             raise refused(RefusalCode.GROUNDING_UNAVAILABLE)
 
-    async def _pass(self, context: RequestContext, pipeline: Pipeline, reply: Reply) -> Response:
+    async def _pass(
+        self, context: RequestContext, pipeline: Pipeline, sending: "asyncio.Task[Reply]"
+    ) -> Response:
+        reply = await sending
         if context.path is CheckPath.NOT_FACTUAL:
             # Nothing is known of the answer, and nothing needs to be.
             skipped = pipeline.check(context, Answer(index=0, kind=AnswerKind.EMPTY))
             await self._recorder.complete(context, [skipped])
         return relayed(reply)
+
+    async def _pass_unchecked(
+        self, context: RequestContext, pipeline: Pipeline, sending: "asyncio.Task[Reply]"
+    ) -> Response:
+        """Relay a response for whose check there is no time, and say so in the records."""
+        reply = await sending
+        unread = Answer(index=0, kind=AnswerKind.TEXT)
+        failed = pipeline.unavailable(context, unread, OverloadedError.__name__)
+        await self._recorder.complete(context, [failed])
+        return relayed(reply)
+
+    @property
+    def _is_behind(self) -> bool:
+        """Whether so many checks that no client waits for are pending that more would pile up."""
+        limit = _PENDING_PER_REQUEST * self._services.config.gateway.max_requests
+        return self._services.background.n_running >= limit
 
     # With one.
 
@@ -135,6 +165,8 @@ class Exchange:
     ) -> Response:
         actions = reach(context.policy, has_evidence=context.path is CheckPath.CHECKED)
         release = Release.of(actions, self._services.config.gateway.release)
+        if release is Release.OBSERVE and self._is_behind:
+            return await self._pass_unchecked(context, pipeline, sending)
         checks = Checks(self._services, pipeline, context, release=release)
         try:
             reply = await sending
@@ -147,8 +179,7 @@ class Exchange:
         if _is_stream(reply):
             return self._stream(context, checks, release, reply)
         if release is Release.OBSERVE:
-            pieces = Closing(self._observed(context, checks, reply), reply.close)
-            return Streamed(pieces, status=reply.status, headers=reply.headers)
+            return self._observed(context, checks, reply)
         try:
             return await self._whole(context, checks, reply)
         finally:
@@ -157,23 +188,23 @@ class Exchange:
     def _stream(
         self, context: RequestContext, checks: Checks, release: Release, reply: Reply
     ) -> Response:
-        encoding = header(reply, "content-encoding")
-
         def conclude(report: Coroutine[Any, Any, StreamReport]) -> None:
             self._services.background.start(self._record(context, report), name="check a stream")
 
         if release is Release.OBSERVE:
             observed = ObservedStream(
-                reply, checks.answers, content_encoding=encoding, conclude=conclude
+                reply, checks.answers, content_encoding=reply.content_encoding, conclude=conclude
             )
-            return Streamed(observed.events(), status=reply.status, headers=reply.headers)
+            return Streamed(
+                observed.events(), status=reply.status, headers=reply.headers, ended=observed.close
+            )
         settings = self._services.config.gateway
         released = ReleasedStream(
             reply,
             checks,
             head=self._head(),
             release=release,
-            content_encoding=encoding,
+            content_encoding=reply.content_encoding,
             max_held_chars=settings.max_held_chars,
             max_held_bytes=settings.max_response_bytes,
             keepalive_s=settings.keepalive_s,
@@ -182,7 +213,9 @@ class Exchange:
         )
         # A proxy before us that buffers would undo the release sentence by sentence.
         headers = [*of_new_body(reply), ("x-accel-buffering", "no")]
-        return Streamed(released.events(), status=reply.status, headers=headers)
+        return Streamed(
+            released.events(), status=reply.status, headers=headers, ended=released.close
+        )
 
     async def _record(
         self, context: RequestContext, report: Coroutine[Any, Any, StreamReport]
@@ -202,21 +235,19 @@ class Exchange:
             raise blocked(body.answers)
         return marked(reply, body)
 
-    async def _observed(
-        self, context: RequestContext, checks: Checks, reply: Reply
-    ) -> AsyncGenerator[bytes]:
+    def _observed(self, context: RequestContext, checks: Checks, reply: Reply) -> Response:
         """Relay a response as it comes, and check it once it is out."""
-        limit = self._services.config.gateway.max_response_bytes
-        raw = bytearray()
-        try:
-            async for data in reply.chunks():
-                raw += data if len(raw) <= limit else b""
-                yield data
-        except BaseException:
-            checks.answers.close()
-            raise
-        check = self._check_later(context, checks, reply, bytes(raw))
-        self._services.background.start(check, name="check a response")
+        body = ObservedBody(reply, max_bytes=self._services.config.gateway.max_response_bytes)
+
+        async def ended() -> None:
+            if body.is_complete:
+                check = self._check_later(context, checks, reply, bytes(body.raw))
+                self._services.background.start(check, name="check a response")
+            else:
+                checks.answers.close()
+            await reply.close()
+
+        return Streamed(body.events(), status=reply.status, headers=reply.headers, ended=ended)
 
     async def _check_later(
         self, context: RequestContext, checks: Checks, reply: Reply, raw: bytes
@@ -238,24 +269,37 @@ class Exchange:
         }
 
     async def _in_thread(self, function: Callable[[], _T]) -> _T:
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._services.checks, function)
+        loop, limit_s = asyncio.get_running_loop(), self._services.config.gateway.check_timeout_s
+        try:
+            async with asyncio.timeout(limit_s):
+                return await loop.run_in_executor(self._services.opening, function)
+        except TimeoutError as error:
+            raise _too_slow(limit_s) from error
 
 
-async def _abandon(sending: "asyncio.Task[Reply]") -> None:
-    """End the upstream's work, whatever has come of it."""
+async def _give_up(sending: "asyncio.Task[Reply]") -> None:
+    """End a request whose reply nobody takes, whether it has come or not."""
     sending.cancel()
-    await asyncio.wait([sending])
+    await asyncio.wait({sending})
     if not sending.cancelled() and sending.exception() is None:
         await sending.result().close()
 
 
 def relayed(reply: Reply) -> Response:
     """A reply as it is."""
-    pieces = Closing(reply.chunks(), reply.close)
-    return Streamed(pieces, status=reply.status, headers=reply.headers)
+    return Streamed(reply.chunks(), status=reply.status, headers=reply.headers, ended=reply.close)
+
+
+def _too_slow(limit_s: float) -> Problem:
+    return Problem(
+        status=503,
+        type=SERVER,
+        code="check_unavailable",
+        message=f"What the request is to be checked with was not known within {limit_s:g} s.",
+        next_step="Try again; if it stays, the models are too slow for what they are asked.",
+    )
 
 
 def _is_stream(reply: Reply) -> bool:
-    media_type = header(reply, "content-type").partition(";")[0]
+    media_type = (reply.header("content-type") or "").partition(";")[0]
     return media_type.strip().lower() == "text/event-stream"

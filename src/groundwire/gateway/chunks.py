@@ -3,10 +3,14 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import count
+from types import NoneType
 from typing import Any
 
 from groundwire.conversation import Said
 from groundwire.errors import GroundwireError
+
+_OURS = "groundwire"
 
 
 class UnreadableChunkError(GroundwireError):
@@ -53,7 +57,7 @@ class Chunk:
     Attributes:
         data: The chunk.
         parts: One for each answer that it is about; none in a chunk with the usage.
-        is_error: Whether it says that the upstream failed.
+        is_error: Whether it says that the upstream failed, beside choices too.
         is_as_sent: Whether the parts say what the event says, so that it can leave as it came.
     """
 
@@ -70,17 +74,32 @@ def read_chunk(text: str) -> Chunk:
         UnreadableChunkError: If it is no JSON object, or its choices are not those of a chunk.
     """
     try:
-        data = json.loads(text)
+        data = json.loads(text, object_pairs_hook=unambiguous)
     except (ValueError, RecursionError) as error:
         raise UnreadableChunkError(f"it is no JSON ({type(error).__name__})") from None
     if not isinstance(data, dict):
         raise UnreadableChunkError(f"it is JSON of type {type(data).__name__}")
     choices = data.get("choices")
-    if choices is None:
-        return Chunk(data=data, parts=(), is_error=bool(data.get("error")))
-    if not isinstance(choices, list):
+    if not isinstance(choices, (list, NoneType)):
         raise UnreadableChunkError(f"its choices are of type {type(choices).__name__}")
-    return Chunk(data=data, parts=tuple(map(_read_choice, choices, range(len(choices)))))
+    parts = tuple(map(_read_choice, choices or (), count()))
+    if _OURS not in data:
+        return Chunk(data=data, parts=parts, is_error=bool(data.get("error")))
+    # What was checked, only we can say.
+    own = {key: value for key, value in data.items() if key != _OURS}
+    return Chunk(data=own, parts=parts, is_error=bool(data.get("error")), is_as_sent=False)
+
+
+def unambiguous(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON. With a key twice, some readers take the first and some the last.
+
+    Raises:
+        ValueError: If it has one; what is judged here might not be what a client reads.
+    """
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a key stands there twice")
+    return found
 
 
 class Halves:
@@ -115,16 +134,19 @@ class Halves:
 def _read_choice(choice: object, position: int) -> Part:
     if not isinstance(choice, dict):
         raise UnreadableChunkError(f"a choice is of type {type(choice).__name__}")
-    delta = choice.get("delta", {})
+    delta = {} if choice.get("delta") is None else choice["delta"]
     if not isinstance(delta, dict) or choice.get("message") or choice.get("text"):
         # Text outside of the delta would be text that nobody checks.
         raise UnreadableChunkError("a choice has no delta, or text outside of it")
-    index = choice.get("index")
+    index = position if choice.get("index") is None else choice["index"]
+    if type(index) is not int:
+        # Clients may take it for a number of its own, or for another answer's.
+        raise UnreadableChunkError(f"the index of a choice is of type {type(index).__name__}")
     finish = choice.get("finish_reason")
     said = Said.of(delta.get("content"))
     refusal = delta.get("refusal")
     return Part(
-        index=index if type(index) is int else position,
+        index=index,
         text=said.text,
         refusal=said.refusal + (refusal if isinstance(refusal, str) else ""),
         calls_tools=bool(delta.get("tool_calls") or delta.get("function_call")),

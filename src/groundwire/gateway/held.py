@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from groundwire.conversation import Said
 from groundwire.gateway.chunks import Chunk, Part
 from groundwire.gateway.sse import Event, encode
 
@@ -64,18 +65,19 @@ class HeldAnswer:
             raw: The event, if it says nothing of other answers; otherwise ``None``.
         """
         delta: Mapping[str, Any] = part.choice.get("delta") or {}
-        waits = {key: value for key, value in delta.items() if key not in _WITH_TEXT and value}
-        is_late = bool(part.finish) or (self.withholds and (waits or part.n_skipped))
-        if not is_late:
+        waits = any(value for key, value in delta.items() if key not in _WITH_TEXT)
+        # Probabilities without text are of words that come later.
+        has_more = waits or part.n_skipped or (part.choice.get("logprobs") and not part.text)
+        if not (part.finish or (self.withholds and has_more)):
             self._keep(part, raw or _event(data, part.choice), part.choice)
             return
-        rest = delta
+        rest, choice = delta, part.choice
         if part.text:
-            early = {key: delta[key] for key in _WITH_TEXT if key in delta}
-            choice = {**part.choice, "delta": early, "finish_reason": None}
-            self._keep(part, _event(data, choice), choice)
-            rest, raw = {k: v for k, v in delta.items() if k not in _WITH_TEXT}, None
-        late = raw or _event(data, {**part.choice, "delta": rest, "logprobs": None})
+            early, rest = _divided(delta)
+            with_text = {**choice, "delta": early, "finish_reason": None}
+            self._keep(part, _event(data, with_text), with_text)
+            choice, raw = {**choice, "delta": rest, "logprobs": None}, None
+        late = raw or _event(data, choice)
         self._late.append(late)
         self.n_held += _n_chars(rest)
         self.n_bytes += len(late)
@@ -147,7 +149,7 @@ class HeldAnswer:
 
     def _keep(self, part: Part, event: bytes, choice: Mapping[str, Any]) -> None:
         start, self.n_chars = self.n_chars, self.n_chars + len(part.text)
-        content = choice.get("delta", {}).get("content")
+        content = (choice.get("delta") or {}).get("content")
         is_divisible = isinstance(content, str)
         self._pieces.append(_Piece(start, self.n_chars, part.text, event, is_divisible))
         self.n_held += len(part.text)
@@ -161,14 +163,16 @@ class HeldAnswer:
         if begin == piece.start and upto == piece.end:
             return piece.event
         data = _data(piece.event)
-        choice = dict(data["choices"][0])
-        delta = {**choice["delta"], "content": piece.text[begin - piece.start : upto - piece.start]}
-        if begin > piece.start:
-            delta.pop("role", None)
-        choice["delta"] = delta
-        if upto < piece.end and "logprobs" in choice:
-            choice["logprobs"] = None
-        return _event(data, choice)
+        whole = data["choices"][0]
+        delta = {"content": piece.text[begin - piece.start : upto - piece.start]}
+        if begin == piece.start and "role" in whole["delta"]:
+            delta["role"] = whole["delta"]["role"]
+        if upto == piece.end:
+            return _event(data, {**whole, "delta": delta})
+        # All else that is said of the piece may tell how it goes on.
+        choice = {"index": self.index, "delta": delta, "logprobs": None, "finish_reason": None}
+        head = {key: data[key] for key in _HEAD if key in data}
+        return _event(head, choice)
 
     def _chunk(self, head: Mapping[str, Any], delta: Mapping[str, Any], **more: object) -> bytes:
         choice = {"index": self.index, "delta": delta, "logprobs": None, "finish_reason": None}
@@ -208,11 +212,17 @@ class HeldStream:
         """Keep a chunk."""
         self.head.update({key: chunk.data[key] for key in _HEAD if key in chunk.data})
         self.usage = chunk.data.get("usage") or self.usage
+        is_as_sent = chunk.is_as_sent and (event.is_plain or not self._withholds)
         if not chunk.parts:
-            (self._tail if self.answers else self._front).append(event.raw)
-            self._n_bytes += len(event.raw)
+            own: bytes = event.raw if is_as_sent else encode(chunk.data)
+            if self._withholds and "choices" not in chunk.data:
+                # No chunk of a chat completion: what it says, nobody has read.
+                own = _usage_alone(chunk.data)
+            if own:
+                (self._tail if self.answers else self._front).append(own)
+                self._n_bytes += len(own)
             return
-        raw = event.raw if len(chunk.parts) == 1 and chunk.is_as_sent else None
+        raw = event.raw if len(chunk.parts) == 1 and is_as_sent else None
         for part in chunk.parts:
             self.answer(part.index).take(part, chunk.data, raw)
 
@@ -231,6 +241,24 @@ class HeldStream:
         """What comes after all answers, such as the usage."""
         tail, self._tail = self._tail, []
         return tail
+
+
+def _divided(delta: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What of a delta may leave with its text, and what is left."""
+    early = {key: delta[key] for key in _WITH_TEXT if key in delta}
+    rest = {key: value for key, value in delta.items() if key not in _WITH_TEXT}
+    if isinstance(delta["content"], list):
+        texts = [each for each in delta["content"] if Said.of(each).text]
+        others = [each for each in delta["content"] if not Said.of(each).text]
+        early["content"] = texts
+        rest |= {"content": others} if others else {}
+    return early, rest
+
+
+def _usage_alone(data: Mapping[str, Any]) -> bytes:
+    if "usage" not in data:
+        return b""
+    return encode({key: data[key] for key in (*_HEAD, "usage") if key in data} | {"choices": []})
 
 
 def _event(data: Mapping[str, Any], choice: Mapping[str, Any]) -> bytes:

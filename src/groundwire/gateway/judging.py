@@ -109,10 +109,15 @@ class AnswerJudge:
         return flow.review() if self._on_review is not None else None
 
     async def _call(self, function: Callable[[], _T]) -> _T:
-        call = asyncio.get_running_loop().run_in_executor(self._threads, function)
+        work = self._threads.submit(function)
+        call = asyncio.wrap_future(work)
         # A thread cannot be stopped: whatever it gives after we have left is put away.
         call.add_done_callback(self._put_away)
-        done, _ = await asyncio.wait([call], timeout=self._timeout_s)
+        try:
+            done, _ = await asyncio.wait([call], timeout=self._timeout_s)
+        finally:
+            # What has not begun need not: done for nobody, it would make others late too.
+            work.cancel()
         if not done:
             raise CheckTimeoutError
         return call.result()

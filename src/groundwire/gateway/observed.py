@@ -7,7 +7,6 @@ from typing import Any
 from groundwire.detection import Outcome
 from groundwire.errors import GroundwireError
 from groundwire.gateway.chunks import UnreadableChunkError
-from groundwire.gateway.closing import Closing
 from groundwire.gateway.coding import CodingError
 from groundwire.gateway.inflight import AnswersInFlight
 from groundwire.gateway.reading import ChunkReader
@@ -20,6 +19,33 @@ log = logging.getLogger(__name__)
 
 #: What can be wrong with the bytes of a stream.
 UNREADABLE = (CodingError, EventTooLargeError, UnreadableChunkError)
+
+
+class ObservedBody:
+    """Relays a body that is no stream byte for byte, and keeps it.
+
+    Attributes:
+        raw: What came so far, up to one piece more than the limit.
+        is_complete: Whether that is all.
+    """
+
+    def __init__(self, reply: Reply, *, max_bytes: int) -> None:
+        """Begin.
+
+        Args:
+            reply: Of the upstream.
+            max_bytes: What is kept; of a larger body, the rest is relayed alone.
+        """
+        self._reply, self._max_bytes = reply, max_bytes
+        self.raw = bytearray()
+        self.is_complete = False
+
+    async def events(self) -> AsyncGenerator[bytes]:
+        """The bytes, as they come."""
+        async for data in self._reply.chunks():
+            self.raw += data if len(self.raw) <= self._max_bytes else b""
+            yield data
+        self.is_complete = True
 
 
 class ObservedStream:
@@ -54,11 +80,8 @@ class ObservedStream:
         except CodingError as error:
             self._give_up(error)
 
-    def events(self) -> Closing:
+    async def events(self) -> AsyncGenerator[bytes]:
         """The bytes, as they come. If the upstream breaks off, so do they."""
-        return Closing(self._relay(), self._close)
-
-    async def _relay(self) -> AsyncGenerator[bytes]:
         try:
             async for data in self._reply.chunks():
                 self._read(data)  # first: what leaves is on record even if it is the last
@@ -71,7 +94,8 @@ class ObservedStream:
             self._is_truncated, self._is_client_gone = True, False
             raise
 
-    async def _close(self) -> None:
+    async def close(self) -> None:
+        """Let go of the upstream, and record what there was; to be called once, at the end."""
         self._conclude(self._report())
         await self._reply.close()
 

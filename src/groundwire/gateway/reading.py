@@ -14,6 +14,7 @@ log = logging.getLogger(__name__)
 MAX_EVENT_BYTES = 16 * 2**20
 #: A stream, decompressed: about a million words.
 MAX_STREAM_BYTES = 2**28
+_SLICE_BYTES = 2**16
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +25,7 @@ class ReadEvent:
         event: The event.
         chunk: The chunk in it; ``None`` in a comment, at the end, and in what cannot be read.
         is_end: Whether it says that the stream is complete.
-        is_unreadable: Whether it has data that are no chunk.
+        is_unreadable: Whether it has data that are no chunk, or is no event.
     """
 
     event: Event
@@ -56,7 +57,10 @@ class ChunkReader:
             CodingError: If they cannot be decompressed.
             EventTooLargeError: If an event does not end.
         """
-        return map(self._read, self._splitter.feed(self._decoder.feed(data)))
+        decoded = self._decoder.feed(data)
+        # In slices: a few bytes can hold millions of events.
+        for start in range(0, len(decoded), _SLICE_BYTES):
+            yield from map(self._read, self._splitter.feed(decoded[start : start + _SLICE_BYTES]))
 
     def finish(self) -> Iterator[ReadEvent]:
         """Say that the bytes are complete: some servers leave out the blank line at the end.
@@ -72,7 +76,7 @@ class ChunkReader:
 
     def _read(self, event: Event) -> ReadEvent:
         if event.data is None:
-            return ReadEvent(event)
+            return ReadEvent(event, is_unreadable=event.is_foreign)
         if event.data.strip() == "[DONE]":
             return ReadEvent(event, is_end=True)
         try:

@@ -168,6 +168,15 @@ def _check(request: Request, target: Target) -> None:
             message="There is nothing at this path. The chat completions are at another.",
             next_step="POST to /v1/chat/completions, spelled so and without a slash at the end.",
         )
+    if target.words[0] == "admin":
+        # Whoever writes settings of the gateway means us, and not the upstream.
+        raise Problem(
+            status=404,
+            type=NOT_FOUND,
+            code="unknown_path",
+            message="Nothing is administered on this port, and nothing of it goes to the upstream.",
+            next_step="Set what tenants have of their own in the configuration, under tenants.",
+        )
 
 
 def _raw_path(request: Request) -> bytes:

@@ -9,7 +9,6 @@ from typing import Any
 from groundwire.detection import Outcome
 from groundwire.gateway.arguments import count_values
 from groundwire.gateway.checks import Checks
-from groundwire.gateway.closing import Closing
 from groundwire.gateway.held import HeldStream
 from groundwire.gateway.marks import extension, warning_text
 from groundwire.gateway.observed import UNREADABLE
@@ -29,6 +28,9 @@ log = logging.getLogger(__name__)
 #: Of one answer that is held to its end (DVARA's bounds).
 MAX_CALLS = 256
 MAX_ARGUMENT_VALUES = 512
+
+#: Events that are read before others have their turn.
+_TURN = 256
 
 
 class ReleasedStream:
@@ -76,6 +78,7 @@ class ReleasedStream:
         self._answers, checks.on_review = checks.answers, self._reviewed
         self._clear_to: dict[int, int] = {}
         self._settling: dict[int, asyncio.Task[None]] = {}
+        self._passed: set[int] = set()
         self._refusal: RefusalCode | None = None
         self._refused: dict[int, Checked] = {}
         self._is_done = self._is_unread = self._is_truncated = False
@@ -83,14 +86,11 @@ class ReleasedStream:
         self._pump: asyncio.Task[None] | None = None
         self._last_read = perf_counter()
 
-    def events(self) -> Closing:
+    async def events(self) -> AsyncGenerator[bytes]:
         """What leaves, as it does.
 
-        If the upstream breaks off and text is not withheld, so do they.
+        If the upstream breaks off and text is not withheld, so does this.
         """
-        return Closing(self._let_out(), self._close)
-
-    async def _let_out(self) -> AsyncGenerator[bytes]:
         self._pump = asyncio.create_task(self._read_and_decide())
         try:
             while (events := await self._next()) is not None:
@@ -100,7 +100,8 @@ class ReleasedStream:
             self._is_client_gone = False
             raise
 
-    async def _close(self) -> None:
+    async def close(self) -> None:
+        """Let go of everything, and record what there was; to be called once, at the end."""
         self._outbox.end()
         for task in (self._pump, *self._settling.values()):
             if task is not None:
@@ -131,10 +132,12 @@ class ReleasedStream:
         reader = ChunkReader(self._content_encoding)
         async for data in self._reply.chunks():
             self._last_read = perf_counter()
-            for read in reader.feed(data):
+            for n, read in enumerate(reader.feed(data), 1):
                 self._take(read)
-            if self._outbox.is_ended:
-                return
+                if self._outbox.is_ended:
+                    return
+                if n % _TURN == 0:  # a few bytes that are compressed can hold millions
+                    await asyncio.sleep(0)
             await self._outbox.room()
         for read in reader.finish():
             self._take(read)
@@ -150,18 +153,31 @@ class ReleasedStream:
             self._is_truncated = True
             self._refuse(refused(RefusalCode.STREAM_INCOMPLETE_UNGROUNDED))
             return
+        parts = read.chunk.parts
+        answers = [self._answers[part.index] for part in parts]  # first: there may be too many
+        if self._release.withholds and any(
+            part.text and part.index in self._settling for part in parts
+        ):
+            # It was complete, and is being judged as it was.
+            self._refuse(refused(RefusalCode.STREAM_ERROR))
+            return
         self._held.take(read.event, read.chunk)
         if self._release is not Release.DEFERRED:
             self._outbox.put(self._held.front())
-        for part in read.chunk.parts:
-            self._answers[part.index].take(part)
-            self._let_text(part.index)
-            if part.finish is not None and self._release is not Release.DEFERRED:
-                self._settle_soon(part.index)
-        if self._release.withholds and (
-            self._held.n_held > self._max_held_chars or self._held.n_bytes > self._max_held_bytes
-        ):
+        if self._is_too_much():
             self._refuse(refused(RefusalCode.STREAM_TOO_LARGE_TO_SCAN))
+            return
+        for part, answer in zip(parts, answers, strict=True):
+            answer.take(part)
+            self._let_text(part.index)
+            if part.finish is not None and self._release is Release.SENTENCE:
+                self._settle_soon(part.index)
+
+    def _is_too_much(self) -> bool:
+        """Whether more is held than may be; it is not even judged then."""
+        return self._release.withholds and (
+            self._held.n_held > self._max_held_chars or self._held.n_bytes > self._max_held_bytes
+        )
 
     def _take_other(self, read: ReadEvent) -> None:
         """Take a comment, the end, or what cannot be read."""
@@ -178,7 +194,10 @@ class ReleasedStream:
 
     def _let_text(self, index: int) -> None:
         """Let out what may leave before the answer is complete."""
-        if self._release is Release.MARK:
+        if index in self._passed:
+            # What still comes has no text: counts, or the end once more.
+            self._outbox.put(self._held.answer(index).settle(self._held.head))
+        elif self._release is Release.MARK:
             self._outbox.put(self._held.answer(index).clear())
         elif self._release is Release.SENTENCE:
             self._outbox.put(self._held.answer(index).clear(self._clear_to.get(index, 0)))
@@ -208,6 +227,7 @@ class ReleasedStream:
             self._let_go(index, checked)
 
     def _let_go(self, index: int, checked: Checked) -> None:
+        self._passed.add(index)
         is_marked = checked.action in (Action.HEADER, Action.BODY)
         self._outbox.put(
             self._held.answer(index).settle(
@@ -278,11 +298,10 @@ class ReleasedStream:
         if self._outbox.is_ended:
             return
         self._refusal = RefusalCode(problem.code)
-        settled = [index for index, task in self._settling.items() if task.done()]
         usage = {} if self._held.usage is None else {"usage": self._held.usage}
         chunk = refusal_chunk(
             {**self._held.head, **usage},
-            indexes=[index for index in self._held.answers if index not in settled] or [0],
+            indexes=[index for index in self._held.answers if index not in self._passed] or [0],
             code=self._refusal,
             message=problem.message,
             trace_id=self._trace_id,

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 import uvicorn
 from starlette.types import ASGIApp
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from groundwire.config import Config
 from groundwire.errors import ConfigError
@@ -150,15 +150,21 @@ class Server(uvicorn.Server):
 
 
 class LimitedProtocol(HttpToolsProtocol):
-    """HTTP whose heads are bounded: the parser alone would collect headers without end."""
+    """HTTP whose heads are bounded: the parser alone would collect headers without end.
+
+    What it sends to clients of HTTP/1.0 is not chunked, which they do not know (RFC 9112, 6.1).
+    """
 
     _n_head_bytes = 0
     _is_in_head = True
+    _has_ended = False
 
     def data_received(self, data: bytes) -> None:
         """Bytes of the client."""
+        self._has_ended = False
         super().data_received(data)
-        if self._is_in_head:
+        # Those that end a request are its body's, and may be many.
+        if self._is_in_head and not self._has_ended:
             self._n_head_bytes += len(data)
             if self._n_head_bytes > MAX_HEAD_BYTES and not self.transport.is_closing():
                 self.transport.write(_HEAD_TOO_LARGE)
@@ -172,12 +178,33 @@ class LimitedProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """Its head is complete."""
         self._is_in_head = False
+        before = self.cycle
         super().on_headers_complete()
+        if self.scope["http_version"] == "1.0" and self.cycle is not before:
+            _end_with_connection(self.cycle)
 
     def on_message_complete(self) -> None:
         """Its body is complete; what follows is the next head."""
         super().on_message_complete()
-        self._is_in_head, self._n_head_bytes = True, 0
+        self._is_in_head, self._n_head_bytes, self._has_ended = True, 0, True
+
+
+def _end_with_connection(cycle: RequestResponseCycle) -> None:
+    """Let the end of the connection be the end of a response that does not say how long it is."""
+    send, is_open = cycle.send, False
+
+    async def send_unchunked(message: Any) -> None:  # noqa: ANN401 - of ASGI
+        nonlocal is_open
+        if message["type"] == "http.response.start":
+            names = {name.lower() for name, _ in message.get("headers", ())}
+            is_open = b"content-length" not in names
+            cycle.chunked_encoding = False if is_open else None
+        elif is_open:
+            # As long as it is: that is what the server compares it with.
+            cycle.expected_content_length = len(message.get("body", b""))
+        await send(message)
+
+    cycle.send = send_unchunked  # type: ignore[method-assign]
 
 
 _HEAD_TOO_LARGE = (

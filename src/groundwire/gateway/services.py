@@ -3,7 +3,7 @@
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from groundwire.config import Config
 from groundwire.engine.reader import n_threads
@@ -13,6 +13,9 @@ from groundwire.gateway.folder import data_folder
 from groundwire.gateway.metrics import Metrics
 from groundwire.gateway.upstream import Upstreams
 from groundwire.pipeline import Pipeline
+
+#: Megabytes for sources that were read: a gateway has a process, and mostly a machine, to itself.
+CACHE_MB = 1000.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +31,8 @@ class Services:
         background: Work that goes on after its response.
         checks: Threads for checks: twice as many as the detector computes with, so that one is
             ready when another ends.
+        opening: Threads that find out what is known of a request. No response leaves before that,
+            also where none waits for its check, so they are never taken by checks.
     """
 
     config: Config
@@ -37,6 +42,7 @@ class Services:
     metrics: Metrics
     background: Background
     checks: ThreadPoolExecutor
+    opening: ThreadPoolExecutor
 
 
 async def open_services(
@@ -62,12 +68,16 @@ async def open_services(
     """
     if pipeline is None and loads:
         # It reads files and compiles graphs: the loop has probes to answer meanwhile.
-        pipeline = await asyncio.to_thread(Pipeline.load, config)
+        pipeline = await asyncio.to_thread(Pipeline.load, with_larger_cache(config))
         stack.callback(pipeline.close)
     checks = ThreadPoolExecutor(
         2 * n_threads(config.detector.threads), thread_name_prefix="groundwire-check"
     )
     stack.callback(checks.shutdown, wait=True, cancel_futures=True)
+    opening = ThreadPoolExecutor(
+        n_threads(config.detector.threads), thread_name_prefix="groundwire-open"
+    )
+    stack.callback(opening.shutdown, wait=True, cancel_futures=True)
     audit = audit_log(config)
     await audit.open()
     stack.push_async_callback(audit.close, timeout_s=config.gateway.shutdown_s)
@@ -88,7 +98,16 @@ async def open_services(
         metrics=metrics,
         background=background,
         checks=checks,
+        opening=opening,
     )
+
+
+def with_larger_cache(config: Config) -> Config:
+    """With more memory for sources than the library takes, unless somebody said how much."""
+    origin = config.origins.get("detector.cache_mb")
+    if origin is not None and not origin.is_default:
+        return config
+    return replace(config, detector=replace(config.detector, cache_mb=CACHE_MB))
 
 
 def audit_log(config: Config) -> AuditLog:

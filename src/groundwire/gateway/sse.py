@@ -18,6 +18,12 @@ _BLANK_LINE = re.compile(rb"(?>\r\n|\r|\n)(?:\r\n|\r|\n)")
 _LINE_END = re.compile("\r\n|\r|\n")
 _BOM = b"\xef\xbb\xbf"
 
+#: An event of which every reader makes the same: data alone, in lines that end as usual.
+_PLAIN = re.compile(rb"(?:data:[^\r\n]*\r?\n)+\r?\n")
+#: Line ends to some readers of text, which the standard takes for characters.
+_OTHER_LINE_ENDS = {0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"}
+_FIELDS = frozenset({"", "data", "event", "id", "retry"})
+
 #: What ends a stream of chat completions.
 DONE = b"data: [DONE]\n\n"
 #: A line that every reader ignores: it keeps connections open while nothing may be said.
@@ -46,21 +52,35 @@ class Event:
         raw: Its bytes, with the blank line that ends it.
         data: What its ``data`` fields say, joined by line feeds; ``None`` without one, as in a
             comment. Bytes that are no UTF-8 are U+FFFD, as the standard has it.
+        is_foreign: Whether it has a line that is no field of an event, which some readers may take
+            for something.
     """
 
     raw: bytes
     data: str | None
+    is_foreign: bool = False
 
     @classmethod
     def of(cls, raw: bytes) -> "Event":
         """Read the bytes of one event."""
         text = raw.removeprefix(_BOM).decode("utf-8", "replace")
-        found = []
+        found, is_foreign = [], False
         for line in _LINE_END.split(text):
             name, _, value = line.partition(":")
             if name == "data":
                 found.append(value.removeprefix(" "))
-        return cls(raw, "\n".join(found) if found else None)
+            is_foreign |= name not in _FIELDS
+        return cls(raw, "\n".join(found) if found else None, is_foreign)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether every reader takes its bytes for its data, and for nothing besides."""
+        if self.data is None or not _PLAIN.fullmatch(self.raw):
+            return False
+        has_others = not self.data.isascii() and any(
+            chr(each) in self.data for each in (0xFFFD, *_OTHER_LINE_ENDS)
+        )
+        return not has_others
 
 
 class EventSplitter:
@@ -109,7 +129,8 @@ class EventSplitter:
 def encode(chunk: Mapping[str, Any]) -> bytes:
     """JSON data as an event. Line ends in it are escaped, so it is always one event."""
     try:
-        text = json.dumps(chunk, ensure_ascii=False, separators=(",", ":")).encode()
+        said = json.dumps(chunk, ensure_ascii=False, separators=(",", ":"))
+        text = (said if said.isascii() else said.translate(_OTHER_LINE_ENDS)).encode()
     except UnicodeEncodeError:  # half a surrogate pair, which only an escape can carry
         text = json.dumps(chunk, separators=(",", ":")).encode()
     return b"data: " + text + b"\n\n"

@@ -9,6 +9,7 @@ closed in any case, by the task that ran it, before the response ends.
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable
+from time import monotonic
 from typing import Any, TypeVar
 
 from starlette.background import BackgroundTask
@@ -16,7 +17,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from groundwire.gateway.upstream.errors import UpstreamBrokenError
+from groundwire.errors import GroundwireError
 
 _log = logging.getLogger(__name__)
 
@@ -85,6 +86,7 @@ class Streamed(Response):
         self._ended = ended
         self._gone = gone
         self._stall_timeout_s = stall_timeout_s
+        self._gave_at: float | None = None  # since when the server has not taken a piece
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send it."""
@@ -92,7 +94,7 @@ class Streamed(Response):
         sending = asyncio.create_task(self._send(send), name="send a stream")
         watching = asyncio.create_task(_quietly(gone), name="watch for a client to leave")
         try:
-            await asyncio.wait({sending, watching}, return_when=asyncio.FIRST_COMPLETED)
+            await self._until_over(sending, watching)
         finally:
             watching.cancel()
             # Cancelled, it closes the iterator, and may have to wait for that.
@@ -108,11 +110,26 @@ class Streamed(Response):
         if self.background is not None:
             await self.background()
 
+    async def _until_over(self, *tasks: "asyncio.Task[None]") -> None:
+        """Wait until one of the tasks has ended, or the client has taken nothing for too long."""
+        while (left_s := self._left_s()) > 0:
+            # One clock for the response: one for each piece takes longer than to send the piece.
+            done, _ = await asyncio.wait(tasks, timeout=left_s, return_when=asyncio.FIRST_COMPLETED)
+            if done:
+                return
+        _log.info("a client took nothing for %g s", self._stall_timeout_s)
+
+    def _left_s(self) -> float:
+        """Until when the client has to take what it is given; all of the time if it has that."""
+        waited_s = 0.0 if self._gave_at is None else monotonic() - self._gave_at
+        return self._stall_timeout_s - waited_s
+
     def _end(self, sending: "asyncio.Task[None]") -> None:
         try:
             sending.result()
-        except UpstreamBrokenError as error:
-            # Not raised: the handlers of errors would take it for one that can still be told.
+        except GroundwireError as error:
+            # Not raised: the handlers of errors would take it for one that can still be told. What
+            # a body breaks off with, of the upstream or of what reads it, quotes nothing of it.
             _log.warning("%s", error)
         except ClientGoneError as error:
             _log.info("a client left (%s)", type(error.__cause__).__name__)
@@ -141,11 +158,13 @@ class Streamed(Response):
                 await close()
 
     async def _give(self, send: Send, message: dict[str, Any]) -> None:
+        self._gave_at = monotonic()
         try:
-            async with asyncio.timeout(self._stall_timeout_s):
-                await send(message)
-        except OSError as error:  # as a time-out is, and what servers raise for a client that left
+            await send(message)
+        except OSError as error:  # what servers raise for a client that left
             raise ClientGoneError from error
+        finally:
+            self._gave_at = None
 
 
 async def until_disconnect(

@@ -11,6 +11,7 @@ from starlette.responses import Response
 from groundwire.conversation import Answer, AnswerKind, read_response
 from groundwire.errors import InvalidConversationError
 from groundwire.gateway.checks import Checks
+from groundwire.gateway.chunks import unambiguous
 from groundwire.gateway.coding import CodingError, Decoder
 from groundwire.gateway.marks import outcome_headers, vsr_headers, warning_text
 from groundwire.gateway.upstream import Reply
@@ -49,9 +50,11 @@ async def check_body(checks: Checks, reply: Reply, raw: bytes, *, max_bytes: int
         max_bytes: What it may be, decompressed.
     """
     try:
-        decoder = Decoder(header(reply, "content-encoding"), max_bytes=max_bytes)
-        data = json.loads(decoder.feed(raw) + decoder.finish())
+        decoder = Decoder(reply.content_encoding, max_bytes=max_bytes)
+        text = decoder.feed(raw) + decoder.finish()
+        data = json.loads(text, object_pairs_hook=unambiguous)
         answers = read_response(data)
+        _require_no_other_text(data)
     except (CodingError, InvalidConversationError, ValueError, RecursionError) as error:
         # The message may quote the answer, which has no place in a log.
         log.warning("A response cannot be read, so it is not checked: %s", type(error).__name__)
@@ -59,6 +62,14 @@ async def check_body(checks: Checks, reply: Reply, raw: bytes, *, max_bytes: int
         failed = checks.unavailable(unread, type(error).__name__)
         return CheckedBody(raw=raw, data=None, answers=(failed,))
     return CheckedBody(raw=raw, data=data, answers=await checks.answers.check(answers))
+
+
+def _require_no_other_text(data: Mapping[str, Any]) -> None:
+    """Text outside of the messages would be text that nobody checks."""
+    for choice in data["choices"]:
+        delta = choice.get("delta")
+        if choice.get("text") or (isinstance(delta, dict) and delta.get("content")):
+            raise InvalidConversationError("choices", "one has text outside of its message", "")
 
 
 def marked(reply: Reply, body: CheckedBody) -> Response:
@@ -95,11 +106,6 @@ def with_warnings(data: Mapping[str, Any], warnings: Sequence[str | None]) -> by
             content = f"{warning}\n\n{content or ''}"
         choices.append({**choice, "message": {**choice["message"], "content": content}})
     return json.dumps({**data, "choices": choices}, separators=(",", ":")).encode()
-
-
-def header(reply: Reply, name: str) -> str:
-    """The value of a header; of several, joined by commas; empty if there is none."""
-    return ", ".join(value for key, value in reply.headers if key == name)
 
 
 def of_new_body(reply: Reply) -> list[tuple[str, str]]:

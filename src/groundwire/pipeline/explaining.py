@@ -10,7 +10,11 @@ from groundwire.explain import Explained, Explanation
 
 
 class AnyExplainer(Protocol):
-    """Gives a second opinion on the spans of a detection."""
+    """Gives a second opinion on the spans of a detection.
+
+    What it says of a claim may depend on the claim and the sources, not on other claims: those of
+    an answer in flight are explained as they come.
+    """
 
     def explain(self, detection: Detection, sources: Sequence[Source]) -> Explained:
         """Say of each span why it was marked, and drop what the evidence says."""
@@ -18,10 +22,10 @@ class AnyExplainer(Protocol):
 
 
 class Remembered:
-    """The explainer of one answer in flight: what it said of a claim is not asked again.
+    """The explainer of one answer: what it said of a claim is not asked again.
 
-    An answer is reviewed again and again while it is written; explaining all of it each time would
-    take time that grows with the square of its findings.
+    An answer in flight is reviewed again and again; explaining all of it each time would take time
+    that grows with the square of its findings, and the last time is one that somebody waits for.
     """
 
     def __init__(self, explainer: AnyExplainer) -> None:
@@ -37,6 +41,8 @@ class Remembered:
         fresh = tuple(c for c in detection.claims if c.spans and c.start not in self._claims)
         if fresh:
             said = self._explainer.explain(replace(detection, claims=fresh), sources)
+            if not isinstance(said, Explained):
+                raise TypeError(type(said).__name__)
             self._claims |= {claim.start: claim for claim in said.detection.claims}
             self._explanations += said.explanations
             self._dropped += said.dropped

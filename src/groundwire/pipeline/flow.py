@@ -57,22 +57,19 @@ class Flow:
     What fails raises nothing: the outcome is then ``unavailable``.
     """
 
-    def __init__(
-        self, stream: Stream | None, conclude: Conclude, *, found: Found, look: Conclude
-    ) -> None:
+    def __init__(self, stream: Stream | None, conclude: Conclude, *, found: Found) -> None:
         """Begin; :meth:`groundwire.Pipeline.stream` is the way.
 
         Args:
             stream: What judges; ``None`` if nothing is to be judged, or it could not be opened.
-            conclude: Makes the result of what was found.
+            conclude: Makes the result of what was found, in the end and for reviews.
             found: What is known before the first word: nothing, or that the stream failed.
-            look: Makes the result of what was found so far; it may remember what it said before.
         """
         self._stream, self._conclude, self._found = stream, conclude, found
-        self._look = look
         self._pieces: list[str] = []
         self._checked: Checked | None = None
         self._clear_to = 0
+        self._is_closed = False
 
     def feed(self, delta: str) -> list[Claim]:
         """Take the next piece of text.
@@ -124,8 +121,9 @@ class Flow:
     def review(self) -> Review:
         """Say what is known so far, without finishing: nothing that follows changes by it.
 
-        Where nothing is to be judged, all of the text is clear. If the check has failed, the
-        outcome is ``unavailable`` and nothing is judged.
+        What is explained now is not explained again at the end. Where nothing is to be judged, all
+        of the text is clear. If the check has failed, the outcome is ``unavailable`` and nothing is
+        judged.
         """
         if self._checked is not None:
             return self._review(self._checked, 0 if self._found.failure else len(self._text))
@@ -134,19 +132,19 @@ class Flow:
             try:
                 return self._review_part(self._stream.snapshot())
             except Exception as error:  # noqa: BLE001 - whatever went wrong, it was not checked
-                found = Found.failed(error)
+                found = self._failed(error)
         if found.failure:
             answer = Answer(index=0, kind=AnswerKind.TEXT, text=self._text)
-            return Review(checked=self._look(answer, found), judged_to=0, clear_to=0)
-        return self._review(self._look(read_answer(self._text), found), len(self._text))
+            return Review(checked=self._conclude(answer, found), judged_to=0, clear_to=0)
+        return self._review(self._conclude(read_answer(self._text), found), len(self._text))
 
     def _review_part(self, snapshot: Snapshot) -> Review:
         if not snapshot.detection.claims:
             # What has no claim is partial if nothing else comes, and most likely something does.
-            return Review(checked=self._look(read_answer(""), Found()), judged_to=0, clear_to=0)
+            return Review(checked=self._conclude(read_answer(""), Found()), judged_to=0, clear_to=0)
         text = self._text[: snapshot.judged_to]
         answer = Answer(index=0, kind=AnswerKind.TEXT, text=text)
-        checked = self._look(answer, Found(detection=snapshot.detection))
+        checked = self._conclude(answer, Found(detection=snapshot.detection))
         return self._review(checked, snapshot.judged_to, clear_to=snapshot.clear_to)
 
     def _review(self, checked: Checked, judged_to: int, *, clear_to: int | None = None) -> Review:
@@ -155,7 +153,11 @@ class Flow:
         return Review(checked=checked, judged_to=judged_to, clear_to=min(self._clear_to, judged_to))
 
     def close(self) -> None:
-        """Stop reading ahead; harmless when done twice."""
+        """Stop reading ahead; harmless when done twice, and from another thread.
+
+        A check that is under way then ends as a failed one, of which nobody is told.
+        """
+        self._is_closed = True
         if self._stream is not None:
             self._stream.close()
 
@@ -172,8 +174,13 @@ class Flow:
         return self._pieces[0] if self._pieces else ""
 
     def _fail(self, error: Exception) -> None:
+        self._found = self._failed(error)
         self.close()
-        self._stream, self._found = None, Found.failed(error)
+        self._stream = None
+
+    def _failed(self, error: Exception) -> Found:
+        # Who closed it wants no verdict: that it has none is no failure for a log.
+        return Found(failure=type(error).__name__) if self._is_closed else Found.failed(error)
 
 
 def read_answer(text: str) -> Answer:

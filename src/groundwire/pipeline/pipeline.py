@@ -1,5 +1,6 @@
 """Joins the stages: gate, evidence, decisions, detector, explainer, policy."""
 
+import asyncio
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -114,6 +115,15 @@ class Pipeline:
 
     # A request.
 
+    def may_check(self, *, tenant: str = "", request: Request | None = None) -> bool:
+        """Whether any answer of a tenant could be checked; if not, its requests need not be opened.
+
+        Args:
+            tenant: Whose requests.
+            request: What the request asks for beyond the policy.
+        """
+        return self._decider.may_check(self._tenants.get(tenant), request)
+
     def open(
         self,
         body: object,
@@ -183,6 +193,19 @@ class Pipeline:
             return GateReport(status=GateStatus.FAILED, reason=type(error).__name__)
         return GateReport(status=GateStatus.ASKED, result=result)
 
+    async def aopen(
+        self,
+        body: object,
+        *,
+        tenant: str = "",
+        overrides: Overrides | None = None,
+        request: Request | None = None,
+    ) -> RequestContext:
+        """:meth:`open` in a thread, for it may ask a model."""
+        return await asyncio.to_thread(
+            self.open, body, tenant=tenant, overrides=overrides, request=request
+        )
+
     # Its answers.
 
     def check(self, context: RequestContext, answer: Answer | str) -> Checked:
@@ -194,6 +217,10 @@ class Pipeline:
         with self._flow(context, reads_ahead=False) as flow:
             flow.feed(answer.text)
             return flow.finish(answer)
+
+    async def acheck(self, context: RequestContext, answer: Answer | str) -> Checked:
+        """:meth:`check` in a thread, for code that must not block its event loop."""
+        return await asyncio.to_thread(self.check, context, answer)
 
     def check_response(self, context: RequestContext, body: object) -> CheckedResponse:
         """Check all answers of a chat completion.
@@ -250,13 +277,8 @@ class Pipeline:
                 )
             except Exception as error:  # noqa: BLE001 - the check was due, and so is unavailable
                 found = Found.failed(error)
-        remembered = None if self._explainer is None else Remembered(self._explainer)
-        return Flow(
-            opened,
-            partial(self._conclude, context, explainer=self._explainer),
-            found=found,
-            look=partial(self._conclude, context, explainer=remembered),
-        )
+        explainer = None if self._explainer is None else Remembered(self._explainer)
+        return Flow(opened, partial(self._conclude, context, explainer=explainer), found=found)
 
     def _conclude(
         self,
@@ -264,7 +286,7 @@ class Pipeline:
         answer: Answer,
         found: Found,
         *,
-        explainer: AnyExplainer | None = None,
+        explainer: Remembered | None = None,
     ) -> Checked:
         try:
             return self._conclude_found(context, answer, found, explainer)
@@ -272,7 +294,7 @@ class Pipeline:
             return self._conclude_found(context, answer, Found.failed(error), explainer)
 
     def _conclude_found(
-        self, context: RequestContext, answer: Answer, found: Found, explainer: AnyExplainer | None
+        self, context: RequestContext, answer: Answer, found: Found, explainer: Remembered | None
     ) -> Checked:
         timings = dict(context.timings_ms)
         if context.path not in _DUE or answer.kind is not AnswerKind.TEXT or found.failure:
@@ -313,12 +335,9 @@ class Pipeline:
         )
 
 
-def _explain(explainer: AnyExplainer, context: RequestContext, detection: Detection) -> Explained:
+def _explain(explainer: Remembered, context: RequestContext, detection: Detection) -> Explained:
     try:
-        explained = explainer.explain(detection, context.conversation.sources)
-        if not isinstance(explained, Explained):
-            raise TypeError(type(explained).__name__)
-        return explained
+        return explainer.explain(detection, context.conversation.sources)
     except Exception as error:  # noqa: BLE001 - whatever went wrong, the spans stay marked
         log.warning("Findings could not be explained: %s", type(error).__name__)
         return Explained.failed(detection, type(error).__name__)

@@ -117,8 +117,7 @@ class Reply:
         while waited_s < self._idle_timeout_s:
             step_s = min(_LOOK_S, self._idle_timeout_s - waited_s)
             try:
-                async with asyncio.timeout(step_s):
-                    piece = await self._response.content.readany()
+                piece = await self._piece(step_s)
             except TimeoutError:
                 waited_s += step_s
                 if self._protocol is not None and self._protocol.exception() is not None:
@@ -139,6 +138,14 @@ class Reply:
         if content.exception() is None or not content._buffer:
             return b""
         return content._read_nowait(-1)
+
+    async def _piece(self, timeout_s: float) -> bytes:
+        content = self._response.content
+        piece = content.read_nowait()
+        if piece or content.at_eof():
+            return piece  # it was there, so there is nothing to time
+        async with asyncio.timeout(timeout_s):
+            return await content.readany()
 
     def _ended(self) -> None:
         # Where the end of the connection is the end of the body, aiohttp takes a reset for one. The

@@ -1,0 +1,126 @@
+"""``groundwire demo``: the gateway at work, without key and without network."""
+
+import signal
+import sys
+import threading
+from collections.abc import Sequence
+from contextlib import ExitStack
+from time import perf_counter
+
+import click
+
+from groundwire.cli.console import ColorChoice, color_option, to_json, wants_color
+from groundwire.cli.serve import require_gateway
+from groundwire.cli.status import ExitStatus
+
+#: The scenes, in order. They stand here so that --help imports no gateway.
+NAMES = (
+    *("not-factual", "unverified", "evidence", "stream-marks", "body", "sources", "block"),
+    *("sentence", "unchecked", "record", "deferred", "deferred-block"),
+)
+
+EPILOG = f"""\b
+Scenes:
+  {", ".join(NAMES[:7])},
+  {", ".join(NAMES[7:])}
+
+\b
+Examples:
+  groundwire demo
+  groundwire demo --only sentence --only deferred --pace 10
+  groundwire demo --only block --keep
+
+\b
+Exit status:
+  0  what came back is what must come back, in every scene
+  1  it is not; the scenes are named
+  2  the demo could not start, or the command was wrong
+"""
+
+
+@click.command(epilog=EPILOG)
+@click.option(
+    "--pace",
+    type=click.IntRange(1, 1000),
+    default=25,
+    show_default=True,
+    metavar="N",
+    help="Tokens that the scripted model writes in a second.",
+)
+@click.option(
+    "--only",
+    "names",
+    type=click.Choice(NAMES),
+    multiple=True,
+    metavar="SCENE",
+    help="Walk through this scene alone; can be repeated.",
+)
+@click.option(
+    "--keep",
+    "keeps",
+    is_flag=True,
+    help="Go on serving after the walk, and print addresses, the key and a request to try.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print what came back as JSON, at the end.")
+@color_option
+@click.pass_context
+def demo(
+    ctx: click.Context,
+    /,
+    *,
+    pace: int,
+    names: Sequence[str],
+    keeps: bool,
+    as_json: bool,
+    color: ColorChoice,
+) -> None:
+    """Show what a client sees through the gateway. It needs no key and no network.
+
+    Starts gateways before a scripted model, all on this machine, and walks through scenes over real
+    HTTP: marks, warnings, refusals, both ways to release a stream, what is recorded. The model's
+    answers are scripted and the verdicts are not: they are those of the embedded models, and each
+    scene is checked.
+    """
+    require_gateway()
+    # All of this is heavy, and --help needs none of it.
+    from groundwire.gateway.demo.model import ScriptedModel
+    from groundwire.gateway.demo.report import report
+    from groundwire.gateway.demo.scenes import SCENES
+    from groundwire.gateway.demo.screen import Screen
+    from groundwire.gateway.demo.serving import Gateways
+    from groundwire.gateway.demo.walk import Show, walk
+
+    scenes = [each for each in SCENES if not names or each.name in names]
+    screen = Screen(sys.stdout, color=wants_color(color))
+    start, model = perf_counter(), ScriptedModel(tokens_per_s=pace)
+    with ExitStack() as stack:
+        gateways = Gateways(stack, model)
+        show = Show() if as_json else screen
+        walked = list(walk(scenes, gateways=gateways, model=model, show=show))
+        seconds, n_ok = perf_counter() - start, sum(each.is_ok for each in walked)
+        if as_json:
+            click.echo(to_json(report(walked, gateways, seconds=seconds), indent=2))
+        else:
+            screen.ended(n_ok=n_ok, of=len(walked), seconds=seconds)
+        if keeps:
+            if not as_json:
+                screen.kept(gateways, scenes[-1].ask)
+            wait_until_told()
+    failed = [each.scene.name for each in walked if not each.is_ok]
+    if failed:
+        click.echo(f"These scenes are not as they must be: {', '.join(failed)}.", err=True)
+    ctx.exit(ExitStatus.FLAGGED if failed else ExitStatus.PASSED)
+
+
+def wait_until_told() -> None:
+    """Wait for SIGTERM or Ctrl-C."""
+    told = threading.Event()
+    kinds = (signal.SIGINT, signal.SIGTERM)
+    before = {each: signal.signal(each, lambda *_: told.set()) for each in kinds}
+    try:
+        # On Windows a wait without an end hears no Ctrl-C.
+        while not told.wait(0.5):
+            pass
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)

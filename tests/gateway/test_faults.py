@@ -1,0 +1,214 @@
+"""What happens when something fails: the tables of docs/gateway.md, cell by cell."""
+
+import json
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx2 as httpx
+import pytest
+
+from groundwire import Detector
+from tests.fixed_judge import FixedJudge
+from tests.gateway.chats import WRONG, Gateway, events_of, fixed, gateway, request
+from tests.gateway.wire import (
+    DONE,
+    End,
+    Gate,
+    Script,
+    chunk,
+    completion,
+    event,
+    stream_events,
+)
+
+PAGE = Path(__file__).parents[2] / "docs" / "gateway.md"
+#: The actions of each column of the tables, and how text leaves.
+COLUMNS = (
+    ("`log`, `flag`", ("log", "flag"), ("sentence",)),
+    ("`header`, `body`", ("header", "body"), ("sentence",)),
+    ("`block`", ("block",), ("sentence", "deferred")),
+)
+GOOD = "It was built in 1887. "
+SAID = [event(chunk({"role": "assistant", "content": ""})), event(chunk({"content": GOOD}))]
+END = [event(chunk({}, finish="stop")), DONE]
+
+pytestmark = pytest.mark.skipif(not PAGE.is_file(), reason="this is no checkout")
+
+
+class FailingJudge(FixedJudge):
+    """A judge that fails on every claim."""
+
+    def open(self, *_: Any, **__: Any) -> Any:  # noqa: ANN401
+        raise RuntimeError(WRONG)
+
+
+class StuckJudge(FixedJudge):
+    """A judge that waits until it is let go."""
+
+    go_on = threading.Event()
+
+    def open(self, *args: Any, **settings: Any) -> Any:  # noqa: ANN401
+        self.go_on.wait(20)
+        return super().open(*args, **settings)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fault:
+    """What fails: the upstream, by its script, or the check."""
+
+    script: Script
+    settings: Mapping[str, str] = field(default_factory=dict)
+    judge: Callable[[], Detector] = fixed
+
+
+def whole(**changes: Any) -> Script:  # noqa: ANN401
+    return Script.json(completion(GOOD), **changes)
+
+
+def stream(*events: bytes | Gate, **changes: Any) -> Script:  # noqa: ANN401
+    return Script.sse([*SAID, *events], **changes)
+
+
+def failing() -> Detector:
+    return Detector(FailingJudge(doubtful={}))
+
+
+def stuck() -> Detector:
+    return Detector(StuckJudge(doubtful={}))
+
+
+IDLE = {"upstream.idle_timeout_s": "0.2"}
+STUCK = {"gateway.check_timeout_s": "0.2"}
+GZIP = (("Content-Type", "text/event-stream"), ("Content-Encoding", "gzip"))
+
+#: By the first cell of a row.
+WHOLE = {
+    "The upstream answers with an error": Fault(script=Script.error(500)),
+    "It cannot be reached": Fault(script=Script(raw=b"", end=End.RESET)),
+    "It sends what is no HTTP": Fault(script=Script(raw=b"220 SMTP\r\n\r\n", end=End.CLOSE)),
+    "It says nothing for `upstream.response_timeout_s`": Fault(
+        script=Script(hangs_at_once=True), settings={"upstream.response_timeout_s": "0.2"}
+    ),
+    "Its answer breaks off": Fault(script=whole(claimed_length=9999, end=End.RESET)),
+    "Its answer stops for `upstream.idle_timeout_s`": Fault(
+        script=whole(claimed_length=9999, end=End.HANG), settings=IDLE
+    ),
+    "Its answer cannot be read": Fault(script=Script.json({"choices": 1})),
+    "Its answer has more than `gateway.max_response_bytes`": Fault(
+        script=whole(), settings={"gateway.max_response_bytes": "100"}
+    ),
+    "The check fails": Fault(script=whole(), judge=failing),
+    "It takes longer than `gateway.check_timeout_s`": Fault(
+        script=whole(), settings=STUCK, judge=stuck
+    ),
+}
+STREAMED = {
+    "The stream breaks off": Fault(script=stream(end=End.RESET)),
+    "It stops for `upstream.idle_timeout_s`": Fault(script=stream(Gate()), settings=IDLE),
+    "It ends without an end": Fault(script=stream()),
+    "It says that it failed": Fault(script=stream(event({"error": {"message": "overloaded"}}))),
+    "An event cannot be read": Fault(script=stream(b"data: {\n\n", *END)),
+    "Its compression cannot be read": Fault(script=stream(*END, headers=GZIP)),
+    "It has more than `gateway.max_held_chars`": Fault(
+        script=stream(*END), settings={"gateway.max_held_chars": "10"}
+    ),
+    "The check fails": Fault(script=Script.sse(stream_events([GOOD])), judge=failing),
+    "It takes longer than `gateway.check_timeout_s`": Fault(
+        script=Script.sse(stream_events([GOOD])), settings=STUCK, judge=stuck
+    ),
+}
+
+
+def tables() -> list[dict[str, list[str]]]:
+    """The two tables of the page: first cell → the others."""
+    text = PAGE.read_text(encoding="utf-8") if PAGE.is_file() else ""
+    section = text.partition("## When something fails")[2].partition("\n## ")[0]
+    found: list[dict[str, list[str]]] = []
+    for line in section.splitlines():
+        if not line.startswith("| "):
+            continue
+        first, *others = [cell.strip() for cell in line[1:-1].split("|")]
+        if first in ("Fault", "---"):
+            found += [{}] if first == "Fault" else []
+            continue
+        found[-1][first] = others
+    return found
+
+
+def outcome(own: Gateway, body: Mapping[str, Any]) -> str:
+    """What a client gets, in the words of the page."""
+    pieces: list[bytes] = []
+    try:
+        with own.asking(body) as response:
+            pieces.extend(response.iter_raw())
+    except httpx.RemoteProtocolError:
+        return "breaks off"
+    raw = b"".join(pieces)
+    if response.status_code == 200:
+        return of_stream(raw) if body.get("stream") else "passes"
+    code = json.loads(raw)["error"]["code"]
+    return "passes" if code is None else f"{response.status_code} `{code}`"
+
+
+def of_stream(raw: bytes) -> str:
+    """What a client gets of a stream that comes to an end of its own."""
+    try:
+        events = events_of(raw)
+    except ValueError:
+        return "passes"  # what cannot be read has come through
+    refusals = [each["groundwire"] for each in events if "code" in (each_of(each))]
+    return f"refused: `{refusals[-1]['code']}`" if refusals else "passes"
+
+
+def each_of(event: object) -> Mapping[str, Any]:
+    """What we say in an event."""
+    return event.get("groundwire", {}) if isinstance(event, dict) else {}
+
+
+def on_record(own: Gateway) -> str:
+    """The outcome that the audit log has, if it has any."""
+    return ", ".join(
+        sorted({each["payload"].get("outcome", each["type"]) for each in own.events()})
+    )
+
+
+def settings(fault: Fault, action: str, release: str) -> str:
+    pairs = {**fault.settings, "check.action": action, "gateway.release": release}
+    return "\n".join(f"{name}: {value}" for name, value in pairs.items())
+
+
+CASES = [
+    pytest.param(number, name, column, action, release, id=f"{name}-{action}-{release}")
+    for number, faults in enumerate((WHOLE, STREAMED))
+    for name in faults
+    for column, (_, actions, releases) in enumerate(COLUMNS)
+    for action in actions
+    for release in releases
+]
+
+
+@pytest.mark.parametrize(("number", "name", "column", "action", "release"), CASES)
+def test_a_fault_ends_as_the_page_says(
+    tmp_path: Path, *, number: int, name: str, column: int, action: str, release: str
+) -> None:
+    fault = (WHOLE, STREAMED)[number][name]
+    expected = tables()[number][name]
+    StuckJudge.go_on.clear()
+    with gateway(tmp_path, settings(fault, action, release), detector=fault.judge()) as own:
+        try:
+            own.upstream.script(fault.script)
+            got = outcome(own, request(stream=bool(number)))
+            if action == "log" and expected[-1]:
+                own.wait_for_events(1)  # the response did not wait for its check
+        finally:
+            StuckJudge.go_on.set()
+    assert got == expected[column]
+    if action == "log":
+        assert on_record(own) == expected[-1]
+
+
+def test_the_page_has_all_faults() -> None:
+    assert [set(table) for table in tables()] == [set(WHOLE), set(STREAMED)]
