@@ -8,6 +8,7 @@ import json
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import cycle
 from pathlib import Path
 
 from groundwire.engine.tokenizer import WordPieces
@@ -197,6 +198,31 @@ def synthesize(
         if count(" ".join(sentences)) >= n_answer - 12:
             break
     return Sample(sources=tuple(documents), question=question, answer=" ".join(sentences))
+
+
+def cited(
+    seed: int, *, n_spans: int, n_claims: int, wrong: float = 0.2
+) -> tuple[dict[str, str], str]:
+    """Spans of two paragraphs each, and an answer each of whose claims cites one or two.
+
+    Args:
+        seed: Of all that is drawn.
+        n_spans: How many spans; their ids are S0, S1...
+        n_claims: How many claims, in other words than the spans.
+        wrong: Share of claims with a wrong number.
+    """
+    rng = random.Random(seed)
+    spans, facts = {}, []
+    for i in range(n_spans):
+        parts = [_paragraph(rng) for _ in range(2)]
+        spans[f"S{i}"] = "\n\n".join(" ".join(sentences) for sentences, _ in parts)
+        facts += [(i, fact) for _, told in parts for fact in told]
+    rng.shuffle(facts)
+    claims = []
+    for n, (i, fact) in zip(range(n_claims), cycle(facts), strict=False):
+        second = f", S{rng.randrange(n_spans)}" if n % 5 == 4 else ""
+        claims.append(f"{_restate(rng, fact, is_wrong=rng.random() < wrong)} [S{i}{second}]")
+    return spans, " ".join(claims)
 
 
 def paragraphs(seed: int) -> Iterator[str]:

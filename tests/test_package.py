@@ -32,6 +32,8 @@ NAMES = [
     "Source",
     "Span",
     "Stream",
+    "audit_trace_budget",
+    "detect_hallucination",
 ]
 #: What importing the package, or asking the command line for help, must not import.
 HEAVY = (
@@ -53,6 +55,8 @@ HEAVY = (
     "prometheus_client",
     "asyncio",
     "groundwire.gateway",
+    "groundwire.verify",
+    "openai",
 )
 
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from groundwire.gate import Gate
     from groundwire.pipeline import Pipeline
     from groundwire.stream import Stream
+    from groundwire.verify.detect import audit_trace_budget, detect_hallucination
 
 __version__ = "0.1.0"
 
@@ -47,6 +48,8 @@ __all__ = [
     "Source",
     "Span",
     "Stream",
+    "audit_trace_budget",
+    "detect_hallucination",
 ]
 
 _HOMES = {
@@ -57,6 +60,8 @@ _HOMES = {
     "Pipeline": "pipeline",
     "Source": "example",
     "Stream": "stream",
+    "audit_trace_budget": "verify.detect",
+    "detect_hallucination": "verify.detect",
 }
 
 

@@ -230,7 +230,7 @@ class Url:
             host = url.hostname
         except ValueError:
             raise KindError(self.legal) from None
-        is_safe = url.scheme == "https" or (url.scheme == "http" and host in _LOOPBACK)
+        is_safe = url.scheme == "https" or (url.scheme == "http" and is_loopback(str(raw)))
         if not host or not is_safe or re.search(r"\s", str(raw)):
             raise KindError(self.legal)
         return str(raw)
@@ -353,6 +353,11 @@ class Optional:
 
 def _is_null(raw: object) -> bool:
     return isinstance(raw, str) and raw.strip().lower() in ("null", "~")
+
+
+def is_loopback(url: str) -> bool:
+    """Whether a URL is of this machine, as far as its host's name says."""
+    return urlsplit(url).hostname in _LOOPBACK
 
 
 def is_secret(kind: Kind | None) -> bool:

@@ -213,6 +213,12 @@ class Verify:
     top_logprobs: int = setting(10, Number(low=1, high=20, is_whole=True), "Asked for.")
     include_prompts: bool = setting(False, Flag(), "Whether the report holds the prompts.")
     max_prompt_chars: int = setting(3000, POSITIVE, "Of each prompt in the report.")
+    rule: str = setting(
+        "signed",
+        Choice(("signed", "kl")),
+        "How a claim is decided upon: believed with its evidence and not without, or by comparing "
+        "budgets, which have no sign.",
+    )
     min_log_odds_gain: float = setting(0.0, Number(low=0), "That evidence must bring.")
     use_cache: bool = setting(True, Flag(), "Whether calls are kept, at temperature 0.")
     group_claims: bool = setting(True, Flag(), "Whether claims with one evidence share a call.")

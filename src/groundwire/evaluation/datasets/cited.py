@@ -1,0 +1,109 @@
+"""Answers that cite their evidence, with a label for the citation of each sentence.
+
+Rows have the keys id, spans (a list of ``sid`` and ``text``), question, answer and citations (a
+list of ``sentence``, ``cites``, ``label`` and ``right``). The answer is slot-annotated, as
+:mod:`groundwire.evaluation.datasets.slots` describes; its labels are those of the faithful text.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from groundwire.evaluation.datasets.rows import Row, read_rows
+from groundwire.training.sets import Marked, n_slots, render_slots
+from groundwire.verify.claims import VerifiableClaim, read_claims
+
+#: What a citation may be labelled.
+LABELS = ("supported", "misattributed", "partial", "decorative", "fabricated_id", "uncited")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelledCitation:
+    """One sentence of a cited answer.
+
+    Attributes:
+        claim: What it states and cites.
+        label: One of :data:`LABELS`.
+        right: The spans that it rests on.
+        wrong: What it would state with one slot hallucinated, each, by what is wrong with it: 1
+            unsupported, 2 contradicted.
+    """
+
+    claim: VerifiableClaim
+    label: str
+    right: tuple[str, ...]
+    wrong: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CitedAnswer:
+    """One answer with its evidence.
+
+    Attributes:
+        id: Names the row.
+        spans: Id of a span → its text, in the order given.
+        answer: The faithful text, citations included.
+        citations: Its sentences, in reading order; empty if they are not divided as the labels
+            are, so that nothing can be said about them.
+    """
+
+    id: str
+    spans: Mapping[str, str]
+    answer: str
+    citations: tuple[LabelledCitation, ...]
+
+
+def read_cited(path: Path) -> Iterator[CitedAnswer]:
+    """Read cited answers.
+
+    Raises:
+        DatasetError: If a row is not as described.
+    """
+    for row in read_rows(path):
+        try:
+            spans = {str(span["sid"]): str(span["text"]) for span in row.get("spans", list)}
+            labels = {int(each["sentence"]): each for each in row.get("citations", list)}
+            annotated = row.get("answer", str)
+            answer = render_slots(annotated, frozenset()).text
+            citations = tuple(_citations(annotated, answer, tuple(spans), labels))
+        except (KeyError, TypeError, ValueError) as error:
+            raise _error(row) from error
+        yield CitedAnswer(id=row.get("id", str), spans=spans, answer=answer, citations=citations)
+
+
+def _citations(
+    annotated: str, answer: str, sids: tuple[str, ...], labels: Mapping[int, Mapping[str, Any]]
+) -> Iterator[LabelledCitation]:
+    claims = read_claims(answer, span_ids=sids)
+    if len(claims) != len(labels):
+        return
+    variants = [
+        (made, read_claims(made.text, span_ids=sids))
+        for made in (
+            render_slots(annotated, frozenset({slot})) for slot in range(n_slots(annotated))
+        )
+    ]
+    for claim in claims:
+        label = labels[claim.idx]
+        yield LabelledCitation(
+            claim=claim,
+            label=str(label["label"]),
+            right=tuple(map(str, label["right"])),
+            wrong=tuple(_wrong(claim, variants, len(claims))),
+        )
+
+
+def _wrong(
+    claim: VerifiableClaim,
+    variants: list[tuple[Marked, tuple[VerifiableClaim, ...]]],
+    n_claims: int,
+) -> Iterator[tuple[str, int]]:
+    for made, claims in variants:
+        # A slot that adds a sentence moves those after it, so labels no longer fit.
+        if made.spans and len(claims) == n_claims and claims[claim.idx].text != claim.text:
+            yield claims[claim.idx].text, max(kind for _, _, kind in made.spans)
+
+
+def _error(row: Row) -> Exception:
+    return row.error("spans, answer or citations are not of the form that the module describes")

@@ -1,0 +1,42 @@
+"""The verifiers by name. What is not named is never opened, whatever the environment holds."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from threading import Lock
+
+from groundwire.config.tree import Verify
+from groundwire.verify.verifier import Verifier
+
+LOCAL, OPENAI, SERVICE = "local", "openai", "service"
+
+_loading = Lock()
+
+
+@contextmanager
+def opened(settings: Verify) -> Iterator[Verifier]:
+    """The verifier ``local`` or ``openai``, for as long as it is needed.
+
+    Raises:
+        MissingKeyError, ArgumentError: If it cannot be reached with what is given.
+        MissingExtraError: If its extra is not installed.
+        ModelError: If the embedded model cannot be used.
+    """
+    if settings.verifier == OPENAI:
+        from groundwire.verify.openai import OpenAIVerifier
+
+        with OpenAIVerifier.open(settings, os.environ) as endpoint:
+            yield endpoint
+    else:
+        with _loading:
+            embedded = _local()
+        yield embedded
+
+
+@cache
+def _local() -> Verifier:
+    """The embedded one; it is loaded once, and keeps what it has read."""
+    from groundwire.verify.local import LocalVerifier
+
+    return LocalVerifier.load()

@@ -1,0 +1,267 @@
+"""From an answer to claims that can be verified one by one, with the spans that they cite.
+
+Claims are the segmenter's sentences, or lines. A citation belongs to the claim it stands in; one
+after the full stop to the sentence before it, one alone on a line to the line before. ``[S0]``,
+``[1]``, ``[S0, S1]`` and ``[S1-S3]`` are citations, and so is whatever stands in brackets and names
+a span: ``[intro]``, ``[doc-1]``. A regular expression with a group ``id`` reads others in place of
+all of these.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from groundwire.keywords import PatternError, compile_pattern
+from groundwire.segment import MAX_CITED_IDS, Citation, parse_citations, segment
+from groundwire.verify.citing import Cites, IdMap, Normalization
+
+_BRACKET = re.compile(r"(?<!\\)\[([^\[\]\n]{1,200})\](?:\([^()\s]{1,200}\))?")
+_SEPARATOR = re.compile(r"\s*[,;]\s*")
+_INLINE_CODE = re.compile(r"`[^`\n]*`")
+_SPACE_BEFORE_MARK = re.compile(r"\s+(?=[.,;:!?…](?:\s|$))")
+_EMPTY_BRACKETS = re.compile(r"\(\s*(?:see|cf\.?|source|sources)?\s*[:,;]?\s*\)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerifiableClaim:
+    """One statement of an answer, or one step of a trace.
+
+    Attributes:
+        idx: Its number, from 0; of a step, the number it was given.
+        text: What it states, without citations.
+        raw_text: The same as written.
+        cites: Ids of the spans it cites, each once, in order.
+        raw_cites: The ids as written.
+        normalizations: Ids that were not taken literally.
+        unknown: Ids that name no span.
+        target: The probability it has to reach, if it has one of its own.
+    """
+
+    idx: int
+    text: str
+    raw_text: str
+    cites: tuple[str, ...] = ()
+    raw_cites: tuple[str, ...] = ()
+    normalizations: tuple[Normalization, ...] = ()
+    unknown: tuple[str, ...] = ()
+    target: float | None = None
+
+    @property
+    def has_citations(self) -> bool:
+        """Whether it cites anything, known or not."""
+        return bool(self.raw_cites)
+
+
+class CitationPatternError(ValueError):
+    """A regular expression of citations cannot be used."""
+
+
+@dataclass(slots=True)
+class _Piece:
+    start: int
+    end: int
+    marks: list[Citation]
+
+
+def read_claims(
+    answer: str,
+    *,
+    span_ids: Sequence[str],
+    claim_split: str = "sentences",
+    citation_regex: str | None = None,
+) -> tuple[VerifiableClaim, ...]:
+    """Read the claims of an answer.
+
+    >>> [(c.text, c.cites) for c in read_claims("It is tall. [S0] It is old [1].", span_ids=["S0"])]
+    [('It is tall.', ('S0',)), ('It is old.', ())]
+
+    Args:
+        answer: The answer.
+        span_ids: Ids of the spans that may be cited.
+        claim_split: ``sentences`` or ``lines``.
+        citation_regex: What a citation looks like, with a group ``id`` (RE2's syntax, whose time
+            grows with the length of the answer alone); ``None``: as described above.
+
+    Raises:
+        CitationPatternError: If the regular expression cannot be used.
+    """
+    known = frozenset(span_ids)
+    pieces = _with_text(_pieces(answer, known, claim_split, citation_regex), answer)
+    written = [tuple(dict.fromkeys(id_ for m in p.marks for id_ in m.ids)) for p in pieces]
+    ids = IdMap.of(known, (id_ for each in written for id_ in each))
+    return tuple(
+        _claim(idx, answer, piece, raw, ids.read(raw))
+        for idx, (piece, raw) in enumerate(zip(pieces, written, strict=True))
+    )
+
+
+def bare_text(text: str, marks: Iterable[tuple[int, int]]) -> str:
+    """A text without some stretches of it, its spaces tidied.
+
+    >>> bare_text("It is tall [S0].", [(11, 15)])
+    'It is tall.'
+    """
+    parts, position = [], 0
+    for start, end in sorted(marks):
+        parts.append(text[position:start])
+        position = max(position, end)
+    joined = " ".join(" ".join([*parts, text[position:]]).split())
+    return _SPACE_BEFORE_MARK.sub("", _EMPTY_BRACKETS.sub("", joined)).strip()
+
+
+def find_citations(
+    text: str, known: frozenset[str], citation_regex: str | None = None
+) -> tuple[Citation, ...]:
+    """All citations of a text, in order.
+
+    Raises:
+        CitationPatternError: If the regular expression cannot be used.
+    """
+    if citation_regex is not None:
+        return tuple(_matches(text, citation_regex))
+    plain = parse_citations(text)
+    more = _named(text, known, taken=plain)
+    return tuple(sorted((*plain, *more), key=lambda found: found.start))
+
+
+def _pieces(
+    answer: str, known: frozenset[str], claim_split: str, citation_regex: str | None
+) -> list[_Piece]:
+    if claim_split == "lines":
+        marks = find_citations(answer, known, citation_regex)
+        return _assigned(
+            [_Piece(s, e, []) for s, e in _lines(_blanked(answer, marks))], marks, answer
+        )
+    if citation_regex is not None:
+        marks = tuple(_matches(answer, citation_regex))
+        found = segment(_blanked(answer, marks))
+        return _assigned([_Piece(each.start, each.end, []) for each in found], marks, answer)
+    more = _named(answer, known, taken=parse_citations(answer))
+    found = segment(_blanked(answer, more))
+    own = [_Piece(each.start, each.end, list(each.citations)) for each in found]
+    return _assigned(own, more, answer)
+
+
+def _lines(text: str) -> Iterator[tuple[int, int]]:
+    position = 0
+    for line in text.splitlines(keepends=True):
+        if any(char.isalnum() for char in line):
+            start = position + len(line) - len(line.lstrip())
+            yield start, position + len(line.rstrip())
+        position += len(line)
+
+
+def _blanked(text: str, marks: Iterable[Citation]) -> str:
+    """The text with blanks in place of citations, so that offsets stay."""
+    parts, position = [], 0
+    for mark in marks:
+        parts += [text[position : mark.start], " " * (mark.end - mark.start)]
+        position = mark.end
+    return "".join([*parts, text[position:]])
+
+
+def _assigned(pieces: list[_Piece], marks: Iterable[Citation], text: str) -> list[_Piece]:
+    """Give each citation to the piece it stands in, else to that before, unless it opens a line."""
+    at = 0
+    for mark in marks:
+        while at < len(pieces) and pieces[at].end <= mark.start:
+            at += 1
+        before, after = at - 1, at if at < len(pieces) else None
+        if after is not None and (
+            pieces[after].start < mark.end
+            or before < 0
+            or (
+                "\n" in text[pieces[before].end : mark.start]
+                and "\n" not in text[mark.end : pieces[after].start]
+            )
+        ):
+            pieces[after].marks.append(mark)
+        elif before >= 0:
+            pieces[before].marks.append(mark)
+            pieces[before].end = max(pieces[before].end, mark.end)
+    return pieces
+
+
+def _with_text(pieces: Iterable[_Piece], answer: str) -> list[_Piece]:
+    """Pieces that state something; the citations of others go to the one before, else after."""
+    kept: list[_Piece] = []
+    waiting: list[Citation] = []
+    for piece in pieces:
+        piece.marks = sorted([*waiting, *piece.marks], key=lambda mark: mark.start)
+        waiting = []
+        if any(char.isalnum() for char in _text_of(piece, answer)):
+            kept.append(piece)
+        elif kept:
+            kept[-1].marks += piece.marks
+        else:
+            waiting = piece.marks
+    return kept
+
+
+def _text_of(piece: _Piece, answer: str) -> str:
+    inside = [
+        (max(mark.start, piece.start) - piece.start, min(mark.end, piece.end) - piece.start)
+        for mark in piece.marks
+        if mark.start < piece.end and mark.end > piece.start
+    ]
+    return bare_text(answer[piece.start : piece.end], inside)
+
+
+def _claim(
+    idx: int, answer: str, piece: _Piece, raw: tuple[str, ...], cites: Cites
+) -> VerifiableClaim:
+    return VerifiableClaim(
+        idx=idx,
+        text=_text_of(piece, answer),
+        raw_text=answer[piece.start : piece.end],
+        cites=cites.ids,
+        raw_cites=raw,
+        normalizations=cites.normalizations,
+        unknown=cites.unknown,
+    )
+
+
+def _named(text: str, known: frozenset[str], *, taken: Sequence[Citation]) -> tuple[Citation, ...]:
+    """Brackets that hold nothing but ids of spans, and are not citations as they stand."""
+    if "[" not in text:
+        return ()
+    starts = {each.start for each in taken}
+    outside = _INLINE_CODE.sub(lambda code: " " * len(code.group()), text)
+    found = []
+    for match in _BRACKET.finditer(outside):
+        if match.start() in starts:
+            continue
+        ids = tuple(dict.fromkeys(_SEPARATOR.split(match.group(1).strip())))
+        if match.group(1).strip() in known:
+            ids = (match.group(1).strip(),)
+        if len(ids) <= MAX_CITED_IDS and all(each in known for each in ids):
+            found.append(Citation(start=match.start(), end=match.end(), ids=ids))
+    return tuple(found)
+
+
+def _matches(text: str, pattern: str) -> Iterator[Citation]:
+    for match in compiled_citation(pattern)(text):
+        id_ = (match.group("id") or "").strip()
+        if id_ and match.end() > match.start():
+            yield Citation(start=match.start(), end=match.end(), ids=(id_,))
+
+
+def compiled_citation(pattern: str) -> Callable[[str], Iterator["re.Match[str]"]]:
+    """What finds the citations that a regular expression describes.
+
+    Raises:
+        CitationPatternError: If it cannot be used.
+    """
+    try:
+        compiled = compile_pattern(pattern, is_case_sensitive=True)
+    except PatternError as error:
+        raise CitationPatternError(
+            f"citation_regex cannot be used: {error}. It is in RE2's syntax, without back "
+            r"references and looking around, such as \[(?P<id>S\d+)\]."
+        ) from error
+    if "id" not in compiled.groupindex:
+        raise CitationPatternError(
+            r"citation_regex has no group named id. Name one, as in \[(?P<id>S\d+)\]."
+        )
+    find: Callable[[str], Iterator[re.Match[str]]] = compiled.finditer
+    return find

@@ -1,0 +1,62 @@
+"""What a claim is read with, and what it is read with once its evidence is taken away."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from groundwire.verify.claims import VerifiableClaim
+from groundwire.verify.hygiene import clean
+from groundwire.verify.spans import CitedSpan
+from groundwire.verify.verifier import EvidenceText, Question
+
+
+@dataclass(frozen=True, slots=True)
+class Contexts:
+    """The spans of a verification, each cleaned once.
+
+    Attributes:
+        evidence: Id of a span → the span, in the order they were given.
+        mode: ``cited``; ``all``; or ``auto``, which is all for a claim that cites nothing.
+        placeholder: What stands for evidence that is taken away.
+    """
+
+    evidence: Mapping[str, EvidenceText]
+    mode: str
+    placeholder: str
+
+    @classmethod
+    def of(cls, spans: Iterable[CitedSpan], *, mode: str, placeholder: str) -> "Contexts":
+        """Clean the spans."""
+        return cls({span.sid: _evidence(span) for span in spans}, mode, placeholder)
+
+    def sids(self, claim: VerifiableClaim) -> tuple[str, ...]:
+        """Ids of the spans that a claim is read with, in the order they were given."""
+        if self.mode == "all" or (self.mode == "auto" and not claim.has_citations):
+            return tuple(self.evidence)
+        cited = frozenset(claim.cites)
+        return tuple(sid for sid in self.evidence if sid in cited)
+
+    def has_evidence(self, claim: VerifiableClaim) -> bool:
+        """Whether anything that counts as evidence is among them."""
+        return any(self.evidence[sid].text for sid in self.sids(claim))
+
+    def posterior(self, claim: VerifiableClaim) -> Question:
+        """The claim with its evidence."""
+        evidence = tuple(self.evidence[sid] for sid in self.sids(claim))
+        return Question(claim=claim.text, evidence=evidence)
+
+    def prior(self, claim: VerifiableClaim) -> Question:
+        """The claim without what it cites; without all of it, if it cites nothing."""
+        sids = self.sids(claim)
+        taken = frozenset(claim.cites) or frozenset(sids)
+        evidence = tuple(
+            self._redacted(sid) if sid in taken else self.evidence[sid] for sid in sids
+        )
+        return Question(claim=claim.text, evidence=evidence)
+
+    def _redacted(self, sid: str) -> EvidenceText:
+        return EvidenceText(sid=sid, text="", shown=self.placeholder, is_redacted=True)
+
+
+def _evidence(span: CitedSpan) -> EvidenceText:
+    cleaned = clean(span.text)
+    return EvidenceText(sid=span.sid, text=cleaned.text, shown=cleaned.shown)

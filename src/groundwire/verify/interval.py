@@ -1,0 +1,46 @@
+"""What is known of a probability: a range, which is a point where it was measured exactly."""
+
+from dataclasses import dataclass
+from typing import Self
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """All that a probability may be; both ends are possible.
+
+    >>> Interval(0.0, 0.05).overlaps(Interval.exactly(0.05))
+    True
+
+    Attributes:
+        low: The least it may be, in [0, 1].
+        high: The most, in [``low``, 1].
+
+    Raises:
+        ValueError: If ``0 <= low <= high <= 1`` does not hold, which is so of NaN.
+    """
+
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.low <= self.high <= 1.0:
+            raise ValueError(
+                f"a range of probabilities needs 0 <= low <= high <= 1, "
+                f"got {self.low} and {self.high}"
+            )
+
+    @classmethod
+    def exactly(cls, probability: float) -> Self:
+        """A probability that was measured."""
+        return cls(probability, probability)
+
+    def overlaps(self, other: "Interval") -> bool:
+        """Whether both may be the same probability."""
+        return self.low <= other.high and other.low <= self.high
+
+    def __contains__(self, probability: float) -> bool:
+        return self.low <= probability <= self.high
+
+
+#: Nothing is known.
+UNKNOWN = Interval(0.0, 1.0)

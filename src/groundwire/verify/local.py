@@ -1,0 +1,271 @@
+"""The default verifier: the embedded reader, on this machine, the same result every time.
+
+A claim is read as a detector would read it, with the spans that it is asked about and nothing else:
+no question, nothing said before. Spans are cut into passages and read once, whatever cites them;
+of spans that are longer than is read at a time, the reader selects what bears on the claim and
+looks a second time at what comes next.
+
+*With evidence*, P(YES) is calibrated to answers few of whose claims are not supported: the map's
+``provenance`` says how few. *Without*, the claim is read alone. The model knows nothing of the
+world, so this does not say whether the claim is true; it says how much the claim needs evidence:
+near 0 for "It was built in 1950", more for "Here is a summary". The level is that nothing follows
+from nothing, as surely as the contexts it was fitted on can say.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+
+from groundwire.detection import Label, Reason
+from groundwire.detector import Detector
+from groundwire.engine.reader import Calibration, Reader
+from groundwire.engine.scores import ClaimScores, SentenceCalibration
+from groundwire.errors import ModelError
+from groundwire.example import Source
+from groundwire.models import Manifest, find_reader
+from groundwire.segment import Segment
+from groundwire.spans import reduce_tokens, trim, whole_words
+from groundwire.verify.doubts import Doubt, ReadoutByWords
+from groundwire.verify.interval import Interval
+from groundwire.verify.measured import ClaimMap, Measured
+from groundwire.verify.verifier import FailureKind, Judged, Question, Verdict, VerifierFailure
+
+#: The reader's graph in a manifest.
+_GRAPH = "reader.onnx"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Looked:
+    """A claim as it was read.
+
+    Attributes:
+        claim: Its text.
+        scores: What the reader says, uncalibrated.
+        measured: The same in the numbers that the map weighs.
+    """
+
+    claim: str
+    scores: ClaimScores
+    measured: Measured
+
+
+class LocalVerifier:
+    """Judges claims with the embedded reader. Threads may share it.
+
+    Attributes:
+        name: ``local``.
+    """
+
+    name = "local"
+
+    def __init__(self, reader: Reader, claim_map: ClaimMap, *, tenant: str = "") -> None:
+        """Put a verifier together; :meth:`load` is the usual way.
+
+        Args:
+            reader: What reads.
+            claim_map: From what it says to probabilities.
+            tenant: Whose spans these are: what was read for one is never used for another.
+        """
+        self._reader, self._map, self._tenant = reader, claim_map, tenant
+        # The map is fitted on what the model says itself, so that other maps may change.
+        plain = replace(reader, calibration=Calibration(), sentences=SentenceCalibration())
+        self._plain = plain
+
+    @classmethod
+    def load(
+        cls,
+        model: str | Path | None = None,
+        *,
+        threads: int | None = None,
+        cache_mb: float = 128,
+    ) -> Self:
+        """Load the embedded reader, or one of a folder that ``groundwire train reader`` wrote.
+
+        Args:
+            model: ``None`` or ``"reader"`` for the embedded one, or a folder.
+            threads: CPU threads; by default one for each processor this process may use.
+            cache_mb: Megabytes (of 1,000,000 bytes) for spans that were read.
+
+        Raises:
+            ModelError: If it is no reader, or has no map for claims.
+            CorruptModelError: If a file does not have the hash of its manifest.
+            SettingError: If a setting is outside its range.
+        """
+        manifest = _manifest(model)
+        claim_map = _map(manifest)
+        detector = Detector.load(model, threads=threads, cache_mb=cache_mb)
+        return cls(_reader(detector), claim_map)
+
+    @classmethod
+    def of(cls, detector: Detector, *, model: str | Path | None = None, tenant: str = "") -> Self:
+        """Use the reader of a detector, so that nothing is loaded and no source read twice.
+
+        Args:
+            detector: What has the reader.
+            model: The model that it was loaded from.
+            tenant: Whose spans these are.
+
+        Raises:
+            ModelError: If it has another judge, or there is no map for its reader.
+        """
+        reader, manifest = _reader(detector), _manifest(model)
+        if reader.revision != manifest.revision:
+            raise ModelError(
+                f"The detector has revision {reader.revision} of the reader, and model="
+                f"{model!r} is revision {manifest.revision}. Name the folder it was loaded from."
+            )
+        return cls(reader, _map(manifest), tenant=tenant)
+
+    @property
+    def model(self) -> str:
+        """The model and its revision."""
+        return f"{self._reader.name}@{self._reader.revision}"
+
+    @property
+    def claim_map(self) -> ClaimMap:
+        """The fitted map; its ``provenance`` says what it is worth."""
+        return self._map
+
+    @property
+    def work(self) -> dict[str, int]:
+        """What was really done so far: texts and sentences read, word pieces."""
+        return self._reader.work
+
+    def judge(self, questions: Sequence[Question]) -> list[Judged]:
+        """Answer each question, in their order; equal ones are read once."""
+        distinct = list(dict.fromkeys(map(_key, questions)))
+        answers = dict(zip(distinct, self._reader.workers.map(self._answer, distinct), strict=True))
+        return [answers[_key(question)] for question in questions]
+
+    def look(self, claim: str, texts: Sequence[str]) -> Looked | Reason:
+        """Read a claim with some texts, all of them evidence; or say why it cannot be read.
+
+        ``language``: the claim, a word of it or all of the evidence is in a script that the model
+        cannot read. ``detector_failed``: the model failed.
+        """
+        sources = [Source(id=str(i), text=text) for i, text in enumerate(texts) if text.strip()]
+        # From 0 on: a claim is looked at again wherever there is more to look at.
+        reading = self._plain.open(sources, None, threshold=0.0, tenant=self._tenant)
+        if sources and not reading.evidence.passages:
+            return Reason.LANGUAGE
+        # The claim comes without citations: a bracket that is left in it is its text.
+        (scores,) = reading.read(claim, [Segment(start=0, end=len(claim), citations=())])
+        if scores.reason is not None:
+            return scores.reason
+        if scores.n_unread:
+            return Reason.LANGUAGE
+        measured = Measured.of(scores, is_bare=not reading.attended)
+        return Looked(claim, scores, measured)
+
+    def _answer(self, key: "_Key") -> Judged:
+        claim, texts = key
+        try:
+            looked = self.look(claim, texts)
+        except Exception as error:  # noqa: BLE001 - whatever went wrong, it was not verified
+            return _failure(type(error).__name__)
+        if isinstance(looked, Reason):
+            return _failure(looked)
+        return self._readout(looked)
+
+    def _readout(self, looked: Looked) -> ReadoutByWords:
+        yes = self._map.probability(looked.measured)
+        against = 0.0 if looked.measured.is_bare else self._contradicted(looked.scores)
+        doubts = self._doubts(looked)
+        return ReadoutByWords(
+            yes=Interval.exactly(yes),
+            no=Interval.exactly((1 - yes) * against),
+            unsure=Interval.exactly((1 - yes) * (1 - against)),
+            generated=_verdict(doubts, yes),
+            doubts=doubts,
+        )
+
+    def _contradicted(self, scores: ClaimScores) -> float:
+        """P(the evidence says otherwise), given that it does not say so."""
+        said = scores.entailment
+        assert said is not None
+        shares = np.clip([said.entailment, said.neutral, said.contradiction], 1e-6, 1.0)
+        fitted = self._reader.sentences.entailment(np.log(shares).astype(np.float32))
+        rest = fitted.neutral + fitted.contradiction
+        return fitted.contradiction / rest if rest else 0.0
+
+    def _doubts(self, looked: Looked) -> tuple[Doubt, ...]:
+        logits = np.log(np.clip(looked.scores.labels, 1e-7, 1.0))
+        labels = self._reader.calibration.labels(logits)
+        offsets, claim = looked.scores.offsets, looked.claim
+        found = reduce_tokens(
+            offsets, 1 - labels[:, 0], claim, threshold=self._reader.operating_points["balanced"]
+        )
+        doubts = []
+        for span in whole_words(trim(found.spans, claim), claim):
+            inside = (offsets[:, 0] < span.end) & (offsets[:, 1] > span.start)
+            unsupported, contradicted = labels[inside, 1:].sum(axis=0)
+            # What is not there says nothing otherwise.
+            is_denied = contradicted > unsupported and not looked.measured.is_bare
+            doubts.append(
+                Doubt(
+                    start=span.start,
+                    end=span.end,
+                    text=claim[span.start : span.end],
+                    label=Label.CONTRADICTED if is_denied else Label.UNSUPPORTED,
+                    probability=round(float(span.score), 6),
+                )
+            )
+        return tuple(doubts)
+
+
+def _verdict(doubts: Sequence[Doubt], yes: float) -> Verdict:
+    """What a detector would say of the claim at its balanced threshold.
+
+    Not the likeliest of the three: few claims are wrong, so YES is likelier than NO even where a
+    word is contradicted.
+    """
+    if doubts:
+        gravest = max(doubts, key=lambda doubt: doubt.probability)
+        return Verdict.NO if gravest.label is Label.CONTRADICTED else Verdict.UNSURE
+    return Verdict.YES if yes >= 0.5 else Verdict.UNSURE
+
+
+_Key = tuple[str, tuple[str, ...]]
+
+
+def _key(question: Question) -> _Key:
+    """What decides the answer. The order of spans does not: the reader has its own."""
+    texts = (each.text for each in question.evidence if not each.is_redacted)
+    return question.claim, tuple(sorted({text for text in texts if text.strip()}))
+
+
+def _failure(why: str) -> VerifierFailure:
+    error = (
+        "The claim or its evidence is in a script that the embedded model cannot read (it reads "
+        'English). Use verifier="openai" with a model that does.'
+        if why == Reason.LANGUAGE
+        else f"The embedded model could not judge the claim ({why}). Check the installation with "
+        "`groundwire models verify`."
+    )
+    return VerifierFailure(kind=FailureKind.VERIFIER, error=error)
+
+
+def _manifest(model: str | Path | None) -> Manifest:
+    manifest = find_reader(model)
+    if manifest is None:
+        raise ModelError(
+            f"{model} is no reader, and claims are verified locally by a reader alone: the "
+            "embedded one (None), or the folder of one that `groundwire train reader` wrote."
+        )
+    return manifest
+
+
+def _map(manifest: Manifest) -> ClaimMap:
+    return ClaimMap.read(manifest.folder, graph=manifest.files[_GRAPH].sha256)
+
+
+def _reader(detector: Detector) -> Reader:
+    if not isinstance(detector.judge, Reader):
+        raise ModelError(
+            f"The detector {detector.info.name} is no reader, and claims are verified locally by a "
+            "reader alone. Load it with Detector.load(), or call LocalVerifier.load()."
+        )
+    return detector.judge

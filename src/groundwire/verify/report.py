@@ -1,0 +1,280 @@
+"""What a verification found: frozen, and as the documented JSON.
+
+Where something was not measured it is ``null``: a prior that was skipped brings no gap.
+"""
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+from groundwire.verify.budget import Amount, Units
+from groundwire.verify.claims import VerifiableClaim
+from groundwire.verify.interval import Interval
+from groundwire.verify.rule import UNMEASURED, Decision, Measures, Status
+from groundwire.verify.verifier import Cost, Judged, Readout, VerifierFailure
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimReport:
+    """What was found of one claim.
+
+    Attributes:
+        claim: The claim, with its citations.
+        target: The probability it had to reach.
+        decision: Its status and the reasons.
+        measures: What its evidence says in numbers.
+        posterior: The verifier's answer with its evidence; ``None`` if it was not asked.
+        prior: The answer without; ``None`` if it was not asked.
+        is_missing_citations: Whether it cites nothing and had to.
+        has_empty_context: Whether it cites nothing, and nothing else was its evidence.
+        evidence: Ids of the spans that it was read with.
+        units: Of the amounts of information.
+    """
+
+    claim: VerifiableClaim
+    target: float
+    decision: Decision
+    measures: Measures = UNMEASURED
+    posterior: Judged | None = None
+    prior: Judged | None = None
+    is_missing_citations: bool = False
+    has_empty_context: bool = False
+    evidence: tuple[str, ...] = ()
+    units: Units = Units.BITS
+
+    @property
+    def status(self) -> Status:
+        """What became of it."""
+        return self.decision.status
+
+    @property
+    def flagged(self) -> bool:
+        """Whether it is not supported as it has to be."""
+        return self.decision.is_flagged
+
+    @property
+    def error(self) -> str | None:
+        """Why the verifier gave no answer."""
+        failed = (
+            each for each in (self.posterior, self.prior) if isinstance(each, VerifierFailure)
+        )
+        return next((each.error for each in failed), None)
+
+    def to_dict(self, *, max_prompt_chars: int | None = None) -> dict[str, Any]:
+        """As JSON.
+
+        Args:
+            max_prompt_chars: Characters of each prompt; ``None``: no prompts.
+        """
+        claim, measures = self.claim, self.measures
+        found: dict[str, Any] = {
+            "idx": claim.idx,
+            "claim": claim.text,
+            "raw_claim": claim.raw_text,
+            "cites": list(claim.cites),
+            "raw_cites": list(claim.raw_cites),
+            "citation_normalizations": [
+                {"raw": each.raw, "resolved": each.resolved} for each in claim.normalizations
+            ],
+            "unknown_citations": list(claim.unknown),
+            "has_any_citations": claim.has_citations,
+            "missing_citations": self.is_missing_citations,
+            "flagged": self.flagged,
+            "status": str(self.status),
+            "reasons": [str(each) for each in self.decision.reasons],
+            "target": self.target,
+            "required": _amount(measures.required, self.units),
+            "observed": _amount(measures.observed, self.units),
+            "budget_gap": _amount(measures.gap, self.units),
+            "prior_yes": _readout(self.prior),
+            "post_yes": _readout(self.posterior),
+            "evidence_log_odds_gain": _amount(measures.gain, "nats"),
+            "post_supports_target": measures.supports_target,
+            "prior_below_target": measures.is_prior_below_target,
+            "evidence_dependent": measures.is_dependent,
+            "prior_leak": self.status is Status.PRIOR_LEAK,
+            "kl_budget_sufficient": measures.is_budget_sufficient,
+            "budget_evaluated": measures.gap is not None,
+            "skipped_verifier": self.posterior is None,
+            "prior_skipped": self.prior is None,
+            "empty_context": self.has_empty_context,
+            "no_spans": self.status is Status.NO_SPANS,
+            "evidence": list(self.evidence),
+            "verifier_calls": _calls(self),
+        }
+        if self.error is not None:
+            found["error"] = self.error
+        if max_prompt_chars is not None:
+            found["prompts"] = {
+                name: _cut(each.prompt, max_prompt_chars) if each and each.prompt else None
+                for name, each in (("posterior", self.posterior), ("prior", self.prior))
+            }
+        return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Words:
+    """What a report calls what it is about."""
+
+    scored: str = "claims_scored"
+    flagged: str = "flagged_claims"
+
+
+CLAIMS = Words()
+STEPS = Words(scored="steps_scored", flagged="flagged_steps")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setup:
+    """What a verification was made with."""
+
+    backend: str
+    verifier_model: str
+    units: Units
+    rule: str
+    target: float
+    context_mode: str
+    max_claims: int | None
+    require_citations: bool
+    min_log_odds_gain: float
+    max_prompt_chars: int | None = None
+    words: Words = CLAIMS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerificationReport:
+    """What was found of an answer, or of a trace.
+
+    Attributes:
+        setup: What it was made with.
+        details: One report for each claim that was scored, in their order.
+        unscored: Claims beyond ``max_claims``, which flag the report.
+        has_unscored: Whether a service says that there are some.
+        error: Why there is no verification; ``None`` if there is one. Then ``details`` is empty.
+        error_type: The kind of error, one word.
+    """
+
+    setup: Setup
+    details: tuple[ClaimReport, ...] = ()
+    unscored: tuple[VerifiableClaim, ...] = ()
+    has_unscored: bool = False
+    error: str | None = None
+    error_type: str | None = None
+
+    @property
+    def flagged(self) -> bool:
+        """Whether anything is not supported as it has to be, or was not verified."""
+        return self.error is not None or self.truncated or any(d.flagged for d in self.details)
+
+    @property
+    def under_budget(self) -> bool:
+        """The same, by its other documented name."""
+        return self.flagged
+
+    @property
+    def truncated(self) -> bool:
+        """Whether there are claims beyond ``max_claims``."""
+        return bool(self.unscored) or self.has_unscored
+
+    @property
+    def cost(self) -> Cost:
+        """What all answers of the verifier took."""
+        return sum((each.cost for each in self._judged()), Cost())
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """The report in numbers, as JSON."""
+        setup, words = self.setup, self.setup.words
+        flagged = [each.claim.idx for each in self.details if each.flagged]
+        return {
+            words.scored: len(self.details),
+            words.flagged: len(flagged),
+            "flagged_idxs": flagged,
+            "units": str(setup.units),
+            "verifier_model": setup.verifier_model,
+            "backend": setup.backend,
+            "rule": setup.rule,
+            "default_target": setup.target,
+            "claims_total": len(self.details) + len(self.unscored),
+            "max_claims": setup.max_claims,
+            "truncated": self.truncated,
+            "unscored": [
+                {"idx": each.idx, "claim": each.text, "cites": list(each.raw_cites)}
+                for each in self.unscored
+            ],
+            "context_mode": setup.context_mode,
+            "require_citations": setup.require_citations,
+            "min_log_odds_gain": setup.min_log_odds_gain,
+            "statuses": dict(sorted(Counter(str(d.status) for d in self.details).items())),
+            **_counts(self._judged(), self.details),
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """The documented JSON."""
+        told = {} if self.error is None else {"error": self.error, "error_type": self.error_type}
+        return {
+            "flagged": self.flagged,
+            "under_budget": self.under_budget,
+            **told,
+            "summary": self.summary,
+            "details": [
+                each.to_dict(max_prompt_chars=self.setup.max_prompt_chars) for each in self.details
+            ],
+        }
+
+    def _judged(self) -> list[Judged]:
+        return [j for each in self.details for j in (each.posterior, each.prior) if j is not None]
+
+
+def _counts(judged: list[Judged], details: tuple[ClaimReport, ...]) -> dict[str, Any]:
+    costs = [each.cost for each in judged]
+    total = sum(costs, Cost())
+    n_cached = sum(cost.is_cached for cost in costs)
+    n_asked = sum(each.posterior is not None for each in details)
+    # What a group saves is what its members would have taken one by one.
+    saved = sum(1 - cost.calls for cost in costs if cost.is_grouped and not cost.is_cached)
+    return {
+        "verifier_calls": len(judged),
+        "verifier_calls_planned": 2 * n_asked,
+        "verifier_api_calls_estimated": round(total.calls, 6),
+        "verifier_calls_saved_by_grouping": round(saved, 6),
+        "grouped_results": sum(cost.is_grouped for cost in costs),
+        "group_fallbacks": sum(cost.fell_back for cost in costs),
+        "cached_results": n_cached,
+        "prompt_tokens": round(total.prompt_tokens),
+        "completion_tokens": round(total.completion_tokens),
+    }
+
+
+def _calls(report: ClaimReport) -> float:
+    return round(sum(j.cost.calls for j in (report.posterior, report.prior) if j), 6)
+
+
+def _amount(amount: Amount | None, units: str) -> dict[str, Any]:
+    if amount is None:
+        return {"min": None, "max": None, "units": str(units)}
+    return {"min": amount.min, "max": amount.max, "units": str(units)}
+
+
+def _readout(judged: Judged | None) -> dict[str, Any] | None:
+    if not isinstance(judged, Readout):
+        return None
+    return {
+        "p_lower": judged.yes.low,
+        "p_upper": judged.yes.high,
+        "generated": judged.generated,
+        "topk": [{"token": each.token, "logprob": each.logprob} for each in judged.topk],
+        "no": _interval(judged.no),
+        "unsure": _interval(judged.unsure),
+        "grouped": judged.cost.is_grouped,
+        "group_fallback": judged.cost.fell_back,
+        "cached": judged.cost.is_cached,
+    }
+
+
+def _interval(interval: Interval) -> dict[str, float]:
+    return {"p_lower": interval.low, "p_upper": interval.high}
+
+
+def _cut(text: str, max_chars: int) -> str:
+    return text if len(text) <= max_chars else f"{text[: max_chars - 1]}…"

@@ -1,0 +1,193 @@
+"""What follows from a verifier's answers: a status for each claim, the first that holds.
+
+``signed`` (default) asks that a claim be believed with its evidence, and not without: P(yes) at or
+above the target, the prior below it, and log-odds that the evidence raised. ``kl`` is the plain
+comparison of budgets, which has no sign: it lets a claim pass that its evidence contradicts, if the
+contradiction is informative enough. Both look at the claim's citations first.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from groundwire.verify.budget import Amount, Units, gap, log_odds_gain, observed, required
+from groundwire.verify.verifier import Judged, Readout, Verdict, VerifierFailure
+
+
+class Rule(StrEnum):
+    """How a claim is decided upon."""
+
+    SIGNED = "signed"
+    KL = "kl"
+
+
+class Status(StrEnum):
+    """What became of a claim. All but ``passed`` flag it."""
+
+    NO_SPANS = "no_spans"
+    UNKNOWN_CITATIONS = "unknown_citations"
+    MISSING_CITATIONS = "missing_citations"
+    EMPTY_CONTEXT = "empty_context"
+    VERIFIER_ERROR = "verifier_error"
+    CONTRADICTED = "contradicted"
+    AMBIGUOUS_VERIFIER = "ambiguous_verifier"
+    NOT_ENTAILED = "not_entailed"
+    PRIOR_LEAK = "prior_leak"
+    INSUFFICIENT_EVIDENCE_GAIN = "insufficient_evidence_gain"
+    UNDER_BUDGET = "under_budget"  # of the rule kl, and of a service that says no more
+    PASSED = "passed"
+
+
+class Why(StrEnum):
+    """Reasons beside a status."""
+
+    NO_SPANS = "no_spans"
+    UNKNOWN_CITATIONS = "unknown_citations"
+    MISSING_CITATIONS = "missing_citations"
+    NO_CITED_SPANS = "no_cited_spans"
+    NOTHING_IS_EVIDENCE = "spans_hold_no_evidence"
+    POSTERIOR_ERROR = "posterior_error"
+    PRIOR_ERROR = "prior_error"
+    VERIFIER_SAYS_NO = "verifier_says_no"
+    POSTERIOR_BELOW_TARGET = "posterior_below_target"
+    POSTERIOR_STRADDLES_TARGET = "posterior_straddles_target"
+    PRIOR_AT_OR_ABOVE_TARGET = "prior_at_or_above_target"
+    GAIN_BELOW_MINIMUM = "log_odds_gain_below_minimum"
+    BUDGET_INSUFFICIENT = "required_exceeds_observed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """A status, and why."""
+
+    status: Status
+    reasons: tuple[Why, ...] = ()
+
+    @property
+    def is_flagged(self) -> bool:
+        """Whether the claim is flagged."""
+        return self.status is not Status.PASSED
+
+
+PASSED = Decision(status=Status.PASSED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """What can be told of a claim before a verifier reads it."""
+
+    has_spans: bool
+    has_unknown_citations: bool
+    is_missing_citations: bool
+    has_context: bool
+    has_evidence: bool
+
+
+def before_reading(standing: Standing) -> Decision | None:
+    """The decision that needs no verifier; ``None`` if one has to read the claim."""
+    if not standing.has_spans:
+        return Decision(status=Status.NO_SPANS, reasons=(Why.NO_SPANS,))
+    if standing.has_unknown_citations:
+        return Decision(status=Status.UNKNOWN_CITATIONS, reasons=(Why.UNKNOWN_CITATIONS,))
+    if standing.is_missing_citations:
+        return Decision(status=Status.MISSING_CITATIONS, reasons=(Why.MISSING_CITATIONS,))
+    if not standing.has_context:
+        return Decision(status=Status.EMPTY_CONTEXT, reasons=(Why.NO_CITED_SPANS,))
+    if not standing.has_evidence:
+        return Decision(status=Status.EMPTY_CONTEXT, reasons=(Why.NOTHING_IS_EVIDENCE,))
+    return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measures:
+    """What two answers say together; ``None`` where one was not measured.
+
+    Attributes:
+        required: What the claim needs.
+        observed: What its evidence brings.
+        gap: What is missing.
+        gain: How far the evidence moves the log-odds, in nats whatever the units.
+        supports_target: Whether the posterior surely reaches the target.
+        is_prior_below_target: Whether the prior surely stays below it.
+        is_dependent: Whether both hold and the gain is at least the minimum.
+        is_budget_sufficient: Whether what is required may be covered by what was observed.
+    """
+
+    required: Amount | None = None
+    observed: Amount | None = None
+    gap: Amount | None = None
+    gain: Amount | None = None
+    supports_target: bool | None = None
+    is_prior_below_target: bool | None = None
+    is_dependent: bool | None = None
+    is_budget_sufficient: bool | None = None
+
+
+UNMEASURED = Measures()
+
+
+def measure(
+    posterior: Judged | None,
+    prior: Judged | None,
+    *,
+    target: float,
+    min_gain: float = 0.0,
+    units: Units = Units.BITS,
+) -> Measures:
+    """Measure what was answered; nothing stands in for an answer that there is not."""
+    post = posterior if isinstance(posterior, Readout) else None
+    before = prior if isinstance(prior, Readout) else None
+    supports = None if post is None else post.yes.low >= target
+    if before is None:
+        return Measures(supports_target=supports)
+    needed, is_below = required(target, before.yes, units), before.yes.high < target
+    if post is None:
+        return Measures(required=needed, is_prior_below_target=is_below)
+    brought = observed(post.yes, before.yes, units)
+    gain = log_odds_gain(post.yes, before.yes)
+    return Measures(
+        required=needed,
+        observed=brought,
+        gap=gap(needed, brought),
+        gain=gain,
+        supports_target=supports,
+        is_prior_below_target=is_below,
+        is_dependent=bool(supports) and is_below and gain.min >= min_gain,
+        is_budget_sufficient=needed.min <= brought.max,
+    )
+
+
+def after_posterior(posterior: Judged, *, target: float, rule: Rule) -> Decision | None:
+    """The decision that needs no prior; ``None`` if the prior has to be read."""
+    if isinstance(posterior, VerifierFailure):
+        return Decision(status=Status.VERIFIER_ERROR, reasons=(Why.POSTERIOR_ERROR,))
+    if rule is Rule.KL or posterior.yes.low >= target:
+        return None
+    below = Why.POSTERIOR_BELOW_TARGET
+    if says_no(posterior):
+        return Decision(status=Status.CONTRADICTED, reasons=(Why.VERIFIER_SAYS_NO, below))
+    if posterior.yes.high >= target:
+        why = Why.POSTERIOR_STRADDLES_TARGET
+        return Decision(status=Status.AMBIGUOUS_VERIFIER, reasons=(why,))
+    return Decision(status=Status.NOT_ENTAILED, reasons=(below,))
+
+
+def after_prior(prior: Judged, measures: Measures, *, rule: Rule) -> Decision:
+    """The decision once both were asked."""
+    if isinstance(prior, VerifierFailure):
+        return Decision(status=Status.VERIFIER_ERROR, reasons=(Why.PRIOR_ERROR,))
+    if rule is Rule.KL:
+        if measures.is_budget_sufficient:
+            return PASSED
+        return Decision(status=Status.UNDER_BUDGET, reasons=(Why.BUDGET_INSUFFICIENT,))
+    if not measures.is_prior_below_target:
+        return Decision(status=Status.PRIOR_LEAK, reasons=(Why.PRIOR_AT_OR_ABOVE_TARGET,))
+    if not measures.is_dependent:
+        why = Why.GAIN_BELOW_MINIMUM
+        return Decision(status=Status.INSUFFICIENT_EVIDENCE_GAIN, reasons=(why,))
+    return PASSED
+
+
+def says_no(posterior: Readout) -> bool:
+    """Whether a verifier says that the evidence contradicts the claim."""
+    rest = max(posterior.yes.high, posterior.unsure.high)
+    return posterior.verdict is Verdict.NO or posterior.no.low > rest

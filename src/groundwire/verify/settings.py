@@ -1,0 +1,71 @@
+"""Settings of a verification: the arguments of its calls, read as a configuration reads them.
+
+What each may be and its default stand in one place, the section ``verify`` of
+:mod:`groundwire.config.tree`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+from groundwire.config.kinds import KindError, Secret, is_secret
+from groundwire.config.tree import SETTINGS, Verify
+from groundwire.errors import SettingError
+
+#: All defaults.
+DEFAULTS = Verify()
+
+#: The model that an endpoint or a service is asked for if nothing else is said.
+DEFAULT_MODEL = "gpt-4o-mini"
+
+#: Argument → setting, where the names differ.
+RENAMED = {"verifier_model": "model", "default_target": "target"}
+
+#: A value that is not possible for one of these is a mistake in the program; for another, it is
+#: told in the report, since agents choose it.
+OF_THE_PROGRAM = frozenset({"max_group_size", "max_group_prompt_chars", "rule", "verifier"})
+
+
+class ArgumentError(ValueError):
+    """An argument is not possible; the report tells."""
+
+
+def read_settings(arguments: Mapping[str, Any]) -> Verify:
+    """Settings from the arguments of a call.
+
+    Raises:
+        ArgumentError: If one is not possible.
+        SettingError: If one of ``OF_THE_PROGRAM`` is not.
+    """
+    values = {RENAMED.get(name, name): value for name, value in arguments.items()}
+    # A mistake in the program must not hide behind another argument's.
+    ordered = sorted(values, key=lambda name: name not in OF_THE_PROGRAM)
+    return Verify(**{name: _read(name, values[name]) for name in ordered})
+
+
+def arguments_of(settings: Verify) -> dict[str, Any]:
+    """The arguments of :func:`groundwire.detect_hallucination` that a configuration means.
+
+    >>> arguments_of(Verify(target=0.9))["default_target"]
+    0.9
+    """
+    names = {setting: argument for argument, setting in RENAMED.items()}
+    values = {each.name: getattr(settings, each.name) for each in fields(settings)}
+    found = {names.get(name, name): value for name, value in values.items()}
+    return found | {"verifier_model": settings.model or DEFAULT_MODEL}
+
+
+def _read(name: str, value: object) -> Any:  # noqa: ANN401 - each kind has its own
+    setting = SETTINGS[f"verify.{name}"]
+    if isinstance(value, Secret):
+        return value
+    try:
+        return setting.kind.read(value)
+    except KindError as error:
+        argument = next((a for a, each in RENAMED.items() if each == name), name)
+        if name in OF_THE_PROGRAM:
+            raise SettingError(argument, value, error.legal) from error
+        shown = "***" if is_secret(setting.kind) else repr(value)[:80]
+        raise ArgumentError(
+            f"{argument} = {shown} is not possible. It must be {error.legal}."
+        ) from error

@@ -1,0 +1,96 @@
+"""The evidence an answer may cite: spans with ids, read from what callers have."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+
+from groundwire.errors import InvalidTextError
+from groundwire.example import Source, require_text
+
+_SHOWN_CHARS = 80
+_NEXT = 'Pass a list such as [{"sid": "S0", "text": "..."}].'
+
+
+class SpanError(ValueError):
+    """Spans cannot be used; ``error_type`` says why: ``no_spans`` or ``malformed_spans``."""
+
+    def __init__(self, error_type: str, message: str) -> None:
+        super().__init__(error_type, message)
+        self.error_type, self.message = error_type, message
+
+    def __str__(self) -> str:
+        return self.message
+
+
+@dataclass(frozen=True, slots=True)
+class CitedSpan:
+    """One span of evidence."""
+
+    sid: str
+    text: str
+
+
+def read_spans(spans: object) -> tuple[CitedSpan, ...]:
+    """Read spans: mappings with an id (``sid`` or ``id``) and a text (``text`` or ``snippet``).
+
+    One without an id is ``s1``, ``s2``... by its place, or the next number that is free.
+
+    >>> read_spans([{"sid": "S0", "text": "It is tall."}, {"snippet": "It is old."}])
+    (CitedSpan(sid='S0', text='It is tall.'), CitedSpan(sid='s2', text='It is old.'))
+
+    Raises:
+        SpanError: If there are none, one is of another kind or has no text, or two share an id.
+    """
+    if spans is None:
+        raise _none()
+    if isinstance(spans, str | bytes | Mapping) or not isinstance(spans, Sequence):
+        raise SpanError("malformed_spans", f"spans is a {type(spans).__name__}, no list. {_NEXT}")
+    if not spans:
+        raise _none()
+    read = [_read(span, at) for at, span in enumerate(spans)]
+    given = Counter(sid for sid, _ in read if sid)
+    if twice := [sid for sid, n in given.items() if n > 1]:
+        shown = ", ".join(repr(sid[:_SHOWN_CHARS]) for sid in twice[:5])
+        raise SpanError(
+            "malformed_spans",
+            f"duplicate span ids: {shown}. A citation must name one text; give each its own id.",
+        )
+    taken = set(given)
+    return tuple(
+        CitedSpan(sid or _free(at + 1, taken), text) for at, (sid, text) in enumerate(read)
+    )
+
+
+def _none() -> SpanError:
+    return SpanError("no_spans", f"There are no spans, so nothing can support the answer. {_NEXT}")
+
+
+def _read(span: object, at: int) -> tuple[str, str]:
+    if isinstance(span, Source):
+        span = {"sid": span.id, "text": span.text}
+    if not isinstance(span, Mapping):
+        raise SpanError("malformed_spans", f"span {at} is a {type(span).__name__}. {_NEXT}")
+    texts = [span.get(key) for key in ("text", "snippet")]
+    text = next((each for each in texts if isinstance(each, str) and each.strip()), None)
+    if text is None:
+        raise SpanError("malformed_spans", f"span {at} has no text under 'text' or 'snippet'.")
+    sid = next(filter(None, (_id(span.get(key)) for key in ("sid", "id"))), "")
+    try:
+        require_text(sid, f"id of span {at}")
+        require_text(text, f"text of span {at}")
+    except InvalidTextError as error:
+        raise SpanError("malformed_spans", str(error)) from error
+    return sid, text
+
+
+def _id(value: object) -> str:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    return value.strip() if isinstance(value, str) else ""
+
+
+def _free(number: int, taken: set[str]) -> str:
+    sid = next(name for n in count(number) if (name := f"s{n}") not in taken)
+    taken.add(sid)
+    return sid

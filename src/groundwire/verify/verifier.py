@@ -1,0 +1,203 @@
+"""What a verifier is: it reads a claim beside evidence and says yes, no, or that it cannot tell.
+
+Three are built in, ``local``, ``openai`` and ``service``; any object with :class:`Verifier`'s name
+and method is another. A verifier only reads: what follows from its answers is decided elsewhere.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Protocol
+
+from groundwire.verify.interval import Interval
+
+
+class Verdict(StrEnum):
+    """What a verifier says of a claim."""
+
+    YES = "YES"
+    NO = "NO"
+    UNSURE = "UNSURE"
+
+
+_ALIASES = {
+    **dict.fromkeys(("Y", "YES"), Verdict.YES),
+    **dict.fromkeys(("N", "NO"), Verdict.NO),
+    **dict.fromkeys(("U", "UNSURE", "UNKNOWN"), Verdict.UNSURE),
+}
+_AROUND = " \t\r\n.,;:!?\"'`*()[]{}<>_-\u2581\u0120\u010a"  # the last three: tokenizers' spaces
+
+
+def verdict_of(text: str) -> Verdict | None:
+    """The verdict that a word or token stands for, whatever its case and punctuation.
+
+    >>> verdict_of(" yes."), verdict_of("Unknown"), verdict_of("Yet")
+    (<Verdict.YES: 'YES'>, <Verdict.UNSURE: 'UNSURE'>, None)
+    """
+    return _ALIASES.get(text.strip(_AROUND).upper())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvidenceText:
+    """One span, as a verifier reads it.
+
+    Attributes:
+        sid: Id of the span.
+        text: What of it counts as evidence: without its questions, instructions and headings.
+            Empty if there is none, or if it was taken away.
+        shown: The same for a reader of prompts: a mark stands where a line does not count, the
+            placeholder where all was taken away.
+        is_redacted: Whether it was taken away, to see what is believed without it.
+    """
+
+    sid: str
+    text: str
+    shown: str
+    is_redacted: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """Do these spans state or imply this claim?
+
+    Attributes:
+        claim: The claim, without citations.
+        evidence: The spans, in the order they were given. Equal ones are asked about once.
+    """
+
+    claim: str
+    evidence: tuple[EvidenceText, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cost:
+    """What one answer took. Shares of the calls of a group add up to whole calls.
+
+    Attributes:
+        calls: Requests to an endpoint, retries not counted; 0 from a cache or a local model.
+        prompt_tokens: Tokens read, as far as the endpoint counts them.
+        completion_tokens: Tokens written.
+        is_cached: Whether it was answered before, or asked twice.
+        is_grouped: Whether it was answered in one call with others.
+        fell_back: Whether such a call could not be read, and was made again for it alone.
+    """
+
+    calls: float = 0.0
+    prompt_tokens: float = 0.0
+    completion_tokens: float = 0.0
+    is_cached: bool = False
+    is_grouped: bool = False
+    fell_back: bool = False
+
+    def __add__(self, other: "Cost") -> "Cost":
+        return Cost(
+            calls=self.calls + other.calls,
+            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
+            completion_tokens=self.completion_tokens + other.completion_tokens,
+            is_cached=self.is_cached and other.is_cached,
+            is_grouped=self.is_grouped or other.is_grouped,
+            fell_back=self.fell_back or other.fell_back,
+        )
+
+
+FREE = Cost()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopToken:
+    """A token that might have been written, and the natural logarithm of its probability."""
+
+    token: str
+    logprob: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Readout:
+    """What a verifier answered.
+
+    Attributes:
+        yes: P(the evidence states or implies the claim).
+        no: P(it says otherwise).
+        unsure: P(neither).
+        generated: What it said, as written.
+        topk: The tokens that these probabilities were read from; empty if there are none.
+        prompt: What it was asked, in words; empty if nothing was put in words.
+        cost: What it took.
+    """
+
+    yes: Interval
+    no: Interval
+    unsure: Interval
+    generated: str
+    topk: tuple[TopToken, ...] = ()
+    prompt: str = ""
+    cost: Cost = FREE
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """What was said, if it is one of the three."""
+        return verdict_of(self.generated)
+
+
+class FailureKind(StrEnum):
+    """Why there is no answer. Names as in a report's ``error_type``."""
+
+    MISSING_API_KEY = "missing_api_key"
+    AUTHENTICATION = "authentication_failed"
+    BUDGET_EXCEEDED = "budget_exceeded"
+    NOT_FOUND = "not_found"
+    REFUSED = "request_refused"
+    RATE_LIMITED = "rate_limited"
+    SERVICE_ERROR = "service_error"
+    TIMEOUT = "timeout"
+    CONNECTION = "connection_failed"
+    NO_LOGPROBS = "no_logprobs"
+    MALFORMED = "malformed_response"
+    VERIFIER = "verifier_error"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerifierFailure:
+    """There is no answer; never to be read as one.
+
+    Attributes:
+        kind: Why.
+        error: What happened and what to do, without claim, evidence or key.
+        prompt: What it was asked, in words.
+        cost: What it took nonetheless.
+    """
+
+    kind: FailureKind
+    error: str
+    prompt: str = ""
+    cost: Cost = FREE
+
+
+Judged = Readout | VerifierFailure
+
+
+class Verifier(Protocol):
+    """Reads claims beside evidence."""
+
+    @property
+    def name(self) -> str:
+        """The backend, as a report names it: ``local``, ``openai``..."""
+        ...
+
+    @property
+    def model(self) -> str:
+        """The model that it asks, as a report names it."""
+        ...
+
+    def judge(self, questions: Sequence[Question]) -> Sequence[Judged]:
+        """Answer each question, in their order.
+
+        It does not raise for what goes wrong with one of them: that is a
+        :class:`VerifierFailure`. Equal questions have equal answers.
+        """
+        ...
+
+
+def with_cost(judged: Judged, cost: Cost) -> Judged:
+    """The same answer at another cost."""
+    return replace(judged, cost=cost)

@@ -1,0 +1,124 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from groundwire.verify.claims import CitationPatternError, VerifiableClaim, read_claims
+
+CURLY = r"\{(?P<id>\w+)\}"
+
+
+def cited(answer: str, *ids: str, **how: str) -> list[tuple[str, tuple[str, ...]]]:
+    return [(c.text, c.cites) for c in read_claims(answer, span_ids=ids or ("S0", "S1"), **how)]
+
+
+def only(answer: str, *ids: str) -> VerifiableClaim:
+    (claim,) = read_claims(answer, span_ids=ids or ("S0", "S1"))
+    return claim
+
+
+def test_a_citation_after_the_full_stop_belongs_to_the_sentence_before() -> None:
+    assert cited("A is true. [S0] B is false. [S1]") == [
+        ("A is true.", ("S0",)),
+        ("B is false.", ("S1",)),
+    ]
+
+
+def test_lists_and_ranges_are_written_out() -> None:
+    assert cited("A is so [S0, S1]. B is [S0-S1] so.") == [
+        ("A is so.", ("S0", "S1")),
+        ("B is so.", ("S0", "S1")),
+    ]
+
+
+def test_markers_are_no_part_of_the_claim() -> None:
+    claim = only("The service supports Gemini [S404].")
+    assert claim.text == "The service supports Gemini."
+    assert claim.raw_text == "The service supports Gemini [S404]."
+    assert (claim.cites, claim.raw_cites, claim.unknown) == ((), ("S404",), ("S404",))
+
+
+def test_a_claim_that_cites_only_what_there_is_not_has_citations() -> None:
+    assert only("A is so [S9].").has_citations
+    assert not only("A is so.").has_citations
+
+
+def test_abbreviations_end_no_claim() -> None:
+    assert [text for text, _ in cited("Dr. Smith sells e.g. tea [S0]. It costs 3.5 [S1].")] == [
+        "Dr. Smith sells e.g. tea.",
+        "It costs 3.5.",
+    ]
+
+
+def test_brackets_that_hold_the_name_of_a_span_cite_it() -> None:
+    assert cited("A is so [intro]. B is so. [doc-1, intro] C is [sic] so.", "intro", "doc-1") == [
+        ("A is so.", ("intro",)),
+        ("B is so.", ("doc-1", "intro")),
+        ("C is [sic] so.", ()),
+    ]
+
+
+def test_nothing_in_code_cites() -> None:
+    assert cited("Call `x[S0]` or `y[intro]` first.", "S0", "intro") == [
+        ("Call `x[S0]` or `y[intro]` first.", ())
+    ]
+
+
+def test_lines_are_claims_if_asked_for() -> None:
+    answer = "A is so. [S0] Still A.\n\n- B is so.\n[S1]\n"
+    assert cited(answer, claim_split="lines") == [
+        ("A is so. Still A.", ("S0",)),
+        ("- B is so.", ("S1",)),
+    ]
+
+
+def test_another_pattern_reads_other_citations_and_no_brackets() -> None:
+    answer = "A is so. {S0} B is [S1] so {S1}.\n{S0} C is so."
+    assert cited(answer, citation_regex=CURLY) == [
+        ("A is so.", ("S0",)),
+        ("B is [S1] so.", ("S1",)),
+        ("C is so.", ("S0",)),
+    ]
+
+
+def test_a_pattern_reads_characters_not_bytes() -> None:
+    assert cited("Der Turm ist groß 😀 {S0}. Ü {S1}.", citation_regex=CURLY) == [
+        ("Der Turm ist groß 😀.", ("S0",)),
+        ("Ü.", ("S1",)),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "problem"),
+    [("(", "cannot be used"), (r"(?<=x)(?P<id>\w)", "cannot be used"), (r"\[(\w+)\]", "named id")],
+)
+def test_a_pattern_that_cannot_be_used_is_refused(pattern: str, problem: str) -> None:
+    with pytest.raises(CitationPatternError, match=problem):
+        read_claims("A [S0].", span_ids=["S0"], citation_regex=pattern)
+
+
+def test_a_citation_before_any_claim_belongs_to_the_first() -> None:
+    assert cited("[S0]\nA is true. B is.") == [("A is true.", ("S0",)), ("B is.", ())]
+
+
+@pytest.mark.parametrize("answer", ["", " \n", "---", "[S0]", "[S0] [S1]\n***"])
+def test_an_answer_that_states_nothing_has_no_claims(answer: str) -> None:
+    assert cited(answer) == []
+
+
+@given(
+    st.text(st.sampled_from("ab. \n[]{}(),-S019`*intro"), max_size=120),
+    st.sampled_from(["sentences", "lines"]),
+    st.sampled_from([None, CURLY]),
+)
+def test_every_claim_has_words_and_every_cited_span_is_there(
+    answer: str, split: str, pattern: str | None
+) -> None:
+    claims = read_claims(
+        answer, span_ids=["S0", "S1", "intro"], claim_split=split, citation_regex=pattern
+    )
+    assert [claim.idx for claim in claims] == list(range(len(claims)))
+    for claim in claims:
+        assert any(char.isalnum() for char in claim.text)
+        assert claim.raw_text in answer
+        assert set(claim.cites) <= {"S0", "S1", "intro"}
+        assert len(claim.raw_cites) >= len(claim.unknown)

@@ -1,0 +1,238 @@
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from groundwire import audit_trace_budget, detect_hallucination
+from groundwire.verify.report import VerificationReport
+from tests.verify.scripted import Asked, Reply, ScriptedEndpoint, error, in_turn
+
+SPANS = [{"sid": "S0", "text": "The sky is blue."}]
+ANSWER = "The sky is blue [S0]."
+KEY = "sk-very-secret"
+Check = Callable[..., VerificationReport]
+
+#: As the documented page shows it.
+DETAIL = {
+    "idx": 0,
+    "claim": "The sky is blue [S0].",
+    "cites": ["S0"],
+    "flagged": False,
+    "required": {"min": 3.8, "max": 3.9, "units": "bits"},
+    "observed": {"min": 4.0, "max": 4.1, "units": "bits"},
+    "budget_gap": {"min": -0.3, "max": -0.1, "units": "bits"},
+    "has_any_citations": True,
+    "missing_citations": False,
+    "prior_yes": {"p_lower": 0.05, "p_upper": 0.05, "generated": "UNSURE", "topk": []},
+    "post_yes": {"p_lower": 0.97, "p_upper": 0.97, "generated": "YES", "topk": []},
+}
+BAD = DETAIL | {"flagged": True, "budget_gap": {"min": 6.9, "max": 7.1, "units": "bits"}}
+
+
+def report(*details: dict[str, Any], **more: Any) -> Reply:  # noqa: ANN401
+    flagged = any(each["flagged"] for each in details)
+    body = {"flagged": flagged, "under_budget": flagged, "summary": {}, "details": list(details)}
+    return Reply(200, json.dumps(body | more).encode())
+
+
+@contextmanager
+def asking(respond: Callable[[Asked], Reply]) -> Iterator[tuple[ScriptedEndpoint, Check]]:
+    with ScriptedEndpoint(respond) as wire:
+
+        def check(answer: str = ANSWER, **how: Any) -> VerificationReport:  # noqa: ANN401
+            asked = {"verifier": "service", "service_url": wire.origin, "api_key": KEY}
+            return detect_hallucination(answer, SPANS, **asked | how)
+
+        yield wire, check
+
+
+def test_a_service_is_sent_the_answer_its_spans_and_the_documented_arguments() -> None:
+    with asking(in_turn(report(DETAIL))) as (wire, check):
+        check(verifier_model="m", require_citations=True)
+    (asked,) = wire.asked
+    assert asked.path == "/detect_hallucination"
+    assert asked.headers["authorization"] == f"Bearer {KEY}"
+    assert asked.body == {
+        "answer": ANSWER,
+        "spans": [{"id": "S0", "text": "The sky is blue."}],
+        "verifier_model": "m",
+        "default_target": 0.95,
+        "max_claims": 25,
+        "require_citations": True,
+        "context_mode": "cited",
+        "timeout_s": 60.0,
+    }
+
+
+def test_what_else_was_changed_is_sent_too() -> None:
+    with asking(in_turn(report(DETAIL))) as (wire, check):
+        check(units="nats", placeholder="[GONE]")
+    sent = wire.asked[0].body
+    assert (sent["units"], sent["placeholder"]) == ("nats", "[GONE]")
+    assert "temperature" not in sent
+
+
+def test_its_report_is_ours_and_names_it() -> None:
+    with asking(in_turn(report(DETAIL, BAD | {"idx": 1}))) as (_, check):
+        found = check().to_dict()
+    assert found["flagged"] is found["under_budget"] is True
+    good, bad = found["details"]
+    assert {key: good[key] for key in ("claim", "cites", "flagged", "budget_gap")} == {
+        key: DETAIL[key] for key in ("claim", "cites", "flagged", "budget_gap")
+    }
+    assert (good["status"], bad["status"]) == ("passed", "under_budget")
+    assert good["post_yes"]["p_lower"] == 0.97
+    summary = found["summary"]
+    assert (summary["backend"], summary["flagged_idxs"]) == ("service", [1])
+    assert summary["rule"] == "service"
+
+
+def test_a_status_of_its_own_is_kept() -> None:
+    told = BAD | {"status": "contradicted", "missing_citations": False}
+    with asking(in_turn(report(told))) as (_, check):
+        assert [str(each.status) for each in check().details] == ["contradicted"]
+
+
+def test_claims_beyond_the_limit_flag_whatever_it_says() -> None:
+    with asking(in_turn(report(DETAIL))) as (_, check):
+        found = check("The sky is blue [S0]. It is high [S0].", max_claims=1)
+    assert found.flagged
+    assert found.summary["unscored"][0]["claim"] == "It is high."
+
+
+def test_a_service_may_say_that_it_left_claims_out() -> None:
+    cut = report(DETAIL, flagged=True, under_budget=True, summary={"truncated": True})
+    with asking(in_turn(cut)) as (_, check):
+        assert check().truncated
+
+
+def test_a_trace_is_sent_with_the_target_of_each_step() -> None:
+    steps: list[dict[str, Any]] = [
+        {"claim": "The sky is blue.", "cites": ["S0"], "confidence": 0.9},
+        {"claim": "B [S0]."},
+    ]
+    with ScriptedEndpoint(in_turn(report(DETAIL, DETAIL | {"idx": 1}))) as wire:
+        found = audit_trace_budget(
+            steps, SPANS, verifier="service", service_url=f"{wire.origin}/", api_key=KEY
+        )
+    assert wire.asked[0].path == "/audit_trace_budget"
+    assert wire.asked[0].body["steps"] == [
+        {"idx": 0, "claim": "The sky is blue.", "cites": ["S0"], "confidence": 0.9},
+        {"idx": 1, "claim": "B [S0].", "cites": ["S0"], "confidence": 0.95},
+    ]
+    assert (found.summary["steps_scored"], found.flagged) == (2, False)
+
+
+@pytest.mark.parametrize(
+    ("reply", "error_type", "said"),
+    [
+        (error(401), "authentication_failed", "Authentication failed"),
+        (error(402), "budget_exceeded", "Budget exceeded"),
+        (error(404), "service_error", "Service error (404)"),
+        (error(429), "service_error", "Service error (429)"),
+        (error(500), "service_error", "Service error (500)"),
+        (Reply(200, b"<html>"), "malformed_response", "no JSON"),
+        (Reply(200, b"[" * 100_000), "malformed_response", "no JSON"),
+        (Reply(200, b"[]"), "malformed_response", "no object"),
+        (Reply(200, b"{}"), "malformed_response", "whether the answer is flagged"),
+        (report(), "malformed_response", "no details"),
+        (report(DETAIL, flagged="no"), "malformed_response", "whether the answer is flagged"),
+        (report(DETAIL, under_budget=True), "malformed_response", "whether the answer is flagged"),
+        (report(BAD, flagged=False, under_budget=False), "malformed_response", "not what it says"),
+        (report(DETAIL, flagged=True, under_budget=True), "malformed_response", "not what it says"),
+        (report(DETAIL | {"flagged": 0}), "malformed_response", "claim 0"),
+        (report(DETAIL | {"claim": None}), "malformed_response", "claim 0"),
+        (report(DETAIL | {"status": "not_entailed"}), "malformed_response", "did not pass"),
+        (report(BAD, error="SECRET"), "malformed_response", "tells of an error"),
+        (Reply(200, b" " * (17 * 1024 * 1024)), "malformed_response", "longer than"),
+    ],
+)
+def test_a_failure_flags_with_its_kind_and_quotes_nothing(
+    reply: Reply, error_type: str, said: str
+) -> None:
+    with asking(in_turn(reply)) as (_, check):
+        found = check().to_dict()
+    assert (found["flagged"], found["under_budget"], found["details"]) == (True, True, [])
+    assert found["error_type"] == error_type
+    assert said in found["error"]
+    for secret in (KEY, "sk-secret", "SECRET", "blue"):
+        assert secret not in found["error"]
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"required": None, "observed": 5, "budget_gap": {"min": float("nan"), "max": 1}},
+        {"required": {"min": 10**400, "max": 1}, "post_yes": {"p_lower": 2, "p_upper": 3}},
+        {"cites": None, "raw_cites": 5, "citation_normalizations": [5], "target": "x"},
+    ],
+)
+def test_an_odd_number_is_none(odd: dict[str, Any]) -> None:
+    with asking(in_turn(report(DETAIL | odd))) as (_, check):
+        found = check()
+    assert found.error is None
+    json.dumps(found.to_dict(), allow_nan=False)
+
+
+def test_no_answer_in_time_flags() -> None:
+    with asking(in_turn(Reply(200, b"{}", delay_s=20.0))) as (_, check):
+        found = check(timeout_s=0.1)
+    assert (found.flagged, found.error_type) == (True, "timeout")
+
+
+def test_a_service_that_is_not_there_flags() -> None:
+    found = detect_hallucination(
+        ANSWER, SPANS, verifier="service", service_url="http://127.0.0.1:9", api_key=KEY
+    )
+    assert (found.flagged, found.error_type) == (True, "connection_failed")
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_redirect_is_not_followed(status: int) -> None:
+    with ScriptedEndpoint(in_turn(report(DETAIL))) as other:
+        moved = Reply(status, b"{}", {"Location": f"{other.origin}/detect_hallucination"})
+        with asking(in_turn(moved)) as (_, check):
+            found = check()
+        assert other.asked == []
+    assert (found.flagged, found.error_type) == (True, "service_error")
+
+
+@pytest.mark.parametrize(
+    "url", ["http://berry.example.com", "http://10.0.0.1:8000", "ftp://x", "x"]
+)
+def test_plain_http_to_another_machine_is_refused(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = detect_hallucination(ANSWER, SPANS, verifier="service", service_url=url, api_key=KEY)
+    monkeypatch.setenv("BERRY_SERVICE_URL", url)
+    found = detect_hallucination(ANSWER, SPANS, verifier="service", api_key=KEY)
+    for each in (given, found):
+        assert (each.flagged, each.error_type) == (True, "invalid_argument")
+
+
+def test_what_is_missing_is_told_by_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = detect_hallucination(ANSWER, SPANS, verifier="service", api_key=KEY)
+    assert "BERRY_SERVICE_URL" in str(found.error)
+    monkeypatch.setenv("BERRY_SERVICE_URL", "http://127.0.0.1:9")
+    found = detect_hallucination(ANSWER, SPANS, verifier="service")
+    assert "OPENAI_API_KEY" in str(found.error)
+    assert found.flagged
+
+
+def test_a_key_that_no_header_can_hold_is_refused_and_not_shown() -> None:
+    key = "sk\nX-Evil: 1"
+    found = detect_hallucination(
+        ANSWER, SPANS, verifier="service", service_url="http://127.0.0.1:9", api_key=key
+    )
+    assert (found.flagged, found.error_type) == (True, "invalid_argument")
+    assert "Evil" not in str(found.error)
+
+
+def test_a_trace_without_steps_is_not_sent() -> None:
+    with ScriptedEndpoint(in_turn(report())) as wire:
+        found = audit_trace_budget(
+            [], SPANS, verifier="service", service_url=wire.origin, api_key=KEY
+        )
+    assert (found.flagged, wire.asked) == (False, [])

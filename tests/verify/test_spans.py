@@ -1,0 +1,55 @@
+import pytest
+
+from groundwire.verify.spans import CitedSpan, SpanError, read_spans
+
+
+@pytest.mark.parametrize(
+    ("span", "sid"),
+    [
+        ({"id": "S0", "text": "t"}, "S0"),
+        ({"sid": "S0", "id": "S1", "text": "t"}, "S0"),
+        ({"sid": "", "id": "S1", "text": "t"}, "S1"),
+        ({"sid": " ", "id": None, "text": "t"}, "s1"),
+        ({"sid": 7, "snippet": "t"}, "7"),
+    ],
+)
+def test_the_id_of_a_span(span: dict[str, object], sid: str) -> None:
+    assert read_spans([span]) == (CitedSpan(sid, "t"),)
+
+
+def test_spans_without_ids_are_numbered_by_their_place() -> None:
+    assert [each.sid for each in read_spans([{"text": "a"}] * 3)] == ["s1", "s2", "s3"]
+    mixed = [{"sid": "s2", "text": "a"}, {"text": "b"}, {"text": "c"}]
+    assert [each.sid for each in read_spans(mixed)] == ["s2", "s3", "s4"]
+
+
+@pytest.mark.parametrize("spans", [[], (), None])
+def test_no_spans(spans: object) -> None:
+    with pytest.raises(SpanError, match="no spans") as caught:
+        read_spans(spans)
+    assert caught.value.error_type == "no_spans"
+
+
+@pytest.mark.parametrize(
+    "spans",
+    [
+        [{}],
+        [{"sid": "S0", "text": " "}],
+        [{"sid": "S0", "text": 5}],
+        ["text"],
+        "text",
+        {"sid": "S0", "text": "t"},
+        [{"sid": "S0", "text": "\ud800"}],
+        [{"sid": "\udfff", "text": "t"}],
+        5,
+    ],
+)
+def test_what_are_no_spans(spans: object) -> None:
+    with pytest.raises(SpanError) as caught:
+        read_spans(spans)
+    assert caught.value.error_type == "malformed_spans"
+
+
+def test_one_id_for_two_spans_is_refused() -> None:
+    with pytest.raises(SpanError, match="duplicate span ids: 'S0'"):
+        read_spans([{"sid": "S0", "text": "a"}, {"id": "S0", "text": "a"}])
