@@ -31,6 +31,9 @@ MAX_HEAD_BYTES = 65_536
 #: Longer than clients keep connections that they do not use, so that none uses one that was closed.
 _KEEP_ALIVE_S = 75
 
+#: What requests have to let go of everything once they are cancelled.
+_CANCELLED_S = 5.0
+
 
 def listen(config: Config, *, is_local_demo: bool = False) -> list[socket.socket]:
     """Take the port, on all addresses that the host stands for.
@@ -147,6 +150,16 @@ class Server(uvicorn.Server):
         """End, once requests in flight have ended."""
         if self.failure is None:
             self._says(f"Stopping; what is in flight has {self._shutdown_s:g} s to end.")
+        end_app = self.lifespan.shutdown
+
+        async def end_after_requests() -> None:
+            # Those that are late are cancelled, and nobody waits for them; yet what they use is
+            # closed next, and what they leave to be recorded would come too late.
+            if tasks := set(self.server_state.tasks):
+                await asyncio.wait(tasks, timeout=_CANCELLED_S)
+            await end_app()
+
+        self.lifespan.shutdown = end_after_requests
         await super().shutdown(sockets=sockets)
 
 
