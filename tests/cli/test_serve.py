@@ -1,5 +1,6 @@
 """``groundwire serve`` as a process: its start, its keys, its end."""
 
+import json
 import os
 import re
 import signal
@@ -13,11 +14,16 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import httpx2 as httpx
 import pytest
 
-from groundwire.cli.serve import PACKAGES
+from groundwire.cli.serve import PACKAGES, describe
+from groundwire.config import parse
+from groundwire.gateway.keys import Keyring, Start
 from tests.cli.conftest import invoke
+from tests.gateway.chats import request as chat_request
 from tests.gateway.client import Reply, fetch
+from tests.gateway.wire import Gate, Pause, Piece, Script, ScriptedUpstream, chunk, event
 
 PATIENCE_S = 60.0
 LISTENS = re.compile(r"^Listening on (http://\S+) ", re.MULTILINE)
@@ -186,6 +192,31 @@ def test_requests_in_flight_end_before_it_does(upstream: str, tmp_path: Path) ->
 
 
 @posix
+def test_requests_that_are_late_are_cut_off_and_recorded(tmp_path: Path) -> None:
+    (tmp_path / "c.yaml").write_text("check: {action: block}\ngateway: {shutdown_s: 0.2}\n")
+    body = {**chat_request(), "stream": True}
+    with ScriptedUpstream() as upstream:
+        word: list[Piece] = [Pause(0.002), event(chunk({"content": "It was. "}))]
+        upstream.script(Script.sse([*word * 5_000, Gate()]))
+        with gateway(
+            *("--config", str(tmp_path / "c.yaml"), "--upstream", upstream.url, "--port", "0"),
+            GROUNDWIRE_GATEWAY_DATA_DIR=str(tmp_path),
+            GROUNDWIRE_GATEWAY_API_KEY="gw_0000000000000000",
+        ) as started:
+            url, own = f"{started.url()}/v1/chat/completions", authorized("gw_0000000000000000")
+            with httpx.stream("POST", url, json=body, headers=own, timeout=PATIENCE_S) as response:
+                started.tell(signal.SIGTERM)
+                with pytest.raises(httpx.RemoteProtocolError):
+                    response.read()
+            assert started.end() == 0
+        assert "A stream failed" not in started.said
+    (line,) = (tmp_path / "audit.jsonl").read_text().splitlines()
+    payload = json.loads(line)["payload"]
+    assert payload["disposition"] == "cancelled"
+    assert not {"code", "scan_failed", "truncated"} & set(payload)
+
+
+@posix
 def test_options_win_over_variables_and_those_over_the_file(upstream: str, tmp_path: Path) -> None:
     file = tmp_path / "c.yaml"
     file.write_text(
@@ -289,3 +320,16 @@ def test_without_the_extra_it_says_how_to_install_it(monkeypatch: pytest.MonkeyP
         "error: The gateway needs the 'gateway' extra, which is not installed. "
         "Install it: pip install 'groundwire[gateway]'\n"
     )
+
+
+def test_the_start_names_decisions_for_they_win_over_the_action() -> None:
+    plugin = "{type: hallucination, configuration: {enabled: %s, hallucination_action: block}}"
+    config = parse(
+        "upstream: {url: 'http://127.0.0.1:9/v1'}\ndecisions:\n"
+        f"  - {{name: facts, plugins: [{plugin % 'true'}]}}\n"
+        f"  - {{name: poems, plugins: [{plugin % 'false'}]}}\n  - {{name: rest}}\n",
+        name="groundwire.yaml",
+    )
+    start = Start(keyring=Keyring.of(config))
+    lines = list(describe(config, start, address="http://127.0.0.1:1", is_local_demo=True))
+    assert "          but for decisions: facts (block), poems (off)" in lines

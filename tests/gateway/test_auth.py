@@ -66,6 +66,16 @@ def test_a_key_of_ours_never_goes_to_the_upstream(url: str, demo: str, token: st
         assert whose(fetch(f"{demo}/v1/a", headers=both))[1] is False
 
 
+@pytest.mark.parametrize("name", ["Authorization", "X-API-Key", "api-key"])
+@pytest.mark.parametrize("scheme", ["", "Bearer ", "Basic "])
+def test_nor_does_one_that_was_put_where_the_upstreams_goes(
+    url: str, demo: str, name: str, scheme: str
+) -> None:
+    misplaced = {name: f"{scheme}{KEY}"}
+    assert whose(fetch(f"{url}/v1/a", headers={"X-Groundwire-Key": KEY} | misplaced))[1] is False
+    assert whose(fetch(f"{demo}/v1/a", headers=misplaced))[1] is False
+
+
 @pytest.mark.parametrize(
     "path", ["/v1/models", "/api/v1/nli", "/", "/v1", "//v1/models", "/livez/"]
 )

@@ -290,3 +290,16 @@ def test_checks_that_nobody_waits_for_do_not_pile_up(tmp_path: Path) -> None:
         finally:
             Stuck.may_open.set()
         eventually(lambda: own.metric("groundwire_checks_total", outcome="grounded") == 4)
+
+
+def test_an_error_of_the_upstream_is_no_answer_that_went_unchecked(tmp_path: Path) -> None:
+    yaml = "gateway: {max_requests: 1}"
+    Stuck.may_open.clear()
+    with gateway(tmp_path, yaml, detector=Detector(Stuck(doubtful={}))) as own:
+        own.upstream.script(*[Script.json(completion(GOOD))] * 4, Script.error(400))
+        try:
+            assert [own.post(request()).status_code for _ in range(5)] == [200] * 4 + [400]
+        finally:
+            Stuck.may_open.set()
+        eventually(lambda: own.metric("groundwire_checks_total", outcome="grounded") == 4)
+        assert own.metric("groundwire_checks_total", outcome="unavailable") == 0

@@ -219,6 +219,7 @@ def test_sources_without_a_detector_are_refused_before_the_upstream_is_called(
         response = own.post(chat(stream=stream))
         assert own.upstream.requests == ()
         (found,) = own.wait_for_events(1)
+        assert own.metric("groundwire_refusals_total", code="grounding_unavailable") == 1
     error = response.json()["error"]
     assert response.status_code == 403
     assert (error["type"], error["code"]) == ("guardrail_violation", "grounding_unavailable")

@@ -212,3 +212,19 @@ def test_a_fault_ends_as_the_page_says(
 
 def test_the_page_has_all_faults() -> None:
     assert [set(table) for table in tables()] == [set(WHOLE), set(STREAMED)]
+
+
+@pytest.mark.parametrize("end", [End.RESET, End.CLOSE])
+def test_a_mistake_of_ours_while_a_stream_breaks_off_leaves_nobody_waiting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: End
+) -> None:
+    def fail(_: object) -> str:
+        raise ValueError
+
+    monkeypatch.setattr("groundwire.gateway.released.warning_text", fail)
+    with gateway(tmp_path, "check: {action: header}", detector=fixed()) as own:
+        own.upstream.script(Script.sse(SAID, end=end))
+        with own.asking(request(stream=True)) as response:
+            last = events_of(response.read())[-2]
+    assert last["choices"][0]["finish_reason"] == "content_filter"
+    assert last["groundwire"]["code"] == "stream_error"

@@ -762,6 +762,30 @@ def test_heads_that_are_too_large_are_refused(running: dict[str, Gateway]) -> No
     eventually(lambda: is_idle(own))
 
 
+@pytest.mark.parametrize(
+    ("sent", "status", "code"),
+    [
+        (b"\x16\x03\x01\x02\x00\x01\x00", 400, "invalid_http"),  # TLS
+        (b"GET /livez HTTP/1.1\r\nno header\r\n\r\n", 400, "invalid_http"),
+        (b"GET /livez HTTP/1.1\r\nX-Long: " + b"a" * 70_000, 431, "head_too_large"),
+    ],
+)
+def test_what_is_no_request_gets_an_error_like_all_others(
+    running: dict[str, Gateway], sent: bytes, status: int, code: str
+) -> None:
+    with connected(running["log"]) as client:
+        client.sendall(sent)
+        answer = b""
+        while piece := client.recv(65536):
+            answer += piece
+    lines, _, body = answer.partition(b"\r\n\r\n")
+    error = json.loads(body)["error"]
+    assert lines.startswith(b"HTTP/1.1 %d " % status)
+    assert error["code"] == code
+    assert error["next_step"]
+    assert f"\r\nx-trace-id: {error['trace_id']}\r\n".encode() in lines
+
+
 # Logs and errors.
 
 

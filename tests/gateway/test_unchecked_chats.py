@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import httpx2 as httpx
+
 from tests.gateway.chats import gateway, request
 from tests.gateway.test_chat_whole import BAD
 from tests.gateway.wire import Script, completion, eventually
@@ -21,3 +23,11 @@ def test_a_request_that_asks_for_a_check_has_one_where_checks_are_off(tmp_path: 
         own.upstream.script(Script.json(completion(BAD)))
         own.post(request(metadata={**request()["metadata"], "grounding.enabled": True}))
         eventually(lambda: own.metric("groundwire_checks_total", outcome="hallucinated") == 1)
+
+
+def test_an_endpoint_that_is_refused_counts_as_a_refusal(tmp_path: Path) -> None:
+    with gateway(tmp_path, "check: {action: block}") as own:
+        url = f"{own.url}/responses"
+        response = httpx.post(url, json={"input": "?"}, headers=own.headers, timeout=20)
+        assert response.status_code == 403
+        assert own.metric("groundwire_refusals_total", code="unchecked_endpoint") == 1

@@ -251,6 +251,8 @@ def describe(
         if not urlsplit(each.url).path.strip("/"):
             yield "          It has no path; most servers have their API at /v1."
     yield f"checks    {_checks(config)}"
+    if decisions := _decisions(config):
+        yield f"          but for decisions: {decisions}"
     yield f"audit     {_audit(config)}"
     if is_local_demo:
         yield "keys      none is needed: --local-demo serves this machine only"
@@ -276,6 +278,13 @@ def _checks(config: "Config") -> str:
     if config.gateway.release == "deferred" and own.action == "block":
         released = ", released at the end"
     return f"on, action {own.action}{released}, detector {config.detector.name}"
+
+
+def _decisions(config: "Config") -> str:
+    """The decisions that have a say about checks, by name, with what they do."""
+    plugins = {each.name: each.plugin for each in config.decisions if each.plugin is not None}
+    said = (f"{name} ({own.action if own.enabled else 'off'})" for name, own in plugins.items())
+    return ", ".join(said)
 
 
 def _audit(config: "Config") -> str:

@@ -20,6 +20,9 @@ OPEN = frozenset({"/livez", "/readyz", "/metrics", "/openapi.json"})
 
 OWN_HEADER = b"x-groundwire-key"
 
+#: Headers with what may be a key, of ours or of the upstream's.
+CREDENTIALS = frozenset({"authorization", "x-api-key", "api-key"})
+
 _BEARER = b"bearer "
 
 
@@ -30,7 +33,7 @@ class Caller:
     Attributes:
         tenant: Whose it is.
         key_id: What its key is called; ``None`` without one.
-        passes_authorization: Whether its Authorization is for the upstream.
+        passes_authorization: Whether its :data:`CREDENTIALS` are for the upstream.
     """
 
     tenant: str
@@ -93,10 +96,13 @@ def first_known(given: list[bytes], keyring: Keyring) -> Key | None:
 
 
 def may_pass(scope: Scope, keyring: Keyring) -> bool:
-    """Whether Authorization is none of our keys: those stay here, wherever they were put."""
-    tokens = bearers(scope)
+    """Whether no credential is a key of ours: those stay here, wherever they were put."""
     return not any(
-        token.startswith(PREFIX.encode()) or keyring.find(token) is not None for token in tokens
+        word.startswith(PREFIX.encode()) or keyring.find(word) is not None
+        for name in CREDENTIALS
+        for value in values(scope, name.encode())
+        # All words of it, for a key may come under any scheme, or under none.
+        for word in value.split()[:4]
     )
 
 

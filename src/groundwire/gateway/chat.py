@@ -130,6 +130,7 @@ class Exchange:
             await self._recorder.event(
                 grounding_unavailable_event(tenant=tenant, trace_id=self._trace_id)
             )
+            self._services.metrics.refused(RefusalCode.GROUNDING_UNAVAILABLE)
             raise refused(RefusalCode.GROUNDING_UNAVAILABLE)
 
     async def _pass(
@@ -147,6 +148,8 @@ class Exchange:
     ) -> Response:
         """Relay a response for whose check there is no time, and say so in the records."""
         reply = await sending
+        if not 200 <= reply.status < 300:
+            return relayed(reply)
         unread = Answer(index=0, kind=AnswerKind.TEXT)
         failed = pipeline.unavailable(context, unread, OverloadedError.__name__)
         await self._recorder.complete(context, [failed])

@@ -62,7 +62,7 @@ class UpstreamFailure(StrEnum):
     TIMEOUT = "timeout"
     RESET = "reset"
     INCOMPLETE = "incomplete"  # its body ended before its end
-    STATUS = "status"  # it answered, with 429 or 5xx
+    STATUS = "status"  # it answered, with 500, 502, 503 or 504
     TOO_LARGE = "too_large"
     INVALID = "invalid"  # its answer could not be read
     OTHER = "other"

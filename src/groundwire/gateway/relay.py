@@ -148,7 +148,9 @@ async def _allow(
     )
     await services.audit.write(event)
     if decision == unchecked.REFUSE:
-        raise unchecked.refusal(target.path)
+        problem = unchecked.refusal(target.path)
+        services.metrics.refused(problem.code)
+        raise problem
 
 
 def _check(request: Request, target: Target) -> None:

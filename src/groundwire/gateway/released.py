@@ -119,12 +119,14 @@ class ReleasedStream:
 
     async def _read_and_decide(self) -> None:
         try:
-            await self._read_all()
-            await self._end()
-        except (UpstreamBrokenError, *UNREADABLE) as error:
-            log.warning("A stream broke off or cannot be read: %s", type(error).__name__)
-            await self._break_off(error)
+            try:
+                await self._read_all()
+                await self._end()
+            except (UpstreamBrokenError, *UNREADABLE) as error:
+                log.warning("A stream broke off or cannot be read: %s", type(error).__name__)
+                await self._break_off(error)
         except Exception as error:  # noqa: BLE001 - nothing leaves because of a mistake of ours
+            # Also of one made while it breaks off: without an end, the client would wait for ever.
             log.error("A stream failed: %s", type(error).__name__)
             self._refuse(refused(RefusalCode.STREAM_ERROR))
 

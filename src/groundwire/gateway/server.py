@@ -9,8 +9,9 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from types import TracebackType
-from typing import Any, TypeAlias
+from http import HTTPStatus
+from typing import Any
+from uuid import uuid4
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -19,6 +20,8 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 from groundwire.config import Config
 from groundwire.errors import ConfigError
 from groundwire.gateway.loopback import is_loopback
+from groundwire.gateway.problems import INVALID_REQUEST, Problem, problem_response
+from groundwire.gateway.trace import HEADER as TRACE_HEADER
 
 log = logging.getLogger(__name__)
 
@@ -28,7 +31,8 @@ MAX_HEAD_BYTES = 65_536
 #: Longer than clients keep connections that they do not use, so that none uses one that was closed.
 _KEEP_ALIVE_S = 75
 
-_ExcInfo: TypeAlias = tuple[type[BaseException], BaseException, TracebackType | None]
+#: What requests have to let go of everything once they are cancelled.
+_CANCELLED_S = 5.0
 
 
 def listen(config: Config, *, is_local_demo: bool = False) -> list[socket.socket]:
@@ -146,6 +150,16 @@ class Server(uvicorn.Server):
         """End, once requests in flight have ended."""
         if self.failure is None:
             self._says(f"Stopping; what is in flight has {self._shutdown_s:g} s to end.")
+        end_app = self.lifespan.shutdown
+
+        async def end_after_requests() -> None:
+            # Those that are late are cancelled, and nobody waits for them; yet what they use is
+            # closed next, and what they leave to be recorded would come too late.
+            if tasks := set(self.server_state.tasks):
+                await asyncio.wait(tasks, timeout=_CANCELLED_S)
+            await end_app()
+
+        self.lifespan.shutdown = end_after_requests
         await super().shutdown(sockets=sockets)
 
 
@@ -167,8 +181,12 @@ class LimitedProtocol(HttpToolsProtocol):
         if self._is_in_head and not self._has_ended:
             self._n_head_bytes += len(data)
             if self._n_head_bytes > MAX_HEAD_BYTES and not self.transport.is_closing():
-                self.transport.write(_HEAD_TOO_LARGE)
-                self.transport.close()
+                self._refuse(_head_too_large())
+
+    def send_400_response(self, msg: str) -> None:
+        """Say that a request is no HTTP, as all errors are said."""
+        del msg
+        self._refuse(_no_http())
 
     def on_message_begin(self) -> None:
         """A request begins."""
@@ -187,6 +205,18 @@ class LimitedProtocol(HttpToolsProtocol):
         """Its body is complete; what follows is the next head."""
         super().on_message_complete()
         self._is_in_head, self._n_head_bytes, self._has_ended = True, 0, True
+
+    def _refuse(self, problem: Problem) -> None:
+        """Answer what is no request for the app, and end the connection."""
+        trace_id = uuid4().hex
+        body = problem_response(problem, trace_id=trace_id).body
+        head = (
+            f"HTTP/1.1 {problem.status} {HTTPStatus(problem.status).phrase}\r\n"
+            f"content-type: application/json\r\ncontent-length: {len(body)}\r\n"
+            f"{TRACE_HEADER.lower()}: {trace_id}\r\nconnection: close\r\n\r\n"
+        )
+        self.transport.write(head.encode("ascii") + bytes(body))
+        self.transport.close()
 
 
 def _end_with_connection(cycle: RequestResponseCycle) -> None:
@@ -207,10 +237,24 @@ def _end_with_connection(cycle: RequestResponseCycle) -> None:
     cycle.send = send_unchunked  # type: ignore[method-assign]
 
 
-_HEAD_TOO_LARGE = (
-    b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
-    b"content-type: application/json\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}"
-)
+def _head_too_large() -> Problem:
+    return Problem(
+        status=431,
+        type=INVALID_REQUEST,
+        code="head_too_large",
+        message=f"The first line and the headers of a request may have {MAX_HEAD_BYTES:,} bytes.",
+        next_step="Send fewer or shorter headers.",
+    )
+
+
+def _no_http() -> Problem:
+    return Problem(
+        status=400,
+        type=INVALID_REQUEST,
+        code="invalid_http",
+        message="What was sent is no valid HTTP/1.1 request.",
+        next_step="Speak plain HTTP to this port: TLS is for a proxy in front of the gateway.",
+    )
 
 
 @contextmanager

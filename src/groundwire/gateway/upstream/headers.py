@@ -7,6 +7,8 @@ is lost on the way. Order and repetition are kept.
 import re
 from collections.abc import Iterable
 
+from groundwire.gateway.auth import CREDENTIALS
+
 Pairs = list[tuple[str, str]]
 
 #: About one connection, and not what it carries (RFC 9110, 7.6.1); and what asks for another one.
@@ -38,8 +40,6 @@ _STAYS = frozenset(
         "x-method-override",
     }
 )
-
-_CREDENTIALS = frozenset({"authorization", "x-api-key", "api-key"})
 
 #: Of the upstream's, besides: what we say of an answer, which nobody else can; the date, which our
 #: server writes; and what is about all of a host, which is another one to the caller.
@@ -75,7 +75,7 @@ def going_up(
     given = [(name.lower(), value) for name, value in headers]
     dropped = HOP_BY_HOP | _STAYS | _named_by_connection(given)
     if not passes_authorization:
-        dropped |= _CREDENTIALS
+        dropped |= CREDENTIALS
     if accept_encoding is not None:
         dropped |= {"accept-encoding"}
     kept = [
@@ -85,7 +85,7 @@ def going_up(
     ]
     if accept_encoding is not None:
         kept.append(("accept-encoding", accept_encoding))
-    if api_key is not None and not any(name in _CREDENTIALS for name, _ in kept):
+    if api_key is not None and not any(name in CREDENTIALS for name, _ in kept):
         kept.append(("authorization", f"Bearer {api_key}"))
     return kept
 
