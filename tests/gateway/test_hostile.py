@@ -5,6 +5,7 @@ import itertools
 import json
 import logging
 import socket
+import threading
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -246,9 +247,9 @@ def test_what_is_recorded_of_a_stream_is_what_is_recorded_of_the_text_at_rest(
 
 PLACES: dict[str, list[Piece]] = {
     "a comment": [b": " + SMUGGLED.encode() + b"\n\n"],
-    "a comment within an event": [b": " + SMUGGLED.encode() + b"\n" + said("It is. ")],
-    "the id of an event": [b"id: " + SMUGGLED.encode() + b"\n" + said("It is. ")],
-    "the name of an event": [b"event: " + SMUGGLED.encode() + b"\n" + said("It is. ")],
+    "a comment within an event": [b": " + SMUGGLED.encode() + b"\n" + said("It is.")],
+    "the id of an event": [b"id: " + SMUGGLED.encode() + b"\n" + said("It is.")],
+    "the name of an event": [b"event: " + SMUGGLED.encode() + b"\n" + said("It is.")],
     "a line that is no field": [SMUGGLED.encode() + b"\n\n"],
     "a body of JSON": [json.dumps(completion(SMUGGLED)).encode() + b"\n\n"],
     "a chunk without choices": [event({"type": "delta", "text": SMUGGLED})],
@@ -257,18 +258,18 @@ PLACES: dict[str, list[Piece]] = {
     "an error beside choices": [event({"choices": [], "error": {"message": SMUGGLED}})],
     "a message": [event({"choices": [{"index": 0, "message": {"content": SMUGGLED}}]})],
     "a text": [event({"choices": [{"index": 0, "text": SMUGGLED}]})],
-    "reasoning": [event(chunk({"reasoning": SMUGGLED, "content": "It is. "}))],
-    "a refusal": [event(chunk({"refusal": SMUGGLED, "content": "It is. "}))],
-    "sound": [event(chunk({"audio": {"transcript": SMUGGLED}, "content": "It is. "}))],
+    "reasoning": [event(chunk({"reasoning": SMUGGLED, "content": "It is."}))],
+    "a refusal": [event(chunk({"refusal": SMUGGLED, "content": "It is."}))],
+    "sound": [event(chunk({"audio": {"transcript": SMUGGLED}, "content": "It is."}))],
     "a call beside text": [
-        event(chunk({"tool_calls": [{"index": 0, "x": SMUGGLED}], "content": "It is. "}))
+        event(chunk({"tool_calls": [{"index": 0, "x": SMUGGLED}], "content": "It is."}))
     ],
     "a part beside text": [
         event(
             chunk(
                 {
                     "content": [
-                        {"type": "text", "text": "It is. "},
+                        {"type": "text", "text": "It is."},
                         {"type": "thinking", "thinking": SMUGGLED},
                         {"type": "refusal", "refusal": SMUGGLED},
                     ]
@@ -277,7 +278,7 @@ PLACES: dict[str, list[Piece]] = {
         )
     ],
     "a key that stands twice": [
-        said("It is. ").replace(b'"content"', b'"content": "SMUGGLED", "content"')
+        said("It is.").replace(b'"content"', b'"content": "SMUGGLED", "content"')
     ],
     "probabilities of no text": [
         event(
@@ -311,7 +312,7 @@ PLACES: dict[str, list[Piece]] = {
 def test_what_stands_beside_the_text_does_not_leave_before_the_answer_has_passed(
     running: dict[str, Gateway], mode: str, place: str
 ) -> None:
-    script = [said("It is here. "), *PLACES[place], said(f"In {WRONG}. More."), end(), DONE]
+    script = [said("It is here. "), *PLACES[place], said(f" In {WRONG}. More."), end(), DONE]
     got = told(running[mode], Script.sse(script))
     assert SMUGGLED.encode() not in got
     assert WRONG.encode() not in got
@@ -337,6 +338,54 @@ def test_text_after_the_end_of_an_answer_does_not_leave_unjudged(
             got += b"".join(incoming)
     assert WRONG.encode() not in got
     assert text_of(events_of(got)) in ("", "It is here.")
+
+
+class WaitingJudge(FixedJudge):
+    """A judge that says when it was asked, and waits."""
+
+    asked, goes_on = threading.Event(), threading.Event()
+
+    def open(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+        reading = super().open(*args, **kwargs)
+        read = reading.read
+
+        def read_later(*claims: Any) -> Any:  # noqa: ANN401
+            self.asked.set()
+            assert self.goes_on.wait(10)
+            return read(*claims)
+
+        reading.read = read_later  # type: ignore[assignment, method-assign]
+        return reading
+
+
+@HELD
+def test_text_that_comes_while_the_end_is_judged_does_not_leave_with_it(
+    tmp_path: Path, mode: str
+) -> None:
+    judge, gate = WaitingJudge(doubtful={WRONG: 0.9}), Gate()
+    judge.asked.clear()
+    judge.goes_on.clear()
+    script: list[Piece] = [said("It is here."), end(), gate, said(f" In {WRONG}."), DONE]
+    with gateway(tmp_path, MODES[mode], detector=Detector(judge)) as own:
+        own.upstream.script(Script.sse(script))
+        with own.asking(request(stream=True)) as response:
+            assert mode == "deferred" or judge.asked.wait(10)
+            gate.open()
+            (seen,) = own.upstream.requests
+            eventually(lambda: seen.was_answered.is_set() or seen.was_abandoned.is_set())
+            sleep(0.2)  # until it is read
+            judge.goes_on.set()
+            got = response.read()
+    assert WRONG.encode() not in got
+
+
+@HELD
+@pytest.mark.parametrize("place", [name for name in PLACES if "choices" in name or "error" in name])
+def test_what_is_no_chunk_does_not_leave_in_front_of_an_answer(
+    running: dict[str, Gateway], mode: str, place: str
+) -> None:
+    script = [*PLACES[place], said(f"It is here. In {WRONG}. More."), end(), DONE]
+    assert SMUGGLED.encode() not in told(running[mode], Script.sse(script))
 
 
 @EVERY

@@ -51,7 +51,7 @@ class AnswerJudge:
         self._threads, self._timeout_s, self._on_review = threads, timeout_s, on_review
         self._waiting: list[str] = []
         self._n_waiting, self._look_back = 0, ""
-        self._is_complete = False
+        self._is_complete = self._is_closed = False
         self._wake = asyncio.Event()
         self._flow: Flow | None = None
         self._failure: str | None = None
@@ -86,6 +86,7 @@ class AnswerJudge:
 
     def close(self) -> None:
         """Give the check up; harmless when done twice."""
+        self._is_closed = True
         self._task.cancel()
         if self._flow is not None:
             self._flow.close()
@@ -105,8 +106,10 @@ class AnswerJudge:
             self._fail(error)
 
     def _step(self, flow: Flow, text: str) -> Review | None:
-        flow.feed(text)
-        return flow.review() if self._on_review is not None else None
+        # Given up on purpose, it has not failed: a flow that is closed would log that it has.
+        if not self._is_closed:
+            flow.feed(text)
+        return None if self._is_closed or self._on_review is None else flow.review()
 
     async def _call(self, function: Callable[[], _T]) -> _T:
         work = self._threads.submit(function)
