@@ -33,6 +33,7 @@ def test_a_number_counts_from_one_only_if_no_other_speaks_against_it() -> None:
     # [1] is S1, so [2] would be S2, which there is not.
     assert IdMap.of(["S0", "S1"], ["1", "2"]).read(["2"]).unknown == ("2",)
     assert IdMap.of(["S0", "S1"], ["0", "2"]).read(["2"]).unknown == ("2",)
+    assert IdMap.of(["S0", "S1"], ["S0", "2"]).read(["2"]).unknown == ("2",)
 
 
 def test_a_number_past_spans_that_count_from_one_is_unknown() -> None:

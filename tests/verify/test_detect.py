@@ -4,12 +4,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from groundwire import audit_trace_budget, detect_hallucination
 from groundwire.config import parse
 from groundwire.config.tree import Verify
 from groundwire.errors import SettingError
-from groundwire.verify.settings import arguments_of
+from groundwire.verify.settings import OF_THE_PROGRAM, arguments_of
 from groundwire.verify.verifier import FailureKind, Judged, Question, VerifierFailure
 from tests.verify.scripted import ScriptedVerifier, readout, with_evidence
 
@@ -202,6 +204,11 @@ def test_prompts_are_reported_only_if_asked_for() -> None:
     assert told["details"][0]["prompts"] == {"posterior": None, "prior": None}
 
 
+KEYS = st.sampled_from(
+    ["sid", "id", "text", "snippet", "steps", "idx", "claim", "cites", "confidence", "x"]
+)
+ANSWERS = st.sampled_from([*"ab. \n[]S01,;`?#-é\ud800\u2028"])
+
 STEP = {"idx": 1, "claim": "The sky is blue.", "cites": ["S0"], "confidence": 0.9}
 
 
@@ -252,3 +259,30 @@ def test_a_trace_is_never_truncated() -> None:
 def test_what_are_no_steps_is_told(steps: Any) -> None:  # noqa: ANN401
     report = audit_trace_budget(steps, SPANS, verifier=verifier())
     assert (report.flagged, report.error_type) == (True, "malformed_steps")
+
+
+anything = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=5),
+    max_leaves=12,
+)
+
+
+@given(st.text(ANSWERS, max_size=80) | anything, st.lists(anything, max_size=3) | anything)
+def test_whatever_an_agent_passes_the_report_is_json(answer: Any, spans: Any) -> None:  # noqa: ANN401
+    report = detect_hallucination(answer, spans, verifier=verifier())
+    assert json.dumps(report.to_dict(), allow_nan=False)
+    assert report.flagged or report.details
+
+
+@given(anything)
+def test_whatever_steps_an_agent_passes_the_report_is_json(steps: Any) -> None:  # noqa: ANN401
+    report = audit_trace_budget(steps, SPANS, verifier=verifier())
+    assert json.dumps(report.to_dict(), allow_nan=False)
+    assert report.flagged or not report.error
+
+
+@given(anything, st.sampled_from(sorted(set(arguments_of(Verify())) - set(OF_THE_PROGRAM))))
+def test_whatever_an_argument_is_the_report_is_json(value: Any, name: str) -> None:  # noqa: ANN401
+    report = detect_hallucination(ANSWER, SPANS, **{"verifier": verifier(), name: value})
+    assert json.dumps(report.to_dict(), allow_nan=False)

@@ -297,6 +297,7 @@ def test_an_impossible_argument_is_told_in_the_report_without_a_call(how: dict[s
     assert (found["flagged"], found["details"]) == (True, [])
     assert found["error_type"] == "invalid_argument"
     assert next(iter(how)) in found["error"]
+    assert found["summary"]["backend"] == "openai"
     assert wire.asked == []
 
 
@@ -310,18 +311,17 @@ def test_context_modes_have_their_aliases(alias: str, mode: str) -> None:
     assert report.summary["context_mode"] == mode
 
 
-def test_the_documented_example() -> None:
-    verifier = ScriptedVerifier(with_evidence(0.97, 0.05))
-    spans = [{"sid": "S0", "text": "auth.py: issuer = os.environ['JWT_ISSUER']; verify(issuer)"}]
+def test_the_documented_example_needs_no_key() -> None:
+    spans = [{"sid": "S0", "text": "Auth reads JWT_ISSUER and validates the issuer against it."}]
     report = detect_hallucination(
         answer="Auth validates issuer via JWT_ISSUER. [S0]",
         spans=spans,
         require_citations=True,
         context_mode="cited",
         default_target=0.95,
-        verifier=verifier,
     )
     (detail,) = report.to_dict()["details"]
+    assert report.summary["backend"] == "local"
     assert detail["claim"] == "Auth validates issuer via JWT_ISSUER."
     assert detail["cites"] == ["S0"]
     assert not report.flagged

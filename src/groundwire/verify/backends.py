@@ -4,7 +4,6 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from importlib import import_module
 from threading import Lock
 
 from groundwire.config.tree import Verify
@@ -38,5 +37,6 @@ def opened(settings: Verify) -> Iterator[Verifier]:
 @cache
 def _local() -> Verifier:
     """The embedded one; it is loaded once, and keeps what it has read."""
-    verifier: Verifier = import_module("groundwire.verify.local").LocalVerifier.load()
-    return verifier
+    from groundwire.verify.local import LocalVerifier
+
+    return LocalVerifier.load()

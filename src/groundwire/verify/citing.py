@@ -2,8 +2,8 @@
 
 An id means the span of that name. ``[12]`` may also mean ``S12``, and ``[S12]`` the span ``12``. If
 there is none, ``[12]`` counted from 1 may mean ``S11``, but only if nothing in the answer speaks
-against it: no other number in it names a span as it stands, for then numbers count from 0. Each id
-that is not taken literally is recorded.
+against it: spans count from ``S0``, all citations are plain numbers, and none of them names a span
+as it stands. Each id that is not taken literally is recorded.
 """
 
 import re
@@ -55,10 +55,9 @@ class IdMap:
         """
         names = frozenset(known)
         plain = cls(names)
-        numbers = {each for each in written if _NUMBER.fullmatch(each)}
-        # One number that names a span counts from 0, and so do the others.
-        is_free = "S0" in names and not any(plain.meaning(each) for each in numbers)
-        return cls(names, is_free and "0" not in numbers)
+        # One id that names a span as it stands tells how the others count.
+        is_free = all(_NUMBER.fullmatch(each) and not plain.meaning(each) for each in written)
+        return cls(names, is_free and "S0" in names)
 
     def meaning(self, written: str) -> str | None:
         """The id of the span that a written id means; ``None`` if there is none."""

@@ -177,11 +177,12 @@ def _kind_of_line(line: str, *, after: NonEvidence | None) -> NonEvidence | None
 
 def kind_of(sentence: str) -> NonEvidence | None:
     """Why a sentence is no evidence; ``None`` if it is."""
-    lead = _LEAD.match(sentence)
-    bare = sentence[lead.end() if lead else 0 :].rstrip()
+    tidy = " ".join(sentence.split())  # runs of blanks would cost the patterns their square
+    lead = _LEAD.match(tidy)
+    bare = tidy[lead.end() if lead else 0 :]
     if not any(char.isalnum() for char in bare):
         return None  # a rule or a bullet alone: neither says anything nor asks
-    if _PREFIXED.match(bare) or _ends_as_question(sentence):
+    if _PREFIXED.match(bare) or _ends_as_question(tidy):
         return NonEvidence.QUESTION
     if _INSTRUCTION.match(bare):
         return NonEvidence.INSTRUCTION

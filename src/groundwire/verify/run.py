@@ -79,10 +79,11 @@ def run(
     """
     own = None if isinstance(verifier, str) else _checked(verifier)
     named = {} if own is not None else {"verifier": verifier}
-    setup = _setup(DEFAULTS, subject, LOCAL if own is None else _name(own))
+    backend = read_settings(named).verifier if own is None else _name(own)
+    setup = _setup(DEFAULTS, subject, backend)
     try:
         settings = _settings({**arguments, **named})
-        setup = _setup(settings, subject, settings.verifier if own is None else _name(own))
+        setup = _setup(settings, subject, backend)
         job = _read(subject, spans, settings)
         if own is None and settings.verifier == SERVICE:
             return _by_service(job, setup)
