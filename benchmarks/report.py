@@ -340,6 +340,14 @@ def _citations(results: Mapping[str, Report]) -> str:
     return "\n\n".join(parts)
 
 
+def _planted(results: Mapping[str, Report]) -> str:
+    rows = [
+        (row["planted"], f"{row['falls']} of {row['right']}", f"{row['rises']} of {row['wrong']}")
+        for row in results["citations"]["planted"]
+    ]
+    return _table(("at the end of a span", "right claims that fall", "wrong ones that rise"), rows)
+
+
 def _claims(results: Mapping[str, Report]) -> str:
     header = (
         "set, test part",
@@ -397,6 +405,7 @@ _PARTS: dict[str, Callable[[Mapping[str, Report]], str]] = {
     "findings": _findings,
     "verify": _verify,
     "citations": _citations,
+    "planted": _planted,
     "claims": _claims,
 }
 
