@@ -1,7 +1,7 @@
 """What citation forensics is worth: the label of each cited sentence, and who supports it.
 
 Thresholds are chosen on ``citations/train`` (``--choose``), and are those of
-``groundwire.verify.forensics.Thresholds``; numbers are those of ``citations/validation``, of which
+``groundwire.verify.citations.Thresholds``; numbers are those of ``citations/validation``, of which
 nothing was chosen. Contexts are resampled for the intervals of shares of all; labels have few
 examples each, and Wilson's interval.
 
@@ -21,15 +21,9 @@ import measure
 from groundwire.evaluation.datasets.cited import LABELS, LabelledCitation, read_cited
 from groundwire.evaluation.intervals import Bootstrap, Interval, wilson
 from groundwire.evaluation.metrics import ratios
+from groundwire.verify.citations import DEFAULTS, CitationFinding, Readings, Thresholds, classify
 from groundwire.verify.context import Contexts
-from groundwire.verify.forensics import (
-    DEFAULTS,
-    CitationFinding,
-    Readings,
-    Thresholds,
-    classify,
-    read_citations,
-)
+from groundwire.verify.forensics import read_citations
 from groundwire.verify.local import LocalVerifier
 from groundwire.verify.spans import CitedSpan
 from groundwire.verify.verifier import Question, Readout
