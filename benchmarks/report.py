@@ -67,7 +67,7 @@ def _versions(machine: Mapping[str, Any]) -> dict[str, str]:
 def _bars(results: Mapping[str, Report]) -> str:
     order = (
         *("stream", "gateway_streams", "gateway", "joint", "startup", "gate", "memory"),
-        *("spans", "padding"),
+        *("spans", "padding", "verify"),
     )
     rows = [
         (bar["what"], bar["bar"], bar["measured"] or "–", bar["holds"], f"`{name}.py`")
@@ -413,6 +413,86 @@ def _cells(header: Sequence[str], rows: Sequence[Mapping[str, Any]], keys: Seque
     return _table(header, [[cell(row.get(key)) for key in keys] for row in rows])
 
 
+def _verify(results: Mapping[str, Report]) -> str:
+    header = ("25 claims, 10 spans", "seconds", "CPU, s", "texts read", "sentences read")
+    rows = [
+        (row["what"], _spread(row), row["cpu_s"], row["texts_read"], row["sentences_read"])
+        for row in results["verify"]["rows"]
+    ]
+    llm = [
+        (row["what"], row["calls"], f"{row['prompt_tokens']:,}", row["written_tokens"])
+        for row in results["verify"]["llm"]
+    ]
+    told = _table(("an LLM, for the same answer", "calls", "tokens read", "tokens written"), llm)
+    return f"{_table(header, rows)}\n\n{told}"
+
+
+def _citations(results: Mapping[str, Report]) -> str:
+    parts = []
+    for name in ("validation", "train"):
+        found = results["citations"][name]
+        rows = [
+            (
+                row["label"],
+                row["n"],
+                _per_cent(row["right"]),
+                _per_cent(row["precision"]),
+                row["spans named"],
+                ", ".join(f"{label} {n}" for label, n in row["taken for"].items()) or "–",
+            )
+            for row in found["rows"]
+        ]
+        share, mean = _per_cent(found["right"]), 100 * found["mean over labels"]
+        header = (name, "n", "found, %", "right of those said, %", "spans named", "taken for")
+        parts.append(
+            f"{_table(header, rows)}\n\nRight: {share} % of {found['n']} sentences of "
+            f"{found['contexts']} answers; mean over labels {mean:.0f} %."
+        )
+    return "\n\n".join(parts)
+
+
+def _planted(results: Mapping[str, Report]) -> str:
+    rows = [
+        (row["planted"], f"{row['falls']} of {row['right']}", f"{row['rises']} of {row['wrong']}")
+        for row in results["citations"]["planted"]
+    ]
+    return _table(("at the end of a span", "right claims that fall", "wrong ones that rise"), rows)
+
+
+def _claims(results: Mapping[str, Report]) -> str:
+    header = (
+        "set, test part",
+        "n (validation)",
+        "not supported",
+        "AUROC",
+        "balanced accuracy",
+        "the same at 0.95",
+        "supported, wrong passing at 0.95",
+    )
+    rows = [
+        (
+            row["set"],
+            f"{row['n']} ({row['n_validation']})",
+            row["wrong"],
+            _per_cent(row["auroc"], digits=1),
+            _per_cent(row["balanced_accuracy"], digits=1),
+            _per_cent(row["at_target"], digits=1),
+            f"{row['supported_passing']:.0%}, {row['wrong_passing']:.0%}",
+        )
+        for row in results["claims"]["rows"]
+    ]
+    published = [
+        (group["what"], ", ".join(f"{name} {value:g}" for name, value in group["numbers"].items()))
+        for group in results["claims"]["published"]
+    ]
+    return f"{_table(header, rows)}\n\n{_table(('published, on other rows', ''), published)}"
+
+
+def _per_cent(interval: Mapping[str, float], digits: int = 0) -> str:
+    value, low, high = (100 * interval[name] for name in ("value", "low", "high"))
+    return f"{value:.{digits}f} ({low:.{digits}f} to {high:.{digits}f})"
+
+
 _PARTS: dict[str, Callable[[Mapping[str, Report]], str]] = {
     "machines": _machines,
     "bars": _bars,
@@ -440,6 +520,10 @@ _PARTS: dict[str, Callable[[Mapping[str, Report]], str]] = {
     "gateway_added": _gateway_added,
     "gateway_memory": _gateway_memory,
     "gateway_leaving": _gateway_leaving,
+    "verify": _verify,
+    "citations": _citations,
+    "planted": _planted,
+    "claims": _claims,
 }
 
 

@@ -15,6 +15,7 @@ import argparse
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
+from statistics import fmean
 from time import process_time
 from typing import Any
 
@@ -22,6 +23,9 @@ import corpus
 import measure
 
 from groundwire import Detector
+from groundwire.engine.cache import ByteCache
+from groundwire.engine.reader import Reader
+from groundwire.engine.runtime import KeysValues
 from groundwire.verify.claims import VerifiableClaim, read_claims
 from groundwire.verify.context import Contexts
 from groundwire.verify.detect import detect_hallucination
@@ -62,20 +66,34 @@ class Case:
 
 
 def run(
-    what: str, calls: Sequence[Callable[[], object]], verifier: LocalVerifier, quiet: measure.Quiet
+    what: str,
+    pairs: Sequence[tuple[Callable[[], object], Callable[[], object]]],
+    verifier: LocalVerifier,
+    quiet: measure.Quiet,
 ) -> dict[str, Any]:
-    """Time calls, and count what they did."""
-    before, cpu, repeated = verifier.work, process_time(), quiet.repeated
-    times = [quiet.run(partial(measure.milliseconds, call)) / 1000 for call in calls]
-    n = len(calls) + quiet.repeated - repeated
-    work = {name: (verifier.work[name] - before.get(name, 0)) / n for name in verifier.work}
+    """Time calls, each after one that is not timed, and count what they did."""
+    measured = [quiet.run(partial(_once, before, call, verifier)) for before, call in pairs]
     return {
         "what": what,
-        **measure.summary(times, digits=3),
-        "cpu_s": round((process_time() - cpu) / n, 3),
-        "texts_read": round(work.get("texts_read", 0), 1),
-        "sentences_read": round(work.get("sentences_read", 0), 1),
+        **measure.summary([each["s"] for each in measured], digits=3),
+        **{name: round(fmean(each[name] for each in measured), 2) for name in COLUMNS[5:]},
     }
+
+
+def _once(
+    before: Callable[[], object], call: Callable[[], object], verifier: LocalVerifier
+) -> dict[str, float]:
+    before()
+    work, cpu = verifier.work, process_time()
+    seconds = measure.milliseconds(call) / 1000
+    done = {name: verifier.work.get(name, 0) - work.get(name, 0) for name in COLUMNS[6:]}
+    return {"s": seconds, "cpu_s": process_time() - cpu, **done}
+
+
+def cache_of(detector: Detector) -> ByteCache[KeysValues]:
+    """What keeps the spans that were read."""
+    assert isinstance(detector.judge, Reader)
+    return detector.judge.cache
 
 
 def by_llm(cases: Sequence[Case], verifier: LocalVerifier) -> list[dict[str, Any]]:
@@ -135,7 +153,8 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="where to write the numbers as JSON")
     options = parser.parse_args()
     machine, quiet = measure.machine(), measure.Quiet(options.patience)
-    verifier = LocalVerifier.of(Detector.load(threads=options.threads))
+    detector = Detector.load(threads=options.threads)
+    verifier, forget = LocalVerifier.of(detector), cache_of(detector).clear
     cases = [Case(seed) for seed in range(options.n + 1)]
     warm_up, *cases = cases
 
@@ -147,9 +166,14 @@ def main() -> None:
 
     verify(warm_up)()
     rows = [
-        run("spans never seen", [verify(case) for case in cases], verifier, quiet),
-        run("the same again", [verify(case) for case in cases], verifier, quiet),
-        run("citations of the same claims", [forensics(case) for case in cases], verifier, quiet),
+        run("spans never seen", [(forget, verify(case)) for case in cases], verifier, quiet),
+        run("the same again", [(verify(case), verify(case)) for case in cases], verifier, quiet),
+        run(
+            "citations of the same claims",
+            [(verify(case), forensics(case)) for case in cases],
+            verifier,
+            quiet,
+        ),
     ]
     print(measure.table(rows, COLUMNS))
     llm = by_llm(cases, verifier)

@@ -8,16 +8,16 @@ from hypothesis import strategies as st
 
 from groundwire import Detector
 from groundwire.errors import SettingError
-from groundwire.verify.claims import VerifiableClaim, read_claims
-from groundwire.verify.context import Contexts
-from groundwire.verify.forensics import (
+from groundwire.verify.citations import (
     CitationFinding,
     CitationStatus,
     Readings,
     Thresholds,
-    check_citations,
     classify,
 )
+from groundwire.verify.claims import VerifiableClaim, read_claims
+from groundwire.verify.context import Contexts
+from groundwire.verify.forensics import check_citations
 from groundwire.verify.interval import Interval
 from groundwire.verify.local import LocalVerifier
 from groundwire.verify.spans import CitedSpan
