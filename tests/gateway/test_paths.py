@@ -62,6 +62,8 @@ def test_every_spelling_of_the_chat_completions_is_known(path: str) -> None:
         "api/chat",
         "api/generate",
         "models/gemini-pro:generateContent",
+        "models/llama3/completions",
+        "models/org/llama3/generate/",
         "models/gemini-pro:streamGenerateContent",
         "responses/x/input_tokens/y",
     ],

@@ -17,7 +17,7 @@ from groundwire.gateway.chat_request import ChatRequest
 from groundwire.gateway.checks import Checks
 from groundwire.gateway.coding import narrowed
 from groundwire.gateway.observed import ObservedBody, ObservedStream
-from groundwire.gateway.problems import SERVER, Problem
+from groundwire.gateway.problems import INVALID_REQUEST, SERVER, Problem
 from groundwire.gateway.recording import Recorder
 from groundwire.gateway.refusals import RefusalCode, blocked, refused
 from groundwire.gateway.relay import client_headers, query_of
@@ -28,7 +28,7 @@ from groundwire.gateway.services import Services
 from groundwire.gateway.state import caller, services, trace_id
 from groundwire.gateway.streamed import Streamed, gone_response, until_disconnect
 from groundwire.gateway.upstream import Reply, UpstreamBrokenError
-from groundwire.gateway.whole import check_body, marked, of_new_body
+from groundwire.gateway.whole import LARGE_BYTES, check_body, marked, of_new_body
 from groundwire.pipeline import CheckPath, Pipeline, RequestContext
 from groundwire.policy import Action, decide, reach, resolve
 
@@ -36,6 +36,11 @@ _T = TypeVar("_T")
 
 _PATH = "chat/completions"
 
+
+#: A client may take so long to send its request.
+BODY_TIMEOUT_S = 60.0
+#: Of a response that nobody waits for, so much is kept for its check; a larger one is not checked.
+OBSERVED_BYTES = 8 * 2**20
 
 #: Checks of responses that are out, at most, for each request that there may be at a time.
 _PENDING_PER_REQUEST = 4
@@ -50,16 +55,39 @@ async def create(request: Request) -> Response:
     own = services(request)
     settings = own.config.gateway
     try:
-        chat = ChatRequest.read(
-            await request.body(),
+        raw = await _body(request)
+        read = partial(
+            ChatRequest.read,
+            raw,
             content_encoding=request.headers.get("content-encoding", ""),
             max_bytes=settings.max_body_bytes,
             forwards_sources=settings.forwards_sources,
         )
+        # Reading megabytes would keep all others waiting.
+        chat = read() if len(raw) <= LARGE_BYTES else await asyncio.to_thread(read)
         exchange = Exchange(services=own, request=request, chat=chat)
         return await until_disconnect(request, exchange.answer())
     except ClientDisconnect:
         return gone_response()
+
+
+async def _body(request: Request) -> bytes:
+    """The body of a request.
+
+    Raises:
+        Problem: 408, if its sender takes too long: nobody may keep a place by sending slowly.
+    """
+    try:
+        async with asyncio.timeout(BODY_TIMEOUT_S):
+            return await request.body()
+    except TimeoutError as error:
+        raise Problem(
+            status=408,
+            type=INVALID_REQUEST,
+            code="request_timeout",
+            message=f"The body of the request was not complete within {BODY_TIMEOUT_S:g} s.",
+            next_step="Send it again, faster or with less in it.",
+        ) from error
 
 
 class Exchange:
@@ -240,7 +268,8 @@ class Exchange:
 
     def _observed(self, context: RequestContext, checks: Checks, reply: Reply) -> Response:
         """Relay a response as it comes, and check it once it is out."""
-        body = ObservedBody(reply, max_bytes=self._services.config.gateway.max_response_bytes)
+        limit = self._services.config.gateway.max_response_bytes
+        body = ObservedBody(reply, max_bytes=min(limit, OBSERVED_BYTES))
 
         async def ended() -> None:
             if body.is_complete:

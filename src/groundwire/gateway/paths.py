@@ -67,8 +67,9 @@ class Target:
         """Whether what it gives may be text of a model."""
         if self.words[-1].rpartition(":")[2] in _TEXT_VERBS:
             return True
-        if self.words[0] == "models":  # a model may be called anything
-            return False
+        if self.words[0] == "models":
+            # A model may be called anything; what stands behind its name may not.
+            return self.path.strip("/").count("/") > 1 and self.words[-1] in _TEXT
         return self.words[-1] not in _NO_TEXT and not _TEXT.isdisjoint(self.words)
 
     @property

@@ -1,9 +1,11 @@
 """A response that is not streamed: its body read, checked, marked."""
 
+import asyncio
 import json
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from starlette.responses import Response
@@ -18,6 +20,9 @@ from groundwire.gateway.upstream import Reply
 from groundwire.pipeline import Checked
 
 log = logging.getLogger(__name__)
+
+#: A larger body is read in a thread: it would keep all others waiting.
+LARGE_BYTES = 2**20
 
 #: Headers that are about the bytes of a body, and untrue of another.
 _OF_BYTES = frozenset(
@@ -49,12 +54,9 @@ async def check_body(checks: Checks, reply: Reply, raw: bytes, *, max_bytes: int
         raw: The body as it came.
         max_bytes: What it may be, decompressed.
     """
+    read = partial(_read, raw, reply.content_encoding, max_bytes)
     try:
-        decoder = Decoder(reply.content_encoding, max_bytes=max_bytes)
-        text = decoder.feed(raw) + decoder.finish()
-        data = json.loads(text, object_pairs_hook=unambiguous)
-        answers = read_response(data)
-        _require_no_other_text(data)
+        data, answers = read() if len(raw) <= LARGE_BYTES else await asyncio.to_thread(read)
     except (CodingError, InvalidConversationError, ValueError, RecursionError) as error:
         # The message may quote the answer, which has no place in a log.
         log.warning("A response cannot be read, so it is not checked: %s", type(error).__name__)
@@ -70,6 +72,14 @@ def _require_no_other_text(data: Mapping[str, Any]) -> None:
         delta = choice.get("delta")
         if choice.get("text") or (isinstance(delta, dict) and delta.get("content")):
             raise InvalidConversationError("choices", "one has text outside of its message", "")
+
+
+def _read(raw: bytes, encoding: str, max_bytes: int) -> tuple[Any, tuple[Answer, ...]]:
+    decoder = Decoder(encoding, max_bytes=max_bytes)
+    data = json.loads(decoder.feed(raw) + decoder.finish(), object_pairs_hook=unambiguous)
+    answers = read_response(data)
+    _require_no_other_text(data)
+    return data, answers
 
 
 def marked(reply: Reply, body: CheckedBody) -> Response:
