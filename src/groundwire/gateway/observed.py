@@ -1,5 +1,6 @@
 """A stream that passes through as it comes, while its answers are checked beside it."""
 
+import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable, Coroutine
 from typing import Any
@@ -9,7 +10,7 @@ from groundwire.errors import GroundwireError
 from groundwire.gateway.chunks import UnreadableChunkError
 from groundwire.gateway.coding import CodingError
 from groundwire.gateway.inflight import AnswersInFlight
-from groundwire.gateway.reading import ChunkReader
+from groundwire.gateway.reading import TURN, ChunkReader
 from groundwire.gateway.release import Release
 from groundwire.gateway.report import StreamReport
 from groundwire.gateway.sse import EventTooLargeError
@@ -84,9 +85,9 @@ class ObservedStream:
         """The bytes, as they come. If the upstream breaks off, so do they."""
         try:
             async for data in self._reply.chunks():
-                self._read(data)  # first: what leaves is on record even if it is the last
+                await self._read(data)  # first: what leaves is on record even if it is the last
                 yield data
-            self._read()
+            await self._read()
             is_finished = all(answer.is_finished for answer in self._answers)
             self._is_truncated = not (self._is_complete or is_finished)
             self._is_client_gone = False
@@ -99,12 +100,15 @@ class ObservedStream:
         self._conclude(self._report())
         await self._reply.close()
 
-    def _read(self, data: bytes | None = None) -> None:
+    async def _read(self, data: bytes | None = None) -> None:
         """Read bytes, or that there are no more."""
         if self._reader is None:
             return
         try:
-            for read in self._reader.finish() if data is None else self._reader.feed(data):
+            events = self._reader.finish() if data is None else self._reader.feed(data)
+            for n, read in enumerate(events, 1):
+                if n % TURN == 0:
+                    await asyncio.sleep(0)
                 self._is_complete |= read.is_end
                 if read.is_unreadable:
                     self._lose()

@@ -15,6 +15,8 @@ MAX_EVENT_BYTES = 16 * 2**20
 #: A stream, decompressed: about a million words.
 MAX_STREAM_BYTES = 2**28
 _SLICE_BYTES = 2**16
+#: Events that are read before others have their turn: a few bytes, compressed, can hold millions.
+TURN = 256
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from groundwire.gateway.marks import extension, warning_text
 from groundwire.gateway.observed import UNREADABLE
 from groundwire.gateway.outbox import Outbox
 from groundwire.gateway.problems import Problem
-from groundwire.gateway.reading import ChunkReader, ReadEvent
+from groundwire.gateway.reading import TURN, ChunkReader, ReadEvent
 from groundwire.gateway.refusals import RefusalCode, blocked, refusal_chunk, refused
 from groundwire.gateway.release import Release
 from groundwire.gateway.report import StreamReport
@@ -28,9 +28,6 @@ log = logging.getLogger(__name__)
 #: Of one answer that is held to its end (DVARA's bounds).
 MAX_CALLS = 256
 MAX_ARGUMENT_VALUES = 512
-
-#: Events that are read before others have their turn.
-_TURN = 256
 
 
 class ReleasedStream:
@@ -138,7 +135,7 @@ class ReleasedStream:
                 self._take(read)
                 if self._outbox.is_ended:
                     return
-                if n % _TURN == 0:  # a few bytes that are compressed can hold millions
+                if n % TURN == 0:
                     await asyncio.sleep(0)
             await self._outbox.room()
         for read in reader.finish():
