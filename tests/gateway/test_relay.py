@@ -446,7 +446,7 @@ def test_where_answers_may_be_blocked_what_is_not_checked_is_refused_and_recorde
 ) -> None:
     url = running(relay_app(config_for(server, tmp_path, BLOCK)))
     reply = fetch(f"{url}/v1/{path}", headers=AUTHORIZED, data={"model": "m"})
-    assert (reply.status, reply.error["type"]) == (403, "permission_error")
+    assert (reply.status, reply.error["type"]) == (403, "guardrail_violation")
     assert reply.error["code"] == "unchecked_endpoint"
     assert "/v1/chat/completions" in reply.error["next_step"]
     assert server.requests == ()

@@ -75,7 +75,7 @@ _TEXTS: Mapping[RefusalCode, tuple[str, str]] = {
     ),
     RefusalCode.UNCHECKED_ENDPOINT: (
         "Request refused: answers of this endpoint are not checked",
-        "Use /v1/chat/completions, whose answers are.",
+        "Use POST /v1/chat/completions, or set gateway.unchecked_endpoints to mark.",
     ),
 }
 

@@ -13,6 +13,7 @@ from groundwire.gateway.incoming import Incoming
 from groundwire.gateway.model_list import ACCEPTED, all_models
 from groundwire.gateway.paths import Target, target_of
 from groundwire.gateway.problems import INVALID_REQUEST, NOT_FOUND, Problem
+from groundwire.gateway.refusals import RefusalCode, refused
 from groundwire.gateway.services import Services
 from groundwire.gateway.streamed import (
     ClientGoneError,
@@ -148,7 +149,7 @@ async def _allow(
     )
     await services.audit.write(event)
     if decision == unchecked.REFUSE:
-        problem = unchecked.refusal(target.path)
+        problem = refused(RefusalCode.UNCHECKED_ENDPOINT)
         services.metrics.refused(problem.code)
         raise problem
 

@@ -2,7 +2,6 @@
 
 from groundwire.config import Config
 from groundwire.config.tree import policy_of
-from groundwire.gateway.problems import PERMISSION, Problem
 from groundwire.policy import Action, Policy, reach, resolve
 
 MARK, REFUSE = "mark", "refuse"
@@ -32,14 +31,3 @@ def decision_for(tenant: str, config: Config) -> str:
 def may_block(policy: Policy) -> bool:
     """Whether any answer at all can be blocked under a policy."""
     return any(Action.BLOCK in reach(policy, has_evidence=some) for some in (True, False))
-
-
-def refusal(path: str) -> Problem:
-    """An endpoint is refused, for what it gives would not be checked."""
-    return Problem(
-        status=403,
-        type=PERMISSION,
-        code="unchecked_endpoint",
-        message=f"Answers at /v1/{path[:100]} are not checked, and answers here may be blocked.",
-        next_step="Use POST /v1/chat/completions, or set gateway.unchecked_endpoints to mark.",
-    )
