@@ -48,6 +48,8 @@ from tests.gateway.wire import (
     stream_events,
 )
 
+pytestmark = pytest.mark.slow
+
 BLOCK = "check: {action: block}"
 MODES = {
     "sentence": BLOCK,
