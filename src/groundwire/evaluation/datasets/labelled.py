@@ -1,6 +1,9 @@
 """What every set of labelled answers becomes."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from types import MappingProxyType
 
 from groundwire.detection import Label
 from groundwire.example import Example
@@ -27,9 +30,17 @@ class GoldSpan:
     due_to_null: bool = False
 
 
+class Known(StrEnum):
+    """What is known of an answer."""
+
+    SPANS = "spans"  # which stretches are hallucinated, if any
+    ANSWER = "answer"  # whether the answer as a whole is
+    NOTHING = "nothing"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelledAnswer:
-    """An example whose hallucinated stretches are known.
+    """An example of which is known what is hallucinated.
 
     Attributes:
         id: Names it within its set.
@@ -39,6 +50,9 @@ class LabelledAnswer:
         spans: What is marked, as annotated: spans may overlap.
         quality: ``good``, or what is wrong with the answer besides.
         model: What wrote it; empty if that is not known.
+        known: What is known of it. Scores of characters count those alone whose spans are.
+        label: Where that is the answer as a whole: whether it is hallucinated.
+        columns: What else its row says, by name: results can be told apart by it.
     """
 
     id: str
@@ -48,8 +62,11 @@ class LabelledAnswer:
     spans: tuple[GoldSpan, ...]
     quality: str = "good"
     model: str = ""
+    known: Known = Known.SPANS
+    label: bool = False
+    columns: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
     def is_hallucinated(self) -> bool:
-        """Whether anything is marked, of whatever kind."""
-        return bool(self.spans)
+        """Whether anything is marked, of whatever kind; or the answer as a whole is."""
+        return self.label if self.known is Known.ANSWER else bool(self.spans)

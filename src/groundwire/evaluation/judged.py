@@ -1,0 +1,257 @@
+"""The results file: a line for each answer that was judged, which all commands read and write.
+
+Its first line says what judged, and of which data. A long run appends to it, and continues it after
+it was cut short; scores, thresholds and reports are made from it without judging anything again.
+"""
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any, Self
+
+from groundwire import __version__
+from groundwire.cli.rows import DAMAGE, open_lines
+from groundwire.detection import DetectorInfo, Score
+from groundwire.errors import InputError
+
+#: Counts up when a line means something else than before.
+SCHEMA = 1
+
+
+class ResultsError(InputError):
+    """A file of results cannot be read, or not be continued."""
+
+    def __init__(self, path: Path, line: int | None, problem: str) -> None:
+        super().__init__(path, line, problem)
+        self.path, self.line, self.problem = path, line, problem
+
+    def __str__(self) -> str:
+        where = f"{self.path}, line {self.line:,}" if self.line else str(self.path)
+        return f"{where}: {self.problem}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Header:
+    """The first line: what the results were made by, and from what.
+
+    Attributes:
+        detector: What judged, with its threshold.
+        data: SHA-256 of each file of answers, by its name.
+        command: What was called, to be called again.
+        version: Of Groundwire.
+    """
+
+    detector: DetectorInfo
+    data: Mapping[str, str]
+    command: str = ""
+    version: str = __version__
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON data."""
+        return {
+            "schema": SCHEMA,
+            "groundwire": self.version,
+            "detector": self.detector.to_dict(),
+            "data": dict(self.data),
+            "command": self.command,
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """Read it back.
+
+        Raises:
+            KeyError: If it is no header; so do TypeError and ValueError.
+        """
+        if data["schema"] != SCHEMA:
+            raise ValueError(f"it has schema {data['schema']!r}, and {SCHEMA} is read")
+        detector = data["detector"]
+        return cls(
+            detector=DetectorInfo(**{**detector, "score": Score(detector["score"])}),
+            data=dict(data["data"]),
+            command=data["command"],
+            version=data["groundwire"],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedRow:
+    """One answer, what is known of it, and what the detector made of it.
+
+    Attributes:
+        row: Its number in the data, the first being 1.
+        id: Names it within its set.
+        task: What was asked for.
+        context_id: Names its sources.
+        columns: What else its row says.
+        question: What was asked, or ``None``.
+        answer: Its text.
+        sources: ``id``, ``chars`` and ``sha256`` of each; the texts stay in the data.
+        known: What is known of it, as :class:`.datasets.labelled.Known` has it.
+        hallucinated: Whether it is; ``None`` if that is not known.
+        gold: ``start``, ``end``, ``label`` and ``kind`` of what is marked.
+        detection: :meth:`groundwire.Detection.to_dict`, or ``None`` if the check failed.
+        error: ``type`` and ``message`` of why it failed, or ``None``.
+        seconds: What its check took, its share of what it had in common with others included.
+        sha256: Fingerprint of its row of the data.
+    """
+
+    row: int
+    id: str
+    task: str
+    context_id: str
+    columns: Mapping[str, str] = field(default_factory=dict)
+    question: str | None = None
+    answer: str
+    sources: tuple[Mapping[str, Any], ...] = ()
+    known: str
+    hallucinated: bool | None
+    gold: tuple[Mapping[str, Any], ...] = ()
+    detection: Mapping[str, Any] | None
+    error: Mapping[str, str] | None = None
+    seconds: float = 0.0
+    sha256: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON data."""
+        data = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return {**data, "sources": list(self.sources), "gold": list(self.gold)}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """Read it back.
+
+        Raises:
+            TypeError: If it is no row of results; so does KeyError.
+        """
+        return cls(**{**data, "sources": tuple(data["sources"]), "gold": tuple(data["gold"])})
+
+
+def read_header(path: Path) -> Header:
+    """The first line of a file of results.
+
+    Raises:
+        ResultsError: If it is none.
+    """
+    with open_lines(path) as lines:
+        return _header(path, next(iter(lines), b""))
+
+
+def read_judged(path: Path) -> Iterator[JudgedRow]:
+    """The answers in a file of results, one by one: files may be larger than memory.
+
+    A last line that was cut short is passed over.
+
+    Raises:
+        ResultsError: If another line is no row of results.
+    """
+    with open_lines(path) as lines:
+        try:
+            for number, line in enumerate(lines, 1):
+                if number == 1:
+                    _header(path, line)
+                elif line.endswith(b"\n"):
+                    yield _row(path, number, line)
+        except DAMAGE:
+            return
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What a file of results has already.
+
+    Attributes:
+        rows: Number of each row → its fingerprint.
+        n_bytes: Length of the complete lines.
+    """
+
+    rows: Mapping[int, str]
+    n_bytes: int
+
+
+def resume(path: Path, header: Header) -> Done:
+    """Make a file fit to be continued: what was cut short at its end is dropped.
+
+    Args:
+        path: The file; it may be missing or empty.
+        header: Of the run that is to continue it.
+
+    Raises:
+        ResultsError: If it is no file of results, or was made by another detector or from other
+            data.
+    """
+    if not path.exists() or path.stat().st_size == 0:
+        return Done({}, 0)
+    rows, n_bytes = dict[int, str](), 0
+    with path.open("rb") as lines:
+        for number, line in enumerate(lines, 1):
+            if not line.endswith(b"\n"):
+                break
+            if number == 1:
+                _require_same(path, _header(path, line), header)
+            else:
+                found = _row(path, number, line)
+                rows[found.row] = found.sha256
+            n_bytes += len(line)
+    os.truncate(path, n_bytes)
+    return Done(rows, n_bytes)
+
+
+class ResultsWriter:
+    """Appends to a file of results; each row is out of our hands when :meth:`write` returns."""
+
+    def __init__(self, stream: IO[bytes], header: Header) -> None:
+        """Begin.
+
+        Args:
+            stream: A file, opened for appending.
+            header: Written first if the file is empty.
+        """
+        self._stream = stream
+        if stream.tell() == 0:
+            self._write(header.to_dict())
+
+    def write(self, row: JudgedRow) -> None:
+        """Write one row."""
+        self._write(row.to_dict())
+
+    def _write(self, data: Mapping[str, Any]) -> None:
+        line = json.dumps(data, ensure_ascii=True, allow_nan=False, default=dict)
+        self._stream.write(line.encode("ascii") + b"\n")
+        self._stream.flush()
+
+
+def _header(path: Path, line: bytes) -> Header:
+    try:
+        return Header.from_dict(json.loads(line))
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        problem = f"this is no file of results ({type(error).__name__}: {error})"
+        raise ResultsError(path, 1, problem) from error
+
+
+def _row(path: Path, number: int, line: bytes) -> JudgedRow:
+    try:
+        return JudgedRow.from_dict(json.loads(line))
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        problem = f"this is no row of results ({type(error).__name__}: {error})"
+        raise ResultsError(path, number, problem) from error
+
+
+def _require_same(path: Path, before: Header, now: Header) -> None:
+    if before.detector != now.detector:
+        made, asked = before.detector, now.detector
+        raise ResultsError(
+            path,
+            None,
+            f"it was made by {made.name} {made.revision[:12]} at {made.threshold}, and now it is "
+            f"{asked.name} {asked.revision[:12]} at {asked.threshold}: one file would mix "
+            "them. Use the options of the first run, name another file, or replace this one.",
+        )
+    if before.data != now.data:
+        raise ResultsError(
+            path,
+            None,
+            "it was made from other data. Name another file, or replace this one.",
+        )
