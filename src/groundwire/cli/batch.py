@@ -172,14 +172,15 @@ def judge_rows(
     """Judge rows in order; a row that cannot be read carries its error."""
     for block in in_blocks(rows):
         examples = [row.content for row in block if isinstance(row.content, Example)]
-        verdicts = _judge_all(detector, examples)
+        verdicts = judge_all(detector, examples)
         for row in block:
             yield row, next(verdicts) if isinstance(row.content, Example) else row.content
 
 
-def _judge_all(
+def judge_all(
     detector: AnyDetector, examples: Sequence[Example]
 ) -> Iterator[Detection | GroundwireError]:
+    """Judge examples in order; what fails, foreseen or not, is an error in its place."""
     n_done = 0
     while n_done < len(examples):
         try:

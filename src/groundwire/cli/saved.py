@@ -50,7 +50,7 @@ def read_detection(path: Path, *, answer: str | None, sources: Sequence[Source])
     """
     name = path.name
     try:
-        detection = _detection(json.loads(read_text(path)), answer)
+        detection = detection_of(json.loads(read_text(path)), answer)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise SavedDetectionError(
             name,
@@ -78,7 +78,12 @@ def read_detection(path: Path, *, answer: str | None, sources: Sequence[Source])
     return detection
 
 
-def _detection(data: Mapping[str, Any], answer: str | None) -> Detection:
+def detection_of(data: Mapping[str, Any], answer: str | None) -> Detection:
+    """A detection that :meth:`groundwire.Detection.to_dict` wrote.
+
+    Raises:
+        KeyError: If it is none; so do TypeError and ValueError.
+    """
     spans = [_span(row) for row in data["spans"]]
     claims = tuple(_claim(row, spans) for row in data["claims"])
     detector, coverage = data["detector"], data["coverage"]

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from groundwire.cli.detectors import AnyDetector
 from groundwire.detection import Claim, Detection, Outcome
 from groundwire.errors import GroundwireError
-from groundwire.evaluation.datasets.labelled import LabelledAnswer
-from groundwire.evaluation.metrics import Overlap, count_characters, count_pairs
+from groundwire.evaluation.datasets.labelled import Known, LabelledAnswer
+from groundwire.evaluation.metrics import Overlap, Range, count_characters, count_pairs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +31,8 @@ class Judged:
         n_clean_passed: Of these, those that were judged and in which the detector marked nothing.
         is_complete: Whether all sources could be reached and all of the answer was judged.
         error: Why there is no verdict, else empty.
+        has_spans: Whether it is known which characters are hallucinated; otherwise it counts for
+            no score of characters.
     """
 
     id: str
@@ -45,6 +47,7 @@ class Judged:
     n_clean_passed: int
     is_complete: bool
     error: str = ""
+    has_spans: bool = True
 
 
 def judge(detector: AnyDetector, answers: Sequence[LabelledAnswer]) -> Iterator[Judged]:
@@ -56,37 +59,72 @@ def judge(detector: AnyDetector, answers: Sequence[LabelledAnswer]) -> Iterator[
 
 def compare(answer: LabelledAnswer, verdict: Detection | GroundwireError) -> Judged:
     """Hold a verdict against what people marked."""
-    gold = [(span.start, span.end) for span in answer.spans]
-    found: list[tuple[int, int]] = []
+    return held_against(
+        verdict,
+        id=answer.id,
+        task=answer.task,
+        context_id=answer.context_id,
+        text=answer.example.answer,
+        is_hallucinated=answer.is_hallucinated,
+        gold=[(span.start, span.end) for span in answer.spans]
+        if answer.known is Known.SPANS
+        else None,
+    )
+
+
+def held_against(
+    verdict: Detection | GroundwireError,
+    *,
+    id: str,
+    task: str,
+    context_id: str,
+    text: str,
+    is_hallucinated: bool,
+    gold: Sequence[Range] | None,
+) -> Judged:
+    """Hold a verdict against what is known of an answer.
+
+    Args:
+        verdict: Of the detector.
+        id: Names the answer.
+        task: What was asked for.
+        context_id: Names its sources.
+        text: Of the answer.
+        is_hallucinated: Whether it is.
+        gold: What people marked in it; ``None`` if they said it of the answer as a whole.
+    """
+    found: list[Range] = []
     clean: list[Claim] = []
     probability, is_complete, error = 0.0, False, ""
     if isinstance(verdict, Detection):
         found = [(span.start, span.end) for span in verdict.spans]
         probability = max(map(_doubt, verdict.claims), default=0.0)
-        clean = [
-            claim
-            for claim in verdict.claims
-            if not any(start < claim.end and claim.start < end for start, end in gold)
-        ]
+        clean = [claim for claim in verdict.claims if gold is not None and _is_clean(claim, gold)]
         is_complete = verdict.coverage.is_complete
         if verdict.outcome is Outcome.UNAVAILABLE:
             error = "the outcome is unavailable"
     else:
         error = f"{type(verdict).__name__}: {verdict}"
+    nothing = Overlap(both=0, predicted=0, gold=0)
     return Judged(
-        id=answer.id,
-        task=answer.task,
-        context_id=answer.context_id,
-        is_hallucinated=answer.is_hallucinated,
+        id=id,
+        task=task,
+        context_id=context_id,
+        is_hallucinated=is_hallucinated,
         is_flagged=bool(found),
         probability=probability,
-        characters=count_characters(found, gold, answer.example.answer),
-        pairs=count_pairs(found, gold),
+        characters=nothing if gold is None else count_characters(found, gold, text),
+        pairs=nothing if gold is None else count_pairs(found, gold),
         n_clean_claims=len(clean),
         n_clean_passed=sum(claim.reason is None and not claim.spans for claim in clean),
         is_complete=is_complete,
         error=error,
+        has_spans=gold is not None,
     )
+
+
+def _is_clean(claim: Claim, gold: Sequence[Range]) -> bool:
+    return not any(start < claim.end and claim.start < end for start, end in gold)
 
 
 def _doubt(claim: Claim) -> float:

@@ -132,7 +132,7 @@ def score(name: str, judged: Sequence[Judged], *, n_resamples: int, seed: int) -
             [(answer.n_clean_passed, answer.n_clean_claims) for answer in judged],
             lambda sums: ratios(sums[..., 0], sums[..., 1]),
         ).interval(),
-        mean_iou=mean_iou(characters),
+        mean_iou=mean_iou(each.characters for each in judged if each.has_spans),
         n_incomplete=sum(not answer.is_complete for answer in judged),
         n_failed=sum(bool(answer.error) for answer in judged),
     )

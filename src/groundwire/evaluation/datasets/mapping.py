@@ -1,0 +1,235 @@
+"""From the columns of anybody's table to a labelled answer."""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
+from types import MappingProxyType
+from typing import Any, Self
+
+from groundwire.detection import Label
+from groundwire.errors import SettingError
+from groundwire.evaluation.datasets.labelled import GoldSpan, Known, LabelledAnswer
+from groundwire.example import Example, Source
+from groundwire.rows import RowError
+
+#: Field → the columns that may hold it, the first that is there counts.
+COLUMNS: Mapping[str, tuple[str, ...]] = {
+    "id": ("id",),
+    "task": ("task", "domain", "category"),
+    "context_id": ("context_id",),
+    "sources": ("sources", "context", "source", "contexts", "passages", "documents"),
+    "question": ("question", "query"),
+    "answer": ("answer", "response", "output"),
+    "spans": ("spans", "labels"),
+    "label": ("label", "hallucinated", "is_hallucinated"),
+    "model": ("model",),
+    "quality": ("quality",),
+}
+
+#: What a label may say, in lower case → whether the answer is hallucinated.
+WORDS: Mapping[str, bool] = {
+    **dict.fromkeys(("true", "1", "1.0", "yes", "y", "hallucinated", "hallucination"), True),
+    **dict.fromkeys(("unsupported", "contradicted", "not supported", "fail"), True),
+    **dict.fromkeys(("false", "0", "0.0", "no", "n", "grounded", "supported", "pass"), False),
+    **dict.fromkeys(("faithful", "consistent", "right"), False),
+}
+#: Words among them that only say yes or no: of what, their column knows.
+_BARE = frozenset({"true", "1", "1.0", "yes", "y", "false", "0", "0.0", "no", "n"})
+
+#: How much of a text a message shows.
+_SHOWN_CHARS = 40
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnMapping:
+    """Which column holds what.
+
+    Attributes:
+        columns: Field → column, for those that are not among :data:`COLUMNS`.
+        label_means: What a label of 1, true or yes says of its answer: ``hallucinated``, or
+            ``supported`` as in LLM-AggreFact.
+    """
+
+    columns: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    label_means: str = "hallucinated"
+
+    def __post_init__(self) -> None:
+        if unknown := set(self.columns) - set(COLUMNS):
+            raise SettingError("column", sorted(unknown)[0], f"one of {', '.join(COLUMNS)}")
+        if self.label_means not in ("hallucinated", "supported"):
+            raise SettingError("label_means", self.label_means, "hallucinated or supported")
+
+    @classmethod
+    def of(cls, pairs: Iterable[str], *, label_means: str = "hallucinated") -> Self:
+        """Read ``field=column`` as options have it.
+
+        Raises:
+            SettingError: If one is not of that form, or names no field.
+        """
+        columns = {}
+        for pair in pairs:
+            name, equals, column = pair.partition("=")
+            if not equals or not column:
+                raise SettingError("column", pair, "of the form field=column")
+            columns[name] = column
+        return cls(columns=columns, label_means=label_means)
+
+    def answer(self, row: Mapping[str, Any], *, number: int) -> LabelledAnswer:
+        """Read one row.
+
+        Args:
+            row: Its values by column; a text may hold JSON where a list is due.
+            number: Its place in the file, which names it if it has no id.
+
+        Raises:
+            InputError: If it cannot be read.
+        """
+        answer = _text(self._need(row, "answer"), "answer")
+        question = self._get(row, "question")
+        sources = _sources(self._need(row, "sources"))
+        example = Example.of(
+            sources=sources,
+            question=None if question is None else _text(question, "question"),
+            answer=answer,
+        )
+        spans, label = self._get(row, "spans"), self._get(row, "label")
+        context_id = self._get(row, "context_id")
+        return LabelledAnswer(
+            id=str(number if (id_ := self._get(row, "id")) is None else id_),
+            task=str(self._get(row, "task") or ""),
+            context_id=_hash(example.sources) if context_id is None else str(context_id),
+            example=example,
+            spans=_spans(spans, example.answer),
+            quality=str(self._get(row, "quality") or "good"),
+            model=str(self._get(row, "model") or ""),
+            known=_known(spans, label),
+            label=label is not None and self._means_hallucinated(label),
+            columns=_others(row, self._used(row)),
+        )
+
+    def _column(self, row: Mapping[str, Any], name: str) -> str | None:
+        if name in self.columns:
+            return self.columns[name]
+        return next((column for column in COLUMNS[name] if column in row), None)
+
+    def _used(self, row: Mapping[str, Any]) -> set[str]:
+        """The columns that have a field of their own, or are too long to tell results apart by."""
+        keeps = ("task", "model", "quality")
+        names = (self._column(row, name) for name in COLUMNS if name not in keeps)
+        return {name for name in names if name is not None}
+
+    def _get(self, row: Mapping[str, Any], name: str) -> Any:  # noqa: ANN401 - of a table
+        column = self._column(row, name)
+        value = None if column is None else row.get(column)
+        # Where a CSV has nothing, it has an empty text.
+        return None if value == "" and name != "answer" else value
+
+    def _need(self, row: Mapping[str, Any], name: str) -> Any:  # noqa: ANN401
+        column = self._column(row, name)
+        if column is None or column not in row:
+            wanted = repr(column) if column else " or ".join(map(repr, COLUMNS[name]))
+            has = ", ".join(repr(str(each)[:_SHOWN_CHARS]) for each in list(row)[:10])
+            raise RowError(
+                f"there is no column {wanted} for the {name}. Columns here: {has or 'none'}. "
+                f"Name it with --column {name}=COLUMN"
+            )
+        return row[column]
+
+    def _means_hallucinated(self, label: object) -> bool:
+        word = str(label).strip().lower()
+        if word not in WORDS:
+            known = ", ".join(sorted(WORDS))
+            raise RowError(f"the label {word[:_SHOWN_CHARS]!r} is none of {known}")
+        return WORDS[word] != (word in _BARE and self.label_means == "supported")
+
+
+def _known(spans: object, label: object) -> Known:
+    if spans is not None:
+        return Known.SPANS
+    return Known.NOTHING if label is None else Known.ANSWER
+
+
+def _text(value: object, name: str) -> str:
+    if not isinstance(value, str):
+        raise RowError(f"the {name} is a {type(value).__name__} and must be a text")
+    return value
+
+
+def _sources(value: object) -> list[Any]:
+    if isinstance(value, str) and value.lstrip().startswith("["):
+        try:
+            parsed = json.loads(value)
+        except ValueError:
+            return [value]  # a text that begins with a bracket, such as "[1] Paris is..."
+        is_list = isinstance(parsed, list) and all(isinstance(each, str | dict) for each in parsed)
+        return parsed if is_list else [value]
+    if isinstance(value, list | tuple):
+        return list(value)
+    if value is None:
+        return []
+    if isinstance(value, str | dict):
+        return [value]
+    raise RowError(f"the sources are a {type(value).__name__} and must be a text or a list")
+
+
+def _spans(value: object, answer: str) -> tuple[GoldSpan, ...]:
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except ValueError as error:
+            raise RowError("the spans are a text that is no JSON") from error
+    if value is None:
+        return ()
+    if not isinstance(value, list | tuple):
+        raise RowError(f"the spans are a {type(value).__name__} and must be a list")
+    return tuple(_span(each, answer) for each in value)
+
+
+def _span(value: object, answer: str) -> GoldSpan:
+    if not isinstance(value, Mapping):
+        raise RowError("a span is no object with start and end")
+    start, end = value.get("start"), value.get("end")
+    if not all(isinstance(each, int) and not isinstance(each, bool) for each in (start, end)):
+        raise RowError("a span has no whole numbers as start and end")
+    assert isinstance(start, int)
+    assert isinstance(end, int)
+    if not 0 <= start < end <= len(answer):
+        raise RowError(
+            f"the span {start}-{end} does not lie in the answer, which has {len(answer):,} "
+            "characters"
+        )
+    said = value.get("text")
+    if isinstance(said, str) and said != answer[start:end]:
+        raise RowError(
+            f"the span {start}-{end} is {answer[start:end][:_SHOWN_CHARS]!r} in the answer and not "
+            f"{said[:_SHOWN_CHARS]!r}: do its offsets count characters?"
+        )
+    kind = str(value.get("label") or value.get("label_type") or "")
+    is_conflict = "conflict" in kind.lower() or "contradict" in kind.lower()
+    return GoldSpan(
+        start=start,
+        end=end,
+        label=Label.CONTRADICTED if is_conflict else Label.UNSUPPORTED,
+        kind=kind,
+        implicit_true=value.get("implicit_true") is True,
+        due_to_null=value.get("due_to_null") is True,
+    )
+
+
+def _hash(sources: Iterable[Source]) -> str:
+    """What stands for sources without a name: answers to the same ones are resampled together."""
+    digest = sha256()
+    for source in sources:
+        digest.update(f"{len(source.text)}:{source.text}".encode())
+    return digest.hexdigest()[:16]
+
+
+def _others(row: Mapping[str, Any], used: set[str]) -> Mapping[str, str]:
+    """The columns that results can be told apart by: short texts and numbers."""
+    kept = {
+        str(name): str(value)
+        for name, value in row.items()
+        if name not in used and isinstance(value, str | int | float) and len(str(value)) <= 100
+    }
+    return MappingProxyType(kept)

@@ -1,0 +1,82 @@
+"""Scores as a table for people, in per cent."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+#: Failed rows that are shown.
+_MAX_FAILURES = 5
+
+_COLUMNS = (
+    *("task", "answers", "halluc.", "precision", "recall", "F1 (95 %)", "flag all"),
+    *("AUROC (95 %)", "FPR", "char. F1 (95 %)"),
+)
+
+
+def to_text(scores: Mapping[str, Any]) -> str:
+    """Scores of :meth:`.evaluation.Evaluation.to_dict`, laid out."""
+    return "\n".join(_lines(scores))
+
+
+def _lines(scores: Mapping[str, Any]) -> Iterator[str]:
+    detector = scores["detector"]
+    yield f"{detector['name']}, {detector['operating_point']} ({detector['threshold']:g})"
+    yield ""
+    tasks = scores["tasks"]
+    groups = {**tasks, "all": scores} if len(tasks) > 1 or "all" not in tasks else {"all": scores}
+    rows = [_COLUMNS, *(_row(name, group) for name, group in groups.items())]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = zip(row, widths, strict=True)
+        first, *rest = (
+            cell.ljust(width) if i == 0 else cell.rjust(width)
+            for i, (cell, width) in enumerate(cells)
+        )
+        yield "  ".join([first, *rest]).rstrip()
+    yield ""
+    yield from _notes(scores)
+
+
+def _row(name: str, group: Mapping[str, Any]) -> tuple[str, ...]:
+    example, span = group["example"], group["span"]
+    if example is None:
+        return (name, "0", *["-"] * (len(_COLUMNS) - 2))
+    return (
+        name,
+        f"{group['n_answers']:,}",
+        f"{group['n_hallucinated']:,}",
+        percent(example["precision"]),
+        percent(example["recall"]),
+        _with_ends(example, "f1"),
+        percent(group["baseline_flag_all"]["f1"]),
+        _with_ends(example, "auroc"),
+        percent(example["fpr"]),
+        "-" if span is None else _with_ends(span, "f1"),
+    )
+
+
+def _notes(scores: Mapping[str, Any]) -> Iterator[str]:
+    if calibration := scores["calibration"]:
+        yield f"calibration  ECE {percent(calibration['ece'])} of {calibration['n']:,} answers"
+    if latency := scores["latency_ms"]:
+        yield f"a check      P50 {latency['p50']:.0f} ms, P99 {latency['p99']:.0f} ms"
+    if rate := scores["examples_per_s"]:
+        yield f"speed        {rate:.1f} answers/s"
+    if n := scores["coverage"]["n_incomplete"]:
+        reasons = ", ".join(scores["coverage"]["reasons"]) or "failed"
+        yield f"not fully checked  {n:,} ({reasons})"
+    if n := scores["n_unlabelled"]:
+        yield f"without a label    {n:,}"
+    if n := scores["n_failed"]:
+        yield f"failed rows        {n:,}"
+        for failure in scores["failures"][:_MAX_FAILURES]:
+            yield f"  row {failure['row']:,}, id {failure['id']}: {failure['message']}"
+
+
+def percent(value: float | None) -> str:
+    """A share in per cent, ``-`` if it is undefined."""
+    return "-" if value is None else f"{100 * value:.1f}"
+
+
+def _with_ends(scores: Mapping[str, Any], name: str) -> str:
+    low, high = map(percent, scores["ci95"][name])
+    return f"{percent(scores[name])} ({low} to {high})"
