@@ -80,6 +80,6 @@ def test_time_grows_no_faster_than_the_text(piece: str) -> None:
         quantities(text)
         return time.thread_time() - start
 
-    # 32 times the text may take 200 times as long where caches are shared; quadratic would be 1,024.
+    # 32 times the text may take 200 times as long beside others; quadratic would be 1,024.
     small = min(seconds(1_000) for _ in range(5))
     assert min(seconds(32_000) for _ in range(3)) <= 200 * small + 0.05
