@@ -420,7 +420,7 @@ def test_wrong_usage_is_explained(
 def test_the_input_is_never_the_output(run: CommandLine, batch: Path) -> None:
     batch.write_bytes(lines(GOOD))
     result = run("check", "--batch", batch, "--output", batch, "--force")
-    assert "--batch and --output are the same file." in result.stderr
+    assert "The input and --output are the same file." in result.stderr
     assert batch.read_bytes() == lines(GOOD)
 
 

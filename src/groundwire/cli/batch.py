@@ -4,6 +4,7 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import BinaryIO
@@ -12,8 +13,14 @@ import click
 
 from groundwire.cli.detectors import AnyDetector, Choice, Setup
 from groundwire.cli.inputs import STDIN
-from groundwire.cli.progress import count_rows, progress
-from groundwire.cli.results import ResultsExistError, Tally, open_writer, repair
+from groundwire.cli.progress import count_lines, count_rows, progress
+from groundwire.cli.results import (
+    DifferentDetectorError,
+    ResultsExistError,
+    Tally,
+    open_writer,
+    repair,
+)
 from groundwire.cli.rows import DAMAGE, Row, in_blocks, open_lines, read_rows
 from groundwire.detection import Detection, DetectorInfo
 from groundwire.errors import DetectionError, GroundwireError, InputError
@@ -43,7 +50,7 @@ class Files:
             raise click.UsageError("--resume continues the output and --force replaces it: choose.")
         is_file = self.batch != STDIN and self.output is not None and self.output.exists()
         if is_file and self.output and self.output.samefile(self.batch):
-            raise click.UsageError("--batch and --output are the same file.")
+            raise click.UsageError("The input and --output are the same file.")
 
 
 class DifferentInputError(InputError):
@@ -58,21 +65,6 @@ class DifferentInputError(InputError):
             f"{self.output} has results of {count_rows(self.n_rows)}, and line {self.row:,} of "
             f"{self.batch} is not what they were made from: these results belong to another input. "
             "Name another --output, or replace this one with --force."
-        )
-
-
-class DifferentDetectorError(InputError):
-    """The results to continue were made by another detector, or with another threshold."""
-
-    def __init__(self, output: Path, before: DetectorInfo, now: DetectorInfo) -> None:
-        super().__init__(output, before, now)
-        self.output, self.before, self.now = output, before, now
-
-    def __str__(self) -> str:
-        return (
-            f"{self.output} was made by {_describe(self.before)}, and the detector is now "
-            f"{_describe(self.now)}: one file would mix them. Continue with the options of the "
-            "first run, name another --output, or start over with --force in place of --resume."
         )
 
 
@@ -124,7 +116,9 @@ def check_file(setup: Setup, choice: Choice, files: Files) -> None:
             raise NoRowsError(files.batch)
         with (
             open_writer(files.output, resume=files.resume, force=files.force) as writer,
-            progress(files.batch, is_interactive=_is_interactive(files)) as report,
+            progress(
+                partial(count_lines, files.batch), is_interactive=_is_interactive(files)
+            ) as report,
         ):
             try:
                 for row, verdict in judge_rows(detector, chain(first, rows)):
@@ -170,7 +164,7 @@ def judge_rows(
     detector: AnyDetector, rows: Iterable[Row]
 ) -> Iterator[tuple[Row, Detection | GroundwireError]]:
     """Judge rows in order; a row that cannot be read carries its error."""
-    for block in in_blocks(rows):
+    for block in in_blocks(rows, lambda row: row.n_bytes):
         examples = [row.content for row in block if isinstance(row.content, Example)]
         verdicts = judge_all(detector, examples)
         for row in block:
@@ -223,13 +217,6 @@ def read_remaining(lines: Lines, tally: Tally, files: Files) -> Iterator[Row]:
     if row is not None and files.output:
         raise lines.damage or DifferentInputError(files.batch, files.output, row, tally.n_rows)
     return read_rows(left, first=tally.last_row + 1)
-
-
-def _describe(detector: DetectorInfo) -> str:
-    return (
-        f"{detector.name} {detector.revision[:12]}, {detector.operating_point} "
-        f"(threshold {detector.threshold})"
-    )
 
 
 def _summarize(tally: Tally, n_before: int, elapsed_s: float, files: Files) -> None:

@@ -4,18 +4,20 @@ import shlex
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
+from groundwire.cli.batch import Files
 from groundwire.cli.check import detector_options
 from groundwire.cli.console import to_json
 from groundwire.cli.detectors import Choice, Setup
 from groundwire.cli.inputs import RESULT_FILE
-from groundwire.cli.progress import count_rows
+from groundwire.cli.progress import count_rows, progress
 from groundwire.cli.results import ResultsExistError
 from groundwire.cli.status import ExitStatus
 
@@ -64,11 +66,39 @@ Exit status:
     help="What a label of 1, true or yes says of its answer.",
 )
 @click.option(
+    "--format",
+    type=click.Choice(("table", "slots")),
+    default="table",
+    show_default=True,
+    help="How the data is written; slots are {{supported||hallucinated||kind}} in the answers.",
+)
+@click.option(
+    "--task",
+    "tasks",
+    multiple=True,
+    metavar="NAME",
+    help="Only rows of this task; can be repeated.",
+)
+@click.option(
+    "--limit",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="So many rows: whole contexts, drawn at random, the same each time.",
+)
+@click.option(
+    "--prevalence",
+    "prevalences",
+    type=click.FloatRange(0, 1),
+    multiple=True,
+    metavar="SHARE",
+    help="Tell the precision if this share of answers were hallucinated; can be repeated.",
+)
+@click.option(
     "--output",
     type=RESULT_FILE,
     metavar="FILE",
-    help="Keep what became of each row: reports and thresholds are made of it, and --resume "
-    "continues it.",
+    help="Keep what became of each row, as JSON Lines: reports and thresholds are made of it, and "
+    "--resume continues it.",
 )
 @click.option("--resume", is_flag=True, help="Continue an --output that was cut short.")
 @click.option("--force", is_flag=True, help="Replace an --output that exists.")
@@ -82,6 +112,10 @@ def evaluate(
     data: Path,
     columns: tuple[str, ...],
     label_means: str,
+    format: str,
+    tasks: tuple[str, ...],
+    limit: int | None,
+    prevalences: tuple[float, ...],
     output: Path | None,
     resume: bool,
     force: bool,
@@ -93,15 +127,20 @@ def evaluate(
     device: str,
 ) -> None:
     """Score a detector on labelled answers, with intervals."""
-    if output is None and (resume or force):
-        raise click.UsageError("--resume and --force concern the file of --output: name it.")
-    from groundwire.evaluation.datasets.files import fingerprints, read_labelled
+    files = Files(batch=data, output=output, resume=resume, force=force)
+    refuse_among_data(files)
+    # NumPy, and what the scores need: a moment that --help does not.
+    from groundwire.evaluation.datasets.choosing import choose
+    from groundwire.evaluation.datasets.files import fingerprints
+    from groundwire.evaluation.datasets.formats import reader
     from groundwire.evaluation.datasets.mapping import ColumnMapping
     from groundwire.evaluation.evaluation import Evaluation
     from groundwire.evaluation.judged import Header
     from groundwire.evaluation.running import run
+    from groundwire.evaluation.scores import PREVALENCES
 
     mapping = ColumnMapping.of(columns, label_means=label_means)
+    read = choose(reader(data, format=format, mapping=mapping), tasks=tasks, limit=limit)
     choice = Choice(
         model=model,
         revision=revision,
@@ -109,58 +148,66 @@ def evaluate(
         threads=threads,
         device=device,
     )
-    with results_file(output, resume=resume, force=force) as path:
+    with results_file(files) as path:
         data_hashes = fingerprints(data)
         detector = ctx.ensure_object(Setup).load(choice)
         header = Header(detector=detector.info, data=data_hashes, command=_command())
         started = time.monotonic()
-        done = run(
-            detector,
-            read_labelled(data, mapping),
-            output=path,
-            header=header,
-            on_row=rows_told(),
-        )
+        with rows_told(partial(_count, data, tasks, limit), hint=output is not None) as tell:
+            done = run(detector, read(), output=path, header=header, replace=force, on_row=tell)
         wall_s = time.monotonic() - started
-        found = Evaluation.read(path)
+        found = Evaluation.read(path, prevalences=prevalences or PREVALENCES)
     # What an earlier call judged took time of its own, which nobody measured as a whole.
     measured = wall_s if done.n_new == done.n_rows else None
     show(found, measured, as_json=as_json)
     ctx.exit(status_of(found))
 
 
+def refuse_among_data(files: Files) -> None:
+    """Results in the folder of the data would be data of the next run."""
+    is_folder = files.output is not None and files.batch.is_dir()
+    if is_folder and files.output and files.output.resolve().parent == files.batch.resolve():
+        raise click.UsageError("--output is in the folder of --data: name one elsewhere.")
+
+
 @contextmanager
-def results_file(output: Path | None, *, resume: bool, force: bool) -> Iterator[Path]:
+def results_file(files: Files) -> Iterator[Path]:
     """Where results go; without a name, into a file that nobody sees.
 
     Raises:
         ResultsExistError: If it is there, and is neither to be continued nor replaced.
     """
-    if output is None:
+    if files.output is None:
         with tempfile.TemporaryDirectory(prefix="groundwire-") as folder:
             yield Path(folder) / "results.jsonl"
         return
-    if output.exists() and not resume and not force:
-        raise ResultsExistError(output)
-    if force:
-        output.unlink(missing_ok=True)
-    yield output
+    if files.output.exists() and not files.resume and not files.force:
+        raise ResultsExistError(files.output)
+    yield files.output
 
 
-def rows_told() -> "Any":  # noqa: ANN401 - a function
-    """Tell how far a run is: a line on standard error now and then."""
-    from groundwire.cli.progress import LINE_EVERY_S
+@contextmanager
+def rows_told(count: Callable[[], int | None], *, hint: bool) -> Iterator[Callable[[int], None]]:
+    """Tell how far a run is: a bar on a terminal, else a line on standard error now and then.
 
-    start = last = time.monotonic()
+    Args:
+        count: How many rows there are, if that can be said.
+        hint: Whether a run that is stopped can be continued.
+    """
+    n_rows = n_new = 0
+    with progress(count, is_interactive=sys.stderr.isatty()) as report:
 
-    def tell(n_rows: int) -> None:
-        nonlocal last
-        now = time.monotonic()
-        if now - last >= LINE_EVERY_S:
-            last = now
-            click.echo(f"{count_rows(n_rows)}, {now - start:.0f} s", err=True)
+        def tell(n_done: int) -> None:
+            nonlocal n_rows, n_new
+            n_rows, n_new = n_done, n_new + 1
+            report(n_rows, n_new)
 
-    return tell
+        try:
+            yield tell
+        except KeyboardInterrupt:
+            more = " --resume continues." if hint else ""
+            click.echo(f"Stopped after {count_rows(n_rows)}.{more}", err=True)
+            raise
 
 
 def show(found: "Evaluation", wall_s: float | None, *, as_json: bool) -> None:
@@ -175,9 +222,18 @@ def show(found: "Evaluation", wall_s: float | None, *, as_json: bool) -> None:
 
 def status_of(found: "Evaluation") -> ExitStatus:
     """The exit status of scores."""
-    if not found.judged:
+    if not found.scores["n_answers"]:
         return ExitStatus.FAILED
     return ExitStatus.FLAGGED if found.n_failed else ExitStatus.PASSED
+
+
+def _count(data: Path, tasks: Collection[str], limit: int | None) -> int | None:
+    from groundwire.evaluation.datasets import files
+
+    if tasks:
+        return None
+    n = files.count_rows(data)
+    return n if limit is None or n is None else min(limit, n)
 
 
 def _command() -> str:

@@ -19,8 +19,13 @@ Report = Callable[[int, int], None]
 
 
 @contextmanager
-def progress(batch: Path, *, is_interactive: bool) -> Iterator[Report]:
-    """Report progress on standard error while the block runs."""
+def progress(count: Callable[[], int | None], *, is_interactive: bool) -> Iterator[Report]:
+    """Report progress on standard error while the block runs.
+
+    Args:
+        count: How many lines there are; ``None`` if nobody knows. Only a terminal asks.
+        is_interactive: Whether there is a terminal to draw on.
+    """
     if not is_interactive:
         yield _lines()
         return
@@ -36,7 +41,7 @@ def progress(batch: Path, *, is_interactive: bool) -> Iterator[Report]:
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=Console(file=sys.stderr), transient=True) as bar:
-        task = bar.add_task("", total=count_lines(batch), rows=count_rows(0), rate="-")
+        task = bar.add_task("", total=count(), rows=count_rows(0), rate="-")
         start = time.monotonic()
 
         def report(line: int, n_rows: int) -> None:

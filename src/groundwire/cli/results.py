@@ -7,7 +7,7 @@ import shutil
 import tempfile
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
@@ -122,6 +122,21 @@ class NotResultsError(InputError):
         )
 
 
+class DifferentDetectorError(InputError):
+    """The results to continue were made by another detector, or with another threshold."""
+
+    def __init__(self, output: Path, before: DetectorInfo, now: DetectorInfo) -> None:
+        super().__init__(output, before, now)
+        self.output, self.before, self.now = output, before, now
+
+    def __str__(self) -> str:
+        return (
+            f"{self.output} was made by {_describe(self.before)}, and the detector is now "
+            f"{_describe(self.now)}: one file would mix them. Continue with the options of the "
+            "first run, name another --output, or start over with --force in place of --resume."
+        )
+
+
 class Writer:
     """Writes results; each row is out of our hands when :meth:`write` returns."""
 
@@ -168,7 +183,22 @@ def repair(path: Path) -> Tally:
     Raises:
         NotResultsError: If a complete line is no result.
     """
-    tally, n_bytes, is_whole = Tally(), 0, True
+    tally = Tally()
+    drop_cut_line(path, lambda number, line: _count(tally, line, path, number))
+    return tally
+
+
+def drop_cut_line(path: Path, take: Callable[[int, bytes], None]) -> None:
+    """Make a file of results fit to be appended to: a last line that was cut short is dropped.
+
+    Args:
+        path: The file, packed or not.
+        take: Given the number of each complete line, and the line.
+
+    Raises:
+        NotResultsError: If it is packed and its name does not say so, or the other way round.
+    """
+    n_bytes, is_whole = 0, True
     with open_lines(path) as stream:
         is_packed = isinstance(stream, gzip.GzipFile)
         if path.stat().st_size and is_packed != (path.suffix == ".gz"):
@@ -178,7 +208,7 @@ def repair(path: Path) -> Tally:
                 if not line.endswith(b"\n"):
                     is_whole = False
                     break
-                _count(tally, line, path, number)
+                take(number, line)
                 n_bytes += len(line)
         except DAMAGE:
             is_whole = False
@@ -186,7 +216,6 @@ def repair(path: Path) -> Tally:
         _repack(path, n_bytes)
     elif not is_whole:
         os.truncate(path, n_bytes)
-    return tally
 
 
 def _count(tally: Tally, line: bytes, path: Path, number: int) -> None:
@@ -212,3 +241,10 @@ def _repack(path: Path, n_bytes: int) -> None:
     except BaseException:
         fresh.unlink(missing_ok=True)
         raise
+
+
+def _describe(detector: DetectorInfo) -> str:
+    return (
+        f"{detector.name} {detector.revision[:12]}, {detector.operating_point} "
+        f"(threshold {detector.threshold})"
+    )

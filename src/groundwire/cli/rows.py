@@ -4,18 +4,20 @@ import gzip
 import io
 import sys
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, TypeVar, cast
 
 from groundwire.cli.inputs import STDIN, decode
 from groundwire.detection import Detection
 from groundwire.errors import GroundwireError
 from groundwire.example import Example
 from groundwire.rows import RowId, parse_row, row_example, row_id
+
+_T = TypeVar("_T")
 
 #: What reading a damaged or cut gzip stream raises.
 DAMAGE = (EOFError, gzip.BadGzipFile, zlib.error)
@@ -91,13 +93,18 @@ def fingerprint(line: bytes) -> str:
     return sha256(line.strip()).hexdigest()[:16]
 
 
-def in_blocks(rows: Iterable[Row]) -> Iterator[list[Row]]:
-    """Group rows, so that memory stays bounded however long the file is."""
-    block: list[Row] = []
+def in_blocks(rows: Iterable[_T], size: Callable[[_T], int]) -> Iterator[list[_T]]:
+    """Group rows, so that memory stays bounded however long the file is.
+
+    Args:
+        rows: Of whatever kind.
+        size: About how many bytes one holds.
+    """
+    block: list[_T] = []
     n_bytes = 0
     for row in rows:
         block.append(row)
-        n_bytes += row.n_bytes
+        n_bytes += size(row)
         if len(block) == MAX_BLOCK_ROWS or n_bytes >= MAX_BLOCK_BYTES:
             yield block
             block, n_bytes = [], 0

@@ -46,7 +46,7 @@ class Bootstrap:
         seed: Of the draws.
     """
 
-    contexts: tuple[str, ...]
+    contexts: tuple[str | int, ...]
     n_resamples: int = 2000
     seed: int = 0
     _of_answer: NDArray[np.intp] = field(init=False, repr=False, compare=False)
@@ -57,7 +57,7 @@ class Bootstrap:
         object.__setattr__(self, "_of_answer", codes)
 
     @classmethod
-    def of(cls, contexts: Sequence[str], *, n_resamples: int = 2000, seed: int = 0) -> Self:
+    def of(cls, contexts: Sequence[str | int], *, n_resamples: int = 2000, seed: int = 0) -> Self:
         """Prepare to resample the contexts of answers."""
         return cls(tuple(contexts), n_resamples, seed)
 
@@ -73,13 +73,21 @@ class Bootstrap:
             columns: What to sum, shape ``(n_answers, k)``.
             statistic: Takes sums of shape ``(..., k)``, returns scores of shape ``(...)``.
         """
+        return self.sums(columns).of(statistic)
+
+    def sums(self, columns: ArrayLike) -> "Sums":
+        """The sums of each resample, from which several scores can be computed.
+
+        Args:
+            columns: What to sum, shape ``(n_answers, k)``.
+        """
         values = np.asarray(columns, np.float64)
         self._require_all(values)
         # Contexts are drawn whole, so their sums are taken once: a resample costs one product.
         of_context = np.zeros((self.n_contexts, values.shape[1]))
         np.add.at(of_context, self._of_answer, values)
-        sums = np.array([drawn @ of_context for drawn in self._draws()])
-        return Replicates(float(statistic(values.sum(axis=0))), statistic(sums), self)
+        drawn = np.array([drawn @ of_context for drawn in self._draws()])
+        return Sums(values.sum(axis=0), drawn, self)
 
     def of_weights(self, statistic: Callable[[Floats], float]) -> "Replicates":
         """Resample any other score.
@@ -87,8 +95,17 @@ class Bootstrap:
         Args:
             statistic: Takes how often each answer counts, shape ``(n_answers,)``.
         """
-        drawn = np.array([statistic(drawn[self._of_answer]) for drawn in self._draws()])
-        return Replicates(statistic(np.ones(len(self.contexts))), drawn, self)
+        (found,) = self.of_weights_each(statistic)
+        return found
+
+    def of_weights_each(self, *statistics: Callable[[Floats], float]) -> "tuple[Replicates, ...]":
+        """The same of several scores: what is drawn is drawn once for all of them."""
+        weights = (drawn[self._of_answer] for drawn in self._draws())
+        drawn = np.array([[statistic(each) for statistic in statistics] for each in weights])
+        once = np.ones(len(self.contexts))
+        return tuple(
+            Replicates(statistic(once), drawn[:, i], self) for i, statistic in enumerate(statistics)
+        )
 
     def _draws(self) -> Iterator[Floats]:
         """How often each context is drawn, resample by resample."""
@@ -104,6 +121,29 @@ class Bootstrap:
                 f"there must be a row for each of the {len(self.contexts)} answers, "
                 f"and the shape is {values.shape}"
             )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sums:
+    """Sums over the answers as they are, and over those of each resample.
+
+    Attributes:
+        value: Of the answers as they are, shape ``(k,)``.
+        draws: Of each resample, shape ``(n_resamples, k)``.
+        bootstrap: What drew them.
+    """
+
+    value: Floats
+    draws: Floats
+    bootstrap: Bootstrap
+
+    def of(self, statistic: Callable[[Floats], Floats]) -> "Replicates":
+        """A score of them.
+
+        Args:
+            statistic: Takes sums of shape ``(..., k)``, returns scores of shape ``(...)``.
+        """
+        return Replicates(float(statistic(self.value)), statistic(self.draws), self.bootstrap)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

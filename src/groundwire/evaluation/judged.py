@@ -5,13 +5,16 @@ it was cut short; scores, thresholds and reports are made from it without judgin
 """
 
 import json
-import os
+from array import array
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, Self
 
+import numpy as np
+
 from groundwire import __version__
+from groundwire.cli.results import DifferentDetectorError, Writer, drop_cut_line
 from groundwire.cli.rows import DAMAGE, open_lines
 from groundwire.detection import DetectorInfo, Score
 from groundwire.errors import InputError
@@ -158,17 +161,47 @@ def read_judged(path: Path) -> Iterator[JudgedRow]:
             return
 
 
+class Fingerprints(Mapping[int, str]):
+    """Number of each row → its fingerprint: 16 bytes each, for there may be millions."""
+
+    def __init__(self, rows: "array[int]", fingerprints: "array[int]") -> None:
+        """Sort them.
+
+        Args:
+            rows: Numbers of rows.
+            fingerprints: Of each, as a number.
+
+        Raises:
+            ValueError: If a row is there twice.
+        """
+        order = np.argsort(rows)
+        self._rows = np.array(rows, np.uint64)[order]
+        self._fingerprints = np.array(fingerprints, np.uint64)[order]
+        if twice := np.flatnonzero(self._rows[1:] == self._rows[:-1]).tolist():
+            raise ValueError(f"row {int(self._rows[twice[0]]):,} is there twice")
+
+    def __getitem__(self, row: int) -> str:
+        place = int(np.searchsorted(self._rows, np.uint64(row)))
+        if place == len(self._rows) or self._rows[place] != row:
+            raise KeyError(row)
+        return f"{int(self._fingerprints[place]):016x}"
+
+    def __iter__(self) -> Iterator[int]:
+        return map(int, self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+
 @dataclass(frozen=True, slots=True)
 class Done:
     """What a file of results has already.
 
     Attributes:
         rows: Number of each row → its fingerprint.
-        n_bytes: Length of the complete lines.
     """
 
     rows: Mapping[int, str]
-    n_bytes: int
 
 
 def resume(path: Path, header: Header) -> Done:
@@ -179,24 +212,29 @@ def resume(path: Path, header: Header) -> Done:
         header: Of the run that is to continue it.
 
     Raises:
-        ResultsError: If it is no file of results, or was made by another detector or from other
-            data.
+        ResultsError: If it is no file of results, or one of other data.
+        DifferentDetectorError: If it was made by another detector.
+        NotResultsError: If it is packed.
     """
-    if not path.exists() or path.stat().st_size == 0:
-        return Done({}, 0)
-    rows, n_bytes = dict[int, str](), 0
-    with path.open("rb") as lines:
-        for number, line in enumerate(lines, 1):
-            if not line.endswith(b"\n"):
-                break
-            if number == 1:
-                _require_same(path, _header(path, line), header)
-            else:
-                found = _row(path, number, line)
-                rows[found.row] = found.sha256
-            n_bytes += len(line)
-    os.truncate(path, n_bytes)
-    return Done(rows, n_bytes)
+    rows, fingerprints = array("Q"), array("Q")
+
+    def take(number: int, line: bytes) -> None:
+        if number == 1:
+            _require_same(path, _header(path, line), header)
+            return
+        found = _row(path, number, line)
+        try:
+            rows.append(found.row)
+            fingerprints.append(int(found.sha256, 16))
+        except (TypeError, ValueError, OverflowError) as error:
+            raise _no_row(path, number, error) from error
+
+    if path.exists():
+        drop_cut_line(path, take)
+    try:
+        return Done(Fingerprints(rows, fingerprints))
+    except ValueError as error:
+        raise ResultsError(path, None, str(error)) from error
 
 
 class ResultsWriter:
@@ -209,18 +247,13 @@ class ResultsWriter:
             stream: A file, opened for appending.
             header: Written first if the file is empty.
         """
-        self._stream = stream
+        self._writer = Writer(stream)
         if stream.tell() == 0:
-            self._write(header.to_dict())
+            self._writer.write(header.to_dict())
 
     def write(self, row: JudgedRow) -> None:
         """Write one row."""
-        self._write(row.to_dict())
-
-    def _write(self, data: Mapping[str, Any]) -> None:
-        line = json.dumps(data, ensure_ascii=True, allow_nan=False, default=dict)
-        self._stream.write(line.encode("ascii") + b"\n")
-        self._stream.flush()
+        self._writer.write(row.to_dict())
 
 
 def _header(path: Path, line: bytes) -> Header:
@@ -235,23 +268,25 @@ def _row(path: Path, number: int, line: bytes) -> JudgedRow:
     try:
         return JudgedRow.from_dict(json.loads(line))
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        problem = f"this is no row of results ({type(error).__name__}: {error})"
-        raise ResultsError(path, number, problem) from error
+        raise _no_row(path, number, error) from error
+
+
+def _no_row(path: Path, number: int, error: Exception) -> ResultsError:
+    problem = f"this is no row of results ({type(error).__name__}: {error})"
+    return ResultsError(path, number, problem)
 
 
 def _require_same(path: Path, before: Header, now: Header) -> None:
     if before.detector != now.detector:
-        made, asked = before.detector, now.detector
-        raise ResultsError(
-            path,
-            None,
-            f"it was made by {made.name} {made.revision[:12]} at {made.threshold}, and now it is "
-            f"{asked.name} {asked.revision[:12]} at {asked.threshold}: one file would mix "
-            "them. Use the options of the first run, name another file, or replace this one.",
-        )
+        raise DifferentDetectorError(path, before.detector, now.detector)
     if before.data != now.data:
         raise ResultsError(
             path,
             None,
-            "it was made from other data. Name another file, or replace this one.",
+            f"it was made from other data ({_shown(before.data)}, and now {_shown(now.data)}). "
+            "Name another --output, or start over with --force in place of --resume.",
         )
+
+
+def _shown(data: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} {sha256[:12]}" for name, sha256 in [*data.items()][:3])

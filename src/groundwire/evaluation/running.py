@@ -6,22 +6,25 @@ Answers to one context are judged one after the other, so that its sources are r
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from itertools import chain, islice
 from pathlib import Path
 
 from groundwire.cli.batch import judge_all
 from groundwire.cli.detectors import AnyDetector
+from groundwire.cli.rows import in_blocks
 from groundwire.detection import Detection, Outcome
 from groundwire.errors import GroundwireError
 from groundwire.evaluation.datasets.files import AnyRow, FailedRow, NumberedAnswer
 from groundwire.evaluation.datasets.labelled import Known, LabelledAnswer
 from groundwire.evaluation.judged import Header, JudgedRow, ResultsError, ResultsWriter, resume
 
-#: Rows, and characters of them, among which those of one context are looked for.
-MAX_BLOCK_ROWS = 256
-MAX_BLOCK_CHARS = 16_000_000
-
 #: Told how many rows are done, those of earlier runs included.
 OnRow = Callable[[int], None]
+
+_REMEDY = (
+    "Continue with the options of the first run, name another --output, or start over with --force "
+    "in place of --resume."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +46,7 @@ def run(
     *,
     output: Path,
     header: Header,
+    replace: bool = False,
     on_row: OnRow = lambda _: None,
 ) -> Run:
     """Judge all rows that have no result yet, and append what comes of them.
@@ -52,22 +56,65 @@ def run(
         rows: All of the data, from its beginning.
         output: The file of results; it is made, or continued.
         header: What is judged, and by what.
+        replace: Whether what is in the file goes; it does once a row of the data has been read.
         on_row: Told of each row.
 
     Raises:
-        ResultsError: If the file belongs to another run.
+        ResultsError: If the file belongs to another run, or is packed.
+        DifferentDetectorError: If it was made by another detector.
     """
-    done = resume(output, header)
-    n_done = len(done.rows)
-    n_new = 0
-    with output.open("ab") as stream:
+    if output.suffix == ".gz":
+        raise ResultsError(output, None, "results are appended to, so they are not packed")
+    done: Mapping[int, str] = {} if replace else resume(output, header).rows
+    remaining = Remaining(rows, done, output)
+    n_done, n_new = len(remaining.done), 0
+    blocks = in_blocks(remaining, _size)
+    first = [*islice(blocks, 1)]  # what can fail comes before the file is there
+    with output.open("wb" if replace else "ab") as stream:
         writer = ResultsWriter(stream, header)
-        for block in _blocks(_remaining(rows, done.rows, output)):
+        for block in chain(first, blocks):
             for row in judge_block(detector, block):
                 writer.write(row)
                 n_new += 1
                 on_row(n_done + n_new)
+    remaining.require_all_met()
     return Run(n_rows=n_done + n_new, n_new=n_new)
+
+
+class Remaining:
+    """The rows that have no result yet; those that have one must be what it was made from."""
+
+    def __init__(self, rows: Iterable[AnyRow], done: Mapping[int, str], output: Path) -> None:
+        self.done = done
+        self._rows, self._output = rows, output
+        self._n_met = 0
+
+    def __iter__(self) -> Iterator[AnyRow]:
+        for row in self._rows:
+            if row.row not in self.done:
+                yield row
+                continue
+            if self.done[row.row] != row.sha256:
+                raise ResultsError(
+                    self._output,
+                    None,
+                    f"row {row.row:,} of the data is not the one that it was made from, or its "
+                    f"columns are read otherwise. {_REMEDY}",
+                )
+            self._n_met += 1
+
+    def require_all_met(self) -> None:
+        """Refuse results of rows that are not in the data, once all of it has been read.
+
+        Raises:
+            ResultsError: If there are any.
+        """
+        if n := len(self.done) - self._n_met:
+            raise ResultsError(
+                self._output,
+                None,
+                f"it has {n:,} results of rows that are not chosen now. {_REMEDY}",
+            )
 
 
 def judge_block(detector: AnyDetector, block: Sequence[AnyRow]) -> Iterator[JudgedRow]:
@@ -131,29 +178,11 @@ def failed_row(row: FailedRow) -> JudgedRow:
     )
 
 
-def _remaining(rows: Iterable[AnyRow], done: Mapping[int, str], output: Path) -> Iterator[AnyRow]:
-    for row in rows:
-        if row.row not in done:
-            yield row
-        elif done[row.row] != row.sha256:
-            raise ResultsError(
-                output, None, f"row {row.row:,} of the data is not the one that it was made from."
-            )
-
-
-def _blocks(rows: Iterable[AnyRow]) -> Iterator[list[AnyRow]]:
-    """Rows that are next to each other; a context that ends one block may begin the next."""
-    block: list[AnyRow] = []
-    n_chars = 0
-    for row in rows:
-        block.append(row)
-        if isinstance(row, NumberedAnswer):
-            n_chars += sum(len(source.text) for source in row.answer.example.sources)
-        if len(block) == MAX_BLOCK_ROWS or n_chars >= MAX_BLOCK_CHARS:
-            yield block
-            block, n_chars = [], 0
-    if block:
-        yield block
+def _size(row: AnyRow) -> int:
+    if isinstance(row, FailedRow):
+        return 0
+    example = row.answer.example
+    return len(example.answer) + sum(len(source.text) for source in example.sources)
 
 
 def _sources(answer: LabelledAnswer) -> tuple[dict[str, object], ...]:

@@ -1,154 +1,157 @@
 """Judged answers as scores, each with its interval."""
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from functools import partial
 from math import isnan
 from typing import Any
 
 import numpy as np
 
-from groundwire.evaluation.intervals import Bootstrap, Interval
+from groundwire.evaluation.columns import Columns
+from groundwire.evaluation.intervals import Bootstrap, Replicates
 from groundwire.evaluation.metrics import (
     AnswerCounts,
+    Floats,
     Overlap,
     Ranking,
     f1_of,
-    mean_iou,
+    ratio,
     ratios,
-    total,
 )
-from groundwire.evaluation.runner import Judged
 
-#: What share of answers might be hallucinated in production; an assumption, and told as one.
-PREVALENCE = 0.05
+#: Shares of hallucinated answers for which the precision is told; how many there are in
+#: production is for who runs it to say.
+PREVALENCES = (0.01, 0.05, 0.1, 0.2, 0.5)
 
-#: The group of all answers.
-ALL = "all"
+N_RESAMPLES, SEED = 2000, 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scores:
-    """What a detector is worth on a group of answers.
+def scores_of(
+    answers: Columns,
+    *,
+    prevalences: Sequence[float] = PREVALENCES,
+    n_resamples: int = N_RESAMPLES,
+    seed: int = SEED,
+) -> dict[str, Any]:
+    """Scores of a group of answers as JSON data: ``null`` where one is undefined.
 
-    Attributes:
-        name: The task, or ``all``.
-        n_contexts: Contexts that the answers belong to.
-        answers: Answers flagged and hallucinated.
-        f1: Of answers.
-        auroc: Of answers, by their highest probability.
-        average_precision: The same order, seen from the hallucinated ones.
-        characters: Marked characters, each once, of all answers together.
-        character_f1: Of these.
-        pairs: The same, counted as LettuceDetect does.
-        passed_claims: Share of the claims in which people marked nothing that pass.
-        mean_iou: Mean over answers of intersection over union of characters.
-        n_incomplete: Answers that were not fully checked, failures included.
-        n_failed: Answers whose check failed; they count as not flagged.
+    Args:
+        answers: Whose check failed counts as not flagged.
+        prevalences: Shares of hallucinated answers, in [0, 1], to tell the precision at.
+        n_resamples: Of the bootstrap, which draws contexts.
+        seed: Of its draws.
     """
-
-    name: str
-    n_contexts: int
-    answers: AnswerCounts
-    f1: Interval
-    auroc: Interval
-    average_precision: float
-    characters: Overlap
-    character_f1: Interval
-    pairs: Overlap
-    passed_claims: Interval
-    mean_iou: float
-    n_incomplete: int
-    n_failed: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON data: ratios in [0, 1], ``null`` where they are undefined."""
-        answers = self.answers
-        return {
-            "name": self.name,
-            "n": answers.n,
-            "n_contexts": self.n_contexts,
-            "n_hallucinated": answers.n_hallucinated,
-            "n_flagged": answers.n_flagged,
-            "n_both": answers.n_both,
-            "precision": _defined(answers.precision),
-            "recall": _defined(answers.recall),
-            "f1": _interval(self.f1),
-            "flag_all_f1": _defined(answers.flag_all_f1),
-            "balanced_accuracy": _defined(answers.balanced_accuracy),
-            "false_positive_rate": _defined(answers.false_positive_rate),
-            "precision_at_prevalence": {
-                "prevalence": PREVALENCE,
-                "precision": _defined(answers.precision_at(PREVALENCE)),
-            },
-            "auroc": _interval(self.auroc),
-            "average_precision": _defined(self.average_precision),
-            "characters": {
-                "corrected": {**_overlap(self.characters), "f1": _interval(self.character_f1)},
-                "lettucedetect": {**_overlap(self.pairs), "f1": _defined(self.pairs.f1)},
-                "mean_iou": _defined(self.mean_iou),
-            },
-            "passed_claims": _interval(self.passed_claims),
-            "n_incomplete": self.n_incomplete,
-            "n_failed": self.n_failed,
-        }
-
-
-def score_by_task(judged: Sequence[Judged], *, n_resamples: int, seed: int) -> tuple[Scores, ...]:
-    """Scores of each task in the order of its first answer, and of all answers at the end."""
-    groups: dict[str, list[Judged]] = {}
-    for answer in judged:
-        groups.setdefault(answer.task, []).append(answer)
-    return tuple(
-        score(name, group, n_resamples=n_resamples, seed=seed)
-        for name, group in [*groups.items(), (ALL, judged)]
-    )
-
-
-def score(name: str, judged: Sequence[Judged], *, n_resamples: int, seed: int) -> Scores:
-    """Scores of a group of answers.
-
-    Raises:
-        ValueError: If there are none.
-    """
-    bootstrap = Bootstrap.of(
-        [answer.context_id for answer in judged], n_resamples=n_resamples, seed=seed
-    )
-    flagged = np.array([answer.is_flagged for answer in judged])
-    hallucinated = np.array([answer.is_hallucinated for answer in judged])
-    ranking = Ranking.of([answer.probability for answer in judged], hallucinated)
-    answers = np.column_stack([flagged & hallucinated, flagged, hallucinated])
-    characters = [answer.characters for answer in judged]
-    return Scores(
-        name=name,
-        n_contexts=bootstrap.n_contexts,
-        answers=AnswerCounts.of(flagged, hallucinated),
-        f1=bootstrap.of_sums(answers, f1_of).interval(),
-        auroc=bootstrap.of_weights(ranking.auroc).interval(),
-        average_precision=ranking.average_precision(),
-        characters=total(characters),
-        character_f1=bootstrap.of_sums([part.counts for part in characters], f1_of).interval(),
-        pairs=total(answer.pairs for answer in judged),
-        passed_claims=bootstrap.of_sums(
-            [(answer.n_clean_passed, answer.n_clean_claims) for answer in judged],
-            lambda sums: ratios(sums[..., 0], sums[..., 1]),
-        ).interval(),
-        mean_iou=mean_iou(each.characters for each in judged if each.has_spans),
-        n_incomplete=sum(not answer.is_complete for answer in judged),
-        n_failed=sum(bool(answer.error) for answer in judged),
-    )
-
-
-def _interval(interval: Interval) -> dict[str, float | None]:
-    return {name: _defined(value) for name, value in asdict(interval).items()}
-
-
-def _overlap(overlap: Overlap) -> dict[str, float | None]:
+    if not len(answers):
+        return {"n_answers": 0, "example": None, "span": None, "span_lettucedetect": None}
+    bootstrap = Bootstrap.of(answers.contexts.tolist(), n_resamples=n_resamples, seed=seed)
+    counts = AnswerCounts.of(answers.flagged, answers.hallucinated)
     return {
-        **asdict(overlap),
-        "precision": _defined(overlap.precision),
-        "recall": _defined(overlap.recall),
+        "n_answers": counts.n,
+        "n_contexts": bootstrap.n_contexts,
+        "n_hallucinated": counts.n_hallucinated,
+        "n_flagged": counts.n_flagged,
+        "example": _with_ends(_example(answers, bootstrap)),
+        **_spans(answers, n_resamples, seed),
+        "claims": _claims(answers, bootstrap),
+        "baseline_flag_all": {"f1": defined(counts.flag_all_f1)},
+        "prevalence": [
+            {"prevalence": share, "precision": defined(counts.precision_at(share))}
+            for share in prevalences
+        ],
     }
 
 
-def _defined(value: float) -> float | None:
-    return None if isnan(value) else value
+def defined(value: float) -> float | None:
+    """A ratio as JSON has it: ``null`` if it is undefined."""
+    return None if isnan(value) else float(value)
+
+
+def _example(answers: Columns, bootstrap: Bootstrap) -> dict[str, Replicates]:
+    flagged, hallucinated = answers.flagged, answers.hallucinated
+    columns = [flagged & hallucinated, flagged, hallucinated, np.ones(len(answers))]
+    sums = bootstrap.sums(np.column_stack(columns))
+    ranking = Ranking.of(answers.probability, hallucinated)
+    auroc, auprc = bootstrap.of_weights_each(ranking.auroc, ranking.average_precision)
+    return {
+        "precision": sums.of(_share(0, 1)),
+        "recall": sums.of(_share(0, 2)),
+        "f1": sums.of(_f1),
+        "balanced_accuracy": sums.of(_balanced_accuracy),
+        "auroc": auroc,
+        "auprc": auprc,
+        "fpr": sums.of(_false_positive_rate),
+    }
+
+
+def _spans(answers: Columns, n_resamples: int, seed: int) -> dict[str, Any]:
+    marked = answers.take(answers.has_spans)
+    if not len(marked):
+        return {"span": None, "span_lettucedetect": None}
+    bootstrap = Bootstrap.of(marked.contexts.tolist(), n_resamples=n_resamples, seed=seed)
+    both, predicted, gold = marked.characters.T.astype(np.float64)
+    union = predicted + gold - both
+    iou = np.divide(both, union, out=np.ones(len(marked)), where=union > 0)
+    overlap = _overlap(marked.characters)
+    return {
+        "span": {
+            "n_answers": len(marked),
+            **_with_ends(_span_scores(bootstrap, marked.characters)),
+            "iou": defined(overlap.iou),
+            "mean_iou": float(iou.mean()),
+        },
+        "span_lettucedetect": _with_ends(_span_scores(bootstrap, marked.pairs)),
+    }
+
+
+def _span_scores(bootstrap: Bootstrap, counts: "np.typing.ArrayLike") -> dict[str, Replicates]:
+    sums = bootstrap.sums(counts)
+    return {
+        "precision": sums.of(_share(0, 1)),
+        "recall": sums.of(_share(0, 2)),
+        "f1": sums.of(_f1),
+    }
+
+
+def _claims(answers: Columns, bootstrap: Bootstrap) -> dict[str, Any]:
+    passed, n = answers.claims.sum(axis=0).tolist()
+    found = bootstrap.sums(answers.claims).of(_share(0, 1))
+    return {"n_unmarked": n, "passed": defined(ratio(passed, n)), "ci95": {"passed": _ends(found)}}
+
+
+def _overlap(counts: "np.typing.NDArray[np.int64]") -> Overlap:
+    both, predicted, gold = counts.sum(axis=0).tolist()
+    return Overlap(both=both, predicted=predicted, gold=gold)
+
+
+# Statistics of sums of both, flagged, hallucinated, and for two of them all.
+
+
+def _share(part: int, whole: int) -> "partial[Floats]":
+    return partial(_share_of, part, whole)
+
+
+def _share_of(part: int, whole: int, sums: Floats) -> Floats:
+    return ratios(sums[..., part], sums[..., whole])
+
+
+def _f1(sums: Floats) -> Floats:
+    return f1_of(sums[..., :3])
+
+
+def _false_positive_rate(sums: Floats) -> Floats:
+    return ratios(sums[..., 1] - sums[..., 0], sums[..., 3] - sums[..., 2])
+
+
+def _balanced_accuracy(sums: Floats) -> Floats:
+    recall = ratios(sums[..., 0], sums[..., 2])
+    return (recall + 1 - _false_positive_rate(sums)) / 2
+
+
+def _with_ends(found: Mapping[str, Replicates]) -> dict[str, Any]:
+    values = {name: defined(each.value) for name, each in found.items()}
+    return {**values, "ci95": {name: _ends(each) for name, each in found.items()}}
+
+
+def _ends(replicates: Replicates) -> list[float | None]:
+    interval = replicates.interval()
+    return [defined(interval.low), defined(interval.high)]

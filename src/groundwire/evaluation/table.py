@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from groundwire.render.screen import one_line
+
 #: Failed rows that are shown.
 _MAX_FAILURES = 5
 
@@ -19,7 +21,10 @@ def to_text(scores: Mapping[str, Any]) -> str:
 
 def _lines(scores: Mapping[str, Any]) -> Iterator[str]:
     detector = scores["detector"]
-    yield f"{detector['name']}, {detector['operating_point']} ({detector['threshold']:g})"
+    name = one_line(detector["name"])  # names, ids and messages come from anywhere
+    yield f"{name} {detector['revision'][:12]}, {detector['operating_point']} " + (
+        f"({detector['threshold']:g})"
+    )
     yield ""
     tasks = scores["tasks"]
     groups = {**tasks, "all": scores} if len(tasks) > 1 or "all" not in tasks else {"all": scores}
@@ -41,7 +46,7 @@ def _row(name: str, group: Mapping[str, Any]) -> tuple[str, ...]:
     if example is None:
         return (name, "0", *["-"] * (len(_COLUMNS) - 2))
     return (
-        name,
+        one_line(name),
         f"{group['n_answers']:,}",
         f"{group['n_hallucinated']:,}",
         percent(example["precision"]),
@@ -69,7 +74,8 @@ def _notes(scores: Mapping[str, Any]) -> Iterator[str]:
     if n := scores["n_failed"]:
         yield f"failed rows        {n:,}"
         for failure in scores["failures"][:_MAX_FAILURES]:
-            yield f"  row {failure['row']:,}, id {failure['id']}: {failure['message']}"
+            id_, message = one_line(str(failure["id"])), one_line(failure["message"])
+            yield f"  row {failure['row']:,}, id {id_[:40]}: {message}"
 
 
 def percent(value: float | None) -> str:

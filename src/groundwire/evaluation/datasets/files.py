@@ -4,21 +4,26 @@ What is wrong with a row is told of that row, and the rows after it are read all
 """
 
 import csv
-import gzip
+import io
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import file_digest, sha256
 from itertools import count
 from pathlib import Path
-from typing import IO, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
+from groundwire.cli.inputs import decode
+from groundwire.cli.progress import count_lines
 from groundwire.cli.rows import DAMAGE, open_lines
-from groundwire.errors import DatasetError, InputError, MissingExtraError
+from groundwire.errors import DatasetError, GroundwireError, InputError, MissingExtraError
 from groundwire.evaluation.datasets.labelled import LabelledAnswer
 from groundwire.evaluation.datasets.mapping import ColumnMapping
-from groundwire.rows import RowError
+from groundwire.rows import RowError, parse_row
+
+if TYPE_CHECKING:
+    import _csv
 
 #: A field of a CSV may have so many characters: contexts are long.
 _MAX_FIELD_CHARS = 50_000_000
@@ -67,8 +72,8 @@ class NumberedAnswer:
 
 AnyRow: TypeAlias = NumberedAnswer | FailedRow
 
-#: A line of a file, and its values by column, or what is wrong with it.
-_Line: TypeAlias = tuple[int, Mapping[str, Any] | str]
+#: A line of a file, what tells it from another, and its values by column or what is wrong with it.
+_Line: TypeAlias = tuple[int, bytes, Mapping[str, Any] | str]
 
 
 def read_labelled(path: Path, mapping: ColumnMapping | None = None) -> Iterator[AnyRow]:
@@ -82,14 +87,28 @@ def read_labelled(path: Path, mapping: ColumnMapping | None = None) -> Iterator[
         DatasetError: If there is no row in it, or a file cannot be read at all.
         MissingExtraError: If it is Parquet, and what reads that is not installed.
     """
-    columns, ids, numbers = mapping or ColumnMapping(), set[bytes](), count(1)
+    columns, ids, numbers = mapping or ColumnMapping(), set[int](), count(1)
     row = 0
     for file in files_of(path):
-        for line, values in _lines(file):
+        for line, content, values in _lines(file):
             row = next(numbers)
-            yield _read(row, f"{file}:{line}", values, columns, ids)
+            # What a row says depends on how its columns are read.
+            digest = sha256(columns.fingerprint + content).hexdigest()[:16]
+            yield _read(row, digest, f"{file}:{line}", values, columns, ids)
     if row == 0:
         raise DatasetError(path, None, "it has no rows")
+
+
+def count_rows(path: Path) -> int | None:
+    """How many rows a table has, without reading them; ``None`` if that cannot be said.
+
+    Blank lines of JSON count as well: it is for those who wait.
+    """
+    try:
+        counts = [_count(file) for file in files_of(path)]
+    except (*DAMAGE, csv.Error, GroundwireError):
+        return None
+    return None if None in counts else sum(filter(None, counts))
 
 
 def files_of(path: Path) -> tuple[Path, ...]:
@@ -116,28 +135,27 @@ def fingerprints(path: Path) -> dict[str, str]:
 
 
 def _read(
-    row: int, place: str, values: Mapping[str, Any] | str, columns: ColumnMapping, ids: set[bytes]
+    row: int,
+    digest: str,
+    place: str,
+    values: Mapping[str, Any] | str,
+    columns: ColumnMapping,
+    ids: set[int],
 ) -> AnyRow:
-    data = values if isinstance(values, str) else _canonical(values)
-    digest = sha256(data.encode("utf-8", "surrogatepass")).digest()
-    fingerprint, id_ = digest.hex()[:16], str(row)
+    id_ = str(row)
     try:
         if isinstance(values, str):
             raise RowError(values)
+        id_ = columns.id_of(values) or id_
         answer = columns.answer(values, number=row)
-        id_ = answer.id
         # Of ids the hashes are kept: there may be millions, and long ones.
-        known = sha256(id_.encode()).digest()[:8]
+        known = int.from_bytes(sha256(id_.encode()).digest()[:8], "big")
         if known in ids:
             raise RowError(f"the id {id_[:80]!r} is there for the second time")
         ids.add(known)
     except InputError as error:
-        return FailedRow(row=row, id=id_, place=place, problem=str(error), sha256=fingerprint)
-    return NumberedAnswer(row=row, answer=answer, sha256=fingerprint)
-
-
-def _canonical(values: Mapping[str, Any]) -> str:
-    return json.dumps(values, ensure_ascii=True, sort_keys=True, default=str)
+        return FailedRow(row=row, id=id_, place=place, problem=str(error), sha256=digest)
+    return NumberedAnswer(row=row, answer=answer, sha256=digest)
 
 
 def _suffix(path: Path) -> str:
@@ -147,12 +165,27 @@ def _suffix(path: Path) -> str:
 def _lines(path: Path) -> Iterator[_Line]:
     match _suffix(path):
         case ".csv":
-            return _csv(path, ",")
+            return _csv_lines(path, ",")
         case ".tsv":
-            return _csv(path, "\t")
+            return _csv_lines(path, "\t")
         case ".parquet":
             return _parquet(path)
     return _json_lines(path)
+
+
+def _count(path: Path) -> int | None:
+    match _suffix(path):
+        case ".csv" | ".tsv" as suffix:
+            with open_lines(path) as stream:
+                delimiter = "," if suffix == ".csv" else "\t"
+                return max(0, sum(1 for row in _csv_reader(stream, delimiter) if row) - 1)
+        case ".parquet":
+            with _parquet_file(path) as table:
+                return int(table.metadata.num_rows)
+    return count_lines(path)
+
+
+# JSON Lines.
 
 
 def _json_lines(path: Path) -> Iterator[_Line]:
@@ -160,64 +193,108 @@ def _json_lines(path: Path) -> Iterator[_Line]:
     with open_lines(path) as lines:
         try:
             for number, line in enumerate(lines, 1):
+                if number == 1 and line.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
+                    problem = (
+                        "it is one JSON array, and read is an object a line, as "
+                        "jq -c '.[]' writes them"
+                    )
+                    raise DatasetError(path, None, problem)
                 if line.strip():
-                    yield number, _json_object(line.removeprefix(b"\xef\xbb\xbf"))
+                    yield number, line.strip(), _json_object(line)
         except DAMAGE as error:
-            yield number + 1, f"the file breaks off here ({error})"
+            yield number + 1, b"", f"the file breaks off here ({error})"
 
 
 def _json_object(line: bytes) -> Mapping[str, Any] | str:
     try:
-        data = json.loads(line.decode())
-    except UnicodeDecodeError as error:
-        return f"it is not UTF-8: {error.reason} at byte {error.start:,} of the line"
-    except (ValueError, RecursionError) as error:
-        return f"it is no JSON ({error})"
-    return data if isinstance(data, dict) else "it is JSON, but no object"
+        return parse_row(decode(line, "The row"))
+    except InputError as error:
+        return str(error)
 
 
-def _csv(path: Path, delimiter: str) -> Iterator[_Line]:
+# CSV.
+
+
+def _csv_lines(path: Path, delimiter: str) -> Iterator[_Line]:
+    with open_lines(path) as stream:
+        rows = _csv_reader(stream, delimiter)
+        header: list[str] | None = None
+        while True:
+            line = rows.line_num + 1
+            try:
+                fields = next(rows)
+            except StopIteration:
+                return
+            except csv.Error as error:
+                # The reader goes on after the line that it could not read.
+                yield line, str(error).encode(), f"it is no CSV ({error})"
+                continue
+            except DAMAGE as error:
+                yield line, b"", f"the file breaks off here ({error})"
+                return
+            if header is None:
+                header = fields or None
+            elif fields:
+                content = json.dumps(fields).encode()
+                yield line, content, _csv_row(header, fields)
+
+
+def _csv_reader(stream: BinaryIO, delimiter: str) -> "_csv.Reader":
     csv.field_size_limit(_MAX_FIELD_CHARS)
     # Bytes that are no UTF-8 become halves of surrogates, so that the row is known that has them.
-    with _opened(path) as text:
-        rows = csv.DictReader(text, delimiter=delimiter, restkey="", strict=False)
-        try:
-            for values in rows:
-                yield rows.line_num, _csv_row(values)
-        except (csv.Error, *DAMAGE) as error:
-            yield rows.line_num + 1, f"the table cannot be read from here on ({error})"
+    text = io.TextIOWrapper(stream, "utf-8-sig", errors="surrogateescape", newline="")
+    # Strict: a quote that nobody closes would swallow the rows after it without a word.
+    return csv.reader(text, delimiter=delimiter, strict=True)
 
 
-def _opened(path: Path) -> IO[str]:
-    open_text = gzip.open if path.suffix == ".gz" else open
-    return cast(
-        "IO[str]",
-        open_text(path, "rt", encoding="utf-8-sig", errors="surrogateescape", newline=""),
-    )
-
-
-def _csv_row(values: Mapping[str, Any]) -> Mapping[str, Any] | str:
-    if "" in values and isinstance(values[""], list):
-        return "it has more fields than the first row has columns"
-    if any(value is None for value in values.values()):
-        return "it has fewer fields than the first row has columns"
-    if any(_NOT_UTF8.search(value) for value in values.values()):
+def _csv_row(header: Sequence[str], fields: Sequence[str]) -> Mapping[str, Any] | str:
+    if len(fields) != len(header):
+        return f"it has {len(fields):,} fields, and the first row names {len(header):,} columns"
+    if any(_NOT_UTF8.search(field) for field in fields):
         return "it is not UTF-8"
-    return values
+    return dict(zip(header, fields, strict=True))
+
+
+# Parquet.
 
 
 def _parquet(path: Path) -> Iterator[_Line]:
+    number = 0
+    with _parquet_file(path) as table:
+        batches = table.iter_batches(batch_size=_BATCH_ROWS)
+        while True:
+            try:
+                batch = next(batches)
+            except StopIteration:
+                return
+            except (OSError, ValueError) as error:  # as what pyarrow raises is
+                yield number + 1, b"", f"the file breaks off here ({error})"
+                return
+            for values in _batch_rows(batch):
+                number += 1
+                content = json.dumps(values, sort_keys=True, default=str).encode()
+                yield number, content, values
+
+
+def _parquet_file(path: Path) -> Any:  # noqa: ANN401 - pyarrow has no types
     try:
-        from pyarrow import ArrowInvalid, parquet
+        from pyarrow import parquet
     except ImportError as error:
         raise MissingExtraError("Reading Parquet", "eval") from error
     try:
-        table = parquet.ParquetFile(path)
-    except (ArrowInvalid, OSError) as error:
+        return parquet.ParquetFile(path)
+    except (OSError, ValueError) as error:
         raise DatasetError(path, None, f"it is no Parquet file ({error})") from error
-    number = 0
-    with table:
-        for batch in table.iter_batches(batch_size=_BATCH_ROWS):
-            for values in batch.to_pylist():
-                number += 1
-                yield number, values
+
+
+def _batch_rows(batch: Any) -> Iterator[Mapping[str, Any] | str]:  # noqa: ANN401
+    try:
+        yield from batch.to_pylist()
+    except UnicodeDecodeError:
+        for i in range(batch.num_rows):
+            try:
+                (values,) = batch.slice(i, 1).to_pylist()
+            except UnicodeDecodeError as error:
+                yield f"it is not UTF-8 ({error.reason} at byte {error.start:,})"
+            else:
+                yield values

@@ -51,7 +51,8 @@ class LabelledAnswer:
         quality: ``good``, or what is wrong with the answer besides.
         model: What wrote it; empty if that is not known.
         known: What is known of it. Scores of characters count those alone whose spans are.
-        label: Where that is the answer as a whole: whether it is hallucinated.
+        label: Whether the answer as a whole is hallucinated, where that is said; ``None`` if its
+            spans say it.
         columns: What else its row says, by name: results can be told apart by it.
     """
 
@@ -63,10 +64,10 @@ class LabelledAnswer:
     quality: str = "good"
     model: str = ""
     known: Known = Known.SPANS
-    label: bool = False
+    label: bool | None = None
     columns: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
     def is_hallucinated(self) -> bool:
-        """Whether anything is marked, of whatever kind; or the answer as a whole is."""
-        return self.label if self.known is Known.ANSWER else bool(self.spans)
+        """Whether the answer is labelled so; without a label, whether anything is marked."""
+        return bool(self.spans) if self.label is None else self.label

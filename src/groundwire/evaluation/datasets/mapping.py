@@ -4,13 +4,14 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
+from math import isnan
 from types import MappingProxyType
 from typing import Any, Self
 
 from groundwire.detection import Label
 from groundwire.errors import SettingError
 from groundwire.evaluation.datasets.labelled import GoldSpan, Known, LabelledAnswer
-from groundwire.example import Example, Source
+from groundwire.example import Example, Source, require_text
 from groundwire.rows import RowError
 
 #: Field → the columns that may hold it, the first that is there counts.
@@ -75,6 +76,19 @@ class ColumnMapping:
             columns[name] = column
         return cls(columns=columns, label_means=label_means)
 
+    @property
+    def fingerprint(self) -> bytes:
+        """What tells it from another mapping."""
+        return json.dumps([sorted(self.columns.items()), self.label_means]).encode()
+
+    def id_of(self, row: Mapping[str, Any]) -> str | None:
+        """What a row calls itself, if it does.
+
+        Raises:
+            InputError: If that is neither a text nor a number.
+        """
+        return _name(self._get(row, "id"), "id")
+
     def answer(self, row: Mapping[str, Any], *, number: int) -> LabelledAnswer:
         """Read one row.
 
@@ -96,15 +110,15 @@ class ColumnMapping:
         spans, label = self._get(row, "spans"), self._get(row, "label")
         context_id = self._get(row, "context_id")
         return LabelledAnswer(
-            id=str(number if (id_ := self._get(row, "id")) is None else id_),
-            task=str(self._get(row, "task") or ""),
-            context_id=_hash(example.sources) if context_id is None else str(context_id),
+            id=self.id_of(row) or str(number),
+            task=_name(self._get(row, "task"), "task") or "",
+            context_id=_name(context_id, "context_id") or _hash(example.sources),
             example=example,
             spans=_spans(spans, example.answer),
-            quality=str(self._get(row, "quality") or "good"),
-            model=str(self._get(row, "model") or ""),
+            quality=_name(self._get(row, "quality"), "quality") or "good",
+            model=_name(self._get(row, "model"), "model") or "",
             known=_known(spans, label),
-            label=label is not None and self._means_hallucinated(label),
+            label=None if label is None else self._means_hallucinated(label),
             columns=_others(row, self._used(row)),
         )
 
@@ -122,8 +136,9 @@ class ColumnMapping:
     def _get(self, row: Mapping[str, Any], name: str) -> Any:  # noqa: ANN401 - of a table
         column = self._column(row, name)
         value = None if column is None else row.get(column)
-        # Where a CSV has nothing, it has an empty text.
-        return None if value == "" and name != "answer" else value
+        # Where a CSV has nothing, it has an empty text; where Parquet has nothing, perhaps NaN.
+        is_nothing = value == "" or (isinstance(value, float) and isnan(value))
+        return None if is_nothing else value
 
     def _need(self, row: Mapping[str, Any], name: str) -> Any:  # noqa: ANN401
         column = self._column(row, name)
@@ -150,6 +165,16 @@ def _known(spans: object, label: object) -> Known:
     return Known.NOTHING if label is None else Known.ANSWER
 
 
+def _name(value: object, name: str) -> str | None:
+    """A text or a number that names something; ``None`` if there is none."""
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise RowError(f"the {name} is a {type(value).__name__} and must be a text or a number")
+    require_text(str(value), name)
+    return str(value)
+
+
 def _text(value: object, name: str) -> str:
     if not isinstance(value, str):
         raise RowError(f"the {name} is a {type(value).__name__} and must be a text")
@@ -162,8 +187,8 @@ def _sources(value: object) -> list[Any]:
             parsed = json.loads(value)
         except ValueError:
             return [value]  # a text that begins with a bracket, such as "[1] Paris is..."
-        is_list = isinstance(parsed, list) and all(isinstance(each, str | dict) for each in parsed)
-        return parsed if is_list else [value]
+        # A list of sources, as a CSV has it; other JSON is a source itself.
+        return parsed if isinstance(parsed, list) and all(map(_is_source, parsed)) else [value]
     if isinstance(value, list | tuple):
         return list(value)
     if value is None:
@@ -171,6 +196,10 @@ def _sources(value: object) -> list[Any]:
     if isinstance(value, str | dict):
         return [value]
     raise RowError(f"the sources are a {type(value).__name__} and must be a text or a list")
+
+
+def _is_source(value: object) -> bool:
+    return isinstance(value, str) or (isinstance(value, dict) and "text" in value)
 
 
 def _spans(value: object, answer: str) -> tuple[GoldSpan, ...]:

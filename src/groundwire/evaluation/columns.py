@@ -1,0 +1,122 @@
+"""Judged answers as columns of numbers: a hundred bytes each, so that millions fit into memory."""
+
+from array import array
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from hashlib import sha256
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from groundwire.evaluation.metrics import Bools, Floats
+from groundwire.evaluation.runner import Judged
+
+Counts = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Columns:
+    """One value of each column for each answer, in the order of the data.
+
+    Attributes:
+        rows: Numbers of the rows, ascending.
+        tasks: Which task, as a number that counts tasks.
+        contexts: A number that stands for the sources.
+        flagged: Whether the detector marked anything.
+        hallucinated: Whether the answer is.
+        complete: Whether all of it was checked.
+        has_spans: Whether it is known which characters are hallucinated.
+        probability: As :attr:`.runner.Judged.probability`.
+        characters: Both, predicted and gold, shape ``(n, 3)``.
+        pairs: The same, counted as LettuceDetect does.
+        claims: Claims in which nothing is marked that passed, and all such claims; ``(n, 2)``.
+    """
+
+    rows: Counts
+    tasks: Counts
+    contexts: NDArray[np.uint64]
+    flagged: Bools
+    hallucinated: Bools
+    complete: Bools
+    has_spans: Bools
+    probability: Floats
+    characters: Counts
+    pairs: Counts
+    claims: Counts
+
+    @staticmethod
+    def of(judged: Iterable[Judged]) -> "Columns":
+        """Columns of answers at hand, in their order."""
+        collector = Collector()
+        for row, answer in enumerate(judged, 1):
+            collector.add(row, answer)
+        return collector.columns()
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def take(self, which: Bools) -> Self:
+        """Some of the answers."""
+        return type(self)(**{each.name: getattr(self, each.name)[which] for each in fields(self)})
+
+
+class Collector:
+    """Gathers answers one by one, in any order."""
+
+    def __init__(self) -> None:
+        self._tasks: dict[str, int] = {}
+        self._numbers = array("q")  # row, task, then the counts, one answer after the other
+        self._contexts = array("Q")
+        self._flags = array("B")
+        self._probabilities = array("d")
+
+    @property
+    def tasks(self) -> list[str]:
+        """The names that the numbers of tasks stand for."""
+        return list(self._tasks)
+
+    def add(self, row: int, answer: Judged) -> None:
+        """Add one."""
+        task = self._tasks.setdefault(answer.task, len(self._tasks))
+        claims = (answer.n_clean_passed, answer.n_clean_claims)
+        counts = (*answer.characters.counts, *answer.pairs.counts, *claims)
+        self._numbers.extend((row, task, *counts))
+        digest = sha256(answer.context_id.encode("utf-8", "surrogatepass")).digest()
+        self._contexts.append(int.from_bytes(digest[:8], "big"))
+        flags = (
+            answer.is_flagged,
+            answer.is_hallucinated,
+            answer.is_complete,
+            answer.has_spans,
+        )
+        self._flags.append(sum(flag << i for i, flag in enumerate(flags)))
+        self._probabilities.append(answer.probability)
+
+    def columns(self) -> Columns:
+        """The columns, in the order of the rows.
+
+        Raises:
+            ValueError: If a row was added twice.
+        """
+        numbers = np.array(self._numbers, np.int64).reshape(-1, 10)
+        order = np.argsort(numbers[:, 0], kind="stable")
+        numbers = numbers[order]
+        rows = numbers[:, 0]
+        if (twice := np.flatnonzero(rows[1:] == rows[:-1])).size:
+            raise ValueError(f"row {rows[twice[0]]:,} is there twice")
+        flags = np.array(self._flags, np.uint8)[order]
+        flagged, hallucinated, complete, has_spans = ((flags >> i & 1) == 1 for i in range(4))
+        return Columns(
+            rows=rows,
+            tasks=numbers[:, 1],
+            contexts=np.array(self._contexts, np.uint64)[order],
+            flagged=flagged,
+            hallucinated=hallucinated,
+            complete=complete,
+            has_spans=has_spans,
+            probability=np.array(self._probabilities, np.float64)[order],
+            characters=numbers[:, 2:5],
+            pairs=numbers[:, 5:8],
+            claims=numbers[:, 8:10],
+        )

@@ -1,0 +1,77 @@
+"""Which rows of a table are judged: all, those of some tasks, or a sample of contexts."""
+
+import random
+from array import array
+from collections.abc import Callable, Collection, Iterator
+from functools import partial
+from hashlib import sha256
+
+from groundwire.errors import InputError
+from groundwire.evaluation.datasets.files import AnyRow, FailedRow
+
+#: Reads a table from its beginning.
+Read = Callable[[], Iterator[AnyRow]]
+
+_SEED = 0
+
+
+class NoSuchTaskError(InputError):
+    """No row has a task that was asked for."""
+
+    def __init__(self, asked: Collection[str], there: Collection[str]) -> None:
+        super().__init__(asked, there)
+        self.asked, self.there = asked, there
+
+    def __str__(self) -> str:
+        asked, there = (", ".join(map(repr, sorted(names))) for names in (self.asked, self.there))
+        return f"No row has the task {asked}. Tasks in the data: {there or 'none'}."
+
+
+def choose(read: Read, *, tasks: Collection[str] = (), limit: int | None = None) -> Read:
+    """Leave out rows.
+
+    Args:
+        read: Reads the table. It is called once more for a sample, so that no row is kept.
+        tasks: Keep their rows; by default those of all. What cannot be read is kept, for nobody
+            knows its task.
+        limit: Keep so many rows: whole contexts, drawn at random and the same each time.
+
+    Returns:
+        Reads what is left, in the order of the table.
+    """
+    kept = partial(_of_tasks, read, tasks) if tasks else read
+    if limit is None:
+        return kept
+    numbers = _sample(kept(), limit)
+    return lambda: (row for row in kept() if row.row in numbers)
+
+
+def _of_tasks(read: Read, tasks: Collection[str]) -> Iterator[AnyRow]:
+    there: set[str] = set()
+    for row in read():
+        if isinstance(row, FailedRow):
+            yield row
+            continue
+        there.add(row.answer.task)
+        if row.answer.task in tasks:
+            yield row
+    if there.isdisjoint(tasks):
+        raise NoSuchTaskError(tasks, there)
+
+
+def _sample(rows: Iterator[AnyRow], limit: int) -> frozenset[int]:
+    """Numbers of rows; only the context that is drawn last may be cut."""
+    of_context: dict[bytes, array[int]] = {}
+    for row in rows:
+        # A row that cannot be read has no context; it may be drawn like one of its own.
+        name = f"row {row.row}" if isinstance(row, FailedRow) else f"id {row.answer.context_id}"
+        key = sha256(name.encode("utf-8", "surrogatepass")).digest()[:8]
+        of_context.setdefault(key, array("q")).append(row.row)
+    groups = list(of_context.values())
+    random.Random(_SEED).shuffle(groups)
+    drawn: list[int] = []
+    for group in groups:
+        if len(drawn) >= limit:
+            break
+        drawn.extend(group[: limit - len(drawn)])
+    return frozenset(drawn)
