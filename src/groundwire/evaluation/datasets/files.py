@@ -8,6 +8,7 @@ import io
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import file_digest, sha256
 from itertools import count
@@ -178,7 +179,8 @@ def _count(path: Path) -> int | None:
         case ".csv" | ".tsv" as suffix:
             with open_lines(path) as stream:
                 delimiter = "," if suffix == ".csv" else "\t"
-                return max(0, sum(1 for row in _csv_reader(stream, delimiter) if row) - 1)
+                with _csv_reader(stream, delimiter) as rows:
+                    return max(0, sum(1 for row in rows if row) - 1)
         case ".parquet":
             with _parquet_file(path) as table:
                 return int(table.metadata.num_rows)
@@ -216,8 +218,7 @@ def _json_object(line: bytes) -> Mapping[str, Any] | str:
 
 
 def _csv_lines(path: Path, delimiter: str) -> Iterator[_Line]:
-    with open_lines(path) as stream:
-        rows = _csv_reader(stream, delimiter)
+    with open_lines(path) as stream, _csv_reader(stream, delimiter) as rows:
         header: list[str] | None = None
         while True:
             line = rows.line_num + 1
@@ -239,12 +240,16 @@ def _csv_lines(path: Path, delimiter: str) -> Iterator[_Line]:
                 yield line, content, _csv_row(header, fields)
 
 
-def _csv_reader(stream: BinaryIO, delimiter: str) -> "_csv.Reader":
+@contextmanager
+def _csv_reader(stream: BinaryIO, delimiter: str) -> "Iterator[_csv.Reader]":
     csv.field_size_limit(_MAX_FIELD_CHARS)
     # Bytes that are no UTF-8 become halves of surrogates, so that the row is known that has them.
     text = io.TextIOWrapper(stream, "utf-8-sig", errors="surrogateescape", newline="")
     # Strict: a quote that nobody closes would swallow the rows after it without a word.
-    return csv.reader(text, delimiter=delimiter, strict=True)
+    try:
+        yield csv.reader(text, delimiter=delimiter, strict=True)
+    finally:
+        text.detach()  # the stream is closed by who opened it
 
 
 def _csv_row(header: Sequence[str], fields: Sequence[str]) -> Mapping[str, Any] | str:

@@ -1,0 +1,151 @@
+"""From anybody's columns to a labelled answer."""
+
+from typing import Any
+
+import pytest
+
+from groundwire.detection import Label
+from groundwire.errors import SettingError
+from groundwire.evaluation.datasets.labelled import Known, LabelledAnswer
+from groundwire.evaluation.datasets.mapping import WORDS, ColumnMapping
+from groundwire.rows import RowError
+
+BASE: dict[str, Any] = {"context": "The tower opened in 1889.", "answer": "It opened in 1950."}
+
+
+def read(row: dict[str, Any], *pairs: str, label_means: str = "hallucinated") -> LabelledAnswer:
+    return ColumnMapping.of(pairs, label_means=label_means).answer(row, number=7)
+
+
+@pytest.mark.parametrize("answer", ["answer", "response", "output"])
+@pytest.mark.parametrize(
+    "sources", ["sources", "context", "source", "contexts", "passages", "documents"]
+)
+@pytest.mark.parametrize("question", ["question", "query"])
+def test_columns_go_by_their_usual_names(answer: str, sources: str, question: str) -> None:
+    found = read({answer: "A.", sources: "S.", question: "Q?"}).example
+    assert (found.answer, found.question) == ("A.", "Q?")
+    assert [source.text for source in found.sources] == ["S."]
+
+
+def test_an_option_names_any_other_column() -> None:
+    row = {"text": "A.", "answer": "not this", "doc": "S.", "verdict": "FAIL"}
+    found = read(row, "answer=text", "sources=doc", "label=verdict")
+    assert found.example.answer == "A."
+    assert found.is_hallucinated
+    assert dict(found.columns) == {"answer": "not this"}
+
+
+@pytest.mark.parametrize("pair", ["answer", "answer=", "=x", "nonsense=x"])
+def test_an_option_that_names_no_field_is_refused(pair: str) -> None:
+    with pytest.raises(SettingError):
+        ColumnMapping.of([pair])
+
+
+def test_a_column_that_was_named_must_be_there() -> None:
+    with pytest.raises(RowError, match="there is no column 'text' for the answer"):
+        read(BASE, "answer=text")
+
+
+@pytest.mark.parametrize(
+    ("value", "texts"),
+    [
+        ("One.", ["One."]),
+        (["One.", "Two."], ["One.", "Two."]),
+        ([{"text": "One.", "id": "x"}], ["One."]),
+        ('["One.", "Two."]', ["One.", "Two."]),
+        ('[{"text": "One."}]', ["One."]),
+        ('[{"city": "Paris"}]', ['[{"city": "Paris"}]']),
+        ("[1] Paris is a city.", ["[1] Paris is a city."]),
+        ("[1, 2]", ["[1, 2]"]),
+        ("[]", []),
+        ([], []),
+        (None, []),
+    ],
+)
+def test_sources_are_a_text_or_a_list(value: object, texts: list[str]) -> None:
+    found = read({"answer": "A.", "sources": value}).example.sources
+    assert [source.text for source in found] == texts
+
+
+@pytest.mark.parametrize(("word", "is_hallucinated"), WORDS.items())
+def test_a_label_may_be_a_word(word: str, is_hallucinated: bool) -> None:
+    for written in (word, word.upper(), f" {word} "):
+        assert read({**BASE, "label": written}).is_hallucinated is is_hallucinated
+
+
+@pytest.mark.parametrize(("label", "is_hallucinated"), [(1, True), (0, False), (1.0, True)])
+def test_a_label_may_be_a_number_or_a_truth_value(label: object, is_hallucinated: bool) -> None:
+    assert read({**BASE, "label": label}).is_hallucinated is is_hallucinated
+    assert read({**BASE, "label": bool(label)}).is_hallucinated is is_hallucinated
+
+
+@pytest.mark.parametrize("label", [1, "1", True, "yes", 1.0])
+def test_one_may_mean_supported(label: object) -> None:
+    row = {**BASE, "label": label}
+    assert read(row).is_hallucinated
+    assert not read(row, label_means="supported").is_hallucinated
+
+
+@pytest.mark.parametrize("word", ["hallucinated", "FAIL", "unsupported"])
+def test_a_word_that_says_which_is_not_turned_round(word: str) -> None:
+    assert read({**BASE, "label": word}, label_means="supported").is_hallucinated
+
+
+def test_what_is_known_is_spans_a_label_or_nothing() -> None:
+    marks = [{"start": 13, "end": 17, "label": "Evident Conflict"}]
+    assert read({**BASE, "spans": marks}).known is Known.SPANS
+    assert read({**BASE, "spans": []}).known is Known.SPANS
+    assert read({**BASE, "label": 1}).known is Known.ANSWER
+    assert read(BASE).known is Known.NOTHING
+    assert read({**BASE, "spans": "", "label": ""}).known is Known.NOTHING
+    assert read({**BASE, "spans": float("nan"), "label": None}).known is Known.NOTHING
+
+
+def test_a_label_beside_spans_is_that_of_the_answer() -> None:
+    marked = read({**BASE, "spans": [], "label": "hallucinated"})
+    assert marked.known is Known.SPANS
+    assert marked.is_hallucinated  # something is missing in it, which no span can mark
+
+
+@pytest.mark.parametrize(
+    ("kind", "label"),
+    [
+        ("Evident Conflict", Label.CONTRADICTED),
+        ("contradicted", Label.CONTRADICTED),
+        ("Subtle Baseless Info", Label.UNSUPPORTED),
+        (None, Label.UNSUPPORTED),
+    ],
+)
+def test_the_label_of_a_span_tells_contradictions(kind: str | None, label: Label) -> None:
+    (span,) = read({**BASE, "spans": [{"start": 0, "end": 2, "label": kind}]}).spans
+    assert (span.label, span.kind) == (label, kind or "")
+
+
+def test_spans_may_be_json_in_a_text() -> None:
+    (span,) = read({**BASE, "labels": '[{"start": 13, "end": 17, "text": "1950"}]'}).spans
+    assert (span.start, span.end) == (13, 17)
+
+
+def test_sources_without_a_name_stand_for_themselves() -> None:
+    first, same, other = (
+        read({"sources": sources, "answer": "A."}).context_id
+        for sources in (["a", "b"], ["a", "b"], ["ab"])
+    )
+    assert first == same != other
+    assert read({**BASE, "context_id": 12}).context_id == "12"
+
+
+def test_the_number_of_a_row_names_it_if_nothing_else_does() -> None:
+    assert read(BASE).id == "7"
+    assert read({**BASE, "id": 0}).id == "0"
+
+
+def test_short_further_columns_are_kept_to_tell_results_apart() -> None:
+    row = {**BASE, "tenant": "acme", "n": 3, "prompt": "x" * 101, "meta": {}, "model": "m"}
+    assert dict(read(row).columns) == {"tenant": "acme", "n": "3", "model": "m"}
+
+
+def test_a_label_means_one_of_two_things() -> None:
+    with pytest.raises(SettingError, match="hallucinated or supported"):
+        ColumnMapping(label_means="right")
