@@ -70,5 +70,3 @@ def without_times(data: dict[str, Any]) -> bytes:
 def lines_of(path: Path) -> list[dict[str, Any]]:
     """The lines of a file of results."""
     return [json.loads(line) for line in path.read_bytes().splitlines()]
-
-

@@ -272,7 +272,7 @@ def test_a_table_without_rows_is_refused(tmp_path: Path, name: str, content: byt
 
 
 def test_a_folder_without_tables_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(DatasetError, match="no file that ends in .jsonl"):
+    with pytest.raises(DatasetError, match=r"no file that ends in \.jsonl"):
         list(read_labelled(tmp_path))
 
 

@@ -1,9 +1,9 @@
 """The results file: written row by row, read however it was cut short."""
 
 import json
+from array import array
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -93,14 +93,14 @@ def test_results_of_another_detector_are_not_continued(results: Path) -> None:
 
 
 def test_results_of_other_data_are_not_continued(results: Path) -> None:
-    with pytest.raises(ResultsError, match="it was made from other data .*--force"):
+    with pytest.raises(ResultsError, match=r"it was made from other data .*--force"):
         resume(results, header(rows="1" * 64))
 
 
 def test_a_row_that_is_there_twice_is_refused(results: Path) -> None:
     lines = results.read_bytes().splitlines(keepends=True)
     results.write_bytes(b"".join([*lines, lines[2]]))
-    with pytest.raises(ResultsError, match="row .* is there twice"):
+    with pytest.raises(ResultsError, match=r"row .* is there twice"):
         resume(results, header())
 
 
@@ -122,7 +122,7 @@ def test_a_line_that_is_no_row_is_told(results: Path, line: bytes, problem: str)
 
 
 @pytest.mark.parametrize("value", ["x", -1, 2**64, None, 1.5])
-def test_a_row_without_a_number_is_told(results: Path, value: Any) -> None:
+def test_a_row_without_a_number_is_told(results: Path, value: object) -> None:
     first, second, *_ = results.read_bytes().splitlines()
     row = {**json.loads(second), "row": value}
     results.write_bytes(first + b"\n" + json.dumps(row).encode() + b"\n")
@@ -140,8 +140,6 @@ def test_a_file_of_something_else_is_refused(results: Path, text: str) -> None:
 
 
 def test_fingerprints_are_found_by_the_number_of_their_row() -> None:
-    from array import array
-
     found = Fingerprints(array("Q", [9, 2, 700]), array("Q", [1, 2, 2**64 - 1]))
     assert dict(found) == {2: f"{2:016x}", 9: f"{1:016x}", 700: "f" * 16}
     assert 3 not in found

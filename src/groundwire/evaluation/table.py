@@ -76,6 +76,8 @@ def _notes(scores: Mapping[str, Any]) -> Iterator[str]:
         for failure in scores["failures"][:_MAX_FAILURES]:
             id_, message = one_line(str(failure["id"])), one_line(failure["message"])
             yield f"  row {failure['row']:,}, id {id_[:40]}: {message}"
+        if n > _MAX_FAILURES:
+            yield f"  and {n - _MAX_FAILURES:,} more"
 
 
 def percent(value: float | None) -> str:

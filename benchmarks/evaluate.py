@@ -1,0 +1,112 @@
+"""``groundwire evaluate``: memory by how many rows there are, and answers a second with the reader.
+
+Run it: ``python benchmarks/evaluate.py --data answers.jsonl --out benchmarks/results/evaluate.json``;
+``--data`` is a table of labelled answers, such as RAGTruth's. Without it memory alone is measured,
+on generated rows with the detector ``similarity:hash``.
+"""
+
+import argparse
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import measure
+
+BAR_GROWTH, BAR_ANSWERS_PER_S = 1.25, 8
+_CODE = "from groundwire.cli import main; main()"
+
+
+def generate(path: Path, n_rows: int, *, words: int, seed: int) -> None:
+    """Write rows of which half are hallucinated, six to a context."""
+    rng = random.Random(seed)
+
+    def text(n: int) -> str:
+        names = [f"word{rng.randrange(5000)}" for _ in range(n)]
+        return ". ".join(" ".join(names[i : i + 9]).capitalize() for i in range(0, n, 9)) + "."
+
+    with path.open("w", encoding="utf-8") as stream:
+        for i in range(n_rows):
+            if i % 6 == 0:
+                context = text(words)
+            is_wrong = rng.random() < 0.5
+            answer = text(27) if is_wrong else context[: context.index(".", 100) + 1]
+            spans = [{"start": 0, "end": len(answer), "label": "x"}] if is_wrong else []
+            row = {
+                "id": f"row-{i}",
+                "task": f"T{i % 3}",
+                "context_id": f"context-{i // 6}",
+                "context": context,
+                "answer": answer,
+                "spans": spans,
+            }
+            stream.write(json.dumps(row) + "\n")
+
+
+def evaluate(data: Path, *options: str) -> dict[str, Any]:
+    """Run the command in a process of its own: its scores, and the most memory it had."""
+    command = [sys.executable, "-c", _CODE, "evaluate", "--data", str(data), "--json", *options]
+    with tempfile.TemporaryFile() as output:
+        process = subprocess.Popen(command, stdout=output)
+        # What this process alone used; rusage of all children would have that of the largest.
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            raise SystemExit(f"{' '.join(command)} ended with {process.returncode}")
+        output.seek(0)
+        scores = json.load(output)
+    return {
+        "rows": scores["n"],
+        "peak_mb": round(usage.ru_maxrss * 1024 / 1e6, 1),
+        "cpu_s": round(usage.ru_utime + usage.ru_stime, 1),
+        "seconds": scores["seconds"],
+        "rows_per_s": scores["examples_per_s"],
+        "f1": round(scores["example"]["f1"], 4),
+        "auroc": round(scores["example"]["auroc"], 4),
+        "n_failed": scores["n_failed"],
+    }
+
+
+def main() -> None:
+    """Print the tables, and write them as JSON where asked."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", type=Path, help="labelled answers, for the reader")
+    parser.add_argument("--rows", type=int, nargs="*", default=[1_000, 100_000])
+    parser.add_argument("--words", type=int, default=120, help="words of a generated context")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--out", type=Path, help="where to write the numbers as JSON")
+    options = parser.parse_args()
+    bars, memory, reader = [], [], []
+    with tempfile.TemporaryDirectory() as folder:
+        for n_rows in options.rows:
+            path = Path(folder) / f"{n_rows}.jsonl"
+            generate(path, n_rows, words=options.words, seed=options.seed)
+            memory.append(evaluate(path, "--detector", "similarity:hash"))
+    columns = ("rows", "peak_mb", "cpu_s", "seconds", "rows_per_s", "f1", "auroc", "n_failed")
+    if memory:
+        print("similarity:hash, generated rows\n" + measure.table(memory, columns))
+        growth = memory[-1]["peak_mb"] / memory[0]["peak_mb"]
+        bars.append(measure.bar("peak memory, most rows by fewest", BAR_GROWTH, growth, "times"))
+    if options.data:
+        reader = [evaluate(options.data)]
+        print("\nreader\n" + measure.table(reader, columns))
+        speed = reader[0]["rows_per_s"]
+        bars.append(measure.bar("answers", BAR_ANSWERS_PER_S, speed, "/s", at_least=True))
+    measure.print_bars(bars)
+    report = {
+        "benchmark": "evaluate",
+        "machine": measure.machine(),
+        "settings": {"words": options.words, "seed": options.seed},
+        "memory": memory,
+        "reader": reader,
+        "bars": bars,
+    }
+    measure.write(options.out, report)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,290 @@
+"""From a file of results to what a detector is worth."""
+
+import json
+import random
+from dataclasses import replace
+from math import isnan
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from groundwire.evaluation.columns import Columns
+from groundwire.evaluation.datasets.labelled import Known
+from groundwire.evaluation.evaluation import MAX_FAILURES, Evaluation
+from groundwire.evaluation.judged import JudgedRow, ResultsError, ResultsWriter
+from groundwire.evaluation.metrics import Overlap
+from groundwire.evaluation.runner import Judged, judge
+from groundwire.evaluation.running import failed_row
+from groundwire.evaluation.scores import scores_of
+from groundwire.example import Example
+from tests.evaluation import reference
+from tests.evaluation.labelled import labelled
+from tests.evaluation.results import (
+    DETECTOR,
+    evaluated,
+    failed,
+    header,
+    judged,
+    some_answers,
+    without_times,
+)
+from tests.test_package import modules_after
+
+#: Two tasks; in one a hallucination is missed, in the other a check fails.
+ANSWERS = [
+    labelled("It is wrong.", "wrong", context="a", id_="1"),
+    labelled("It is odd.", "odd", context="b", id_="2"),
+    labelled("It is fine.", context="b", id_="3"),
+    labelled("It is bad.", "bad", context="c", task="Summary", id_="4"),
+    labelled("It is so wrong.", context="d", task="Summary", id_="5"),
+]
+
+
+def test_the_keys_of_the_json_are_these() -> None:
+    data = evaluated(ANSWERS)
+    for key in ("n", "n_failed", "threshold", "detector", "seconds", "examples_per_s"):
+        assert key in data
+    names = {"precision", "recall", "f1", "balanced_accuracy", "auroc", "auprc", "fpr"}
+    for group in (data, *data["tasks"].values()):
+        assert set(group["example"]) == names | {"ci95"}
+        assert set(group["example"]["ci95"]) == names
+        assert set(group["span"]) >= {"precision", "recall", "f1", "ci95", "iou"}
+        assert set(group["span_lettucedetect"]) >= {"precision", "recall", "f1"}
+        assert set(group["baseline_flag_all"]) == {"f1"}
+    low, high = data["example"]["ci95"]["f1"]
+    assert low <= data["example"]["f1"] <= high
+
+
+def test_scores_are_those_of_the_answers() -> None:
+    data = evaluated(ANSWERS)
+    assert (data["n"], data["n_failed"], data["n_answers"], data["n_contexts"]) == (5, 1, 5, 4)
+    qa = data["tasks"]["QA"]
+    assert (qa["n_answers"], qa["n_hallucinated"], qa["n_flagged"]) == (3, 2, 1)
+    example = qa["example"]
+    assert (example["precision"], example["recall"], example["fpr"]) == (1, 0.5, 0)
+    assert example["f1"] == pytest.approx(2 / 3)
+    assert example["balanced_accuracy"] == 0.75
+    assert example["auroc"] == 0.75  # 0.97 above 0.02, and 0.02 against 0.02
+    assert qa["span"]["f1"] == qa["span_lettucedetect"]["f1"] == pytest.approx(10 / 13)
+    assert qa["span"]["iou"] == pytest.approx(5 / 8)
+    assert qa["span"]["mean_iou"] == pytest.approx(2 / 3)
+    assert qa["baseline_flag_all"]["f1"] == 0.8
+    assert qa["claims"] == {"n_unmarked": 1, "passed": 1, "ci95": {"passed": [1, 1]}}
+
+
+def test_a_failed_check_is_missed_and_told() -> None:
+    data = evaluated(ANSWERS)
+    assert data["tasks"]["Summary"]["example"]["recall"] == 0
+    assert data["tasks"]["Summary"]["example"]["auroc"] == 0
+    assert data["failures"] == [
+        {
+            "row": 4,
+            "id": "4",
+            "type": "DetectionError",
+            "message": "The detector failed on 'bad'.",
+        }
+    ]
+    assert data["coverage"]["n_incomplete"] == 1
+
+
+def test_a_row_that_could_not_be_read_counts_as_failed_and_for_no_score() -> None:
+    rows = [*judged(ANSWERS), failed_row(failed(6))]
+    data = Evaluation.of(header(), rows).to_dict()
+    assert (data["n"], data["n_failed"], data["n_answers"]) == (6, 2, 5)
+    assert data["failures"][1] == {
+        "row": 6,
+        "id": "6",
+        "type": "RowError",
+        "message": "t.jsonl:6: bad",
+    }
+
+
+def test_an_answer_of_which_nothing_is_known_counts_for_no_score() -> None:
+    unknown = replace(labelled("It is wrong.", id_="u"), known=Known.NOTHING)
+    data = evaluated([*ANSWERS, unknown])
+    assert (data["n"], data["n_unlabelled"], data["n_answers"]) == (6, 1, 5)
+
+
+def test_an_answer_with_a_label_alone_counts_for_no_score_of_characters() -> None:
+    as_whole = replace(labelled("It is wrong.", id_="w"), known=Known.ANSWER, label=True)
+    data = evaluated([*ANSWERS, as_whole])
+    assert data["n_answers"] == 6
+    assert data["span"]["n_answers"] == 5
+    assert data["span"] == evaluated(ANSWERS)["span"]
+    alone = evaluated([as_whole])
+    assert alone["span"] is alone["span_lettucedetect"] is None
+
+
+def test_what_is_undefined_is_null() -> None:
+    data = evaluated([labelled("It is fine.")])
+    example = data["example"]
+    assert example["precision"] is example["recall"] is example["auroc"] is None
+    assert example["ci95"]["f1"] == [None, None]
+    assert json.loads(json.dumps(data, allow_nan=False)) == data
+
+
+def test_without_answers_there_are_no_scores() -> None:
+    data = Evaluation.of(header(), []).to_dict()
+    assert (data["n"], data["n_answers"]) == (0, 0)
+    assert data["example"] is data["span"] is data["calibration"] is data["latency_ms"] is None
+
+
+def test_how_much_was_found_is_told_by_label_and_by_the_words_of_the_data() -> None:
+    first, second, *_ = ANSWERS
+    kinds = [
+        replace(answer, spans=tuple(replace(span, kind="Subtle") for span in answer.spans))
+        for answer in (first, second)
+    ]
+    assert evaluated(kinds)["labels"] == {
+        "Subtle": {"n": 2, "n_touched": 1, "recall": 0.5},
+        "unsupported": {"n": 2, "n_touched": 1, "recall": 0.5},
+    }
+
+
+def test_precision_is_told_for_the_prevalences_that_are_chosen() -> None:
+    answers = [labelled("It is wrong.", *["wrong"] * (i < 3), id_=str(i)) for i in range(4)]
+    found = Evaluation.of(header(), judged(answers), prevalences=[0, 0.25, 1])
+    assert found.to_dict()["prevalence"] == [
+        {"prevalence": 0, "precision": 0},
+        {"prevalence": 0.25, "precision": 0.25},
+        {"prevalence": 1, "precision": 1},
+    ]
+
+
+def test_calibration_is_that_of_the_probabilities_of_answers() -> None:
+    rows = []
+    for row in judged(some_answers(4)):
+        assert row.detection is not None
+        said = 0.95 if row.row <= 2 else 0.25
+        rows.append(
+            replace(row, detection={**row.detection, "probability": said}, hallucinated=row.row < 4)
+        )
+    calibration = Evaluation.of(header(), rows).to_dict()["calibration"]
+    assert calibration["n"] == 4
+    assert calibration["ece"] == pytest.approx((2 * 0.05 + 2 * 0.25) / 4)
+    assert calibration["brier"] == pytest.approx((2 * 0.05**2 + 0.75**2 + 0.25**2) / 4)
+    assert [each["n"] for each in calibration["bins"]] == [0, 0, 2, 0, 0, 0, 0, 0, 0, 2]
+    assert evaluated(ANSWERS)["calibration"] is None  # this detector says none
+
+
+def test_what_was_not_checked_is_told_with_its_reasons() -> None:
+    bare = replace(labelled("x"), example=Example.of(sources=[], answer="It is wrong."))
+    data = evaluated([bare, *ANSWERS[:1]])
+    assert data["coverage"] == {"n_incomplete": 1, "reasons": {"no_evidence": 1}}
+
+
+def test_times_are_those_of_the_checks_or_of_the_run() -> None:
+    found = Evaluation.of(header(), judged(ANSWERS[:3]))
+    data = found.to_dict()
+    assert data["latency_ms"] == {"p50": 1.5, "p95": 1.5, "p99": 1.5}
+    assert (data["seconds"], data["examples_per_s"]) == (0.005, pytest.approx(3 / 0.0045, abs=0.1))
+    assert found.to_dict(wall_s=2)["examples_per_s"] == 1.5
+
+
+def test_the_order_of_the_rows_changes_nothing() -> None:
+    rows = [*judged(some_answers(60)), *(failed_row(failed(row)) for row in range(61, 300))]
+    whole = without_times(Evaluation.of(header(), rows).to_dict())
+    assert len(json.loads(whole)["failures"]) == MAX_FAILURES
+    for seed in range(3):
+        random.Random(seed).shuffle(rows)
+        assert without_times(Evaluation.of(header(), rows).to_dict()) == whole
+
+
+def test_a_row_that_is_there_twice_is_refused(tmp_path: Path) -> None:
+    rows = judged(ANSWERS)
+    with pytest.raises(ResultsError, match="row 2 is there twice"):
+        Evaluation.read(_written(tmp_path, [*rows, rows[1]]))
+
+
+def test_a_row_whose_detection_is_none_is_told(tmp_path: Path) -> None:
+    (row,) = judged(ANSWERS[:1])
+    for detection in ({}, {"spans": None}, {"spans": [], "claims": 7}):
+        with pytest.raises(ResultsError, match="a row of it is not as results are"):
+            Evaluation.read(_written(tmp_path, [replace(row, detection=detection)]))
+
+
+def test_what_was_printed_is_read_back() -> None:
+    data = evaluated(ANSWERS)
+    assert Evaluation.from_dict(json.loads(json.dumps(data))).to_dict() == data
+    with pytest.raises(KeyError):
+        Evaluation.from_dict({})
+
+
+def test_scoring_needs_neither_torch_nor_scikit_learn_nor_pyarrow() -> None:
+    modules = modules_after("import groundwire.evaluation.evaluation, groundwire.cli.evaluate")
+    assert modules.isdisjoint({"torch", "transformers", "sklearn", "scipy", "pyarrow"})
+
+
+def _written(folder: Path, rows: list[JudgedRow]) -> Path:
+    path = folder / "results.jsonl"
+    with path.open("wb") as stream:
+        writer = ResultsWriter(stream, header())
+        for row in rows:
+            writer.write(row)
+    return path
+
+
+# Against the reference.
+
+_TEXT = "ab cd  ef\ngh ij kl "
+_range = st.tuples(st.integers(0, len(_TEXT)), st.integers(0, len(_TEXT))).map(
+    lambda ends: (min(ends), max(ends) + (ends[0] == ends[1]))
+)
+_ranges = st.lists(_range.filter(lambda ends: ends[1] <= len(_TEXT)), max_size=4)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(_ranges, _ranges), min_size=1, max_size=5))
+def test_scores_of_characters_are_those_of_the_slow_reference(
+    marks: list[tuple[list[tuple[int, int]], list[tuple[int, int]]]],
+) -> None:
+    found = scores_of(Columns.of(map(_held, range(len(marks)), marks)), n_resamples=2)
+    answers = [(_TEXT, said, so) for said, so in marks]
+    _require_equal(found["span"], reference.corrected(answers))
+    _require_equal(found["span_lettucedetect"], reference.lettucedetect(answers))
+
+
+def test_overlapping_gold_counts_once_and_twice_as_lettucedetect_has_it() -> None:
+    marked = ("abcdefghij", [(0, 10)], [(0, 6), (4, 10)])
+    found = scores_of(Columns.of([_held(0, marked[1:], marked[0])]), n_resamples=2)
+    assert found["span"]["precision"] == found["span"]["recall"] == 1
+    assert found["span_lettucedetect"]["precision"] == 1.2
+
+
+def _held(
+    i: int, marks: tuple[list[tuple[int, int]], list[tuple[int, int]]], text: str = _TEXT
+) -> Judged:
+    from groundwire.evaluation.metrics import count_characters, count_pairs
+
+    said, so = marks
+    return Judged(
+        id=str(i),
+        task="T",
+        context_id=str(i // 2),
+        is_hallucinated=bool(so),
+        is_flagged=bool(said),
+        probability=0.5,
+        characters=count_characters(said, so, text),
+        pairs=count_pairs(said, so),
+        n_clean_claims=0,
+        n_clean_passed=0,
+        is_complete=True,
+    )
+
+
+def _require_equal(found: dict[str, Any], expected: dict[str, float]) -> None:
+    for name, value in expected.items():
+        assert found[name] is None if isnan(value) else found[name] == pytest.approx(value)
+
+
+def test_columns_are_those_of_the_answers() -> None:
+    columns = Columns.of(judge(DETECTOR, ANSWERS))
+    assert columns.flagged.tolist() == [True, False, False, False, True]
+    assert columns.hallucinated.tolist() == [True, True, False, True, False]
+    assert columns.complete.tolist() == [True, True, True, False, True]
+    assert len(set(columns.contexts.tolist())) == 4
+    assert columns.characters[0].tolist() == [*Overlap(both=5, predicted=5, gold=5).counts]
+    assert columns.take(columns.flagged).probability.tolist() == [0.97, 0.97]

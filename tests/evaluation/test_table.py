@@ -1,0 +1,63 @@
+"""Scores as a table for people."""
+
+from groundwire.evaluation.evaluation import Evaluation
+from groundwire.evaluation.running import failed_row
+from groundwire.evaluation.table import to_text
+from tests.evaluation.labelled import labelled
+from tests.evaluation.results import evaluated, failed, header, judged
+from tests.evaluation.test_evaluation import ANSWERS
+
+
+def cells(line: str) -> list[str]:
+    return [cell.strip() for cell in line.split("  ") if cell.strip()]
+
+
+def test_each_task_has_a_row_and_all_come_last() -> None:
+    first, blank, head, qa, summary, everything, *_ = to_text(evaluated(ANSWERS)).splitlines()
+    assert first == "fixed 000000000000, balanced (0.5)"
+    assert blank == ""
+    assert cells(head)[:4] == ["task", "answers", "halluc.", "precision"]
+    assert cells(qa) == [
+        *("QA", "3", "2", "100.0", "50.0", "66.7 (0.0 to 100.0)", "80.0"),
+        *("75.0 (50.0 to 75.0)", "0.0", "76.9 (0.0 to 100.0)"),
+    ]
+    assert cells(summary)[0] == "Summary"
+    assert cells(everything)[:2] == ["all", "5"]
+
+
+def test_the_only_task_is_not_told_twice_if_it_has_no_name() -> None:
+    lines = to_text(evaluated([labelled("It is fine.", task="")])).splitlines()
+    assert [cells(line)[0] for line in lines[2:4]] == ["task", "all"]
+
+
+def test_what_is_undefined_is_a_dash() -> None:
+    lines = to_text(evaluated([labelled("It is fine.", task="")])).splitlines()
+    assert cells(lines[3])[3:6] == ["-", "-", "- (- to -)"]
+
+
+def test_without_answers_there_is_a_row_of_dashes() -> None:
+    text = to_text(Evaluation.of(header(), [failed_row(failed(1))]).to_dict())
+    assert cells(text.splitlines()[3])[:3] == ["all", "0", "-"]
+    assert "failed rows        1\n  row 1, id 1: t.jsonl:1: bad" in text
+
+
+def test_beside_the_table_stands_what_is_to_be_known() -> None:
+    text = to_text(evaluated(ANSWERS))
+    assert "a check      P50 2 ms, P99 2 ms" in text
+    assert "not fully checked  1 (failed)" in text
+    assert "row 4, id 4: The detector failed on 'bad'." in text
+
+
+def test_only_some_failed_rows_are_shown() -> None:
+    rows = [*judged(ANSWERS[:1]), *(failed_row(failed(row)) for row in range(2, 30))]
+    text = to_text(Evaluation.of(header(), rows).to_dict())
+    assert "failed rows        28" in text
+    assert text.count("t.jsonl:") == 5
+    assert "and 23 more" in text
+
+
+def test_names_and_messages_of_the_data_cannot_act_on_a_terminal() -> None:
+    hostile = "\x1b[2J\nfake"
+    text = to_text(evaluated([labelled("It is bad.", id_=hostile, task=hostile)]))
+    assert "\x1b" not in text
+    assert "\nfake" not in text
