@@ -1,8 +1,8 @@
-"""``groundwire evaluate``: memory by how many rows there are, and answers a second with the reader.
+"""``groundwire evaluate``: memory by how many rows there are, and answers a second.
 
-Run it: ``python benchmarks/evaluate.py --data answers.jsonl --out benchmarks/results/evaluate.json``;
-``--data`` is a table of labelled answers, such as RAGTruth's. Without it memory alone is measured,
-on generated rows with the detector ``similarity:hash``.
+Run it: ``python benchmarks/evaluate.py --data answers.jsonl.gz
+--out benchmarks/results/evaluate.json``; ``--data`` is a table of labelled answers, for the reader.
+Without it memory alone is measured, on generated rows with the detector ``similarity:hash``.
 """
 
 import argparse

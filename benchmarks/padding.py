@@ -5,7 +5,7 @@ documents shuffled in. A verdict flips when an answer is flagged one time and no
 
 Run it: ``python benchmarks/padding.py --data ragtruth/train.jsonl.gz --padding documents.jsonl.gz
 --out benchmarks/results/padding.json``; ``--data`` is a labelled file that
-``groundwire.evaluation.report`` reads, ``--padding`` has rows with ``text``.
+``groundwire evaluate`` reads, ``--padding`` has rows with ``text``.
 """
 
 import argparse
@@ -13,15 +13,17 @@ import gzip
 import json
 import random
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import measure
 
 from groundwire import Detector, Source
+from groundwire.evaluation.datasets.choosing import choose
+from groundwire.evaluation.datasets.files import NumberedAnswer, read_labelled
 from groundwire.evaluation.datasets.labelled import LabelledAnswer
 from groundwire.evaluation.intervals import Bootstrap
-from groundwire.evaluation.report import read_answers, sample
 
 #: Flips at most, in per cent of answers, at 50 KB.
 BAR, BAR_AT_KB = 1, 50
@@ -93,7 +95,8 @@ def main() -> None:
     parser.add_argument("--kilobytes", type=int, nargs="+", default=[5, BAR_AT_KB])
     parser.add_argument("--out", type=Path, help="where to write the numbers as JSON")
     options = parser.parse_args()
-    answers = sample(read_answers(options.data), options.n)
+    rows = choose(partial(read_labelled, options.data), limit=options.n)()
+    answers = [row.answer for row in rows if isinstance(row, NumberedAnswer)]
     texts = documents(options.padding, 400)
     with Detector.load(options.model) as detector:
         rows = [flips(detector, answers, texts, size) for size in options.kilobytes]

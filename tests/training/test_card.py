@@ -59,19 +59,22 @@ def test_the_card_has_the_measured_numbers_and_the_manifest_its_hash(
 
 
 def test_what_is_not_defined_is_a_dash() -> None:
-    interval = {"value": None, "low": None, "high": None}
     score = {
-        "name": "news",
-        "n": 2,
+        "n_answers": 2,
         "n_hallucinated": 0,
-        "precision": None,
-        "recall": None,
-        "f1": interval,
-        "flag_all_f1": None,
-        "auroc": {"value": 0.5, "low": 0.25, "high": 0.75},
-        "false_positive_rate": 0.5,
-        "characters": {"corrected": {"f1": interval}, "lettucedetect": {"f1": None}},
+        "example": {
+            "precision": None,
+            "recall": None,
+            "f1": None,
+            "auroc": 0.5,
+            "fpr": 0.5,
+            "ci95": {"f1": [None, None], "auroc": [0.25, 0.75]},
+        },
+        "span": {"f1": None, "ci95": {"f1": [None, None]}},
+        "span_lettucedetect": {"f1": None},
+        "baseline_flag_all": {"f1": None},
     }
-    assert report_table({"scores": [score]}).splitlines()[-1] == (
-        "| news | 2 | 0 | - | - | - (- to -) | - | 50.0 (25.0 to 75.0) | 50.0 | - (- to -) | - |"
-    )
+    assert report_table({**score, "tasks": {"news": score}}).splitlines()[-2:] == [
+        f"| {name} | 2 | 0 | - | - | - (- to -) | - | 50.0 (25.0 to 75.0) | 50.0 | - (- to -) | - |"
+        for name in ("news", "all")
+    ]

@@ -51,11 +51,11 @@ def _row(name: str, group: Mapping[str, Any]) -> tuple[str, ...]:
         f"{group['n_hallucinated']:,}",
         percent(example["precision"]),
         percent(example["recall"]),
-        _with_ends(example, "f1"),
+        with_ends(example, "f1"),
         percent(group["baseline_flag_all"]["f1"]),
-        _with_ends(example, "auroc"),
+        with_ends(example, "auroc"),
         percent(example["fpr"]),
-        "-" if span is None else _with_ends(span, "f1"),
+        "-" if span is None else with_ends(span, "f1"),
     )
 
 
@@ -85,6 +85,7 @@ def percent(value: float | None) -> str:
     return "-" if value is None else f"{100 * value:.1f}"
 
 
-def _with_ends(scores: Mapping[str, Any], name: str) -> str:
+def with_ends(scores: Mapping[str, Any], name: str) -> str:
+    """A score in per cent, with the ends of its interval."""
     low, high = map(percent, scores["ci95"][name])
     return f"{percent(scores[name])} ({low} to {high})"

@@ -1,7 +1,7 @@
 """The model card, with its numbers taken from the files that measured them.
 
 ``python -m groundwire.training.card --model DIR --validation FILE --report TITLE=FILE ...`` reads
-what ``groundwire.training.calibrate --json`` and ``groundwire.evaluation.report --json`` wrote,
+what ``groundwire.training.calibrate --json`` and ``groundwire evaluate --json`` wrote,
 writes ``MODEL_CARD.md`` into the model folder, and its hash into the manifest.
 """
 
@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from groundwire.evaluation.table import percent, with_ends
 from groundwire.models import Manifest
 from groundwire.training.package import write_manifest
 
@@ -114,29 +115,15 @@ def report_table(report: Mapping[str, Any]) -> str:
         + "| --- " * 11
         + "|"
     )
-    rows = []
-    for score in report["scores"]:
-        characters = score["characters"]
-        rows.append(
-            f"| {score['name']} | {score['n']:,} | {score['n_hallucinated']:,} "
-            f"| {_percent(score['precision'])} | {_percent(score['recall'])} "
-            f"| {_ends(score['f1'])} | {_percent(score['flag_all_f1'])} "
-            f"| {_ends(score['auroc'])} | {_percent(score['false_positive_rate'])} "
-            f"| {_ends(characters['corrected']['f1'])} "
-            f"| {_percent(characters['lettucedetect']['f1'])} |"
-        )
+    rows = [
+        f"| {name} | {score['n_answers']:,} | {score['n_hallucinated']:,} "
+        f"| {percent(score['example']['precision'])} | {percent(score['example']['recall'])} "
+        f"| {with_ends(score['example'], 'f1')} | {percent(score['baseline_flag_all']['f1'])} "
+        f"| {with_ends(score['example'], 'auroc')} | {percent(score['example']['fpr'])} "
+        f"| {with_ends(score['span'], 'f1')} | {percent(score['span_lettucedetect']['f1'])} |"
+        for name, score in {**report["tasks"], "all": report}.items()
+    ]
     return "\n".join([head, *rows])
-
-
-def _percent(value: float | None) -> str:
-    return "-" if value is None else f"{100 * value:.1f}"
-
-
-def _ends(interval: Mapping[str, float | None]) -> str:
-    return (
-        f"{_percent(interval['value'])} "
-        f"({_percent(interval['low'])} to {_percent(interval['high'])})"
-    )
 
 
 def _interval(point: Mapping[str, float]) -> str:
@@ -205,7 +192,7 @@ def main() -> None:
         sections.append(
             f"\n## {title}\n\nAt the default operating point; intervals hold 95 %, resampled by "
             f"context.\n\n{report_table(report)}\n\n"
-            "`python -m groundwire.evaluation.report --data FILE`\n"
+            "`groundwire evaluate --data FILE`\n"
         )
     validation = json.loads(options.validation.read_text(encoding="utf-8"))
     write_card(options.model, validation, sections)
