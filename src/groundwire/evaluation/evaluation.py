@@ -137,7 +137,7 @@ class Evaluation:
             wall_s: How long the run took, if one did; without, the checks' own times are summed.
         """
         detector = self.header.detector
-        seconds = self.seconds if wall_s is None else wall_s
+        seconds = round(self.seconds if wall_s is None else wall_s, 6)
         return {
             "n": self.n,
             "n_failed": self.n_failed,
@@ -150,7 +150,7 @@ class Evaluation:
             "calibration": self.calibration,
             "coverage": dict(self.coverage),
             "latency_ms": self.latency_ms,
-            "seconds": round(seconds, 3),
+            "seconds": seconds,
             "examples_per_s": round(self.n / seconds, 3) if seconds else None,
             "failures": list(self.failures),
             "bootstrap": {"unit": "context", "n_resamples": N_RESAMPLES, "seed": SEED},
