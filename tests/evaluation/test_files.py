@@ -228,6 +228,20 @@ def test_a_quote_that_nobody_closes_is_told(tmp_path: Path) -> None:
     assert problems(read_labelled(path)) == {2: "it is no CSV (unexpected end of data)"}
 
 
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (b"answer,context,answer\nA,B,C\n", "two columns have the name 'answer'"),
+        ("context,answer\nA,B\n".encode("utf-16"), "the names of its columns are not UTF-8"),
+    ],
+)
+def test_a_csv_whose_columns_cannot_be_told_is_refused(
+    tmp_path: Path, content: bytes, problem: str
+) -> None:
+    with pytest.raises(DatasetError, match=problem):
+        list(read_labelled(write(tmp_path / "t.csv", content)))
+
+
 # Files and folders.
 
 

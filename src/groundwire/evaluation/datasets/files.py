@@ -234,7 +234,7 @@ def _csv_lines(path: Path, delimiter: str) -> Iterator[_Line]:
                 yield line, b"", f"the file breaks off here ({error})"
                 return
             if header is None:
-                header = fields or None
+                header = _header(path, fields) or None
             elif fields:
                 content = json.dumps(fields).encode()
                 yield line, content, _csv_row(header, fields)
@@ -250,6 +250,15 @@ def _csv_reader(stream: BinaryIO, delimiter: str) -> "Iterator[_csv.Reader]":
         yield csv.reader(text, delimiter=delimiter, strict=True)
     finally:
         text.detach()  # the stream is closed by who opened it
+
+
+def _header(path: Path, names: list[str]) -> list[str]:
+    if any(_NOT_UTF8.search(name) for name in names):
+        raise DatasetError(path, 1, "the names of its columns are not UTF-8")
+    named = [name for name in names if name]
+    if twice := {name for name in named if named.count(name) > 1}:
+        raise DatasetError(path, 1, f"two columns have the name {sorted(twice)[0][:80]!r}")
+    return names
 
 
 def _csv_row(header: Sequence[str], fields: Sequence[str]) -> Mapping[str, Any] | str:
