@@ -98,8 +98,8 @@ def evaluate(data: Path, *options: str) -> dict[str, Any]:
         "cpu_s": round(usage.ru_utime + usage.ru_stime, 1),
         "seconds": scores["seconds"],
         "rows_per_s": scores["examples_per_s"],
-        "f1": round(scores["example"]["f1"], 4),
-        "auroc": round(scores["example"]["auroc"], 4),
+        "f1_percent": round(100 * scores["example"]["f1"], 1),
+        "auroc_percent": round(100 * scores["example"]["auroc"], 1),
         "n_failed": scores["n_failed"],
     }
 

@@ -99,7 +99,7 @@ class Collector:
         Raises:
             ValueError: If a row was added twice.
         """
-        numbers = np.array(self._numbers, np.int64).reshape(-1, 10)
+        numbers = np.frombuffer(self._numbers, np.int64).reshape(-1, 10)
         order = np.argsort(numbers[:, 0], kind="stable")
         numbers = numbers[order]
         rows = numbers[:, 0]

@@ -8,6 +8,7 @@ intervals that are too narrow. Where trials are independent and few, :func:`wils
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from hashlib import sha256
 from math import nan, sqrt
 from typing import Self
 
@@ -41,30 +42,43 @@ class Bootstrap:
     """Which contexts are drawn, each as often as chance has it; equal values draw the same.
 
     Attributes:
-        contexts: The context of each answer.
+        of_answer: The context of each answer, as a number that counts them, shape ``(n,)``.
+        contexts: A hash of what they are called, answer by answer.
         n_resamples: How often as many contexts are drawn as there are, with replacement.
         seed: Of the draws.
     """
 
-    contexts: tuple[str | int, ...]
+    of_answer: NDArray[np.intp] = field(repr=False, compare=False)
+    contexts: str
     n_resamples: int = 2000
     seed: int = 0
-    _of_answer: NDArray[np.intp] = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        number = {context: i for i, context in enumerate(dict.fromkeys(self.contexts))}
-        codes = np.array([number[context] for context in self.contexts], np.intp)
-        object.__setattr__(self, "_of_answer", codes)
 
     @classmethod
-    def of(cls, contexts: Sequence[str | int], *, n_resamples: int = 2000, seed: int = 0) -> Self:
-        """Prepare to resample the contexts of answers."""
-        return cls(tuple(contexts), n_resamples, seed)
+    def of(
+        cls,
+        contexts: Sequence[str] | NDArray[np.uint64],
+        *,
+        n_resamples: int = 2000,
+        seed: int = 0,
+    ) -> Self:
+        """Prepare to resample the contexts of answers.
+
+        Args:
+            contexts: What names the context of each answer.
+            n_resamples: How often to draw.
+            seed: Of the draws.
+        """
+        names = np.asarray(contexts)
+        _, first, codes = np.unique(names, return_index=True, return_inverse=True)
+        # Counted in the order in which they come: what stands for a context changes no draw.
+        rank = np.empty(len(first), np.intp)
+        rank[np.argsort(first)] = np.arange(len(first))
+        return cls(rank[codes], sha256(names.tobytes()).hexdigest(), n_resamples, seed)
 
     @property
     def n_contexts(self) -> int:
         """How many contexts there are."""
-        return int(self._of_answer.max()) + 1 if self.contexts else 0
+        return int(self.of_answer.max()) + 1 if self.of_answer.size else 0
 
     def of_sums(self, columns: ArrayLike, statistic: Callable[[Floats], Floats]) -> "Replicates":
         """Resample a score that is computed from sums over answers, such as F1.
@@ -85,7 +99,7 @@ class Bootstrap:
         self._require_all(values)
         # Contexts are drawn whole, so their sums are taken once: a resample costs one product.
         of_context = np.zeros((self.n_contexts, values.shape[1]))
-        np.add.at(of_context, self._of_answer, values)
+        np.add.at(of_context, self.of_answer, values)
         drawn = np.array([drawn @ of_context for drawn in self._draws()])
         return Sums(values.sum(axis=0), drawn, self)
 
@@ -100,9 +114,9 @@ class Bootstrap:
 
     def of_weights_each(self, *statistics: Callable[[Floats], float]) -> "tuple[Replicates, ...]":
         """The same of several scores: what is drawn is drawn once for all of them."""
-        weights = (drawn[self._of_answer] for drawn in self._draws())
+        weights = (drawn[self.of_answer] for drawn in self._draws())
         drawn = np.array([[statistic(each) for statistic in statistics] for each in weights])
-        once = np.ones(len(self.contexts))
+        once = np.ones(len(self.of_answer))
         return tuple(
             Replicates(statistic(once), drawn[:, i], self) for i, statistic in enumerate(statistics)
         )
@@ -116,9 +130,9 @@ class Bootstrap:
             yield np.bincount(rng.integers(n, size=n), minlength=n).astype(np.float64)
 
     def _require_all(self, values: Floats) -> None:
-        if values.ndim != 2 or len(values) != len(self.contexts):
+        if values.ndim != 2 or len(values) != len(self.of_answer):
             raise ValueError(
-                f"there must be a row for each of the {len(self.contexts)} answers, "
+                f"there must be a row for each of the {len(self.of_answer)} answers, "
                 f"and the shape is {values.shape}"
             )
 

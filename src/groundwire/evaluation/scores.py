@@ -43,7 +43,7 @@ def scores_of(
     """
     if not len(answers):
         return {"n_answers": 0, "example": None, "span": None, "span_lettucedetect": None}
-    bootstrap = Bootstrap.of(answers.contexts.tolist(), n_resamples=n_resamples, seed=seed)
+    bootstrap = Bootstrap.of(answers.contexts, n_resamples=n_resamples, seed=seed)
     counts = AnswerCounts.of(answers.flagged, answers.hallucinated)
     return {
         "n_answers": counts.n,
@@ -87,7 +87,7 @@ def _spans(answers: Columns, n_resamples: int, seed: int) -> dict[str, Any]:
     marked = answers.take(answers.has_spans)
     if not len(marked):
         return {"span": None, "span_lettucedetect": None}
-    bootstrap = Bootstrap.of(marked.contexts.tolist(), n_resamples=n_resamples, seed=seed)
+    bootstrap = Bootstrap.of(marked.contexts, n_resamples=n_resamples, seed=seed)
     both, predicted, gold = marked.characters.T.astype(np.float64)
     union = predicted + gold - both
     iou = np.divide(both, union, out=np.ones(len(marked)), where=union > 0)
