@@ -1,4 +1,4 @@
-"""Where commands get judged answers from: labelled data that is judged now, or results of before."""
+"""Judged answers for commands: labelled data that is judged now, or results of before."""
 
 import shlex
 import sys
@@ -12,9 +12,13 @@ import click
 
 from groundwire.cli.detectors import Choice, Setup
 from groundwire.cli.evaluate import results_file, rows_told
-from groundwire.cli.inputs import RESULT_FILE, TEXT_FILE
+from groundwire.cli.inputs import RESULT_FILE, FilePath
 
 _F = TypeVar("_F", bound=Callable[..., Any])
+
+
+#: A file that is read more than once, so it is not standard input.
+READ_FILE = FilePath(exists=True, dir_okay=False, readable=True, path_type=Path)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +57,7 @@ def labelled_options(command: _F) -> _F:
         ),
         click.option(
             "--results",
-            type=TEXT_FILE,
+            type=READ_FILE,
             metavar="FILE",
             help="What groundwire evaluate --output wrote: nothing is judged again.",
         ),

@@ -55,7 +55,9 @@ Exit status:
     metavar="COLUMN",
     help="A threshold for each value of a column as well, such as task or tenant.",
 )
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of what is drawn.")
+@click.option(
+    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of what is drawn."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print all of it as JSON, with the curve.")
 @labelled_options
 @detector_options
@@ -122,4 +124,6 @@ def show(found: "Tuning", *, as_json: bool) -> None:
         click.echo(to_text(found))
         return
     told = [promise(found, each) for each in found.groups]
-    click.echo(to_json({**found.to_dict(), "told": told, "configuration": to_yaml(found)}, indent=2))
+    click.echo(
+        to_json({**found.to_dict(), "told": told, "configuration": to_yaml(found)}, indent=2)
+    )

@@ -163,7 +163,9 @@ def sample_of(rows: Iterable[JudgedRow], score: Score, *, by: str | None = None)
         )
     # By number, so that what is drawn does not depend on the order in which rows were judged.
     found.sort()
-    _, contexts, scores, hallucinated, failed, groups = zip(*found, strict=True) if found else [()] * 6
+    _, contexts, scores, hallucinated, failed, groups = (
+        zip(*found, strict=True) if found else [()] * 6
+    )
     return Sample(
         np.array(contexts, np.intp),
         np.array(scores, np.float64),

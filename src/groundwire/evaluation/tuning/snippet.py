@@ -62,13 +62,16 @@ def _tenants(tuning: Tuning) -> Iterator[str]:
 
 
 def quoted(text: str) -> str:
-    """A text as YAML has it between quotes: names come from anywhere.
+    r"""A text as YAML has it between quotes: names come from anywhere.
 
-    >>> print(quoted('a"b\\u2028'))
-    "a\\"b\\u2028"
+    >>> print(quoted('a"b\u2028'))
+    "a\"b\u2028"
     """
     escaped = (
-        each if each.isprintable() else f"\\u{ord(each):04x}" if ord(each) < 0x10000
+        each
+        if each.isprintable()
+        else f"\\u{ord(each):04x}"
+        if ord(each) < 0x10000
         else f"\\U{ord(each):08x}"
         for each in json.dumps(text, ensure_ascii=False)
     )

@@ -48,9 +48,7 @@ def _table(tuning: Tuning) -> Iterator[str]:
     rows += [_row(each) for each in tuning.groups]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for first, *rest in rows:
-        cells = [
-            cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True)
-        ]
+        cells = [cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True)]
         yield "  ".join([first.ljust(widths[0]), *cells])
 
 

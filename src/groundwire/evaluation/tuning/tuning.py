@@ -1,6 +1,6 @@
 """From labelled answers to a threshold, with what it promises and what it costs."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -10,7 +10,8 @@ from groundwire.errors import SettingError
 from groundwire.evaluation.evaluation import PREVALENCES, defined
 from groundwire.evaluation.intervals import Bootstrap, Interval
 from groundwire.evaluation.judged import Header
-from groundwire.evaluation.metrics import AnswerCounts, Bools, Floats, f1_of, ratios
+from groundwire.evaluation.metrics import AnswerCounts, Bools, Floats, f1_of
+from groundwire.evaluation.sums import STATISTICS, answer_sums
 from groundwire.evaluation.tuning.guarantee import UNITS, Guarantee, guarantee
 from groundwire.evaluation.tuning.sample import Ints, Sample, Thresholds
 from groundwire.evaluation.tuning.target import Aim, Target
@@ -18,6 +19,9 @@ from groundwire.evaluation.tuning.target import Aim, Target
 #: Parts of the contexts, each of which is scored at the threshold that the others choose.
 N_FOLDS = 5
 N_RESAMPLES = 2000
+
+#: The scores that are told of a threshold.
+TOLD = ("precision", "recall", "fpr", "f1")
 
 #: The group of all answers.
 ALL = "all"
@@ -45,13 +49,12 @@ class Cost:
     def of(cls, sample: Sample, flagged: Bools, *, seed: int) -> Self:
         """Count answers."""
         so = sample.hallucinated
-        columns = np.column_stack([flagged & so, flagged, so, np.ones(len(so))]).astype(np.float64)
         bootstrap = Bootstrap.of(
             [str(each) for each in sample.contexts], n_resamples=N_RESAMPLES, seed=seed
         )
         found = {
-            name: bootstrap.of_sums(columns, statistic).interval()
-            for name, statistic in _STATISTICS.items()
+            name: bootstrap.of_sums(answer_sums(flagged, so), STATISTICS[name]).interval()
+            for name in TOLD
         }
         return cls(counts=AnswerCounts.of(flagged, so), **found)
 
@@ -61,10 +64,10 @@ class Cost:
         return {
             "n_flagged": counts.n_flagged,
             "n_both": counts.n_both,
-            **{name: defined(getattr(self, name).value) for name in _STATISTICS},
+            **{name: defined(getattr(self, name).value) for name in TOLD},
             "ci95": {
                 name: [defined(getattr(self, name).low), defined(getattr(self, name).high)]
-                for name in _STATISTICS
+                for name in TOLD
             },
             "prevalence": [
                 {"prevalence": share, "precision": defined(counts.precision_at(share))}
@@ -273,9 +276,7 @@ def _cross_fitted(sample: Sample, entries: Ints, k: int, *, seed: int) -> Bools:
     return flagged
 
 
-def _curve(
-    entries: Ints, so: Bools, thresholds: Thresholds
-) -> tuple[dict[str, float | None], ...]:
+def _curve(entries: Ints, so: Bools, thresholds: Thresholds) -> tuple[dict[str, float | None], ...]:
     """What each threshold flags; those between which nothing changes are one point."""
     k = len(thresholds.values)
     flagged, both = _counts(entries, so, k)
@@ -289,20 +290,7 @@ def _curve(
             {
                 "threshold": float(thresholds.values[i]),
                 "n_flagged": int(flagged[i]),
-                **{name: defined(float(of(sums))) for name, of in _STATISTICS.items()},
+                **{name: defined(float(STATISTICS[name](sums))) for name in TOLD},
             }
         )
     return tuple(points)
-
-
-def _fpr(sums: Floats) -> Floats:
-    return ratios(sums[..., 1] - sums[..., 0], sums[..., 3] - sums[..., 2])
-
-
-#: Scores of sums of both, flagged, hallucinated and all answers.
-_STATISTICS: Mapping[str, Callable[[Floats], Floats]] = {
-    "precision": lambda sums: ratios(sums[..., 0], sums[..., 1]),
-    "recall": lambda sums: ratios(sums[..., 0], sums[..., 2]),
-    "fpr": _fpr,
-    "f1": lambda sums: f1_of(sums[..., :3]),
-}
