@@ -1,16 +1,17 @@
 """Thresholds of which something can be promised: Learn then Test.
 
 Each threshold is a hypothesis, "here the rate is worse than the target", that labelled answers may
-reject. Thresholds are tested one after the other, beginning where the target is easiest to meet,
-until the first that is not rejected: so none of them costs the others any of the error that is
-allowed, and with the stated confidence every threshold that was passed meets the target (Angelopoulos
-et al. 2021, https://arxiv.org/abs/2110.01052, fixed-sequence testing). The share of losses need not
-change with the threshold in any orderly way, as precision does not.
+reject. Thresholds are tested one after the other, from where the target is easiest to meet to the
+first that is not rejected. So none of them costs the others any of the error that is allowed: with
+the stated confidence, all thresholds that were passed meet the target (Angelopoulos et al. 2021,
+https://arxiv.org/abs/2110.01052, fixed-sequence testing). The share of losses need not change with
+the threshold in any orderly way, and precision does not.
 
-Answers to one context share its difficulties, and a test that took each for a trial of its own would
-be surer than it may be. So a context is one trial: of its answers that count, one is drawn. Losses are
-then binomial, and the test is exact. (Means over all answers of a context, with the bound of Hoeffding
-and Bentkus, are valid too; in simulations they had less power, since that bound is not exact.)
+Answers to one context share its difficulties, and a test that took each for a trial of its own
+would be surer than it may be. So a context is one trial: of its answers that count, one is drawn.
+Losses are then binomial, and the test is exact. (Means over all answers of a context, with the
+bound of Hoeffding and Bentkus, are valid too. That bound is not exact, and in simulations it
+mostly allowed less.)
 """
 
 from dataclasses import dataclass
@@ -62,7 +63,7 @@ class Guarantee:
 def guarantee(
     sample: Sample, entries: Ints, n_thresholds: int, target: Target, *, alpha: float, seed: int
 ) -> Guarantee:
-    """The threshold that flags most (for recall: least) of those of which the target can be promised.
+    """The threshold that flags most (for recall: least) and still keeps the target.
 
     Args:
         sample: Answers.

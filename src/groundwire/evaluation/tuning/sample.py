@@ -19,7 +19,7 @@ Ints = NDArray[np.intp]
 MAX_GROUPS = 1000
 
 #: Thresholds that are tried: fixed, because what is chosen on the answers that are to confirm it
-#: would need a proof of its own. Near 1 they are finer: that is where sure models have their scores.
+#: would need a proof of its own. Near 1 they are finer: there sure models have their scores.
 _THOUSANDTHS = np.arange(1, 1001) / 1000
 _NEAR_ONE = np.concatenate([1 - np.arange(1, 10) * step for step in (1e-4, 1e-5)])
 THRESHOLDS: Floats = np.unique(np.round(np.concatenate([_THOUSANDTHS, _NEAR_ONE]), 5))
@@ -163,15 +163,12 @@ def sample_of(rows: Iterable[JudgedRow], score: Score, *, by: str | None = None)
         )
     # By number, so that what is drawn does not depend on the order in which rows were judged.
     found.sort()
-    _, contexts, scores, hallucinated, failed, groups = (
-        zip(*found, strict=True) if found else [()] * 6
-    )
     return Sample(
-        np.array(contexts, np.intp),
-        np.array(scores, np.float64),
-        np.array(hallucinated, np.bool_),
-        np.array(failed, np.bool_),
-        np.array(groups, np.str_),
+        np.array([each[1] for each in found], np.intp),
+        np.array([each[2] for each in found], np.float64),
+        np.array([each[3] for each in found], np.bool_),
+        np.array([each[4] for each in found], np.bool_),
+        np.array([each[5] for each in found], np.str_),
     )
 
 

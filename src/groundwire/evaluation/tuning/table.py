@@ -44,7 +44,9 @@ def _lines(tuning: Tuning) -> Iterator[str]:
 
 def _table(tuning: Tuning) -> Iterator[str]:
     head = ("group", "answers", "contexts", "halluc.", "threshold")
-    rows = [(*head, "flagged", "precision (95 %)", "recall (95 %)", "FPR (95 %)", "F1 (95 %)")]
+    rows: list[tuple[str, ...]] = [
+        (*head, "flagged", "precision (95 %)", "recall (95 %)", "FPR (95 %)", "F1 (95 %)")
+    ]
     rows += [_row(each) for each in tuning.groups]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for first, *rest in rows:
