@@ -248,7 +248,8 @@ def _require_same(now: Mapping[str, Any], before: Mapping[str, Any]) -> None:
         if now.get(key, 0) != before.get(key, 0):
             raise RegressError(
                 f"The baseline has {before.get(key, 0):,} {name} and this run has "
-                f"{now.get(key, 0):,}, of the same data: were its columns or labels read otherwise? Use the same options."
+                f"{now.get(key, 0):,}, of the same data: were its columns or labels read "
+                "otherwise? Use the same options."
             )
 
 
