@@ -167,8 +167,11 @@ def _test(losses: Ints, trials: Ints, order: Ints, target: Target, alpha: float)
 
 def _easiest(losses: Ints, trials: Ints, rate: float) -> int:
     """Where the target seems easiest to meet."""
-    tails = [lower_tail(*each, rate) for each in zip(losses.tolist(), trials.tolist(), strict=True)]
-    return int(np.argmin(tails)) if tails else 0
+    if not len(trials):
+        return 0
+    pairs, which = np.unique(np.column_stack([losses, trials]), axis=0, return_inverse=True)
+    tails = np.array([lower_tail(*pair, rate) for pair in pairs.tolist()])
+    return int(tails[which.ravel()].argmin())
 
 
 def _chosen_contexts(sample: Sample, rng: np.random.Generator) -> Bools:
