@@ -175,7 +175,7 @@ class Baseline:
             return cls(scores=Evaluation.read(path).to_dict(), results=path)
         try:
             scores = json.loads(path.read_text(encoding="utf-8"))
-            assert_scores(scores)
+            _require_scores(scores)
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise RegressError(
                 f"{path} is no baseline ({type(error).__name__}: {error}). Give what groundwire "
@@ -184,15 +184,12 @@ class Baseline:
         return cls(scores=scores)
 
 
-def assert_scores(scores: Mapping[str, Any]) -> None:
-    """See that data are scores.
-
-    Raises:
-        KeyError: If something of them is missing; TypeError or ValueError if it is of another kind.
-    """
+def _require_scores(scores: object) -> None:
+    if not isinstance(scores, dict):
+        raise TypeError("it is no object")
     for name in (*_SAME, "n_failed"):
         # A set without labels has no number of hallucinated answers.
-        if scores.get(name, 0 if name == "n_hallucinated" else None) is None:
+        if not isinstance(scores.get(name, 0 if name == "n_hallucinated" else None), int):
             raise KeyError(name)
     if not isinstance(scores["data"], dict) or not scores["data"]:
         raise ValueError("data names no file")
