@@ -179,6 +179,7 @@ def test_with_too_few_contexts_it_says_how_many_it_takes_and_what_they_can_promi
     data = sample(np.arange(100), np.full(100, 0.2), np.zeros(100, np.bool_))
     found = promised(data, "fpr=0.01", alpha=0.05)
     assert (found.index, found.n_needed, found.n_available) == (None, 299, 100)
+    assert found.best is not None
     assert found.best == pytest.approx(1 - 0.05**0.01)
     assert chosen(promised(data, f"fpr={found.best + 1e-6:.6f}", alpha=0.05)) == 0.201
 

@@ -80,7 +80,8 @@ def test_what_is_drawn_does_not_depend_on_the_order_in_which_rows_were_judged() 
 
 def test_a_failed_check_has_no_score() -> None:
     sample = sample_of(judged([Row(score=None, hallucinated=True)]), Score.PROBABILITY)
-    assert (np.isnan(sample.scores).all(), sample.failed.tolist()) == (True, [True])
+    assert np.isnan(sample.scores).all()
+    assert sample.failed.all()
 
 
 def test_a_column_that_is_not_there_is_an_error_with_those_that_are(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from groundwire.detection import DetectorInfo
 from groundwire.errors import SettingError
 from groundwire.evaluation.judged import Header
 from groundwire.evaluation.tuning.sample import sample_of
-from groundwire.evaluation.tuning.snippet import to_yaml
+from groundwire.evaluation.tuning.snippet import tenant_field, to_yaml
 from groundwire.evaluation.tuning.table import to_text
 from groundwire.evaluation.tuning.target import Aim, Target
 from groundwire.evaluation.tuning.tuning import Tuning, tune
@@ -185,7 +185,9 @@ def test_the_configuration_of_tenants_has_a_threshold_for_each() -> None:
     found = tuned("f1", by="tenant")
     read = config.parse(to_yaml(found), name="tuned", environ={})
     wanted = {each.group: each.threshold for each in found.groups[1:]}
-    assert {name: each.operating_point for name, each in read.tenants.items()} == wanted
+    field = tenant_field(READER.score)
+    assert field is not None
+    assert {name: getattr(each, field) for name, each in read.tenants.items()} == wanted
 
 
 @pytest.mark.skipif("operating_point" in KINDS, reason="tenants have a threshold here")

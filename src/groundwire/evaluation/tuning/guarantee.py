@@ -170,7 +170,7 @@ def _easiest(losses: Ints, trials: Ints, rate: float) -> int:
     if not len(trials):
         return 0
     pairs, which = np.unique(np.column_stack([losses, trials]), axis=0, return_inverse=True)
-    tails = np.array([lower_tail(*pair, rate) for pair in pairs.tolist()])
+    tails = np.array([lower_tail(lost, n, rate) for lost, n in pairs.tolist()])
     return int(tails[which.ravel()].argmin())
 
 
