@@ -75,7 +75,13 @@ def _detection(score: float, info: DetectorInfo) -> dict[str, Any]:
         "probability": None if is_compared else score,
         "similarity": score if is_compared else None,
     }
-    place: dict[str, Any] = {"start": 0, "end": len(ANSWER), "text": ANSWER, **scores, "evidence": []}
+    place: dict[str, Any] = {
+        "start": 0,
+        "end": len(ANSWER),
+        "text": ANSWER,
+        **scores,
+        "evidence": [],
+    }
     n = len(ANSWER)
     return {
         "outcome": "hallucinated" if is_flagged else "grounded",
