@@ -31,6 +31,8 @@ COMMANDS = {
         "groundwire.cli.evaluate:evaluate",
         "Score a detector on labelled answers.",
     ),
+    "tune": ("groundwire.cli.tune:tune", "Choose a threshold by labelled answers."),
+    "regress": ("groundwire.cli.regress:regress", "Fail if scores fell against a baseline."),
     "gate": ("groundwire.cli.gate:gate", "Say which prompts call for a check."),
     "models": ("groundwire.cli.models:models", "List the embedded models, verify their files."),
     "train": (

@@ -1,0 +1,28 @@
+"""What a pipeline of tests shows beside its log."""
+
+import os
+from collections.abc import Iterable
+
+#: What GitHub would take for the end of a line or of a property.
+_IN_TEXT = {"%": "%25", "\r": "%0D", "\n": "%0A"}
+_IN_PROPERTY = {**_IN_TEXT, ":": "%3A", ",": "%2C"}
+
+
+def wants_github(choice: str) -> bool:
+    """Whether annotations are for GitHub: asked for, or found by what its runners set."""
+    is_there = os.environ.get("GITHUB_ACTIONS") == "true"
+    return choice == "github" or (choice == "auto" and is_there)
+
+
+def github(messages: Iterable[str], *, title: str) -> list[str]:
+    r"""Messages as errors that GitHub shows beside a change.
+
+    >>> github(["f1 fell\nby 2 %"], title="a: b")
+    ['::error title=a%3A b::f1 fell%0Aby 2 %25']
+    """
+    place = _escaped(title, _IN_PROPERTY)
+    return [f"::error title={place}::{_escaped(each, _IN_TEXT)}" for each in messages]
+
+
+def _escaped(text: str, marks: dict[str, str]) -> str:
+    return "".join(marks.get(each, each) for each in text)

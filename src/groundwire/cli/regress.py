@@ -1,0 +1,178 @@
+"""``groundwire regress``: fail a pipeline of tests if scores fell, or too much is hallucinated."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from groundwire.cli.annotations import github, wants_github
+from groundwire.cli.check import detector_options
+from groundwire.cli.console import to_json
+from groundwire.cli.detectors import Choice, Setup
+from groundwire.cli.labelled import READ_FILE, Labelled, judged_file, labelled_options
+from groundwire.cli.status import ExitStatus
+from groundwire.errors import GroundwireError
+
+if TYPE_CHECKING:
+    from groundwire.evaluation.regress import Check, Regression
+
+TITLE = "groundwire regress"
+
+EPILOG = """\b
+Examples:
+  groundwire evaluate --data labelled.jsonl --json > base.json
+  groundwire regress --baseline base.json --data labelled.jsonl --max-drop f1=1.0
+  groundwire regress --data answers.jsonl --max-rate 0.05
+  groundwire regress --baseline before.jsonl --results now.jsonl --max-drop f1=1 --max-drop recall=2
+
+\b
+Exit status:
+  0  all is within its limits
+  1  a score fell by more than is allowed, too many answers are hallucinated, or rows failed
+  2  there is nothing to compare (other data, a missing score), or the command was wrong
+"""
+
+
+@click.command(epilog=EPILOG)
+@click.option(
+    "--baseline",
+    type=READ_FILE,
+    metavar="FILE",
+    help="What groundwire evaluate --json printed before; or the file of its --output, then each "
+    "answer is compared with itself.",
+)
+@click.option(
+    "--max-drop",
+    "drops",
+    multiple=True,
+    metavar="SCORE=POINTS",
+    help="By how many points of per cent a score may be worse, such as f1=1.0; can be repeated.",
+)
+@click.option(
+    "--max-rate",
+    type=float,
+    metavar="SHARE",
+    help="Which share of the answers may be hallucinated, such as 0.05; labels are not needed.",
+)
+@click.option(
+    "--annotations",
+    type=click.Choice(("github", "none", "auto")),
+    default="auto",
+    show_default=True,
+    help="Also print what failed as GitHub shows it beside a change; auto: where it runs.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the comparison as JSON.")
+@labelled_options
+@detector_options
+@click.pass_context
+def regress(
+    ctx: click.Context,
+    /,
+    *,
+    baseline: Path | None,
+    drops: tuple[str, ...],
+    max_rate: float | None,
+    annotations: str,
+    as_json: bool,
+    data: Path | None,
+    results: Path | None,
+    columns: tuple[str, ...],
+    label_means: str,
+    output: Path | None,
+    resume: bool,
+    force: bool,
+    operating_point: str | float,
+    model: str | None,
+    revision: str | None,
+    threads: int | None,
+    device: str,
+) -> None:
+    """Compare scores with a baseline, and fail if they fell.
+
+    It also fails if more rows than before cannot be read or checked.
+    """
+    if not drops and max_rate is None:
+        raise click.UsageError("Give a limit: --max-drop SCORE=POINTS, --max-rate SHARE, or both.")
+    if drops and baseline is None:
+        raise click.UsageError("--max-drop is a drop from a baseline: give --baseline.")
+    choice = Choice(
+        model=model,
+        revision=revision,
+        operating_point=operating_point,
+        threads=threads,
+        device=device,
+    )
+    labelled = Labelled(
+        data=data,
+        results=results,
+        columns=columns,
+        label_means=label_means,
+        output=output,
+        resume=resume,
+        force=force,
+    )
+    labelled.check()
+    is_github = wants_github(annotations)
+    try:
+        found = _compared(ctx.ensure_object(Setup), choice, labelled, baseline, drops, max_rate)
+    except GroundwireError as error:
+        _annotate([str(error)] if is_github else [], is_error_stream=as_json)
+        raise
+    click.echo(to_json(found.to_dict(), indent=2) if as_json else to_text(found))
+    failed = [check.told for check in found.checks if not check.is_passed]
+    _annotate(failed if is_github else [], is_error_stream=as_json)
+    ctx.exit(ExitStatus.PASSED if found.is_passed else ExitStatus.FLAGGED)
+
+
+def _compared(
+    setup: Setup,
+    choice: Choice,
+    labelled: Labelled,
+    baseline: Path | None,
+    drops: tuple[str, ...],
+    max_rate: float | None,
+) -> "Regression":
+    from groundwire.evaluation.regress import Baseline, Limits, compare
+
+    # What can be refused is refused before anything is judged.
+    limits = Limits.of(drops, max_rate)
+    before = None if baseline is None else Baseline.read(baseline)
+    with judged_file(setup, choice, labelled) as path:
+        return compare(path, before, limits)
+
+
+def to_text(found: "Regression") -> str:
+    """A comparison for people."""
+    from groundwire.render.screen import one_line
+
+    rows: list[tuple[str, ...]] = [("", "before", "now", "worse by (95 %)", "allowed", "")]
+    rows += [_row(check) for check in found.checks]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for first, *rest in rows:
+        cells = [cell.rjust(width) for cell, width in zip(rest[:-1], widths[1:-1], strict=True)]
+        lines.append("  ".join([first.ljust(widths[0]), *cells, rest[-1]]).rstrip())
+    lines += ["", *(check.told for check in found.checks if not check.is_passed)]
+    if found.n_newly_wrong:
+        ids = ", ".join(map(one_line, found.newly_wrong))
+        more = ", ..." if found.n_newly_wrong > len(found.newly_wrong) else ""
+        lines.append(f"right before and wrong now: {found.n_newly_wrong:,} ({ids}{more})")
+    return "\n".join(lines).rstrip()
+
+
+def _row(check: "Check") -> tuple[str, ...]:
+    verdict = "passed" if check.is_passed else "FAILED"
+    if check.name == "failed rows":
+        before = "-" if check.before is None else f"{check.before:,.0f}"
+        return (check.name, before, f"{check.now:,.0f}", "", f"{check.allowed:,.0f}", verdict)
+    worse = "" if check.worse is None else f"{check.worse:+.2f}"
+    if check.ci95 is not None:
+        low, high = ("-" if end is None else f"{end:+.2f}" for end in check.ci95)
+        worse += f" ({low} to {high})"
+    before = "-" if check.before is None else f"{100 * check.before:.1f}"
+    return (check.name, before, f"{100 * check.now:.1f}", worse, f"{check.allowed:g}", verdict)
+
+
+def _annotate(messages: list[str], *, is_error_stream: bool) -> None:
+    for line in github(messages, title=TITLE):
+        click.echo(line, err=is_error_stream)

@@ -1,0 +1,129 @@
+"""``groundwire tune``: which threshold to run, by labelled answers."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from groundwire.cli.check import detector_options
+from groundwire.cli.console import to_json
+from groundwire.cli.detectors import Choice, Setup
+from groundwire.cli.inputs import refuse_empty
+from groundwire.cli.labelled import Labelled, judged_file, labelled_options
+from groundwire.cli.status import ExitStatus
+
+if TYPE_CHECKING:
+    from groundwire.evaluation.tuning.tuning import Tuning
+
+#: Where answers are judged if nothing else is said: thresholds below cannot be told of.
+LOW = "0.05"
+
+EPILOG = """\b
+Examples:
+  groundwire tune --data labelled.jsonl --target fpr=0.01
+  groundwire tune --data labelled.jsonl --target recall=0.8 --confidence 0.9 --by tenant
+  groundwire evaluate --data labelled.jsonl --operating-point 0.05 --output results.jsonl
+  groundwire tune --results results.jsonl --target f1 --json
+
+\b
+Exit status:
+  0  there is a threshold; with fpr, precision and recall the target is promised of it
+  1  there is none, for all answers or for a group: it says how many answers it would take
+  2  there is nothing to choose by, or the command was wrong
+"""
+
+
+@click.command(epilog=EPILOG, context_settings={"default_map": {"operating_point": LOW}})
+@click.option(
+    "--target",
+    required=True,
+    metavar="TARGET",
+    help="fpr=RATE (at most this share of the grounded answers is flagged), precision=RATE, "
+    "recall=RATE, or f1 (as high as it gets, nothing is promised).",
+)
+@click.option(
+    "--confidence",
+    type=float,
+    default=0.95,
+    show_default=True,
+    metavar="SHARE",
+    help="How often a promise is to hold; above 0.5 and below 1.",
+)
+@click.option(
+    "--by",
+    callback=refuse_empty,
+    metavar="COLUMN",
+    help="A threshold for each value of a column as well, such as task or tenant.",
+)
+@click.option(
+    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of what is drawn."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print all of it as JSON, with the curve.")
+@labelled_options
+@detector_options
+@click.pass_context
+def tune(
+    ctx: click.Context,
+    /,
+    *,
+    target: str,
+    confidence: float,
+    by: str | None,
+    seed: int,
+    as_json: bool,
+    data: Path | None,
+    results: Path | None,
+    columns: tuple[str, ...],
+    label_means: str,
+    output: Path | None,
+    resume: bool,
+    force: bool,
+    operating_point: str | float,
+    model: str | None,
+    revision: str | None,
+    threads: int | None,
+    device: str,
+) -> None:
+    """Choose a threshold by labelled answers, with a guarantee where there can be one."""
+    from groundwire.evaluation.tuning.sample import read_sample
+    from groundwire.evaluation.tuning.target import Target
+    from groundwire.evaluation.tuning.tuning import require_confidence
+    from groundwire.evaluation.tuning.tuning import tune as choose
+
+    wanted = Target.parse(target)  # before anything is judged
+    require_confidence(confidence)
+    choice = Choice(
+        model=model,
+        revision=revision,
+        operating_point=operating_point,
+        threads=threads,
+        device=device,
+    )
+    labelled = Labelled(
+        data=data,
+        results=results,
+        columns=columns,
+        label_means=label_means,
+        output=output,
+        resume=resume,
+        force=force,
+    )
+    with judged_file(ctx.ensure_object(Setup), choice, labelled) as path:
+        header, sample = read_sample(path, by=by)
+    found = choose(header, sample, wanted, confidence=confidence, by=by, seed=seed)
+    show(found, as_json=as_json)
+    ctx.exit(ExitStatus.PASSED if found.is_held else ExitStatus.FLAGGED)
+
+
+def show(found: "Tuning", *, as_json: bool) -> None:
+    """Print what was chosen: as JSON, or for people."""
+    from groundwire.evaluation.tuning.snippet import to_yaml
+    from groundwire.evaluation.tuning.table import promise, to_text
+
+    if not as_json:
+        click.echo(to_text(found))
+        return
+    told = [promise(found, each) for each in found.groups]
+    click.echo(
+        to_json({**found.to_dict(), "told": told, "configuration": to_yaml(found)}, indent=2)
+    )

@@ -1,0 +1,391 @@
+"""Whether scores fell against a baseline: what a pipeline of tests may fail by.
+
+What cannot be compared is an error, never a pass: a score that is missing on one side, other data,
+labels that were read otherwise.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from groundwire.detection import Outcome
+from groundwire.errors import InputError, SettingError
+from groundwire.evaluation.evaluation import Evaluation, defined, judged_of, verdict_of
+from groundwire.evaluation.intervals import Bootstrap, Replicates, difference
+from groundwire.evaluation.judged import JudgedRow, ResultsError, read_header, read_judged
+from groundwire.evaluation.metrics import Ranking, f1_of, ratios
+from groundwire.evaluation.runner import Judged
+from groundwire.evaluation.sums import STATISTICS, answer_sums
+
+#: Scores that can be compared: of answers, and of marked characters.
+METRICS = (*STATISTICS, "auroc", "auprc", "span.precision", "span.recall", "span.f1")
+#: Those of which less is better.
+_FALLING = ("fpr",)
+
+#: What is to be equal on both sides, and why it might not be.
+_SAME = {
+    "n": "rows",
+    "n_scored": "rows with a label",
+    "n_hallucinated": "hallucinated answers",
+}
+
+N_RESAMPLES, SEED = 2000, 0
+#: A drop of exactly what is allowed is allowed, whatever becomes of it in binary.
+_SLACK = 1e-9
+
+
+class RegressError(InputError):
+    """Two evaluations cannot be compared."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One thing that was looked at.
+
+    Attributes:
+        name: A score, ``rate`` or ``failed rows``.
+        is_passed: Whether it is as it has to be.
+        before: Of the baseline; ``None`` without one.
+        now: Of what is judged.
+        worse: By how much it is worse, in points of per cent; for failed rows, how many more.
+        allowed: By how much it may be.
+        ci95: Interval of ``worse``, by context and paired; ``None`` without results of both sides.
+        told: A sentence.
+    """
+
+    name: str
+    is_passed: bool
+    before: float | None
+    now: float
+    worse: float | None
+    allowed: float
+    ci95: tuple[float | None, float | None] | None = None
+    told: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON data."""
+        data = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return {**data, "ci95": None if self.ci95 is None else list(self.ci95)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Regression:
+    """All that was looked at.
+
+    Attributes:
+        checks: In the order in which they were asked for.
+        n: Rows of the data.
+        n_newly_wrong: Answers that the baseline had right and that are wrong now; ``None`` without
+            results of both sides.
+        newly_wrong: The ids of the first of them.
+    """
+
+    checks: tuple[Check, ...]
+    n: int
+    n_newly_wrong: int | None = None
+    newly_wrong: tuple[str, ...] = ()
+
+    @property
+    def is_passed(self) -> bool:
+        """Whether all is as it has to be."""
+        return all(check.is_passed for check in self.checks)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON data."""
+        return {
+            "passed": self.is_passed,
+            "n": self.n,
+            "checks": [check.to_dict() for check in self.checks],
+            "n_newly_wrong": self.n_newly_wrong,
+            "newly_wrong": list(self.newly_wrong),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What is allowed.
+
+    Attributes:
+        drops: Score → by how many points of per cent it may be worse.
+        rate: The share of answers that may be hallucinated, in [0, 1]; ``None``: any.
+    """
+
+    drops: Mapping[str, float]
+    rate: float | None = None
+
+    @classmethod
+    def of(cls, drops: Sequence[str], rate: float | None) -> Self:
+        """Read ``f1=1.0`` as options have it.
+
+        Raises:
+            SettingError: If one is not possible.
+        """
+        read: dict[str, float] = {}
+        for text in drops:
+            name, _, number = text.partition("=")
+            try:
+                points = float(number)
+            except ValueError:
+                points = -1.0
+            if name not in METRICS or not (isfinite(points) and points >= 0):
+                raise SettingError(
+                    "max-drop",
+                    text,
+                    f"SCORE=POINTS, such as f1=1.0, with a score among {', '.join(METRICS)}",
+                )
+            read[name] = points
+        if rate is not None and not 0 <= rate <= 1:
+            raise SettingError("max-rate", rate, "a share between 0 and 1, such as 0.05")
+        return cls(drops=read, rate=rate)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Baseline:
+    """What is compared with.
+
+    Attributes:
+        scores: As ``groundwire evaluate --json`` prints them.
+        results: The file of results, if it is one: then each answer is compared with itself.
+    """
+
+    scores: Mapping[str, Any]
+    results: Path | None = None
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """Read what ``groundwire evaluate`` printed with ``--json``, or wrote with ``--output``.
+
+        Raises:
+            RegressError: If it is neither.
+        """
+        try:
+            read_header(path)
+        except ResultsError:
+            pass
+        else:
+            return cls(scores=Evaluation.read(path).to_dict(), results=path)
+        try:
+            scores = json.loads(path.read_text(encoding="utf-8"))
+            _require_scores(scores)
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            raise RegressError(
+                f"{path} is no baseline ({type(error).__name__}: {error}). Give what groundwire "
+                "evaluate --json printed, or the file of its --output."
+            ) from error
+        return cls(scores=scores)
+
+
+def _require_scores(scores: object) -> None:
+    if not isinstance(scores, dict):
+        raise TypeError("it is no object")
+    for name in (*_SAME, "n_failed"):
+        # A set without labels has no number of hallucinated answers.
+        if not isinstance(scores.get(name, 0 if name == "n_hallucinated" else None), int):
+            raise KeyError(name)
+    if not isinstance(scores["data"], dict) or not scores["data"]:
+        raise ValueError("data names no file")
+
+
+def compare(results: Path, baseline: Baseline | None, limits: Limits) -> Regression:
+    """Hold results against limits.
+
+    Args:
+        results: What is judged now.
+        baseline: Of before; needed for drops.
+        limits: What is allowed.
+
+    Raises:
+        RegressError: If something cannot be compared.
+        ResultsError: If a file is none of results.
+    """
+    now = Evaluation.read(results).to_dict()
+    if limits.drops and baseline is None:
+        raise RegressError("A drop is one from a baseline, and there is none. Give --baseline.")
+    checks = []
+    pairs: Sequence[tuple[Judged, Judged]] | None = None
+    if baseline is not None:
+        _require_same(now, baseline.scores)
+        if baseline.results is not None:
+            pairs = _pairs(results, baseline.results)
+        checks += [
+            _drop(name, allowed, now, baseline.scores, pairs)
+            for name, allowed in limits.drops.items()
+        ]
+    if limits.rate is not None:
+        checks.append(_rate(read_judged(results), limits.rate))
+    checks.append(_failed(now["n_failed"], None if baseline is None else baseline.scores))
+    broken = [
+        after.id for before, after in pairs or () if _is_right(before) and not _is_right(after)
+    ]
+    return Regression(
+        checks=tuple(checks),
+        n=now["n"],
+        n_newly_wrong=None if pairs is None else len(broken),
+        newly_wrong=tuple(broken[:20]),
+    )
+
+
+def _require_same(now: Mapping[str, Any], before: Mapping[str, Any]) -> None:
+    if sorted(now["data"].values()) != sorted(map(str, before["data"].values())):
+        raise RegressError(
+            f"The baseline is of other data ({_names(before)}) than what is judged "
+            f"({_names(now)}): their SHA-256 differ, so a drop would mean nothing. Make a baseline "
+            "of this data."
+        )
+    for key, name in _SAME.items():
+        if now.get(key, 0) != before.get(key, 0):
+            raise RegressError(
+                f"The baseline has {before.get(key, 0):,} {name} and this run has "
+                f"{now.get(key, 0):,}, of the same data: were its columns or labels read "
+                "otherwise? Use the same options."
+            )
+
+
+def _names(scores: Mapping[str, Any]) -> str:
+    return ", ".join(map(str, scores["data"]))
+
+
+def score_of(scores: Mapping[str, Any], name: str, whose: str) -> float:
+    """A score by its name.
+
+    Raises:
+        RegressError: If it is not there, or undefined.
+    """
+    part, _, key = name.rpartition(".")
+    group = scores.get(part or "example")
+    value = group.get(key) if isinstance(group, Mapping) else None
+    if not isinstance(value, int | float) or isinstance(value, bool) or not isfinite(value):
+        raise RegressError(
+            f"There is no {name} in {whose}: it is missing, or undefined for these answers. What "
+            "cannot be compared does not pass."
+        )
+    return float(value)
+
+
+def _drop(
+    name: str,
+    allowed: float,
+    now: Mapping[str, Any],
+    before: Mapping[str, Any],
+    pairs: Sequence[tuple[Judged, Judged]] | None,
+) -> Check:
+    was, is_ = score_of(before, name, "the baseline"), score_of(now, name, "what is judged now")
+    sign = 1 if name in _FALLING else -1
+    worse = 100 * sign * (is_ - was)
+    ends = None
+    if pairs is not None:
+        interval = _difference(pairs, name).interval()
+        found = sorted(100 * sign * end for end in (interval.low, interval.high))
+        ends = (defined(found[0]), defined(found[1]))
+    is_passed = worse <= allowed + _SLACK
+    how = "worse" if worse > 0 else "better"
+    told = (
+        f"{name} is {100 * is_:.1f} % and was {100 * was:.1f} %: {abs(worse):.2f} points {how}, "
+        f"and {allowed:g} worse are allowed"
+    )
+    return Check(
+        name=name,
+        is_passed=is_passed,
+        before=was,
+        now=is_,
+        worse=worse,
+        allowed=allowed,
+        ci95=ends,
+        told=told,
+    )
+
+
+def _rate(rows: Iterator[JudgedRow], allowed: float) -> Check:
+    outcomes = Counter(
+        str(row.detection["outcome"])
+        for row in rows
+        if row.error is None and row.detection is not None
+    )
+    n, n_flagged = outcomes.total(), outcomes[Outcome.HALLUCINATED]
+    if not n:
+        raise RegressError("No answer could be checked, so there is no rate of hallucinated ones.")
+    unread = n - n_flagged - outcomes[Outcome.GROUNDED] - outcomes[Outcome.SKIPPED]
+    more = f"; {unread:,} were not fully checked" if unread else ""
+    return Check(
+        name="rate",
+        is_passed=n_flagged / n <= allowed + _SLACK,
+        before=None,
+        now=n_flagged / n,
+        worse=None,
+        allowed=100 * allowed,
+        told=f"{n_flagged:,} of {n:,} answers are hallucinated ({100 * n_flagged / n:.1f} %), and "
+        f"{100 * allowed:g} % are allowed{more}",
+    )
+
+
+def _failed(n: int, baseline: Mapping[str, Any] | None) -> Check:
+    """A check that did not run is no pass: no more rows may fail than before."""
+    before = None if baseline is None else int(baseline["n_failed"])
+    allowed = before or 0
+    return Check(
+        name="failed rows",
+        is_passed=n <= allowed,
+        before=before,
+        now=n,
+        worse=n - allowed,
+        allowed=allowed,
+        told=f"{n:,} rows could not be read or checked, and {allowed:,} are allowed",
+    )
+
+
+def _pairs(now: Path, before: Path) -> list[tuple[Judged, Judged]]:
+    """Each labelled answer twice, in the order of their rows."""
+    found, known = _labelled(now), _labelled(before)
+    if {row: each[0] for row, each in found.items()} != {
+        row: each[0] for row, each in known.items()
+    }:
+        raise RegressError("The two files of results are of other rows, so answers do not pair.")
+    return [(known[row][1], found[row][1]) for row in sorted(found)]
+
+
+def _labelled(path: Path) -> dict[int, tuple[str, Judged]]:
+    return {
+        row.row: (row.sha256, judged_of(row, verdict_of(row)))
+        for row in read_judged(path)
+        if row.hallucinated is not None
+    }
+
+
+def _difference(pairs: Sequence[tuple[Judged, Judged]], name: str) -> Replicates:
+    """By how much a score exceeds that of before, resampled by context."""
+    if name.startswith("span."):
+        pairs = [pair for pair in pairs if pair[1].has_spans]
+    before, after = zip(*pairs, strict=True)
+    contexts = [answer.context_id for answer in after]
+    bootstrap = Bootstrap.of(contexts, n_resamples=N_RESAMPLES, seed=SEED)
+    return difference(*(_replicates(side, name, bootstrap) for side in (after, before)))
+
+
+def _replicates(judged: Sequence[Judged], name: str, bootstrap: Bootstrap) -> Replicates:
+    if name.startswith("span."):
+        counts = np.array([answer.characters.counts for answer in judged], np.float64)
+        match name:
+            case "span.precision":
+                return bootstrap.of_sums(counts, lambda sums: ratios(sums[..., 0], sums[..., 1]))
+            case "span.recall":
+                return bootstrap.of_sums(counts, lambda sums: ratios(sums[..., 0], sums[..., 2]))
+        return bootstrap.of_sums(counts, f1_of)
+    so = np.array([answer.is_hallucinated for answer in judged], np.bool_)
+    if name in STATISTICS:
+        flagged = np.array([answer.is_flagged for answer in judged], np.bool_)
+        return bootstrap.of_sums(answer_sums(flagged, so), STATISTICS[name])
+    ranking = Ranking.of([answer.probability for answer in judged], so)
+    return bootstrap.of_weights(ranking.auroc if name == "auroc" else ranking.average_precision)
+
+
+def _is_right(answer: Judged) -> bool:
+    return not answer.error and answer.is_flagged == answer.is_hallucinated

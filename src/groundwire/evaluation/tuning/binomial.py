@@ -1,0 +1,74 @@
+"""How rare a few losses among many trials are: exact, for counts, without a normal curve."""
+
+from math import ceil, log, log1p
+
+import numpy as np
+
+from groundwire.evaluation.metrics import Floats
+
+
+def lower_tail(losses: int, n: int, rate: float) -> float:
+    """P(at most so many losses in ``n`` independent trials), each lost with this probability.
+
+    >>> round(lower_tail(0, 299, 0.01), 4), round(lower_tail(1, 2, 0.5), 2)
+    (0.0495, 0.75)
+
+    Args:
+        losses: In ``0..n``; of fewer than none the probability is 0.
+        n: Trials; up to a million takes milliseconds.
+        rate: In (0, 1).
+    """
+    if losses < 0:
+        return 0.0
+    return 1.0 if losses >= n else min(1.0, float(np.exp(_log_terms(losses, n, rate)).sum()))
+
+
+def most_losses(n: int, rate: float, alpha: float) -> int:
+    """How many losses still show that the true rate is below ``rate``; -1 if not even none does.
+
+    >>> most_losses(298, 0.01, 0.05), most_losses(299, 0.01, 0.05), most_losses(1000, 0.01, 0.05)
+    (-1, 0, 4)
+
+    Args:
+        n: Trials.
+        rate: To be shown to be exceeded by none, in (0, 1).
+        alpha: How often this may be wrong, in (0, 1).
+    """
+    if n == 0:
+        return -1
+    # Beyond the expected number the tail is about one half, and alpha is less.
+    tails = np.cumsum(np.exp(_log_terms(min(n, ceil(n * rate) + 1), n, rate)))
+    return int(np.searchsorted(tails, alpha, side="right")) - 1
+
+
+def least_trials(rate: float, alpha: float) -> int:
+    """How many trials without a loss show that the true rate is below ``rate``.
+
+    >>> least_trials(0.01, 0.05), least_trials(0.1, 0.05)
+    (299, 29)
+    """
+    return ceil(log(alpha) / log1p(-rate))
+
+
+def upper_bound(losses: int, n: int, alpha: float) -> float:
+    """The rate that is not exceeded, of Clopper & Pearson (1934), one-sided.
+
+    >>> round(upper_bound(0, 10, 0.05), 4), upper_bound(3, 3, 0.05)
+    (0.2589, 1.0)
+    """
+    if losses >= n:
+        return 1.0
+    low, high = losses / n, 1.0
+    for _ in range(50):
+        middle = (low + high) / 2
+        is_above = lower_tail(losses, n, middle) > alpha
+        low, high = (middle, high) if is_above else (low, middle)
+    return high
+
+
+def _log_terms(losses: int, n: int, rate: float) -> Floats:
+    """Logarithms of P(exactly 0, 1, ... losses)."""
+    counts = np.arange(1, losses + 1, dtype=np.float64)
+    odds = log(rate) - log1p(-rate)
+    steps = np.log((n - counts + 1) / counts) + odds
+    return np.concatenate([[0.0], np.cumsum(steps)]) + n * log1p(-rate)

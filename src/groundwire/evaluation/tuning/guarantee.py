@@ -1,0 +1,181 @@
+"""Thresholds of which something can be promised: Learn then Test.
+
+Each threshold is a hypothesis, "here the rate is worse than the target", that labelled answers may
+reject. Thresholds are tested one after the other, from where the target is easiest to meet to the
+first that is not rejected. So none of them costs the others any of the error that is allowed: with
+the stated confidence, all thresholds that were passed meet the target (Angelopoulos et al. 2021,
+https://arxiv.org/abs/2110.01052, fixed-sequence testing). The share of losses need not change with
+the threshold in any orderly way, and precision does not.
+
+Answers to one context share its difficulties, and a test that took each for a trial of its own
+would be surer than it may be. So a context is one trial: of its answers that count, one is drawn.
+Losses are then binomial, and the test is exact. (Means over all answers of a context, with the
+bound of Hoeffding and Bentkus, are valid too. That bound is not exact, and in simulations it
+mostly allowed less.)
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from groundwire.evaluation.metrics import Bools
+from groundwire.evaluation.tuning.binomial import (
+    least_trials,
+    lower_tail,
+    most_losses,
+    upper_bound,
+)
+from groundwire.evaluation.tuning.sample import Ints, Sample
+from groundwire.evaluation.tuning.target import Aim, Target
+
+#: Share of contexts that say where to begin; the others test.
+CHOOSING_SHARE = 1 / 3
+
+#: What one trial is.
+UNITS = {
+    Aim.FPR: "grounded contexts",
+    Aim.RECALL: "hallucinated contexts",
+    Aim.PRECISION: "flagged contexts",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guarantee:
+    """What can be promised.
+
+    Attributes:
+        index: The threshold, or ``None`` if nothing can be promised.
+        n_needed: Trials without a loss that would be enough.
+        n: Trials at the threshold; without one, where the test began.
+        n_losses: Of these, how many went wrong: grounded and flagged, or hallucinated and passed.
+        n_available: The most trials that there are at any threshold.
+        best: The best value of the target that these trials can promise; ``None`` without any.
+    """
+
+    index: int | None
+    n_needed: int
+    n: int
+    n_losses: int
+    n_available: int
+    best: float | None
+
+
+def guarantee(
+    sample: Sample, entries: Ints, n_thresholds: int, target: Target, *, alpha: float, seed: int
+) -> Guarantee:
+    """The threshold that flags most (for recall: least) and still keeps the target.
+
+    Args:
+        sample: Answers.
+        entries: Which threshold is the first that flags each; see :class:`.sample.Thresholds`.
+        n_thresholds: How many there are.
+        target: What is promised; not ``f1``.
+        alpha: How often the promise may be wrong, in (0, 1).
+        seed: Of what is drawn.
+    """
+    assert target.value is not None
+    rng = np.random.default_rng(seed)
+    rank = rng.permutation(len(sample))
+    if target.aim is Aim.PRECISION:
+        is_choosing = _chosen_contexts(sample, rng)
+        choosing, testing = (
+            flagged_losses(
+                sample.contexts[part],
+                entries[part],
+                ~sample.hallucinated[part],
+                rank[part],
+                n_thresholds,
+            )
+            for part in (is_choosing, ~is_choosing)
+        )
+        start = _easiest(*choosing, 1 - target.value)
+        return _test(*testing, np.arange(start, n_thresholds), target, alpha)
+    # A check that failed is evidence of nothing: grounded answers do not count for passing, and
+    # hallucinated ones were missed.
+    counts = (
+        sample.hallucinated if target.aim is Aim.RECALL else ~sample.hallucinated & ~sample.failed
+    )
+    drawn = one_of_each(sample.contexts, counts, rank)
+    flagged = np.cumsum(np.bincount(entries[drawn], minlength=n_thresholds + 1))[:n_thresholds]
+    trials = np.full(n_thresholds, len(drawn))
+    order = np.arange(n_thresholds)
+    if target.aim is Aim.RECALL:
+        return _test(trials - flagged, trials, order[::-1], target, alpha)
+    return _test(flagged, trials, order, target, alpha)
+
+
+def one_of_each(contexts: Ints, counts: Bools, rank: Ints) -> Ints:
+    """One answer of each context that has any: of those that count, the one of the lowest rank."""
+    among = np.flatnonzero(counts)
+    among = among[np.argsort(rank[among], kind="stable")]
+    _, first = np.unique(contexts[among], return_index=True)
+    return among[first]
+
+
+def flagged_losses(
+    contexts: Ints, entries: Ints, is_loss: Bools, rank: Ints, n_thresholds: int
+) -> tuple[Ints, Ints]:
+    """At each threshold: one flagged answer of each context that has any, how many are lost.
+
+    As the threshold falls answers become flagged, and one of a lower rank takes the place of the
+    one that stood for its context: at each threshold every flagged one is equally likely to.
+
+    Returns:
+        Losses and trials, shape ``(n_thresholds,)`` each.
+    """
+    losses, trials = np.zeros(n_thresholds + 1, np.intp), np.zeros(n_thresholds + 1, np.intp)
+    stands: dict[int, int] = {}
+    for i in np.lexsort((rank, entries)).tolist():
+        entry, context = entries[i], int(contexts[i])
+        before = stands.get(context)
+        if before is None:
+            trials[entry] += 1
+            losses[entry] += is_loss[i]
+        elif rank[i] < rank[before]:
+            losses[entry] += int(is_loss[i]) - int(is_loss[before])
+        else:
+            continue
+        stands[context] = i
+    return np.cumsum(losses)[:-1], np.cumsum(trials)[:-1]
+
+
+def _test(losses: Ints, trials: Ints, order: Ints, target: Target, alpha: float) -> Guarantee:
+    """Test thresholds in this order, until one is not rejected."""
+    assert target.value is not None
+    rate = target.value if target.aim is Aim.FPR else 1 - target.value
+    passed: int | None = None
+    allowed: dict[int, int] = {}
+    for i in order.tolist():
+        n = int(trials[i])
+        if n not in allowed:
+            allowed[n] = most_losses(n, rate, alpha)
+        if losses[i] > allowed[n]:
+            break
+        passed = i
+    told = passed if passed is not None else int(order[0]) if len(order) else None
+    n, n_losses = (0, 0) if told is None else (int(trials[told]), int(losses[told]))
+    bound = upper_bound(int(losses[order[0]]), int(trials[order[0]]), alpha) if n else None
+    return Guarantee(
+        index=passed,
+        n_needed=least_trials(rate, alpha),
+        n=n,
+        n_losses=n_losses,
+        n_available=int(trials.max(initial=0)),
+        best=bound if bound is None or target.aim is Aim.FPR else 1 - bound,
+    )
+
+
+def _easiest(losses: Ints, trials: Ints, rate: float) -> int:
+    """Where the target seems easiest to meet."""
+    if not len(trials):
+        return 0
+    pairs, which = np.unique(np.column_stack([losses, trials]), axis=0, return_inverse=True)
+    tails = np.array([lower_tail(lost, n, rate) for lost, n in pairs.tolist()])
+    return int(tails[which.ravel()].argmin())
+
+
+def _chosen_contexts(sample: Sample, rng: np.random.Generator) -> Bools:
+    """Which answers belong to the contexts that say where to begin."""
+    known = np.unique(sample.contexts)
+    n = round(len(known) * CHOOSING_SHARE)
+    return np.isin(sample.contexts, rng.permutation(known)[:n])

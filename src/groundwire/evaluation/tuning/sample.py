@@ -1,0 +1,180 @@
+"""Labelled answers with their scores, and at which threshold each begins to be flagged."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from groundwire.detection import DetectorInfo, Score
+from groundwire.errors import InputError
+from groundwire.evaluation.judged import Header, JudgedRow, read_header, read_judged
+from groundwire.evaluation.metrics import Bools, Floats
+
+Ints = NDArray[np.intp]
+
+#: Groups of a column beyond so many are no groups: a column of ids, or of texts.
+MAX_GROUPS = 1000
+
+#: Thresholds that are tried: fixed, because what is chosen on the answers that are to confirm it
+#: would need a proof of its own. Near 1 they are finer: there sure models have their scores.
+_THOUSANDTHS = np.arange(1, 1001) / 1000
+_NEAR_ONE = np.concatenate([1 - np.arange(1, 10) * step for step in (1e-4, 1e-5)])
+THRESHOLDS: Floats = np.unique(np.round(np.concatenate([_THOUSANDTHS, _NEAR_ONE]), 5))
+
+
+class SampleError(InputError):
+    """There is nothing to choose a threshold by."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Thresholds:
+    """The thresholds to choose from, from the one that flags least to the one that flags most.
+
+    Attributes:
+        values: Shape ``(k,)``.
+        score: Whether at or above, or below them is flagged.
+    """
+
+    values: Floats
+    score: Score
+
+    @classmethod
+    def of(cls, detector: DetectorInfo) -> Self:
+        """Those that can be told of from the results of a detector.
+
+        The reader reads a claim again whose score reaches its threshold, and keeps the better of
+        both readings. So its scores decide as another run would at any threshold from its own on,
+        and say nothing certain of those below.
+        """
+        if detector.score is Score.SIMILARITY:
+            return cls(THRESHOLDS, detector.score)
+        known = THRESHOLDS[detector.threshold <= THRESHOLDS]
+        return cls(known[::-1], detector.score)
+
+    def entries(self, scores: Floats) -> Ints:
+        """Which threshold is the first that flags each answer; ``k`` where none does.
+
+        Args:
+            scores: The highest probability of a claim, or the lowest similarity; ``nan`` if there
+                is none. Shape ``(n,)``.
+        """
+        if self.score is Score.SIMILARITY:
+            entries = np.searchsorted(self.values, scores, side="right")
+        else:
+            # As spans.reduce_tokens has it: what prints as the threshold is at the threshold.
+            lowest = np.minimum(self.values, self.values.astype(np.float32).astype(np.float64))
+            entries = np.searchsorted(-lowest, -scores, side="left")
+        return np.where(np.isnan(scores), len(self.values), entries)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sample:
+    """Labelled answers in the order of their rows.
+
+    Attributes:
+        contexts: The number of the context of each answer, shape ``(n,)``.
+        scores: The highest probability of a claim, or the lowest similarity; ``nan`` where no
+            claim was judged: such an answer is flagged at no threshold.
+        hallucinated: Whether each is.
+        failed: Whether its check failed.
+        groups: What each has in the column to tell apart by.
+    """
+
+    contexts: Ints
+    scores: Floats
+    hallucinated: Bools
+    failed: Bools
+    groups: NDArray[np.str_]
+
+    def __len__(self) -> int:
+        return len(self.contexts)
+
+    def where(self, mask: Bools) -> "Sample":
+        """Some of the answers."""
+        return Sample(
+            self.contexts[mask],
+            self.scores[mask],
+            self.hallucinated[mask],
+            self.failed[mask],
+            self.groups[mask],
+        )
+
+    def by_group(self) -> Iterator[tuple[str, "Sample"]]:
+        """The answers of each group, by name."""
+        for name in np.unique(self.groups):
+            yield str(name), self.where(self.groups == name)
+
+
+def read_sample(path: Path, *, by: str | None = None) -> tuple[Header, Sample]:
+    """Read a file of results.
+
+    Args:
+        path: What ``groundwire evaluate --output`` wrote.
+        by: A column to tell answers apart by; ``task`` is one.
+
+    Raises:
+        ResultsError: If it is no file of results.
+        SampleError: If no answer in it has a label, or the column is not there.
+    """
+    header = read_header(path)
+    sample = sample_of(read_judged(path), header.detector.score, by=by)
+    if not len(sample):
+        raise SampleError(
+            f"{path}: no answer in it has a label, so no threshold can be chosen. Give labelled "
+            "answers: each row needs spans or a label."
+        )
+    return header, sample
+
+
+def sample_of(rows: Iterable[JudgedRow], score: Score, *, by: str | None = None) -> Sample:
+    """Labelled answers among judged rows, of which only numbers are kept.
+
+    Raises:
+        SampleError: If no row has the column, or it has too many values.
+    """
+    numbers: dict[str, int] = {}
+    found: list[tuple[int, int, float, bool, bool, str]] = []
+    columns: set[str] = set()
+    has_column = by is None
+    for row in rows:
+        if row.hallucinated is None:
+            continue
+        values = {"task": row.task, **row.columns}
+        columns.update(values)
+        has_column = has_column or by in values
+        context = numbers.setdefault(row.context_id, len(numbers))
+        group = "" if by is None else values.get(by, "")
+        is_failed = row.error is not None or row.detection is None
+        worst = np.nan if is_failed else _worst(row.detection or {}, score)
+        found.append((row.row, context, worst, row.hallucinated, is_failed, group))
+    if found and not has_column:
+        known = ", ".join(sorted(columns))
+        raise SampleError(f"no row has the column {by!r}. Columns here: {known}.")
+    if len({each[-1] for each in found}) > MAX_GROUPS:
+        raise SampleError(
+            f"the column {by!r} has more than {MAX_GROUPS:,} values. Name one that tells a few "
+            "groups apart."
+        )
+    # By number, so that what is drawn does not depend on the order in which rows were judged.
+    found.sort()
+    return Sample(
+        np.array([each[1] for each in found], np.intp),
+        np.array([each[2] for each in found], np.float64),
+        np.array([each[3] for each in found], np.bool_),
+        np.array([each[4] for each in found], np.bool_),
+        np.array([each[5] for each in found], np.str_),
+    )
+
+
+def _worst(detection: Mapping[str, Any], score: Score) -> float:
+    name = "similarity" if score is Score.SIMILARITY else "probability"
+    known = [claim[name] for claim in detection["claims"] if claim[name] is not None]
+    if not known:
+        return float("nan")
+    return float(min(known) if score is Score.SIMILARITY else max(known))

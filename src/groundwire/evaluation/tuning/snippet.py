@@ -1,0 +1,78 @@
+"""The lines of a configuration that run a threshold."""
+
+import json
+import re
+from collections.abc import Iterator
+
+from groundwire.config.tenants import KINDS
+from groundwire.detection import Score
+from groundwire.evaluation.tuning.tuning import Tuning
+from groundwire.similarity import EMBEDDERS
+
+_COMMIT = re.compile("[0-9a-f]{40}")
+#: The column whose groups are tenants of a configuration.
+TENANT = "tenant"
+
+
+def to_yaml(tuning: Tuning) -> str:
+    """The lines, or nothing if there is no threshold.
+
+    Tenants get thresholds of their own where a configuration has a field for them.
+    """
+    return "".join(f"{line}\n" for line in [*_detector(tuning), *_tenants(tuning)])
+
+
+def tenant_field(score: Score) -> str | None:
+    """The field of a tenant's threshold, or ``None`` if tenants have none here."""
+    name = "similarity_threshold" if score is Score.SIMILARITY else "operating_point"
+    return name if name in KINDS else None
+
+
+def _detector(tuning: Tuning) -> Iterator[str]:
+    detector, threshold = tuning.header.detector, tuning.groups[0].threshold
+    if threshold is None:
+        return
+    is_compared = detector.score is Score.SIMILARITY
+    lines = []
+    if is_compared:
+        lines.append("name: similarity")
+    elif detector.name != "reader":
+        lines.append(f"name: {quoted(detector.name)}")
+        if _COMMIT.fullmatch(detector.revision):
+            lines.append(f'revision: "{detector.revision}"')
+    if not is_compared:
+        lines.append(f"operating_point: {threshold:g}")
+    yield "detector:"
+    yield from (f"  {line}" for line in lines)
+    if is_compared:
+        yield "similarity:"
+        yield f"  threshold: {threshold:g}"
+        yield f"  embedder: {EMBEDDERS.get(detector.name, 'neural')}"
+
+
+def _tenants(tuning: Tuning) -> Iterator[str]:
+    field = tenant_field(tuning.header.detector.score)
+    known = [each for each in tuning.groups[1:] if each.threshold is not None and each.group]
+    if tuning.by != TENANT or field is None or not known:
+        return
+    yield "tenants:"
+    for each in known:
+        yield f"  {quoted(each.group)}:"
+        yield f"    {field}: {each.threshold:g}"
+
+
+def quoted(text: str) -> str:
+    r"""A text as YAML has it between quotes: names come from anywhere.
+
+    >>> print(quoted('a"b\u2028'))
+    "a\"b\u2028"
+    """
+    escaped = (
+        each
+        if each.isprintable()
+        else f"\\u{ord(each):04x}"
+        if ord(each) < 0x10000
+        else f"\\U{ord(each):08x}"
+        for each in json.dumps(text, ensure_ascii=False)
+    )
+    return "".join(escaped)

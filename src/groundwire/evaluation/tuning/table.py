@@ -1,0 +1,134 @@
+"""A tuned threshold for people."""
+
+from collections.abc import Iterator, Sequence
+from math import ceil, floor
+
+from groundwire.detection import Score
+from groundwire.evaluation.evaluation import PREVALENCES
+from groundwire.evaluation.intervals import Interval
+from groundwire.evaluation.table import percent
+from groundwire.evaluation.tuning.guarantee import UNITS, Guarantee
+from groundwire.evaluation.tuning.snippet import TENANT, tenant_field, to_yaml
+from groundwire.evaluation.tuning.target import Aim, Target
+from groundwire.evaluation.tuning.tuning import Cost, Tuned, Tuning
+from groundwire.render.screen import one_line
+
+
+def to_text(tuning: Tuning) -> str:
+    """What was chosen, what it promises, what it costs, and how to run it."""
+    return "\n".join(_lines(tuning))
+
+
+def _lines(tuning: Tuning) -> Iterator[str]:
+    detector = tuning.header.detector
+    yield f"{one_line(detector.name)} {detector.revision[:12]}, {tuning.target}"
+    yield ""
+    yield from _table(tuning)
+    yield ""
+    for each in tuning.groups:
+        yield promise(tuning, each)
+    whole = tuning.groups[0]
+    if whole.cost is not None:
+        yield ""
+        yield "precision if so many answers were hallucinated: " + ", ".join(
+            f"{100 * share:g} %: {percent(_defined(whole.cost.counts.precision_at(share)))}"
+            for share in PREVALENCES
+        )
+    if snippet := to_yaml(tuning):
+        yield ""
+        yield "# in the configuration:"
+        yield snippet.rstrip()
+        if tuning.by == TENANT and tenant_field(detector.score) is None:
+            yield "# a configuration of this version has one threshold for all tenants"
+
+
+def _table(tuning: Tuning) -> Iterator[str]:
+    head = ("group", "answers", "contexts", "halluc.", "threshold")
+    rows: list[tuple[str, ...]] = [
+        (*head, "flagged", "precision (95 %)", "recall (95 %)", "FPR (95 %)", "F1 (95 %)")
+    ]
+    rows += [_row(each) for each in tuning.groups]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for first, *rest in rows:
+        cells = [cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True)]
+        yield "  ".join([first.ljust(widths[0]), *cells])
+
+
+def _row(tuned: Tuned) -> tuple[str, ...]:
+    numbers = (f"{tuned.counts.n:,}", f"{tuned.n_contexts:,}", f"{tuned.counts.n_hallucinated:,}")
+    name = one_line(tuned.group) or "(none)"
+    # Of f1, what was not chosen by the answers that it is told of.
+    cost = tuned.crossed or tuned.cost
+    if tuned.threshold is None or cost is None:
+        return (name, *numbers, *["-"] * 6)
+    return (name, *numbers, f"{tuned.threshold:g}", f"{cost.counts.n_flagged:,}", *_costs(cost))
+
+
+def _costs(cost: Cost) -> Sequence[str]:
+    return [_with_ends(each) for each in (cost.precision, cost.recall, cost.fpr, cost.f1)]
+
+
+def promise(tuning: Tuning, tuned: Tuned) -> str:
+    """What is promised of a group, or why nothing is."""
+    prefix = f"{one_line(tuned.group) or '(none)'}: "
+    target, level = tuning.target, f"{100 * tuning.confidence:g} %"
+    if tuned.guarantee is None:
+        if tuned.threshold is None:
+            return f"{prefix}no answer is hallucinated, so there is no F1"
+        return (
+            f"{prefix}nothing is promised: F1 is estimated by thresholds that other contexts chose"
+        )
+    held, unit = tuned.guarantee, UNITS[target.aim]
+    if held.index is not None:
+        sign = "at most" if target.aim is Aim.FPR else "at least"
+        return (
+            f"{prefix}{target.aim} is {sign} {target.value:g}, with {level} confidence "
+            f"({held.n_losses:,} of {held.n:,} {unit} {_LOST[target.aim]})"
+        )
+    best = f"; {_best(held, target)}" if held.best is not None else ""
+    if held.n_available < held.n_needed:
+        return (
+            f"{prefix}not enough data: needs at least {held.n_needed:,} {unit} for {target} at "
+            f"{level}, there are {held.n_available:,}{best}"
+        )
+    where = _limit(tuning) if target.aim is Aim.RECALL else "where it is easiest to meet"
+    return (
+        f"{prefix}no threshold has {target} at {level}: {where}, {held.n_losses:,} of {held.n:,} "
+        f"{unit} {_LOST[target.aim]}{best}"
+    )
+
+
+_LOST = {
+    Aim.FPR: "are flagged",
+    Aim.RECALL: "are missed",
+    Aim.PRECISION: "are grounded",
+}
+
+
+def _best(held: Guarantee, target: Target) -> str:
+    assert held.best is not None
+    # On the side of caution, so that it can be asked for as it is printed.
+    rounded = ceil if target.aim is Aim.FPR else floor
+    value = rounded(held.best * 1000) / 1000
+    if not 0 < value < 1:
+        return "nothing can be promised with them"
+    return f"the best that can be promised is {target.aim}={value:g}"
+
+
+def _limit(tuning: Tuning) -> str:
+    detector = tuning.header.detector
+    if detector.score is Score.SIMILARITY:
+        return "at the threshold that flags most"
+    return (
+        f"at {detector.threshold:g}, where the answers were judged (a lower --operating-point "
+        "might find more)"
+    )
+
+
+def _with_ends(interval: Interval) -> str:
+    low, high = (percent(_defined(end)) for end in (interval.low, interval.high))
+    return f"{percent(_defined(interval.value))} ({low} to {high})"
+
+
+def _defined(value: float) -> float | None:
+    return None if value != value else value

@@ -1,0 +1,296 @@
+"""From labelled answers to a threshold, with what it promises and what it costs."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from groundwire.errors import SettingError
+from groundwire.evaluation.evaluation import PREVALENCES, defined
+from groundwire.evaluation.intervals import Bootstrap, Interval
+from groundwire.evaluation.judged import Header
+from groundwire.evaluation.metrics import AnswerCounts, Bools, Floats, f1_of
+from groundwire.evaluation.sums import STATISTICS, answer_sums
+from groundwire.evaluation.tuning.guarantee import UNITS, Guarantee, guarantee
+from groundwire.evaluation.tuning.sample import Ints, Sample, Thresholds
+from groundwire.evaluation.tuning.target import Aim, Target
+
+#: Parts of the contexts, each of which is scored at the threshold that the others choose.
+N_FOLDS = 5
+N_RESAMPLES = 2000
+
+#: The scores that are told of a threshold.
+TOLD = ("precision", "recall", "fpr", "f1")
+
+#: The group of all answers.
+ALL = "all"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cost:
+    """What answers are flagged at a threshold, with intervals by context.
+
+    Attributes:
+        counts: Answers flagged and hallucinated.
+        precision: Of the flagged ones.
+        recall: Of the hallucinated ones.
+        fpr: Share of the grounded ones that is flagged.
+        f1: Of answers.
+    """
+
+    counts: AnswerCounts
+    precision: Interval
+    recall: Interval
+    fpr: Interval
+    f1: Interval
+
+    @classmethod
+    def of(cls, sample: Sample, flagged: Bools, *, seed: int) -> Self:
+        """Count answers."""
+        so = sample.hallucinated
+        bootstrap = Bootstrap.of(
+            [str(each) for each in sample.contexts], n_resamples=N_RESAMPLES, seed=seed
+        )
+        found = {
+            name: bootstrap.of_sums(answer_sums(flagged, so), STATISTICS[name]).interval()
+            for name in TOLD
+        }
+        return cls(counts=AnswerCounts.of(flagged, so), **found)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON data."""
+        counts = self.counts
+        return {
+            "n_flagged": counts.n_flagged,
+            "n_both": counts.n_both,
+            **{name: defined(getattr(self, name).value) for name in TOLD},
+            "ci95": {
+                name: [defined(getattr(self, name).low), defined(getattr(self, name).high)]
+                for name in TOLD
+            },
+            "prevalence": [
+                {"prevalence": share, "precision": defined(counts.precision_at(share))}
+                for share in PREVALENCES
+            ],
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tuned:
+    """The threshold for a group of answers.
+
+    Attributes:
+        group: Its name.
+        counts: Its answers; none of them flagged.
+        n_contexts: Contexts that they belong to.
+        n_failed: Answers whose check failed.
+        threshold: The one to run; ``None`` if nothing can be promised of any.
+        guarantee: What is promised of it; ``None`` for ``f1``.
+        cost: What it flags; ``None`` without one.
+        crossed: For ``f1``: the same at thresholds that other answers chose.
+        curve: What every threshold flags.
+    """
+
+    group: str
+    counts: AnswerCounts
+    n_contexts: int
+    n_failed: int
+    threshold: float | None
+    guarantee: Guarantee | None
+    cost: Cost | None
+    crossed: Cost | None
+    curve: Sequence[dict[str, float | None]]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON data."""
+        promised = self.guarantee
+        return {
+            "group": self.group,
+            "n_answers": self.counts.n,
+            "n_contexts": self.n_contexts,
+            "n_hallucinated": self.counts.n_hallucinated,
+            "n_failed": self.n_failed,
+            "threshold": self.threshold,
+            "guarantee": None
+            if promised is None
+            else {
+                "holds": promised.index is not None,
+                "n": promised.n,
+                "n_losses": promised.n_losses,
+                "n_available": promised.n_available,
+                "n_needed": promised.n_needed,
+                "best": promised.best,
+            },
+            "at_threshold": None if self.cost is None else self.cost.to_dict(),
+            "cross_fitted": None if self.crossed is None else self.crossed.to_dict(),
+            "curve": list(self.curve),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tuning:
+    """Thresholds for all answers, and for each group of them.
+
+    Attributes:
+        header: What judged which data.
+        target: What they are to do.
+        confidence: How often a promise holds, at least; of each group by itself.
+        by: The column of the groups, if they are told apart.
+        seed: Of what was drawn.
+        groups: All answers first.
+    """
+
+    header: Header
+    target: Target
+    confidence: float
+    by: str | None
+    seed: int
+    groups: tuple[Tuned, ...]
+
+    @property
+    def is_held(self) -> bool:
+        """Whether there is a threshold for every group."""
+        return all(each.threshold is not None for each in self.groups)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON data: ratios in [0, 1], ``null`` where they are undefined."""
+        return {
+            "target": str(self.target),
+            "confidence": self.confidence,
+            "unit": UNITS.get(self.target.aim),
+            "by": self.by,
+            "seed": self.seed,
+            "detector": self.header.detector.to_dict(),
+            **self.groups[0].to_dict(),
+            "groups": [each.to_dict() for each in self.groups[1:]],
+            "data": dict(self.header.data),
+            "groundwire": self.header.version,
+        }
+
+
+def tune(
+    header: Header,
+    sample: Sample,
+    target: Target,
+    *,
+    confidence: float = 0.95,
+    by: str | None = None,
+    seed: int = 0,
+) -> Tuning:
+    """Choose a threshold.
+
+    Args:
+        header: Of the results that the sample was read from.
+        sample: Labelled answers with their scores, and their groups if ``by`` names a column.
+        target: What the threshold is to do.
+        confidence: How often the promise is to hold, in (0.5, 1).
+        by: What the groups are told apart by.
+        seed: Of what is drawn.
+
+    Raises:
+        SettingError: If the confidence is not possible.
+    """
+    require_confidence(confidence)
+    thresholds = Thresholds.of(header.detector)
+    groups = [(ALL, sample), *(sample.by_group() if by is not None else ())]
+    return Tuning(
+        header=header,
+        target=target,
+        confidence=confidence,
+        by=by,
+        seed=seed,
+        groups=tuple(
+            _tuned(name, group, thresholds, target, alpha=1 - confidence, seed=seed)
+            for name, group in groups
+        ),
+    )
+
+
+def require_confidence(confidence: float) -> None:
+    """Refuse what is no confidence.
+
+    Raises:
+        SettingError: If it is not above 0.5 and below 1.
+    """
+    if not 0.5 < confidence < 1:
+        raise SettingError("confidence", confidence, "above 0.5 and below 1, such as 0.95")
+
+
+def _tuned(
+    name: str, sample: Sample, thresholds: Thresholds, target: Target, *, alpha: float, seed: int
+) -> Tuned:
+    entries, k = thresholds.entries(sample.scores), len(thresholds.values)
+    promised, crossed, index = None, None, None
+    if target.aim is Aim.F1:
+        index = _best_f1(entries, sample.hallucinated, k)
+        crossed = Cost.of(sample, _cross_fitted(sample, entries, k, seed=seed), seed=seed)
+    else:
+        promised = guarantee(sample, entries, k, target, alpha=alpha, seed=seed)
+        index = promised.index
+    return Tuned(
+        group=name,
+        counts=AnswerCounts.of(np.zeros(len(sample), np.bool_), sample.hallucinated),
+        n_contexts=len(np.unique(sample.contexts)),
+        n_failed=int(sample.failed.sum()),
+        threshold=None if index is None else float(thresholds.values[index]),
+        guarantee=promised,
+        cost=None if index is None else Cost.of(sample, entries <= index, seed=seed),
+        crossed=crossed,
+        curve=_curve(entries, sample.hallucinated, thresholds),
+    )
+
+
+def _counts(entries: Ints, so: Bools, k: int) -> tuple[Floats, Floats]:
+    """How many are flagged at each threshold, and how many of them hallucinated."""
+    flagged = np.cumsum(np.bincount(entries, minlength=k + 1))[:k]
+    both = np.cumsum(np.bincount(entries[so], minlength=k + 1))[:k]
+    return flagged.astype(np.float64), both.astype(np.float64)
+
+
+def _best_f1(entries: Ints, so: Bools, k: int) -> int | None:
+    """Where F1 is highest: in the middle, if it is at several next to each other."""
+    flagged, both = _counts(entries, so, k)
+    if not so.any() or not k:
+        return None
+    f1 = np.nan_to_num(f1_of(np.stack([both, flagged, np.full(k, so.sum())], axis=-1)))
+    best = int(f1.argmax())
+    # A threshold close to a score that was seen fits that score; the middle of a gap fits none.
+    end = best
+    while end + 1 < k and flagged[end + 1] == flagged[best]:
+        end += 1
+    return (best + end) // 2
+
+
+def _cross_fitted(sample: Sample, entries: Ints, k: int, *, seed: int) -> Bools:
+    """What is flagged, each part of the contexts at the threshold that the others choose."""
+    known = np.unique(sample.contexts)
+    fold = np.random.default_rng(seed).permutation(len(known)) % N_FOLDS
+    of_answer = fold[np.searchsorted(known, sample.contexts)]
+    flagged = np.zeros(len(sample), np.bool_)
+    for part in range(N_FOLDS):
+        here = of_answer == part
+        index = _best_f1(entries[~here], sample.hallucinated[~here], k)
+        if index is not None:
+            flagged[here] = entries[here] <= index
+    return flagged
+
+
+def _curve(entries: Ints, so: Bools, thresholds: Thresholds) -> tuple[dict[str, float | None], ...]:
+    """What each threshold flags; those between which nothing changes are one point."""
+    k = len(thresholds.values)
+    flagged, both = _counts(entries, so, k)
+    n_hallucinated = float(so.sum())
+    n_grounded = len(so) - n_hallucinated
+    changed = np.flatnonzero(np.diff(flagged, prepend=-1.0))
+    points = []
+    for i in changed.tolist():
+        sums = np.array([both[i], flagged[i], n_hallucinated, n_hallucinated + n_grounded])
+        points.append(
+            {
+                "threshold": float(thresholds.values[i]),
+                "n_flagged": int(flagged[i]),
+                **{name: defined(float(STATISTICS[name](sums))) for name in TOLD},
+            }
+        )
+    return tuple(points)

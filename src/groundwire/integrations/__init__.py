@@ -1,0 +1,1 @@
+"""Groundwire inside other tools; each module is loaded by its tool."""

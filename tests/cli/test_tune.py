@@ -1,0 +1,105 @@
+"""``groundwire tune``."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import CommandLine
+from tests.evaluation.made_results import Row, write
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    rows = [Row(score=0.2, context=f"g{n}", columns={"tenant": "acme"}) for n in range(80)]
+    rows += [Row(score=0.9, hallucinated=True, context=f"h{n}") for n in range(40)]
+    return write(tmp_path / "results.jsonl", rows)
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    rows = [
+        {"sources": [f"Paris {n}"], "answer": f"Paris has {n} million.", "label": n == 9}
+        for n in range(12)
+    ]
+    path = tmp_path / "labelled.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def test_results_become_a_threshold_with_its_configuration(run: CommandLine, results: Path) -> None:
+    result = run("tune", "--results", results, "--target", "fpr=0.05")
+    assert result.exit_code == 0, result.stderr
+    assert "all: fpr is at most 0.05, with 95 % confidence (0 of 80 grounded contexts" in (
+        result.stdout
+    )
+    assert result.stdout.endswith("detector:\n  operating_point: 0.201\n")
+    assert run.choice is None  # nothing was judged
+
+
+def test_not_enough_data_is_exit_status_1_and_says_what_it_takes(
+    run: CommandLine, results: Path
+) -> None:
+    result = run("tune", "--results", results, "--target", "fpr=0.01", "--by", "tenant")
+    assert result.exit_code == 1
+    assert (
+        "all: not enough data: needs at least 299 grounded contexts for fpr=0.01 at 95 %, there "
+        "are 80; the best that can be promised is fpr=0.037"
+    ) in result.stdout
+    assert "detector:" not in result.stdout
+
+
+def test_json_has_the_curve_the_promise_and_the_configuration(
+    run: CommandLine, results: Path
+) -> None:
+    result = run("tune", "--results", results, "--target", "recall=0.8", "--json")
+    found = json.loads(result.stdout)
+    assert (found["target"], found["threshold"]) == ("recall=0.8", 0.9)
+    assert found["guarantee"]["holds"] is True
+    assert found["at_threshold"]["ci95"]["recall"] == [1, 1]
+    assert {point["threshold"] for point in found["curve"]} == {1, 0.9, 0.2}
+    assert found["configuration"] == "detector:\n  operating_point: 0.9\n"
+    assert found["at_threshold"]["prevalence"][0] == {"prevalence": 0.01, "precision": 1}
+
+
+def test_data_are_judged_at_a_low_operating_point(
+    run: CommandLine, data: Path, tmp_path: Path
+) -> None:
+    output = tmp_path / "kept.jsonl"
+    result = run("tune", "--data", data, "--target", "f1", "--output", output)
+    assert result.exit_code == 0, result.stderr
+    assert run.choice is not None
+    assert run.choice.operating_point == 0.05
+    again = run("tune", "--results", output, "--target", "f1")
+    assert again.stdout == result.stdout
+
+
+def test_a_wrong_target_is_refused_before_anything_is_judged(run: CommandLine, data: Path) -> None:
+    result = run("tune", "--data", data, "--target", "fpr=1%")
+    assert result.exit_code == 2
+    assert "such as fpr=0.01" in result.stderr
+    assert run.choice is None
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        [],
+        ["--data", "DATA", "--results", "DATA"],
+        ["--results", "DATA", "--output", "x"],
+        ["--data", "DATA", "--resume"],
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(
+    args: list[str], run: CommandLine, data: Path
+) -> None:
+    given = [str(data) if each == "DATA" else each for each in args]
+    result = run("tune", "--target", "f1", *given)
+    assert result.exit_code == 2
+    assert "--" in result.stderr
+
+
+def test_a_file_that_is_none_of_results_is_an_error(run: CommandLine, data: Path) -> None:
+    result = run("tune", "--results", data, "--target", "f1")
+    assert result.exit_code == 2
+    assert "this is no file of results" in result.stderr

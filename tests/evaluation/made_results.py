@@ -1,0 +1,109 @@
+"""Files of results for tests, made without a detector."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from groundwire.detection import DetectorInfo, Score
+from groundwire.evaluation.judged import Header, JudgedRow, ResultsWriter
+
+READER = DetectorInfo(name="reader", revision="0" * 12, operating_point="custom", threshold=0.05)
+SIMILARITY = DetectorInfo(
+    name="similarity",
+    revision="0" * 12,
+    operating_point="balanced",
+    threshold=0.5,
+    score=Score.SIMILARITY,
+)
+ANSWER = "It is 330 m tall."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """A judged answer of one claim; without a score the check failed."""
+
+    score: float | None
+    hallucinated: bool | None = False
+    context: str = "c"
+    columns: dict[str, str] = field(default_factory=dict)
+    sha256: str = "f"
+
+
+def judged(rows: Sequence[Row], info: DetectorInfo = READER) -> list[JudgedRow]:
+    """Rows of results."""
+    return [_judged(number, row, info) for number, row in enumerate(rows, 1)]
+
+
+def write(
+    path: Path,
+    rows: Sequence[Row],
+    info: DetectorInfo = READER,
+    *,
+    data: str = "a" * 64,
+) -> Path:
+    """Write a file of results."""
+    with path.open("wb") as stream:
+        writer = ResultsWriter(stream, Header(detector=info, data={"data.jsonl": data}))
+        for row in judged(rows, info):
+            writer.write(row)
+    return path
+
+
+def _judged(number: int, row: Row, info: DetectorInfo) -> JudgedRow:
+    is_known, is_failed = row.hallucinated is not None, row.score is None
+    return JudgedRow(
+        row=number,
+        id=f"id-{number}",
+        task="QA",
+        context_id=row.context,
+        columns=row.columns,
+        answer=ANSWER,
+        known="answer" if is_known else "nothing",
+        hallucinated=row.hallucinated,
+        detection=None if is_failed else _detection(row.score or 0.0, info),
+        error={"type": "DetectionError", "message": "it failed"} if is_failed else None,
+        seconds=0.1,
+        sha256=row.sha256,
+    )
+
+
+def _detection(score: float, info: DetectorInfo) -> dict[str, Any]:
+    is_compared = info.score is Score.SIMILARITY
+    is_flagged = score < info.threshold if is_compared else score >= info.threshold
+    scores = {
+        "probability": None if is_compared else score,
+        "similarity": score if is_compared else None,
+    }
+    place: dict[str, Any] = {
+        "start": 0,
+        "end": len(ANSWER),
+        "text": ANSWER,
+        **scores,
+        "evidence": [],
+    }
+    n = len(ANSWER)
+    return {
+        "outcome": "hallucinated" if is_flagged else "grounded",
+        **scores,
+        "spans": [{**place, "label": "unsupported", "severity": 2}] if is_flagged else [],
+        "claims": [
+            {
+                **place,
+                "label": "unsupported" if is_flagged else "supported",
+                "entailment": None,
+                "citations": [],
+                "reason": None,
+            }
+        ],
+        "coverage": {
+            "offered_chars": n,
+            "indexed_chars": n,
+            "attended_chars": n,
+            "answer_chars": n,
+            "read_chars": n,
+            "reasons": {},
+        },
+        "detector": info.to_dict(),
+        "timings_ms": {"total": 100.0},
+    }

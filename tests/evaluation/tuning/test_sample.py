@@ -1,0 +1,102 @@
+"""When answers begin to be flagged, and what is kept of results."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from groundwire import Detector
+from groundwire.detection import DetectorInfo, Score
+from groundwire.evaluation.tuning.sample import SampleError, Thresholds, read_sample, sample_of
+from tests.evaluation.made_results import READER, SIMILARITY, Row, judged, write
+
+
+@pytest.mark.parametrize("threshold", [0.05, 0.34, 0.95, 1.0])
+def test_an_answer_is_flagged_from_the_threshold_on_that_its_score_reaches(
+    threshold: float,
+) -> None:
+    thresholds = Thresholds.of(READER)
+    index = thresholds.values.tolist().index(threshold)
+    scores = np.array([threshold, threshold - 1e-4, float(np.float32(threshold)), np.nan])
+    assert (thresholds.entries(scores) <= index).tolist() == [True, False, True, False]
+
+
+def test_a_similarity_is_flagged_strictly_below_the_threshold() -> None:
+    thresholds = Thresholds.of(SIMILARITY)
+    index = thresholds.values.tolist().index(0.58)
+    scores = np.array([0.58, 0.5799, -1.0, np.nan])
+    assert (thresholds.entries(scores) <= index).tolist() == [False, True, True, False]
+
+
+@pytest.mark.parametrize("info", [READER, SIMILARITY])
+def test_thresholds_go_from_the_one_that_flags_least_to_the_one_that_flags_most(
+    info: DetectorInfo,
+) -> None:
+    thresholds = Thresholds.of(info)
+    entries = thresholds.entries(np.linspace(-1, 1, 2001))
+    assert (np.diff(entries) >= 0).all() or (np.diff(entries) <= 0).all()
+    is_rising = thresholds.values[0] < thresholds.values[-1]
+    assert bool(is_rising) is (info.score is Score.SIMILARITY)
+
+
+def test_below_the_threshold_of_the_run_there_is_none_to_choose() -> None:
+    assert Thresholds.of(replace(READER, threshold=0.34)).values.min() == 0.34
+    assert Thresholds.of(SIMILARITY).values.min() == 0.001
+
+
+def test_a_run_decides_as_another_would_at_any_threshold_from_its_own_on(
+    detector: Detector,
+) -> None:
+    sources = [
+        f"Station {n} of the line has {n} platforms and a kiosk. It opened in {1900 + n % 90} and "
+        f"has {n % 7} lifts, a shop that sells papers, and a bench for those who wait."
+        for n in range(150)
+    ]
+    answer = "There is a shop at station 7, which has 99 platforms."
+
+    def probability(point: float) -> float:
+        (claim,) = detector.detect(sources=sources, answer=answer, operating_point=point).claims
+        assert claim.probability is not None
+        return claim.probability
+
+    low, high = probability(0.05), probability(0.82)
+    assert low < high  # the second look found better evidence, and at 0.82 there was none
+    between = (low + high) / 2
+    found = detector.detect(sources=sources, answer=answer, operating_point=between)
+    assert found.spans == ()  # as the scores of the low run say, and those of the high one do not
+
+
+def test_rows_without_a_label_do_not_count() -> None:
+    rows = judged([Row(score=0.4), Row(score=0.5, hallucinated=None)])
+    assert len(sample_of(rows, Score.PROBABILITY)) == 1
+
+
+def test_what_is_drawn_does_not_depend_on_the_order_in_which_rows_were_judged() -> None:
+    rows = judged([Row(score=n / 10, context=str(n % 3)) for n in range(9)])
+    forth, back = (sample_of(each, Score.PROBABILITY) for each in (rows, rows[::-1]))
+    assert forth.scores.tolist() == back.scores.tolist()
+
+
+def test_a_failed_check_has_no_score() -> None:
+    sample = sample_of(judged([Row(score=None, hallucinated=True)]), Score.PROBABILITY)
+    assert np.isnan(sample.scores).all()
+    assert sample.failed.all()
+
+
+def test_a_column_that_is_not_there_is_an_error_with_those_that_are(tmp_path: Path) -> None:
+    path = write(tmp_path / "r.jsonl", [Row(score=0.1, columns={"tenant": "acme"})])
+    with pytest.raises(SampleError, match=r"'team'. Columns here: task, tenant\."):
+        read_sample(path, by="team")
+
+
+def test_a_column_of_ids_tells_no_groups_apart(tmp_path: Path) -> None:
+    rows = [Row(score=0.1, columns={"uuid": str(n)}) for n in range(1001)]
+    with pytest.raises(SampleError, match="more than 1,000 values"):
+        read_sample(write(tmp_path / "r.jsonl", rows), by="uuid")
+
+
+def test_results_without_labels_are_an_error(tmp_path: Path) -> None:
+    path = write(tmp_path / "r.jsonl", [Row(score=0.1, hallucinated=None)])
+    with pytest.raises(SampleError, match="no answer in it has a label"):
+        read_sample(path)
