@@ -31,6 +31,7 @@ COMMANDS = {
         "groundwire.cli.evaluate:evaluate",
         "Score a detector on labelled answers.",
     ),
+    "report": ("groundwire.cli.report:report", "Make a page, Markdown or JUnit of results."),
     "gate": ("groundwire.cli.gate:gate", "Say which prompts call for a check."),
     "models": ("groundwire.cli.models:models", "List the embedded models, verify their files."),
     "train": (
