@@ -12,9 +12,13 @@ from groundwire.evaluation.reports.markup import element
 from groundwire.evaluation.reports.words import marked
 from groundwire.render import excerpt, explain_outcome
 from groundwire.render.descriptions import REASONS, describe_score
+from groundwire.render.screen import one_line
 
 #: Longest piece of evidence that is quoted, in characters.
 _QUOTE_CHARS = 320
+
+#: A question over so many characters is folded, and these are shown of it.
+_LONG_QUESTION, _QUESTION_CHARS = 300, 120
 
 #: Columns that a card has a better place for.
 _SHOWN_ELSEWHERE = frozenset({"task", "id", "question", "answer", "context_id"})
@@ -32,9 +36,7 @@ def card(example: Example, comparison: Comparison | None = None) -> Element:
         "article",
         _head(example, is_new=comparison is not None and comparison.is_newly_wrong(example)),
         _facts(example),
-        element("div", row.question, class_="text question", dir="auto", tabindex="0")
-        if row.question
-        else None,
+        _question(row.question),
         element("div", *_answer(example), class_="text answer", dir="auto") if row.answer else None,
         element("p", f"{row.error['type']}: {row.error['message']}", class_="any")
         if row.error
@@ -63,6 +65,20 @@ def _head(example: Example, *, is_new: bool) -> Element:
         element("a", f"row {row.row}", href=f"#row-{row.row}"),
         " · ",
         element("bdi", row.id),
+    )
+
+
+def _question(question: str | None) -> Element | None:
+    if not question or not question.strip():
+        return None
+    if len(question) <= _LONG_QUESTION:
+        return element("div", f"Question: {question}", class_="text question", dir="auto")
+    start = one_line(question)[:_QUESTION_CHARS]
+    return element(
+        "details",
+        element("summary", f"Question: {start}…", dir="auto"),
+        element("div", question, class_="text", dir="auto"),
+        class_="question",
     )
 
 
@@ -140,15 +156,22 @@ def _claims(detection: Detection) -> Iterator[Element]:
         yield element(
             "div",
             element("div", claim.text, class_="text", dir="auto"),
-            element("p", " · ".join(_said_of(claim)), class_="facts"),
+            element(
+                "p", _label(claim), *(f" · {each}" for each in _said_of(claim)), class_="facts"
+            ),
             *_spans(claim),
             *(_quote(each, claim.text) for each in claim.evidence),
             class_="claim",
         )
 
 
+def _label(claim: Claim) -> Element | str:
+    # What is not supported is what one looks for.
+    is_flagged = claim.label in (Label.UNSUPPORTED, Label.CONTRADICTED)
+    return element("strong", str(claim.label)) if is_flagged else str(claim.label)
+
+
 def _said_of(claim: Claim) -> Iterator[str]:
-    yield str(claim.label)
     if claim.label is Label.UNCHECKED and claim.reason is not None:
         yield REASONS[claim.reason]
     if claim.probability is not None:

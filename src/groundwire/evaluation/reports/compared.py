@@ -65,15 +65,11 @@ def compare(
         was: The baseline's rows.
         now: The rows of today.
     """
-    pairs = [
-        (known.judged, was[key].judged)
-        for key, known in now.items()
-        if key in was and known.judged is not None and was[key].judged is not None
-    ]
+    pairs = list(_pairs(was, now))
     changes = Counter(_change(was[key].kind, now[key].kind) for key in now if key in was)
     return Comparison(
         before=before,
-        deltas=dict(_deltas([a for a, _ in pairs if a], [b for _, b in pairs if b])),
+        deltas=dict(_deltas([now for now, _ in pairs], [before for _, before in pairs])),
         kinds={key: known.kind for key, known in was.items()},
         n_common=len(pairs),
         n_only_now=sum(each.judged is not None for each in now.values()) - len(pairs),
@@ -81,6 +77,14 @@ def compare(
         n_newly_wrong=changes["wrong"],
         n_newly_right=changes["right"],
     )
+
+
+def _pairs(was: Mapping[Key, Known], now: Mapping[Key, Known]) -> Iterator[tuple[Judged, Judged]]:
+    """Labelled answers that both have, as they are judged now and were."""
+    for key, known in now.items():
+        before = was.get(key)
+        if known.judged is not None and before is not None and before.judged is not None:
+            yield known.judged, before.judged
 
 
 def _change(before: Kind, now: Kind) -> str:

@@ -3,10 +3,11 @@
 from collections.abc import Iterable, Iterator, Sequence
 from xml.etree.ElementTree import Element
 
+from groundwire.evaluation.datasets.labelled import Known
 from groundwire.evaluation.reports.cards import card, mark_of
-from groundwire.evaluation.reports.kinds import MEANINGS, Example, Kind
+from groundwire.evaluation.reports.kinds import Example, Kind
 from groundwire.evaluation.reports.markup import element
-from groundwire.evaluation.reports.plots import of_bins, of_curve, plot
+from groundwire.evaluation.reports.plots import of_bins, of_curve, plot, top_of
 from groundwire.evaluation.reports.sheet import page
 from groundwire.evaluation.reports.summary import Summary
 from groundwire.evaluation.reports.tables import (
@@ -40,7 +41,7 @@ def to_html(summary: Summary) -> str:
 def _sections(summary: Summary) -> Iterator[tuple[str, str, Iterable[Element | None]]]:
     scores = summary.scores
     if scores["example"]:
-        yield "scores", "Scores", (_matrix(summary), _table(scores_table(summary)), _moved(summary))
+        yield "scores", "Scores", _scores(summary)
         yield "threshold", "What the threshold trades", _plots(summary)
     if len(scores["tasks"]) > 1:
         yield "tasks", "Tasks", (_table(tasks_table(scores)),)
@@ -85,8 +86,9 @@ def sentence(summary: Summary) -> str:
     )
     return (
         f"{n_hallucinated - _missed(summary):,} of {n_hallucinated:,} hallucinated answers were "
-        f"flagged, and {counts[Kind.FALSE_POSITIVE]:,} of {n_clean:,} others. Of {scores['n']:,} rows "
-        f"{scores['n_failed']:,} failed and {scores['n_unlabelled']:,} have no label."
+        f"flagged, and {counts[Kind.FALSE_POSITIVE]:,} of {n_clean:,} others. "
+        f"Of {scores['n']:,} rows {scores['n_failed']:,} failed, and {scores['n_unlabelled']:,} "
+        "have no label."
     )
 
 
@@ -125,6 +127,11 @@ def _tiles(summary: Summary) -> Element | None:
 # Scores.
 
 
+def _scores(summary: Summary) -> Iterator[Element | None]:
+    yield _moved(summary)
+    yield element("div", _table(scores_table(summary)), _matrix(summary), class_="side")
+
+
 def _matrix(summary: Summary) -> Element:
     scores, counts = summary.scores, summary.counts
     n_clean = scores["n_answers"] - scores["n_hallucinated"]
@@ -137,13 +144,16 @@ def _matrix(summary: Summary) -> Element:
             {Kind.FALSE_POSITIVE: wrongly, Kind.TRUE_NEGATIVE: n_clean - wrongly},
         ),
     )
-    heads = ("Answers", "Flagged", "Not flagged")
+    heads = ("Flagged", "Not flagged")
     return element(
         "div",
+        element("p", "Answers; a number leads to the examples of its kind.", class_="soft"),
         element(
             "table",
-            element("caption", "Follow a number to the examples of its kind."),
-            element("thead", element("tr", *(element("th", each, scope="col") for each in heads))),
+            element(
+                "thead",
+                element("tr", element("td"), *(element("th", each, scope="col") for each in heads)),
+            ),
             element(
                 "tbody",
                 *(
@@ -157,7 +167,6 @@ def _matrix(summary: Summary) -> Element:
             ),
             class_="numbers matrix",
         ),
-        class_="wide",
     )
 
 
@@ -193,7 +202,7 @@ def _plots(summary: Summary) -> Iterator[Element]:
         "nothing.",
         class_="soft",
     )
-    scores = summary.scores["example"]
+    scores, top = summary.scores["example"], top_of(curves.risk_coverage)
     yield element(
         "div",
         _figure(
@@ -216,16 +225,19 @@ def _plots(summary: Summary) -> Iterator[Element]:
             "hallucinated.",
             "Let through",
             "Hallucinated among them",
-            of_curve(curves.risk_coverage, is_stepped=False),
+            of_curve(curves.risk_coverage, is_stepped=False, top=top),
+            top=top,
         ),
         class_="plots",
     )
 
 
-def _figure(name: str, says: str, x: str, y: str, content: Sequence[Element]) -> Element:
+def _figure(
+    name: str, says: str, x: str, y: str, content: Sequence[Element], *, top: float = 1.0
+) -> Element:
     return element(
         "figure",
-        plot(name, says, x, y, *content),
+        plot(name, says, x, y, *content, top=top),
         element("figcaption", element("strong", name), says),
     )
 
@@ -281,21 +293,23 @@ def _failures(summary: Summary) -> Iterator[Element]:
 
 
 def _table(table: Table, *, class_: str = "numbers") -> Element:
+    heads = (element("th", head, scope="col") for head in table.heads)
     return element(
         "div",
+        element("p", table.says, class_="soft") if table.says else None,
         element(
-            "table",
-            element("caption", table.says) if table.says else None,
+            "div",
             element(
-                "thead", element("tr", *(element("th", head, scope="col") for head in table.heads))
+                "table",
+                element("thead", element("tr", *heads)),
+                element("tbody", *(_row(table, i) for i in range(len(table.rows)))),
+                class_=class_,
             ),
-            element("tbody", *(_row(table, i) for i in range(len(table.rows)))),
-            class_=class_,
+            class_="wide",
+            tabindex="0",  # so that the keyboard can scroll it
+            role="region",
+            aria_label=f"Table: {table.heads[0]}",
         ),
-        class_="wide",
-        tabindex="0",
-        role="region",
-        aria_label=f"Table: {table.heads[0]}",
     )
 
 
@@ -303,7 +317,7 @@ def _row(table: Table, i: int) -> Element:
     name, *cells = table.rows[i]
     return element(
         "tr",
-        element("th", name, scope="row", class_="any"),
+        element("th", name, scope="row"),
         *(
             element("td", element("strong", cell) if (i, j) in table.strong else cell)
             for j, cell in enumerate(cells, 1)
@@ -326,17 +340,13 @@ def _examples(summary: Summary) -> Iterator[Element | None]:
             "which are right or less wrong (--examples says how many to show)."
         )
     yield element("p", words)
-    marks = {
-        mark
-        for mark in Mark
-        if mark is not Mark.FLAGGED or any(each.row.known != "spans" for each in examples)
-    }
+    has_unknown = any(each.row.known != Known.SPANS for each in examples)
     yield element(
         "ul",
         *(
             element("li", mark_of("words", str(mark)), f" {MARK_MEANINGS[mark]}")
             for mark in Mark
-            if mark in marks
+            if mark is not Mark.FLAGGED or has_unknown
         ),
         class_="legend",
         aria_label="Marks",
@@ -349,22 +359,13 @@ def _examples(summary: Summary) -> Iterator[Element | None]:
 
 def _filters(examples: Sequence[Example]) -> Element:
     kinds = {each.kind for each in examples}
+    tasks = {each.row.task for each in examples}
+    outcomes = {str(each.detection.outcome) for each in examples if each.detection is not None}
     return element(
         "form",
-        _select("kind", "Verdict", [(str(k), k.words, MEANINGS[k]) for k in Kind if k in kinds]),
-        _select(
-            "task", "Task", [(name, name, "") for name in _distinct(e.row.task for e in examples)]
-        ),
-        _select(
-            "outcome",
-            "Outcome",
-            [
-                (name, name, "")
-                for name in _distinct(
-                    str(each.detection.outcome) for each in examples if each.detection is not None
-                )
-            ],
-        ),
+        _select("kind", "Verdict", [(str(kind), kind.words) for kind in Kind if kind in kinds]),
+        _select("task", "Task", [(name, name or "(none)") for name in sorted(tasks)]),
+        _select("outcome", "Outcome", [(name, name) for name in sorted(outcomes)]),
         element(
             "div",
             element("label", "Words", for_="filter-words"),
@@ -373,27 +374,20 @@ def _filters(examples: Sequence[Example]) -> Element:
         element("button", "Show all", type="reset"),
         id="filters",
         class_="filters",
-        hidden=True,
+        hidden=True,  # until the script runs that makes it work
         aria_label="Filter the examples",
     )
 
 
-def _select(name: str, title: str, choices: Sequence[tuple[str, str, str]]) -> Element:
-    # A value begins with "=", so that the empty one, which any task may be, is not "all".
-    options = (
-        element("option", f"{words}: {says}" if says else words or "(none)", value=f"={value}")
-        for value, words, says in choices
-    )
+def _select(name: str, title: str, choices: Sequence[tuple[str, str]]) -> Element:
+    # A value begins with "=", so that the empty one, which a task may have, is not "all".
+    options = (element("option", words, value=f"={value}") for value, words in choices)
     id_ = f"filter-{name}"
     return element(
         "div",
         element("label", title, for_=id_),
         element("select", element("option", "all", value=""), *options, id=id_, name=name),
     )
-
-
-def _distinct(names: Iterable[str]) -> list[str]:
-    return sorted(set(names))
 
 
 # The foot.

@@ -35,7 +35,7 @@ def write_junit(summary: Summary, results: Path, stream: IO[str]) -> None:
     for example in examples_of(results):
         n[_verdict(example, summary)] += 1
         seconds += example.row.seconds
-    totals = {
+    totals: dict[str, str | int] = {
         "name": name,
         "tests": n.total(),
         "failures": n["failure"],

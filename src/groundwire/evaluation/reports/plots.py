@@ -17,13 +17,13 @@ from groundwire.evaluation.intervals import wilson
 from groundwire.evaluation.reports.curves import Curve, Point
 from groundwire.evaluation.reports.markup import element
 
-_WIDTH, _HEIGHT = 360, 290
+_WIDTH, _HEIGHT = 350, 290
 _LEFT, _RIGHT, _TOP, _BOTTOM = 50, 12, 12, 46
 _TICKS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
-def plot(name: str, says: str, x: str, y: str, *content: Element) -> Element:
-    """The unit square in per cent, with axes.
+def plot(name: str, says: str, x: str, y: str, *content: Element, top: float = 1.0) -> Element:
+    """A rectangle in per cent, with axes.
 
     Args:
         name: What is plotted; an id is made of it.
@@ -31,13 +31,14 @@ def plot(name: str, says: str, x: str, y: str, *content: Element) -> Element:
         x: Name of the horizontal axis.
         y: Name of the vertical axis.
         content: What is drawn.
+        top: Where the vertical axis ends.
     """
     id_ = name.lower().replace(" ", "-")
     return element(
         "svg",
         element("title", name, id=f"{id_}-title"),
         element("desc", says, id=f"{id_}-says"),
-        *_axes(x, y),
+        *_axes(x, y, top),
         *content,
         viewBox=f"0 0 {_WIDTH} {_HEIGHT}",
         role="img",
@@ -45,19 +46,27 @@ def plot(name: str, says: str, x: str, y: str, *content: Element) -> Element:
     )
 
 
-def of_curve(curve: Curve, *, is_stepped: bool) -> tuple[Element, ...]:
+def of_curve(curve: Curve, *, is_stepped: bool, top: float = 1.0) -> tuple[Element, ...]:
     """A curve with its line of chance and the place of the detector.
 
     Args:
         curve: What to draw.
         is_stepped: Whether nothing lies between two points, so that no slope joins them.
+        top: Where the vertical axis ends.
     """
     points = _stepped(curve.points) if is_stepped else curve.points
-    return (
-        _line(curve.chance, "chance"),
-        _line(points, "curve"),
-        *([_dot(curve.at, 5, "at", _said(curve.at))] if curve.at else []),
-    )
+    drawn = [_line(_under(curve.chance, top), "chance"), _line(_under(points, top), "curve")]
+    if curve.at is not None:
+        (at,) = _under([curve.at], top)
+        drawn.append(_dot(at, 5, "at", _said(curve.at)))
+    return tuple(drawn)
+
+
+def top_of(curve: Curve) -> float:
+    """Where a vertical axis may end so that a low curve can be read."""
+    points = (*curve.points, *curve.chance, *([curve.at] if curve.at else []))
+    highest = max(y for _, y in points)
+    return next(top for top in (0.02, 0.1, 0.2, 0.4, 0.6, 1.0) if highest <= top or top == 1.0)
 
 
 def of_bins(bins: Sequence[Mapping[str, Any]]) -> tuple[Element, ...]:
@@ -88,14 +97,13 @@ def _bin(each: Mapping[str, Any], largest: int) -> Iterator[Element]:
     yield _dot((said, so), 4, "at", f"said {said:.1%}, was so {so:.1%} of {n:,}")
 
 
-def _axes(x: str, y: str) -> Iterator[Element]:
+def _axes(x: str, y: str, top: float) -> Iterator[Element]:
     for tick in _TICKS:
         yield _line(((tick, 0), (tick, 1)), "grid")
         yield _line(((0, tick), (1, tick)), "grid")
         across, down = _at((tick, tick))
-        words = f"{100 * tick:.0f}"
-        yield _text(words, across, _HEIGHT - _BOTTOM + 17, "middle")
-        yield _text(words, _LEFT - 7, down + 4, "end")
+        yield _text(f"{100 * tick:g}", across, _HEIGHT - _BOTTOM + 17, "middle")
+        yield _text(f"{100 * top * tick:g}", _LEFT - 7, down + 4, "end")
     yield _line(((0, 1), (0, 0), (1, 0)), "axis")
     yield _text(f"{x} (%)", (_LEFT + _WIDTH - _RIGHT) / 2, _HEIGHT - 8, "middle")
     middle = (_TOP + _HEIGHT - _BOTTOM) / 2
@@ -133,6 +141,10 @@ def _stepped(points: Sequence[Point]) -> tuple[Point, ...]:
     for (x, _), (right, y) in pairwise(points):
         corners += [(x, y), (right, y)]
     return tuple(corners)
+
+
+def _under(points: Sequence[Point], top: float) -> list[Point]:
+    return [(x, y / top) for x, y in points]
 
 
 def _said(point: Point) -> str:

@@ -63,7 +63,7 @@
   // What is folded is printed as well.
   let opened = [];
   window.addEventListener("beforeprint", () => {
-    opened = Array.from(document.querySelectorAll(".card:not([hidden]) details:not([open]), .fold:not([open])"));
+    opened = Array.from(document.querySelectorAll(".card:not([hidden]) details:not([open])"));
     for (const each of opened) each.open = true;
   });
   window.addEventListener("afterprint", () => {

@@ -46,15 +46,16 @@ def scores_table(summary: Summary) -> Table:
     heads: tuple[str, ...] = ("Score", "%", "95 % interval")
     if comparison:
         heads += ("Baseline", "Change", "95 % of the change")
-    rows, strong = [], set[tuple[int, int]]()
+    rows: list[tuple[str, ...]] = []
+    strong = set[tuple[int, int]]()
     for key, (name, _) in SCORES.items():
         value, ends = _score(summary.scores, key)
         if value is None:
             continue
-        row = (name, percent(value), _ends(ends))
+        row: tuple[str, ...] = (name, percent(value), _ends(ends))
         if comparison:
             delta = comparison.deltas.get(key)
-            row += (percent(_score(comparison.before, key)[0]), *_delta(delta))
+            row = (*row, percent(_score(comparison.before, key)[0]), *_delta(delta))
             if delta is not None and is_clear(delta):
                 strong.add((len(rows), 4))
         rows.append(row)
