@@ -110,10 +110,15 @@ class _Reading:
         for row in read_judged(path):
             example = _example(path, row, detector)
             self.counts[example.kind] += 1
-            # The second row of one name is a failed one, and does not take the first one's place.
-            self.known.setdefault(example.key, Known(kind=example.kind, judged=example.judged))
+            self._remember(example)
             self._keep(example)
             yield row
+
+    def _remember(self, example: Example) -> None:
+        before = self.known.get(example.key)
+        # The second row of one name is a failed one, and does not take the first one's place.
+        if before is None or before.judged is None:
+            self.known[example.key] = Known(kind=example.kind, judged=example.judged)
 
     def _keep(self, example: Example) -> None:
         tier, badness, row = example.rank
