@@ -55,7 +55,11 @@ def browser() -> Iterator["Browser"]:
 
 @contextmanager
 def opened(
-    browser: "Browser", report: Path, *, width: int = 1200, **options: Any
+    browser: "Browser",
+    report: Path,
+    *,
+    width: int = 1200,
+    **options: Any,  # noqa: ANN401
 ) -> Iterator["Page"]:
     """The page in a fresh profile; it must stay quiet and ask for nothing but itself."""
     context = browser.new_context(viewport={"width": width, "height": 844}, **options)

@@ -103,7 +103,11 @@ def _deltas(now: Sequence[Judged], before: Sequence[Judged]) -> Iterator[tuple[s
     if places:
         contexts = Bootstrap.of([now[i].context_id for i in places])
         of_spans = (
-            {"span_f1": contexts.of_sums([side[i].characters.counts for i in places], f1_of)}
+            {
+                f"span_{name}": contexts.of_sums([side[i].characters.counts for i in places], of)
+                for name, of in _OF_SUMS.items()
+                if name in _OF_CHARACTERS
+            }
             for side in (now, before)
         )
         yield from _differences(*of_spans)
@@ -149,3 +153,6 @@ _OF_SUMS: Mapping[str, Callable[[Floats], Floats]] = {
     ),
     "fpr": _false_positive_rate,
 }
+
+#: Those that there are of characters too.
+_OF_CHARACTERS = frozenset({"precision", "recall", "f1"})

@@ -129,7 +129,12 @@ def _tiles(summary: Summary) -> Element | None:
 
 def _scores(summary: Summary) -> Iterator[Element | None]:
     yield _moved(summary)
-    yield element("div", _table(scores_table(summary)), _matrix(summary), class_="side")
+    table, matrix = _table(scores_table(summary)), _matrix(summary)
+    if summary.comparison is None:
+        yield element("div", table, matrix, class_="side")
+    else:  # the table needs all of the width
+        yield matrix
+        yield table
 
 
 def _matrix(summary: Summary) -> Element:

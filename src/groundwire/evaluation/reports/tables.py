@@ -59,7 +59,7 @@ def scores_table(summary: Summary) -> Table:
             if delta is not None and is_clear(delta):
                 strong.add((len(rows), 4))
         rows.append(row)
-    rows += _flag_all(summary.scores, len(heads))
+    rows += _flag_all(summary)
     says = (
         "Positive is an answer that is hallucinated. Intervals: bootstrap of "
         f"{summary.scores['bootstrap']['n_resamples']:,} resamples of whole contexts."
@@ -169,9 +169,11 @@ def _delta(delta: Interval | None) -> tuple[str, str]:
     return signed(delta.value), f"{signed(delta.low)} to {signed(delta.high)}"
 
 
-def _flag_all(scores: Mapping[str, Any], n: int) -> Iterator[tuple[str, ...]]:
-    if baseline := scores.get("baseline_flag_all"):
-        yield ("F1 of flagging every answer", percent(baseline["f1"]), *["-"] * (n - 2))
+def _flag_all(summary: Summary) -> Iterator[tuple[str, ...]]:
+    sides = [summary.scores] + ([summary.comparison.before] if summary.comparison else [])
+    shares = [percent((side.get("baseline_flag_all") or {}).get("f1")) for side in sides]
+    now, *before = shares
+    yield ("F1 of flagging every answer", now, "-", *before, *["-", "-"] * len(before))
 
 
 def _task(name: str, group: Mapping[str, Any]) -> tuple[str, ...]:
