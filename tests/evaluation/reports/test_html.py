@@ -104,6 +104,11 @@ def test_a_failed_row_is_on_the_page(summary: Summary) -> None:
     assert "The detector failed on 'BOOM'." in text
 
 
+def test_counts_lead_to_the_examples_that_are_on_the_page(results: Path) -> None:
+    links = Page(to_html(summarize(results, n_examples=1))).attributes("a")
+    assert [each["data-show"] for each in links if "data-show" in each] == ["false_negative"]
+
+
 def test_what_is_left_out_is_told(results: Path) -> None:
     text = to_html(summarize(results, n_examples=2))
     assert "2 rows are on this page; 4 are left out" in text

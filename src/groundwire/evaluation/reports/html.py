@@ -1,6 +1,7 @@
 """A report as one HTML page that stands alone."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 from xml.etree.ElementTree import Element
 
 from groundwire.evaluation.datasets.labelled import Known
@@ -77,26 +78,35 @@ def _head(summary: Summary) -> Element:
 
 def sentence(summary: Summary) -> str:
     """What came out, in words."""
-    scores, counts = summary.scores, summary.counts
+    scores = summary.scores
     if not scores["example"]:
         return f"Of {scores['n']:,} rows none could be scored: none was labelled and read."
     n_hallucinated, n_clean = (
         scores["n_hallucinated"],
         scores["n_answers"] - scores["n_hallucinated"],
     )
+    counts = _counts(scores)
     return (
-        f"{n_hallucinated - _missed(summary):,} of {n_hallucinated:,} hallucinated answers were "
+        f"{counts[Kind.TRUE_POSITIVE]:,} of {n_hallucinated:,} hallucinated answers were "
         f"flagged, and {counts[Kind.FALSE_POSITIVE]:,} of {n_clean:,} others. "
         f"Of {scores['n']:,} rows {scores['n_failed']:,} failed, and {scores['n_unlabelled']:,} "
         "have no label."
     )
 
 
-def _missed(summary: Summary) -> int:
-    """Hallucinated answers that were not flagged, failed ones included."""
-    scores = summary.scores
-    n_wrongly = summary.counts[Kind.FALSE_POSITIVE]
-    return int(scores["n_hallucinated"] - (scores["n_flagged"] - n_wrongly))
+def _counts(scores: Mapping[str, Any]) -> dict[Kind, int]:
+    """The four counts that the scores are made of; failed rows are among those not flagged."""
+    n, n_hallucinated, n_flagged = (
+        scores[name] for name in ("n_answers", "n_hallucinated", "n_flagged")
+    )
+    n_found = round((scores["example"]["recall"] or 0) * n_hallucinated)
+    n_wrongly = n_flagged - n_found
+    return {
+        Kind.TRUE_POSITIVE: n_found,
+        Kind.FALSE_NEGATIVE: n_hallucinated - n_found,
+        Kind.FALSE_POSITIVE: n_wrongly,
+        Kind.TRUE_NEGATIVE: n - n_hallucinated - n_wrongly,
+    }
 
 
 def _tiles(summary: Summary) -> Element | None:
@@ -138,17 +148,11 @@ def _scores(summary: Summary) -> Iterator[Element | None]:
 
 
 def _matrix(summary: Summary) -> Element:
-    scores, counts = summary.scores, summary.counts
-    n_clean = scores["n_answers"] - scores["n_hallucinated"]
-    missed, wrongly = _missed(summary), counts[Kind.FALSE_POSITIVE]
-    n_found = scores["n_hallucinated"] - missed
-    rows = (
-        ("Hallucinated", {Kind.TRUE_POSITIVE: n_found, Kind.FALSE_NEGATIVE: missed}),
-        (
-            "Not hallucinated",
-            {Kind.FALSE_POSITIVE: wrongly, Kind.TRUE_NEGATIVE: n_clean - wrongly},
-        ),
-    )
+    counts, on_page = _counts(summary.scores), {each.kind for each in summary.examples}
+    rows = {
+        "Hallucinated": (Kind.TRUE_POSITIVE, Kind.FALSE_NEGATIVE),
+        "Not hallucinated": (Kind.FALSE_POSITIVE, Kind.TRUE_NEGATIVE),
+    }
     heads = ("Flagged", "Not flagged")
     return element(
         "div",
@@ -165,9 +169,12 @@ def _matrix(summary: Summary) -> Element:
                     element(
                         "tr",
                         element("th", name, scope="row"),
-                        *(element("td", _to_kind(kind, n)) for kind, n in cells.items()),
+                        *(
+                            element("td", _count(kind, counts[kind], is_link=kind in on_page))
+                            for kind in kinds
+                        ),
                     )
-                    for name, cells in rows
+                    for name, kinds in rows.items()
                 ),
             ),
             class_="numbers matrix",
@@ -175,8 +182,10 @@ def _matrix(summary: Summary) -> Element:
     )
 
 
-def _to_kind(kind: Kind, n: int) -> Element:
+def _count(kind: Kind, n: int, *, is_link: bool) -> Element | str:
     name = f"{n:,} {kind.words}s"
+    if not is_link:
+        return f"{n:,}"
     return element("a", f"{n:,}", href="#examples", data_show=str(kind), aria_label=name)
 
 
