@@ -33,6 +33,7 @@ COMMANDS = {
     ),
     "tune": ("groundwire.cli.tune:tune", "Choose a threshold by labelled answers."),
     "regress": ("groundwire.cli.regress:regress", "Fail if scores fell against a baseline."),
+    "report": ("groundwire.cli.report:report", "Make a page, Markdown or JUnit of results."),
     "gate": ("groundwire.cli.gate:gate", "Say which prompts call for a check."),
     "models": ("groundwire.cli.models:models", "List the embedded models, verify their files."),
     "train": (

@@ -1,0 +1,158 @@
+"""Results beside those of a baseline: which scores moved, by how much, and which rows."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from groundwire.evaluation.intervals import Bootstrap, Interval, Replicates, difference
+from groundwire.evaluation.metrics import Floats, Ranking, f1_of, ratios
+from groundwire.evaluation.reports.kinds import Example, Kind
+from groundwire.evaluation.runner import Judged
+
+#: A row's name and fingerprint, which are the same in both results.
+Key = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """What is kept of a row to be compared."""
+
+    kind: Kind
+    judged: Judged | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """What moved between a baseline and now, on the rows that both have.
+
+    Attributes:
+        before: The baseline's scores, as :meth:`.evaluation.Evaluation.to_dict` has them.
+        deltas: Name of a score, such as ``f1`` or ``span_f1`` → now less before, on the rows that
+            both have, with its interval.
+        kinds: Key of a row → its kind in the baseline.
+        n_common: Labelled rows that both have.
+        n_only_now: Labelled rows that the baseline lacks.
+        n_only_before: Labelled rows that are gone.
+        n_newly_wrong: Rows whose verdict was right and is wrong.
+        n_newly_right: The other way round.
+    """
+
+    before: Mapping[str, Any]
+    deltas: Mapping[str, Interval]
+    kinds: Mapping[Key, Kind]
+    n_common: int
+    n_only_now: int
+    n_only_before: int
+    n_newly_wrong: int
+    n_newly_right: int
+
+    def is_newly_wrong(self, example: Example) -> bool:
+        """Whether a row's verdict was right in the baseline and is wrong."""
+        before = self.kinds.get(example.key)
+        return before is not None and _change(before, example.kind) == "wrong"
+
+
+def compare(
+    before: Mapping[str, Any], was: Mapping[Key, Known], now: Mapping[Key, Known]
+) -> Comparison:
+    """Hold results against those of a baseline.
+
+    Args:
+        before: The baseline's scores.
+        was: The baseline's rows.
+        now: The rows of today.
+    """
+    pairs = list(_pairs(was, now))
+    changes = Counter(_change(was[key].kind, now[key].kind) for key in now if key in was)
+    return Comparison(
+        before=before,
+        deltas=dict(_deltas([now for now, _ in pairs], [before for _, before in pairs])),
+        kinds={key: known.kind for key, known in was.items()},
+        n_common=len(pairs),
+        n_only_now=sum(each.judged is not None for each in now.values()) - len(pairs),
+        n_only_before=sum(each.judged is not None for each in was.values()) - len(pairs),
+        n_newly_wrong=changes["wrong"],
+        n_newly_right=changes["right"],
+    )
+
+
+def _pairs(was: Mapping[Key, Known], now: Mapping[Key, Known]) -> Iterator[tuple[Judged, Judged]]:
+    """Labelled answers that both have, as they are judged now and were."""
+    for key, known in now.items():
+        before = was.get(key)
+        if known.judged is not None and before is not None and before.judged is not None:
+            yield known.judged, before.judged
+
+
+def _change(before: Kind, now: Kind) -> str:
+    if before.is_wrong == now.is_wrong:
+        return "none"
+    return "wrong" if now.is_wrong else "right"
+
+
+def _deltas(now: Sequence[Judged], before: Sequence[Judged]) -> Iterator[tuple[str, Interval]]:
+    """Differences, paired: both sides are resampled alike, by the contexts of today."""
+    if now:
+        contexts = Bootstrap.of([answer.context_id for answer in now])
+        of_answers = (_replicates(side, contexts) for side in (now, before))
+        yield from _differences(*of_answers)
+    places = [i for i, (a, b) in enumerate(zip(now, before, strict=True)) if _marked(a, b)]
+    if places:
+        contexts = Bootstrap.of([now[i].context_id for i in places])
+        of_spans = (
+            {
+                f"span_{name}": contexts.of_sums([side[i].characters.counts for i in places], of)
+                for name, of in _OF_SUMS.items()
+                if name in _OF_CHARACTERS
+            }
+            for side in (now, before)
+        )
+        yield from _differences(*of_spans)
+
+
+def _marked(now: Judged, before: Judged) -> bool:
+    return now.has_spans and before.has_spans
+
+
+def _differences(
+    now: Mapping[str, Replicates], before: Mapping[str, Replicates]
+) -> Iterator[tuple[str, Interval]]:
+    for name, replicates in now.items():
+        yield name, difference(replicates, before[name]).interval()
+
+
+def _replicates(judged: Sequence[Judged], bootstrap: Bootstrap) -> dict[str, Replicates]:
+    flagged = np.array([answer.is_flagged for answer in judged])
+    hallucinated = np.array([answer.is_hallucinated for answer in judged])
+    ranking = Ranking.of([answer.probability for answer in judged], hallucinated)
+    columns = np.column_stack(
+        [flagged & hallucinated, flagged, hallucinated, np.ones(len(judged))]
+    ).astype(np.float64)
+    found = {name: bootstrap.of_sums(columns, of) for name, of in _OF_SUMS.items()}
+    return {
+        **found,
+        "auroc": bootstrap.of_weights(ranking.auroc),
+        "auprc": bootstrap.of_weights(ranking.average_precision),
+    }
+
+
+def _false_positive_rate(sums: Floats) -> Floats:
+    return ratios(sums[..., 1] - sums[..., 0], sums[..., 3] - sums[..., 2])
+
+
+#: Scores of sums of: found, flagged, hallucinated, all.
+_OF_SUMS: Mapping[str, Callable[[Floats], Floats]] = {
+    "precision": lambda sums: ratios(sums[..., 0], sums[..., 1]),
+    "recall": lambda sums: ratios(sums[..., 0], sums[..., 2]),
+    "f1": lambda sums: f1_of(sums[..., :3]),
+    "balanced_accuracy": lambda sums: (
+        (ratios(sums[..., 0], sums[..., 2]) + 1 - _false_positive_rate(sums)) / 2
+    ),
+    "fpr": _false_positive_rate,
+}
+
+#: Those that there are of characters too.
+_OF_CHARACTERS = frozenset({"precision", "recall", "f1"})

@@ -1,0 +1,105 @@
+"""What the threshold trades: points of curves over all thresholds, from judged answers."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from groundwire.evaluation.metrics import AnswerCounts, Floats, Ranking, ratio
+from groundwire.evaluation.runner import Judged
+
+Point = tuple[float, float]
+
+#: More points than this cannot be told apart on a screen.
+MAX_POINTS = 300
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Curve:
+    """One curve in the unit square.
+
+    Attributes:
+        points: From left to right.
+        at: Where the detector stands with its threshold; ``None`` if that is undefined.
+        chance: The ends of the line of a detector that knows nothing.
+    """
+
+    points: tuple[Point, ...]
+    at: Point | None
+    chance: tuple[Point, Point]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Curves:
+    """Three curves over the same answers.
+
+    Attributes:
+        precision_recall: Recall → precision.
+        roc: Share of grounded answers that are flagged → recall.
+        risk_coverage: Share of answers let through, least doubt first → share of these that are
+            hallucinated.
+    """
+
+    precision_recall: Curve
+    roc: Curve
+    risk_coverage: Curve
+
+
+def curves_of(judged: Sequence[Judged]) -> Curves | None:
+    """Curves of answers; ``None`` unless some are hallucinated and some are not."""
+    hallucinated = np.array([answer.is_hallucinated for answer in judged], np.bool_)
+    if not len(judged) or hallucinated.all() or not hallucinated.any():
+        return None
+    flagged = np.array([answer.is_flagged for answer in judged], np.bool_)
+    counts = AnswerCounts.of(flagged, hallucinated)
+    wrong, right = _above(Ranking.of([answer.probability for answer in judged], hallucinated))
+    n_flagged = wrong + right
+    n_passed = counts.n - counts.n_flagged
+    rate = counts.n_hallucinated / counts.n
+    passed = counts.n - n_flagged[:-1]  # at the lowest threshold nothing passes
+    return Curves(
+        precision_recall=Curve(
+            points=_points(wrong / counts.n_hallucinated, wrong / n_flagged),
+            at=(counts.recall, counts.precision) if counts.n_flagged else None,
+            chance=((0, rate), (1, rate)),
+        ),
+        roc=Curve(
+            points=(
+                (0.0, 0.0),
+                *_points(right / (counts.n - counts.n_hallucinated), wrong / counts.n_hallucinated),
+            ),
+            at=(counts.false_positive_rate, counts.recall),
+            chance=((0, 0), (1, 1)),
+        ),
+        risk_coverage=Curve(
+            points=(
+                *_points(
+                    (passed / counts.n)[::-1],
+                    ((counts.n_hallucinated - wrong[:-1]) / passed)[::-1],
+                ),
+                (1.0, rate),
+            ),
+            at=(
+                n_passed / counts.n,
+                ratio(counts.n_hallucinated - counts.n_both, n_passed),
+            )
+            if n_passed
+            else None,
+            chance=((0, rate), (1, rate)),
+        ),
+    )
+
+
+def _above(ranking: Ranking) -> tuple[Floats, Floats]:
+    """Hallucinated and grounded answers at or above each distinct score, highest first."""
+    wrong = np.add.reduceat(ranking.hallucinated.astype(np.float64), ranking.starts).cumsum()
+    n = np.append(ranking.starts[1:], ranking.order.size)
+    return wrong, n - wrong
+
+
+def _points(x: Floats, y: Floats) -> tuple[Point, ...]:
+    last = x.size - 1
+    if last < 0:
+        return ()
+    kept = np.unique(np.linspace(0, last, min(x.size, MAX_POINTS)).round().astype(int))
+    return tuple(zip(x[kept].tolist(), y[kept].tolist(), strict=True))

@@ -1,0 +1,162 @@
+"""A report as Markdown, for the comment on a pull request.
+
+Hostile text would be markup, a mention that wakes somebody, or a link to another issue: it stands
+in code, with each punctuation mark as a character reference.
+"""
+
+import re
+from collections.abc import Iterator
+
+from groundwire.evaluation.reports.html import sentence
+from groundwire.evaluation.reports.kinds import MEANINGS, Example
+from groundwire.evaluation.reports.markup import shown
+from groundwire.evaluation.reports.summary import Summary
+from groundwire.evaluation.reports.tables import (
+    Table,
+    failures_table,
+    labels_table,
+    prevalence_table,
+    scores_table,
+    tasks_table,
+)
+from groundwire.evaluation.reports.words import marked_text
+from groundwire.evaluation.table import percent
+from groundwire.render import describe_detector
+from groundwire.render.screen import one_line
+
+#: Wrong rows that are shown, lines of a table, and characters of one answer: a comment on GitHub
+#: has at most 65,536 characters.
+N_ERRORS, MAX_ROWS, MAX_CHARS = 10, 30, 1500
+
+#: Characters that are kept around the marks of an answer.
+_AROUND = 160
+
+_PUNCTUATION = re.compile(r"[!-/:-@\[-`{-~]")
+#: Words and numbers, which mean nothing in Markdown.
+_PLAIN = re.compile(r"(?:[^\W_]|[ ,:()%+−-]|(?<=\d)\.(?=\d)){0,40}")
+
+
+def to_markdown(summary: Summary) -> str:
+    """The report: what came out, what moved, and the worst errors folded."""
+    return "\n".join(_lines(summary)) + "\n"
+
+
+def code(text: str) -> str:
+    """A text on one line that is nothing but text in Markdown."""
+    return f"<code>{_escaped(one_line(shown(text)))}</code>"
+
+
+def _lines(summary: Summary) -> Iterator[str]:
+    scores, comparison = summary.scores, summary.comparison
+    yield f"### Groundwire: {code(describe_detector(summary.header.detector))}"
+    yield ""
+    yield sentence(summary)
+    if comparison is not None:
+        yield (
+            f"Since the baseline **{comparison.n_newly_wrong:,}** rows became wrong and "
+            f"**{comparison.n_newly_right:,}** right. {comparison.n_common:,} labelled rows are in "
+            f"both, {comparison.n_only_now:,} are new, {comparison.n_only_before:,} are gone."
+        )
+    yield ""
+    if scores["example"]:
+        yield from _table(scores_table(summary))
+    if len(scores["tasks"]) > 1:
+        yield from _folded(f"{len(scores['tasks'])} tasks", _table(tasks_table(scores)))
+    yield from _folded("Labels, prevalence, calibration", _more(summary))
+    if scores["n_failed"]:
+        title = f"{scores['n_failed']:,} failed rows"
+        yield from _folded(title, _table(failures_table(scores)))
+    yield from _errors(summary)
+    files = ", ".join(map(code, summary.header.data)) or "no file"
+    yield f"<sub>Groundwire {code(summary.header.version)}, data {files}.</sub>"
+
+
+def _more(summary: Summary) -> Iterator[str]:
+    scores = summary.scores
+    if scores["labels"]:
+        yield from _table(labels_table(scores))
+    if scores.get("prevalence"):
+        yield from _table(prevalence_table(scores))
+    if found := scores["calibration"]:
+        yield (
+            f"Expected calibration error {percent(found['ece'])} %, Brier score "
+            f"{found['brier']:.3f}, of {found['n']:,} answers."
+        )
+        yield ""
+    if n := scores["coverage"]["n_incomplete"]:
+        yield f"{n:,} of {scores['n_scored']:,} scored answers were not read in full."
+        yield ""
+
+
+def _errors(summary: Summary) -> Iterator[str]:
+    comparison = summary.comparison
+    wrong = [each for each in summary.examples if each.kind.is_wrong]
+    title = "Worst errors"
+    if comparison is not None:
+        wrong = [each for each in wrong if comparison.is_newly_wrong(each)]
+        title = "Worst of what became wrong"
+    for number, example in enumerate(wrong[:N_ERRORS], 1):
+        if number == 1:
+            yield f"#### {title}"
+            yield ""
+        yield from _folded(_title(example), _error(example))
+
+
+def _title(example: Example) -> str:
+    row = example.row
+    task = f" {code(row.task)}" if row.task else ""
+    return f"<b>{example.kind.words}</b> row {row.row}{task} {code(row.id)}"
+
+
+def _error(example: Example) -> Iterator[str]:
+    row = example.row
+    if row.error is not None:
+        yield f"{code(row.error['type'])} {code(row.error['message'])}"
+    else:
+        yield f"{MEANINGS[example.kind].capitalize()}."
+    if row.answer:
+        words = marked_text(example, width=_AROUND)
+        words = words if len(words) <= MAX_CHARS else f"{words[:MAX_CHARS]}…"
+        # An empty line would end the block that keeps this from being Markdown.
+        kept = "<br>".join(map(_escaped, shown(words).splitlines()))
+        yield ""
+        yield f"<pre>{kept}</pre>"
+    yield ""
+
+
+def _table(table: Table) -> Iterator[str]:
+    yield _row(table.heads)
+    yield _row(["---", *["---:"] * (len(table.heads) - 1)])
+    for i, row in enumerate(table.rows[:MAX_ROWS]):
+        yield _row(
+            [f"**{cell}**" if (i, j) in table.strong else _cell(cell) for j, cell in enumerate(row)]
+        )
+    if (n := len(table.rows) - MAX_ROWS) > 0:
+        yield _row([f"and {n:,} more", *[""] * (len(table.heads) - 1)])
+    yield ""
+    if table.says:
+        yield f"<sub>{table.says}</sub>"
+        yield ""
+
+
+def _cell(text: str) -> str:
+    return text if _PLAIN.fullmatch(text) else code(text)
+
+
+def _row(cells: "tuple[str, ...] | list[str]") -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _folded(title: str, lines: Iterator[str]) -> Iterator[str]:
+    content = list(lines)
+    if not content:
+        return
+    yield f"<details><summary>{title}</summary>"
+    yield ""
+    yield from content
+    yield "</details>"
+    yield ""
+
+
+def _escaped(text: str) -> str:
+    return _PUNCTUATION.sub(lambda match: f"&#{ord(match.group())};", text)

@@ -1,0 +1,137 @@
+"""What reports say of a file of results: made in one pass, with the worst examples kept."""
+
+import heapq
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from groundwire.detection import DetectorInfo
+from groundwire.evaluation.evaluation import Evaluation
+from groundwire.evaluation.judged import (
+    Header,
+    JudgedRow,
+    ResultsError,
+    read_header,
+    read_judged,
+)
+from groundwire.evaluation.reports.compared import Comparison, Key, Known, compare
+from groundwire.evaluation.reports.curves import Curves, curves_of
+from groundwire.evaluation.reports.kinds import Example, Kind
+
+#: Examples that a page shows unless it is told otherwise; a few kilobytes each.
+N_EXAMPLES = 300
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """What all reports are made of.
+
+    Attributes:
+        header: What judged which data.
+        scores: :meth:`.evaluation.Evaluation.to_dict`.
+        curves: What the threshold trades; ``None`` if the answers are all of one kind.
+        counts: Rows by what became of them.
+        examples: The worst of them first; not all, if there are more than were asked for.
+        comparison: What moved since a baseline, if there is one.
+    """
+
+    header: Header
+    scores: Mapping[str, Any]
+    curves: Curves | None
+    counts: Mapping[Kind, int]
+    examples: tuple[Example, ...]
+    comparison: Comparison | None = None
+
+    @property
+    def n_left_out(self) -> int:
+        """Rows that are not among the examples."""
+        return sum(self.counts.values()) - len(self.examples)
+
+
+def summarize(path: Path, *, n_examples: int = N_EXAMPLES, baseline: Path | None = None) -> Summary:
+    """Read a file of results.
+
+    Args:
+        path: The file.
+        n_examples: How many examples to keep.
+        baseline: A file of results to hold it against.
+
+    Raises:
+        ResultsError: If one of them is no file of results.
+    """
+    reading = _Reading(n_examples)
+    scores = reading.scores(path)
+    comparison = None
+    if baseline is not None:
+        earlier = _Reading(0)
+        comparison = compare(earlier.scores(baseline), earlier.known, reading.known)
+    judged = [known.judged for known in reading.known.values() if known.judged is not None]
+    return Summary(
+        header=read_header(path),
+        scores=scores,
+        curves=curves_of(judged),
+        counts={kind: reading.counts[kind] for kind in Kind},
+        examples=reading.examples(),
+        comparison=comparison,
+    )
+
+
+def examples_of(path: Path) -> Iterator[Example]:
+    """The rows of a file of results, each held against what is known of it.
+
+    Raises:
+        ResultsError: If it is no file of results.
+    """
+    detector = read_header(path).detector
+    for row in read_judged(path):
+        yield _example(path, row, detector)
+
+
+class _Reading:
+    """One pass over a file; of its answers only the worst are kept."""
+
+    def __init__(self, n_examples: int) -> None:
+        self.n_examples = n_examples
+        self.counts: Counter[Kind] = Counter()
+        self.known: dict[Key, Known] = {}
+        # The least bad of those that are kept is on top; its turn comes when a worse one does.
+        self._kept: list[tuple[tuple[int, float, int], int, Example]] = []
+
+    def scores(self, path: Path) -> dict[str, Any]:
+        header = read_header(path)
+        return Evaluation.of(header, self._watched(path, header.detector)).to_dict()
+
+    def examples(self) -> tuple[Example, ...]:
+        return tuple(sorted((each for *_, each in self._kept), key=lambda each: each.rank))
+
+    def _watched(self, path: Path, detector: DetectorInfo) -> Iterator[JudgedRow]:
+        for row in read_judged(path):
+            example = _example(path, row, detector)
+            self.counts[example.kind] += 1
+            self._remember(example)
+            self._keep(example)
+            yield row
+
+    def _remember(self, example: Example) -> None:
+        before = self.known.get(example.key)
+        # The second row of one name is a failed one, and does not take the first one's place.
+        if before is None or before.judged is None:
+            self.known[example.key] = Known(kind=example.kind, judged=example.judged)
+
+    def _keep(self, example: Example) -> None:
+        tier, badness, row = example.rank
+        entry = ((-tier, -badness, -row), sum(self.counts.values()), example)
+        if len(self._kept) < self.n_examples:
+            heapq.heappush(self._kept, entry)
+        elif self._kept and entry[0] > self._kept[0][0]:
+            heapq.heapreplace(self._kept, entry)
+
+
+def _example(path: Path, row: JudgedRow, detector: DetectorInfo) -> Example:
+    try:
+        return Example.of(row, detector)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        problem = f"row {row.row} is no row of results ({type(error).__name__}: {error})"
+        raise ResultsError(path, None, problem) from error

@@ -1,0 +1,108 @@
+"""An answer cut where what people marked and what the detector marked begin and end."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from enum import StrEnum
+
+from groundwire.evaluation.datasets.labelled import Known
+from groundwire.evaluation.metrics import Range
+from groundwire.evaluation.reports.kinds import Example
+from groundwire.render import visible
+
+
+class Mark(StrEnum):
+    """Who marked a stretch of an answer."""
+
+    FOUND = "found"  # people and the detector
+    MISSED = "missed"  # people alone
+    EXTRA = "extra"  # the detector alone
+    FLAGGED = "flagged"  # the detector, where nobody knows which words are hallucinated
+
+
+#: What each mark says.
+MARK_MEANINGS = {
+    Mark.FOUND: "marked by people and by the detector",
+    Mark.MISSED: "marked by people alone",
+    Mark.EXTRA: "marked by the detector alone",
+    Mark.FLAGGED: "marked by the detector; it is not known which words are hallucinated",
+}
+
+
+def marked(example: Example) -> Iterator[tuple[str, Mark | None]]:
+    """The answer in pieces, each with who marked it; together they are the answer."""
+    answer, detection = example.row.answer, example.detection
+    predicted = [] if detection is None else [(span.start, span.end) for span in detection.spans]
+    if example.row.known != Known.SPANS and example.row.hallucinated is not False:
+        return cut(answer, [], predicted, alone=Mark.FLAGGED)
+    gold = [(mark["start"], mark["end"]) for mark in example.row.gold]
+    return cut(answer, gold, predicted)
+
+
+def cut(
+    answer: str, gold: Sequence[Range], predicted: Sequence[Range], *, alone: Mark = Mark.EXTRA
+) -> Iterator[tuple[str, Mark | None]]:
+    """Cut a text at the ends of two sets of ranges, which may overlap.
+
+    >>> list(cut("in 1950 by Eve", [(3, 14)], [(3, 7)]))
+    [('in ', None), ('1950', <Mark.FOUND: 'found'>), (' by Eve', <Mark.MISSED: 'missed'>)]
+
+    Args:
+        answer: The text.
+        gold: What people marked.
+        predicted: What the detector marked.
+        alone: What the detector's marks are where people have none.
+    """
+    names = {
+        (True, True): Mark.FOUND,
+        (True, False): Mark.MISSED,
+        (False, True): alone,
+        (False, False): None,
+    }
+    # How many ranges of each side begin or end at a place: one walk, however many overlap.
+    steps: dict[int, list[int]] = {}
+    for side, ranges in enumerate((gold, predicted)):
+        for start, end in _trimmed(answer, ranges):
+            steps.setdefault(start, [0, 0])[side] += 1
+            steps.setdefault(end, [0, 0])[side] -= 1
+    begin, n_gold, n_predicted = 0, 0, 0
+    now = names[False, False]
+    for place in sorted(steps):
+        n_gold += steps[place][0]
+        n_predicted += steps[place][1]
+        after = names[n_gold > 0, n_predicted > 0]
+        if after is not now:
+            if place > begin:
+                yield answer[begin:place], now
+            begin, now = place, after
+    if begin < len(answer):
+        yield answer[begin:], now
+
+
+def marked_text(example: Example, *, width: int | None = None) -> str:
+    """The answer as text: ``⟦missed: 1950⟧``.
+
+    Args:
+        example: Whose answer.
+        width: Characters to keep around each mark, and at both ends; by default all.
+    """
+    pieces = [
+        (_shortened(visible(text), width) if mark is None else f"⟦{mark}: {visible(text)}⟧")
+        for text, mark in marked(example)
+    ]
+    return "".join(pieces)
+
+
+def _shortened(text: str, width: int | None) -> str:
+    if width is None or len(text) <= 2 * width + 1:
+        return text
+    return f"{text[:width]}…{text[-width:]}"
+
+
+def _trimmed(text: str, ranges: Iterable[Range]) -> list[Range]:
+    """Without outer white space, which counts for neither side."""
+    found = []
+    for start, end in ranges:
+        words = text[start:end]
+        start += len(words) - len(words.lstrip())
+        if words.strip():
+            found.append((start, start + len(words.strip())))
+    return found

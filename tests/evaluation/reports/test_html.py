@@ -1,0 +1,150 @@
+"""The page: it stands alone, all is told, and nothing in it acts."""
+
+import base64
+import hashlib
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from groundwire.evaluation.reports.html import to_html
+from groundwire.evaluation.reports.summary import Summary, summarize
+from tests.evaluation.reports.results import HOSTILE, ROWS, results_of, row, summary_of
+
+#: Elements without an end.
+VOID = {"meta", "input", "br"}
+
+
+class Page(HTMLParser):
+    """What a browser makes of a page, as far as tests ask."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[tuple[str, dict[str, str]]] = []
+        self.texts: list[tuple[str, str]] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, {name: value or "" for name, value in attrs}))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append((self.open[-1] if self.open else "", data))
+
+    def attributes(self, tag: str) -> list[dict[str, str]]:
+        return [attributes for name, attributes in self.tags if name == tag]
+
+    def within(self, tag: str) -> str:
+        return "".join(text for name, text in self.texts if name == tag)
+
+
+@pytest.fixture(scope="module")
+def page(summary: Summary) -> Page:
+    return Page(to_html(summary))
+
+
+def test_it_loads_nothing_and_names_its_style_and_script_by_their_hashes(page: Page) -> None:
+    (policy,) = (each["content"] for each in page.attributes("meta") if "http-equiv" in each)
+    allowed = dict(part.strip().split(" ", 1) for part in policy.split(";"))
+    assert allowed == {
+        "default-src": "'none'",
+        "style-src": f"'{_hash(page.within('style'))}'",
+        "script-src": f"'{_hash(page.within('script'))}'",
+        "base-uri": "'none'",
+        "form-action": "'none'",
+    }
+    names = {name for _, attributes in page.tags for name in attributes}
+    assert not names & {"src", "style", "srcset", "action"}
+    assert not [name for name in names if name.startswith("on")]
+    assert all(each["href"].startswith("#") for each in page.attributes("a"))
+
+
+def test_its_elements_close_and_its_ids_are_unique(page: Page) -> None:
+    assert page.open == []
+    ids = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
+    assert len(ids) == len(set(ids))
+
+
+def test_links_and_labels_lead_to_what_is_there(page: Page) -> None:
+    ids = {attributes["id"] for _, attributes in page.tags if "id" in attributes}
+    assert {each["href"].removeprefix("#") for each in page.attributes("a")} <= ids
+    assert {each["for"] for each in page.attributes("label")} <= ids
+
+
+def test_each_example_is_a_card_that_filters_can_read(page: Page) -> None:
+    cards = page.attributes("article")
+    assert [(each["data-kind"], each["data-task"], each["data-outcome"]) for each in cards] == [
+        ("false_negative", "QA", "grounded"),
+        ("false_positive", "Summary", "hallucinated"),
+        ("failed", "QA", ""),
+        ("true_positive", "QA", "hallucinated"),
+        ("true_negative", "Summary", "grounded"),
+        ("unlabelled", "QA", "grounded"),
+    ]
+    assert [each["name"] for each in page.attributes("select")] == ["kind", "task", "outcome"]
+
+
+def test_marks_stand_in_words_as_well(summary: Summary) -> None:
+    text = to_html(summary)
+    assert '<mark class="found">1950<small>found</small></mark>' in text
+    assert '<mark class="missed">by Eve<small>missed</small></mark>' in text
+    assert '<mark class="extra">1950<small>extra</small></mark>' in text
+
+
+def test_a_failed_row_is_on_the_page(summary: Summary) -> None:
+    text = to_html(summary)
+    assert "1 rows failed" in text
+    assert "The detector failed on 'BOOM'." in text
+
+
+def test_counts_lead_to_the_examples_that_are_on_the_page(results: Path) -> None:
+    links = Page(to_html(summarize(results, n_examples=1))).attributes("a")
+    assert [each["data-show"] for each in links if "data-show" in each] == ["false_negative"]
+
+
+def test_what_is_left_out_is_told(results: Path) -> None:
+    text = to_html(summarize(results, n_examples=2))
+    assert "2 rows are on this page; 4 are left out" in text
+
+
+def test_hostile_text_is_text(tmp_path: Path) -> None:
+    hostile = row(f"1950 {HOSTILE}", "1950", id=HOSTILE, task=HOSTILE, question=HOSTILE, x=HOSTILE)
+    hostile["sources"] = [{"id": HOSTILE, "text": HOSTILE}]
+    text = to_html(summary_of([hostile, *ROWS], tmp_path))
+    page = Page(text)
+    assert page.open == []
+    assert len(page.attributes("script")) == 1
+    assert page.attributes("img") == []
+    assert not re.search("[\x00-\x08\x0b-\x1f\u202e\ufffe\ud800]", text)
+    text.encode()
+
+
+def test_only_what_an_answer_level_label_says_is_claimed(tmp_path: Path) -> None:
+    known = {"id": "a", "sources": ["A."], "answer": "In 1950.", "label": True}
+    text = to_html(summary_of([known], tmp_path))
+    assert '<mark class="flagged">1950<small>flagged</small></mark>' in text
+    assert "Known of the answer as a whole: hallucinated." in text
+
+
+def test_results_without_a_labelled_row_make_a_page(tmp_path: Path) -> None:
+    text = to_html(summary_of([ROWS[-1]], tmp_path))
+    assert "none could be scored" in text
+    assert Page(text).open == []
+
+
+def test_a_baseline_adds_columns_and_marks_what_was_right(tmp_path: Path, results: Path) -> None:
+    right = results_of([row(each["answer"], id=each["id"]) for each in ROWS[:2]], tmp_path / "b")
+    text = to_html(summarize(results, baseline=right))
+    assert "Baseline</th>" in text
+    assert "labelled rows are new" in text
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

@@ -1,0 +1,59 @@
+"""Markdown for a pull request."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+from groundwire.evaluation.reports.markdown import code, to_markdown
+from groundwire.evaluation.reports.summary import Summary, summarize
+from tests.evaluation.reports.results import HOSTILE, ROWS, results_of, row, summary_of
+from tests.fakes import FixedDetector
+
+
+def test_it_says_what_came_out(summary: Summary) -> None:
+    text = to_markdown(summary)
+    assert "1 of 3 hallucinated answers were flagged, and 1 of 2 others." in text
+    assert "| F1 | 40.0 |" in text
+    assert "| QA | 3 | 3 |" in text
+
+
+def test_the_worst_errors_are_folded_with_their_marks(summary: Summary) -> None:
+    text = to_markdown(summary)
+    missed = text.index("<summary><b>false negative</b> row 2 ")
+    assert missed < text.index("<summary><b>false positive</b> row 3 ")
+    assert "<pre>Built ⟦missed&#58; by Eve⟧&#46;</pre>" in text
+    assert text.count("<details>") == text.count("</details>")
+
+
+def test_a_baseline_adds_what_moved_and_shows_that_alone(tmp_path: Path, results: Path) -> None:
+    blind = FixedDetector(contradicted=["Eve"], fails_on="BOOM")
+    before = results_of(ROWS, tmp_path / "before.jsonl", blind)
+    text = to_markdown(summarize(results, baseline=before))
+    assert "Since the baseline **2** rows became wrong and **1** right." in text
+    assert "| False-positive rate | 50.0 |" in text
+    assert "| 0.0 | +50.0 |" in text
+    assert "#### Worst of what became wrong" in text
+    assert "failed</b>" not in text
+
+
+def test_hostile_text_is_text(tmp_path: Path) -> None:
+    hostile = row(f"1950 {HOSTILE}\n\n# Title", id=HOSTILE, task=HOSTILE)
+    text = to_markdown(summary_of([hostile, *ROWS], tmp_path))
+    for acts in ("<script", "<img", "@octocat", " #12", "](", "**b**", "http:", "`x`", "\n# Title"):
+        assert acts not in text
+    assert text.count("<details>") == text.count("</details>")
+    assert not re.search("[\x00-\x08\x0b-\x1f\u202e\ufffe\ud800]", text)
+
+
+def test_a_name_with_a_bar_stays_in_its_cell() -> None:
+    assert code("a | b\nc") == "<code>a &#124; b c</code>"
+
+
+def test_it_fits_into_a_comment(tmp_path: Path) -> None:
+    rows = [row(f"1950 {i} " + "<&" * 5000, id=str(i)) for i in range(20)]
+    summary = summary_of(rows, tmp_path, n_examples=20)
+    groups = {f"task {i} {HOSTILE}": summary.scores["tasks"]["QA"] for i in range(80)}
+    text = to_markdown(replace(summary, scores={**summary.scores, "tasks": groups}))
+    assert "and 50 more" in text
+    assert text.count("false positive</b>") == 10
+    assert len(text) < 65_536

@@ -1,0 +1,99 @@
+"""What reports are made of: kinds of rows, the worst first, curves, and what moved."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from groundwire.evaluation.judged import ResultsError
+from groundwire.evaluation.reports.curves import curves_of
+from groundwire.evaluation.reports.kinds import Kind
+from groundwire.evaluation.reports.summary import Summary, summarize
+from tests.evaluation.reports.results import DETECTOR, ROWS, results_of, row, summary_of
+from tests.fakes import FixedDetector
+
+
+def test_each_row_is_of_one_kind(summary: Summary) -> None:
+    assert {each.row.id: each.kind for each in summary.examples} == {
+        "found": Kind.TRUE_POSITIVE,
+        "missed": Kind.FALSE_NEGATIVE,
+        "alarm": Kind.FALSE_POSITIVE,
+        "passed": Kind.TRUE_NEGATIVE,
+        "failed": Kind.FAILED,
+        "unlabelled": Kind.UNLABELLED,
+    }
+    assert sum(summary.counts.values()) == len(ROWS)
+
+
+def test_errors_come_first_then_failures_then_words_that_differ(summary: Summary) -> None:
+    # Doubt 0.02 is further below 0.5 than 0.97 is above it.
+    ids = [each.row.id for each in summary.examples]
+    assert ids == ["missed", "alarm", "failed", "found", "passed", "unlabelled"]
+
+
+@pytest.mark.parametrize("n", [0, 2])
+def test_the_examples_that_are_kept_are_the_worst(n: int, results: Path, summary: Summary) -> None:
+    few = summarize(results, n_examples=n)
+    assert few.examples == summary.examples[:n]
+    assert few.n_left_out == len(ROWS) - n
+
+
+def test_a_row_that_is_there_twice_is_told_and_does_not_hide_the_first(tmp_path: Path) -> None:
+    summary = summary_of([ROWS[0], ROWS[0], ROWS[3]], tmp_path)
+    assert summary.counts[Kind.TRUE_POSITIVE] == 1
+    assert summary.curves is not None
+
+
+def test_a_file_that_holds_no_results_is_refused(tmp_path: Path) -> None:
+    path = results_of(ROWS, tmp_path / "results.jsonl")
+    lines = path.read_text(encoding="utf-8").splitlines()
+    damaged = json.loads(lines[1]) | {"gold": [{"start": 0, "end": 9999, "label": "", "kind": ""}]}
+    path.write_text(f"{lines[0]}\n{json.dumps(damaged)}\n", encoding="utf-8")
+    with pytest.raises(ResultsError, match=r"results\.jsonl.*row 1 is no row of results"):
+        summarize(path)
+
+
+def test_curves_by_hand(tmp_path: Path) -> None:
+    # By doubt: 0.97 hallucinated, 0.97 grounded; 0.02 hallucinated, 0.02 grounded.
+    rows = [row("In 1950.", "1950"), row("Not 1950."), row("By Eve.", "Eve"), row("Yes.")]
+    judged = [each.judged for each in summary_of(rows, tmp_path).examples]
+    curves = curves_of([each for each in judged if each is not None])
+    assert curves is not None
+    assert curves.precision_recall.points == ((0.5, 0.5), (1.0, 0.5))
+    assert curves.roc.points == ((0.0, 0.0), (0.5, 0.5), (1.0, 1.0))
+    assert curves.risk_coverage.points == ((0.5, 0.5), (1.0, 0.5))
+    assert curves.precision_recall.at == (0.5, 0.5)
+    assert curves.risk_coverage.at == (0.5, 0.5)
+
+
+def test_there_are_no_curves_of_one_kind_of_answers(tmp_path: Path) -> None:
+    assert summary_of([row("Yes.")], tmp_path).curves is None
+
+
+def test_a_baseline_tells_what_moved(tmp_path: Path) -> None:
+    # The other detector misses 1950, so "found" is wrong there and "alarm" is right.
+    blind = FixedDetector(contradicted=["Eve"], fails_on="BOOM")
+    before = results_of(ROWS, tmp_path / "before.jsonl", blind)
+    now = results_of(ROWS, tmp_path / "now.jsonl", DETECTOR)
+    comparison = summarize(now, baseline=before).comparison
+    assert comparison is not None
+    assert (comparison.n_common, comparison.n_only_now, comparison.n_only_before) == (5, 0, 0)
+    assert (comparison.n_newly_wrong, comparison.n_newly_right) == (2, 1)
+    # Recall is one third in both; of the two grounded answers one is now flagged.
+    assert comparison.deltas["recall"].value == pytest.approx(0)
+    assert comparison.deltas["fpr"].value == pytest.approx(0.5)
+
+
+def test_results_beside_themselves_have_not_moved(results: Path) -> None:
+    comparison = summarize(results, baseline=results).comparison
+    assert comparison is not None
+    assert {each.value for each in comparison.deltas.values()} == {0.0}
+    assert comparison.n_newly_wrong == comparison.n_newly_right == 0
+
+
+def test_rows_that_only_one_side_has_are_counted(tmp_path: Path) -> None:
+    before = results_of(ROWS[1:], tmp_path / "before.jsonl")
+    now = results_of(ROWS[:-2], tmp_path / "now.jsonl")
+    comparison = summarize(now, baseline=before).comparison
+    assert comparison is not None
+    assert (comparison.n_common, comparison.n_only_now, comparison.n_only_before) == (3, 1, 1)
