@@ -13,6 +13,7 @@ from groundwire.errors import DatasetError, MissingExtraError
 from groundwire.evaluation.datasets.files import (
     AnyRow,
     FailedRow,
+    Seen,
     count_rows,
     files_of,
     fingerprints,
@@ -173,6 +174,13 @@ def test_spans_may_overlap(tmp_path: Path) -> None:
 def test_an_id_that_comes_twice_is_told(tmp_path: Path) -> None:
     path = write(tmp_path / "t.jsonl", json_lines(ROW, {**ROW, "id": "b"}, ROW))
     assert problems(read_labelled(path)) == {3: "the id 'a' is there for the second time"}
+
+
+def test_names_are_remembered_however_many_there_are() -> None:
+    seen, n = Seen(), 3 * 4096 + 7
+    assert all(seen.add(str(i)) for i in range(n))
+    assert not any(seen.add(str(i)) for i in range(0, n, 101))
+    assert seen.add(str(n))
 
 
 def test_a_row_that_fails_keeps_its_id(tmp_path: Path) -> None:

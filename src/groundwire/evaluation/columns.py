@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from groundwire.evaluation.metrics import Bools, Floats
 from groundwire.evaluation.runner import Judged
 
-Counts = NDArray[np.int64]
+Counts = NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -33,7 +33,7 @@ class Columns:
         claims: Claims in which nothing is marked that passed, and all such claims; ``(n, 2)``.
     """
 
-    rows: Counts
+    rows: NDArray[np.int64]
     tasks: Counts
     contexts: NDArray[np.uint64]
     flagged: Bools
@@ -57,7 +57,9 @@ class Columns:
         return len(self.rows)
 
     def take(self, which: Bools) -> Self:
-        """Some of the answers."""
+        """Some of the answers; if it is all of them, nothing is copied."""
+        if which.all():
+            return self
         return type(self)(**{each.name: getattr(self, each.name)[which] for each in fields(self)})
 
 
@@ -66,7 +68,8 @@ class Collector:
 
     def __init__(self) -> None:
         self._tasks: dict[str, int] = {}
-        self._numbers = array("q")  # row, task, then the counts, one answer after the other
+        self._rows = array("q")
+        self._numbers = array("i")  # task, then the counts, one answer after the other
         self._contexts = array("Q")
         self._flags = array("B")
         self._probabilities = array("d")
@@ -81,7 +84,8 @@ class Collector:
         task = self._tasks.setdefault(answer.task, len(self._tasks))
         claims = (answer.n_clean_passed, answer.n_clean_claims)
         counts = (*answer.characters.counts, *answer.pairs.counts, *claims)
-        self._numbers.extend((row, task, *counts))
+        self._numbers.extend((task, *counts))
+        self._rows.append(row)
         digest = sha256(answer.context_id.encode("utf-8", "surrogatepass")).digest()
         self._contexts.append(int.from_bytes(digest[:8], "big"))
         flags = (
@@ -99,24 +103,24 @@ class Collector:
         Raises:
             ValueError: If a row was added twice.
         """
-        numbers = np.frombuffer(self._numbers, np.int64).reshape(-1, 10)
-        order = np.argsort(numbers[:, 0], kind="stable")
-        numbers = numbers[order]
-        rows = numbers[:, 0]
+        rows = np.array(self._rows, np.int64)
+        order = np.argsort(rows, kind="stable")
+        rows = rows[order]
         if (twice := np.flatnonzero(rows[1:] == rows[:-1])).size:
             raise ValueError(f"row {rows[twice[0]]:,} is there twice")
+        numbers = np.frombuffer(self._numbers, np.int32).reshape(-1, 9)[order]
         flags = np.array(self._flags, np.uint8)[order]
         flagged, hallucinated, complete, has_spans = ((flags >> i & 1) == 1 for i in range(4))
         return Columns(
             rows=rows,
-            tasks=numbers[:, 1],
+            tasks=numbers[:, 0],
             contexts=np.array(self._contexts, np.uint64)[order],
             flagged=flagged,
             hallucinated=hallucinated,
             complete=complete,
             has_spans=has_spans,
             probability=np.array(self._probabilities, np.float64)[order],
-            characters=numbers[:, 2:5],
-            pairs=numbers[:, 5:8],
-            claims=numbers[:, 8:10],
+            characters=numbers[:, 1:4],
+            pairs=numbers[:, 4:7],
+            claims=numbers[:, 7:9],
         )

@@ -86,7 +86,7 @@ class Evaluation:
             return cls.of(read_header(path), read_judged(path), prevalences=prevalences)
         except ResultsError:
             raise
-        except (KeyError, TypeError, AttributeError, ValueError) as error:
+        except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
             problem = f"a row of it is not as results are ({type(error).__name__}: {error})"
             raise ResultsError(path, None, problem) from error
 

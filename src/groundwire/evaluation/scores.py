@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from groundwire.evaluation.columns import Columns
+from groundwire.evaluation.columns import Columns, Counts
 from groundwire.evaluation.intervals import Bootstrap, Replicates
 from groundwire.evaluation.metrics import (
     AnswerCounts,
@@ -113,13 +113,13 @@ def _span_scores(bootstrap: Bootstrap, counts: "np.typing.ArrayLike") -> dict[st
 
 
 def _claims(answers: Columns, bootstrap: Bootstrap) -> dict[str, Any]:
-    passed, n = answers.claims.sum(axis=0).tolist()
+    passed, n = answers.claims.sum(axis=0, dtype=np.int64).tolist()
     found = bootstrap.sums(answers.claims).of(_share(0, 1))
     return {"n_unmarked": n, "passed": defined(ratio(passed, n)), "ci95": {"passed": _ends(found)}}
 
 
-def _overlap(counts: "np.typing.NDArray[np.int64]") -> Overlap:
-    both, predicted, gold = counts.sum(axis=0).tolist()
+def _overlap(counts: Counts) -> Overlap:
+    both, predicted, gold = counts.sum(axis=0, dtype=np.int64).tolist()
     return Overlap(both=both, predicted=predicted, gold=gold)
 
 

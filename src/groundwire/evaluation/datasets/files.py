@@ -15,6 +15,8 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
+import numpy as np
+
 from groundwire.cli.inputs import decode
 from groundwire.cli.progress import count_lines
 from groundwire.cli.rows import DAMAGE, open_lines
@@ -88,7 +90,7 @@ def read_labelled(path: Path, mapping: ColumnMapping | None = None) -> Iterator[
         DatasetError: If there is no row in it, or a file cannot be read at all.
         MissingExtraError: If it is Parquet, and what reads that is not installed.
     """
-    columns, ids, numbers = mapping or ColumnMapping(), set[int](), count(1)
+    columns, ids, numbers = mapping or ColumnMapping(), Seen(), count(1)
     row = 0
     for file in files_of(path):
         for line, content, values in _lines(file):
@@ -141,7 +143,7 @@ def _read(
     place: str,
     values: Mapping[str, Any] | str,
     columns: ColumnMapping,
-    ids: set[int],
+    ids: "Seen",
 ) -> AnyRow:
     id_ = str(row)
     try:
@@ -149,14 +151,35 @@ def _read(
             raise RowError(values)
         id_ = columns.id_of(values) or id_
         answer = columns.answer(values, number=row)
-        # Of ids the hashes are kept: there may be millions, and long ones.
-        known = int.from_bytes(sha256(id_.encode()).digest()[:8], "big")
-        if known in ids:
+        if not ids.add(id_):
             raise RowError(f"the id {id_[:80]!r} is there for the second time")
-        ids.add(known)
     except InputError as error:
         return FailedRow(row=row, id=id_, place=place, problem=str(error), sha256=digest)
     return NumberedAnswer(row=row, answer=answer, sha256=digest)
+
+
+class Seen:
+    """Names that were there: eight bytes each, for there may be millions, and long ones."""
+
+    _MAX_RECENT = 4096
+
+    def __init__(self) -> None:
+        self._recent: set[int] = set()
+        self._sorted = np.empty(0, np.uint64)
+
+    def add(self, name: str) -> bool:
+        """Remember a name; whether it is a new one."""
+        key = int.from_bytes(sha256(name.encode()).digest()[:8], "big")
+        place = int(np.searchsorted(self._sorted, np.uint64(key)))
+        is_old = place < len(self._sorted) and int(self._sorted[place]) == key
+        if is_old or key in self._recent:
+            return False
+        self._recent.add(key)
+        if len(self._recent) == self._MAX_RECENT:
+            recent = np.fromiter(self._recent, np.uint64)
+            self._sorted = np.union1d(self._sorted, recent)
+            self._recent.clear()
+        return True
 
 
 def _suffix(path: Path) -> str:
