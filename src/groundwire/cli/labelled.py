@@ -5,13 +5,15 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
+from groundwire.cli.batch import Files
 from groundwire.cli.detectors import Choice, Setup
-from groundwire.cli.evaluate import results_file, rows_told
+from groundwire.cli.evaluate import refuse_among_data, results_file, rows_told
 from groundwire.cli.inputs import RESULT_FILE, FilePath
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -97,17 +99,23 @@ def judged_file(setup: Setup, choice: Choice, labelled: Labelled) -> Iterator[Pa
         yield labelled.results
         return
     assert labelled.data is not None
-    from groundwire.evaluation.datasets.files import fingerprints, read_labelled
+    from groundwire.evaluation.datasets.files import count_rows, fingerprints, read_labelled
     from groundwire.evaluation.datasets.mapping import ColumnMapping
     from groundwire.evaluation.judged import Header
     from groundwire.evaluation.running import run
 
     mapping = ColumnMapping.of(labelled.columns, label_means=labelled.label_means)
-    with results_file(labelled.output, resume=labelled.resume, force=labelled.force) as path:
+    files = Files(
+        batch=labelled.data, output=labelled.output, resume=labelled.resume, force=labelled.force
+    )
+    refuse_among_data(files)
+    with results_file(files) as path:
         hashes = fingerprints(labelled.data)
         detector = setup.load(choice)
         command = shlex.join(["groundwire", *sys.argv[1:]])
         header = Header(detector=detector.info, data=hashes, command=command)
         rows = read_labelled(labelled.data, mapping)
-        run(detector, rows, output=path, header=header, on_row=rows_told())
+        count = partial(count_rows, labelled.data)
+        with rows_told(count, hint=labelled.output is not None) as tell:
+            run(detector, rows, output=path, header=header, replace=labelled.force, on_row=tell)
         yield path

@@ -16,11 +16,12 @@ import numpy as np
 
 from groundwire.detection import Outcome
 from groundwire.errors import InputError, SettingError
-from groundwire.evaluation.evaluation import Evaluation, defined, judged_of, verdict_of
+from groundwire.evaluation.evaluation import Evaluation, judged_of, verdict_of
 from groundwire.evaluation.intervals import Bootstrap, Replicates, difference
 from groundwire.evaluation.judged import JudgedRow, ResultsError, read_header, read_judged
 from groundwire.evaluation.metrics import Ranking, f1_of, ratios
 from groundwire.evaluation.runner import Judged
+from groundwire.evaluation.scores import defined
 from groundwire.evaluation.sums import STATISTICS, answer_sums
 
 #: Scores that can be compared: of answers, and of marked characters.

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from math import ceil, floor
 
 from groundwire.detection import Score
-from groundwire.evaluation.evaluation import PREVALENCES
 from groundwire.evaluation.intervals import Interval
+from groundwire.evaluation.scores import PREVALENCES
 from groundwire.evaluation.table import percent
 from groundwire.evaluation.tuning.guarantee import UNITS, Guarantee
 from groundwire.evaluation.tuning.snippet import TENANT, tenant_field, to_yaml

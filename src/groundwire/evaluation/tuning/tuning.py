@@ -7,10 +7,10 @@ from typing import Any, Self
 import numpy as np
 
 from groundwire.errors import SettingError
-from groundwire.evaluation.evaluation import PREVALENCES, defined
 from groundwire.evaluation.intervals import Bootstrap, Interval
 from groundwire.evaluation.judged import Header
 from groundwire.evaluation.metrics import AnswerCounts, Bools, Floats, f1_of
+from groundwire.evaluation.scores import PREVALENCES, defined
 from groundwire.evaluation.sums import STATISTICS, answer_sums
 from groundwire.evaluation.tuning.guarantee import UNITS, Guarantee, guarantee
 from groundwire.evaluation.tuning.sample import Ints, Sample, Thresholds
