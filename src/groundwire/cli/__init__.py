@@ -31,6 +31,10 @@ COMMANDS = {
         "groundwire.cli.evaluate:evaluate",
         "Score a detector on labelled answers.",
     ),
+    "measure": (
+        "groundwire.cli.measure:measure",
+        "Measure how often language models hallucinate.",
+    ),
     "tune": ("groundwire.cli.tune:tune", "Choose a threshold by labelled answers."),
     "regress": ("groundwire.cli.regress:regress", "Fail if scores fell against a baseline."),
     "report": ("groundwire.cli.report:report", "Make a page, Markdown or JUnit of results."),

@@ -1,13 +1,12 @@
 """``groundwire report``: a file of results as a page, as Markdown or as JUnit."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
-from typing import IO
 
 import click
 
 from groundwire.cli.inputs import RESULT_FILE, FilePath
+from groundwire.cli.results import replacing
 
 _RESULTS = FilePath(exists=True, dir_okay=False, readable=True, path_type=Path)
 
@@ -82,13 +81,13 @@ def report(
 
     summary = summarize(results, n_examples=n_examples, baseline=baseline)
     if html is not None:
-        with _replacing(html) as stream:
+        with replacing(html) as stream:
             stream.write(to_html(summary))
     if markdown is not None:
-        with _replacing(markdown) as stream:
+        with replacing(markdown) as stream:
             stream.write(to_markdown(summary))
     if junit is not None:
-        with _replacing(junit) as stream:
+        with replacing(junit) as stream:
             write_junit(summary, results, stream)
     if html is markdown is junit is None:
         click.echo(to_markdown(summary), nl=False)
@@ -103,15 +102,3 @@ def _refuse_shared(paths: Mapping[str, Path | None]) -> None:
         other = seen.setdefault(path.resolve(), name)
         if other != name and not {name, other} == {"RESULTS", "--baseline"}:
             raise click.UsageError(f"{other} and {name} are the same file, {path}: name another.")
-
-
-@contextmanager
-def _replacing(path: Path) -> Iterator[IO[str]]:
-    """A file that is there as a whole or not at all."""
-    fresh = path.with_name(f".{path.name}.part")
-    try:
-        with fresh.open("w", encoding="utf-8", newline="\n") as stream:
-            yield stream
-        fresh.replace(path)
-    finally:
-        fresh.unlink(missing_ok=True)

@@ -177,6 +177,18 @@ def open_writer(path: Path | None, *, resume: bool, force: bool) -> Iterator[Wri
             yield Writer(cast("IO[bytes]", packed))
 
 
+@contextmanager
+def replacing(path: Path) -> Iterator[IO[str]]:
+    """A file that is there as a whole or not at all."""
+    fresh = path.with_name(f".{path.name}.part")
+    try:
+        with fresh.open("w", encoding="utf-8", newline="\n") as stream:
+            yield stream
+        fresh.replace(path)
+    finally:
+        fresh.unlink(missing_ok=True)
+
+
 def repair(path: Path) -> Tally:
     """Count the complete rows of an output that was cut short, and drop what follows them.
 

@@ -167,13 +167,14 @@ def failed_row(row: FailedRow) -> JudgedRow:
     return JudgedRow(
         row=row.row,
         id=row.id,
-        task="",
+        task=row.task,
         context_id="",
+        columns=dict(row.columns),
         answer="",
         known=str(Known.NOTHING),
         hallucinated=None,
         detection=None,
-        error={"type": "RowError", "message": f"{row.place}: {row.problem}"},
+        error={"type": row.kind, "message": row.message},
         sha256=row.sha256,
     )
 

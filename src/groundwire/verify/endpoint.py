@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
 
 from groundwire.config.kinds import is_loopback
@@ -22,6 +22,9 @@ from groundwire.verify.logprobs import (
 from groundwire.verify.prompts import Prompt
 from groundwire.verify.verifier import FailureKind
 
+if TYPE_CHECKING:
+    import openai
+
 #: Where the client goes if nothing else is said.
 OPENAI_URL = "https://api.openai.com/v1"
 
@@ -29,6 +32,44 @@ OPENAI_URL = "https://api.openai.com/v1"
 MAX_RETRIES = 2
 
 _NEWER_NAME = "api.openai.com"
+
+
+def open_client(
+    *, base_url: str, api_key: str, timeout_s: float, max_retries: int, what: str
+) -> "openai.OpenAI":
+    """The official client, which goes nowhere but to its base URL.
+
+    Args:
+        base_url: Of the endpoint.
+        api_key: Sent with each call.
+        timeout_s: Of each call.
+        max_retries: Calls are made again this often, after 429, 5xx, and connections that fail.
+        what: Who needs it, for the error.
+
+    Raises:
+        MissingExtraError: If it is not installed.
+    """
+    try:
+        import openai
+    except ImportError as error:
+        raise MissingExtraError(what, "verify") from error
+    return openai.OpenAI(
+        api_key=api_key,
+        base_url=base_url,
+        timeout=timeout_s,
+        max_retries=max_retries,
+        http_client=openai.DefaultHttpxClient(
+            follow_redirects=False,
+            timeout=timeout_s,
+            trust_env=not is_loopback(base_url),
+        ),
+    )
+
+
+def max_tokens_key(base_url: str) -> str:
+    """What an endpoint calls the tokens that it may write."""
+    is_newer = urlsplit(base_url).hostname == _NEWER_NAME
+    return "max_completion_tokens" if is_newer else "max_tokens"
 
 
 class EndpointError(Exception):
@@ -76,25 +117,15 @@ class Endpoint:
     """
 
     def __init__(self, *, base_url: str, api_key: str, timeout_s: float) -> None:
-        try:
-            import openai
-        except ImportError as error:
-            raise MissingExtraError("The openai verifier", "verify") from error
         self.base_url = base_url
-        self._client = openai.OpenAI(
-            api_key=api_key,
+        self._client = open_client(
             base_url=base_url,
-            timeout=timeout_s,
+            api_key=api_key,
+            timeout_s=timeout_s,
             max_retries=MAX_RETRIES,
-            http_client=openai.DefaultHttpxClient(
-                follow_redirects=False,
-                timeout=timeout_s,
-                trust_env=not is_loopback(base_url),
-            ),
+            what="The openai verifier",
         )
-        self._max_tokens = (
-            "max_completion_tokens" if urlsplit(base_url).hostname == _NEWER_NAME else "max_tokens"
-        )
+        self._max_tokens = max_tokens_key(base_url)
 
     def __enter__(self) -> Self:
         return self
@@ -157,12 +188,13 @@ def _read(content: bytes) -> Completion:
     return Completion(
         text,
         positions,
-        _count(counts.get("prompt_tokens")),
-        _count(counts.get("completion_tokens")),
+        token_count(counts.get("prompt_tokens")),
+        token_count(counts.get("completion_tokens")),
     )
 
 
-def _count(value: object) -> int:
+def token_count(value: object) -> int:
+    """A number of tokens as an endpoint tells it; 0 if it tells none."""
     is_count = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53
     return value if is_count else 0  # type: ignore[return-value] # it is a number
 

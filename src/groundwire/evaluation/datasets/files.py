@@ -1,4 +1,4 @@
-"""Tables of labelled answers: JSON Lines, CSV, Parquet; packed or not; a file or a folder of them.
+"""Tables of answers or questions: JSON Lines, CSV, Parquet; packed or not; a file or a folder.
 
 What is wrong with a row is told of that row, and the rows after it are read all the same.
 """
@@ -7,13 +7,14 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import file_digest, sha256
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, BinaryIO, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -21,12 +22,15 @@ from groundwire.cli.inputs import decode
 from groundwire.cli.progress import count_lines
 from groundwire.cli.rows import DAMAGE, open_lines
 from groundwire.errors import DatasetError, GroundwireError, InputError, MissingExtraError
+from groundwire.evaluation.datasets.asked import Question
 from groundwire.evaluation.datasets.labelled import LabelledAnswer
 from groundwire.evaluation.datasets.mapping import ColumnMapping
 from groundwire.rows import RowError, parse_row
 
 if TYPE_CHECKING:
     import _csv
+
+_T = TypeVar("_T")
 
 #: A field of a CSV may have so many characters: contexts are long.
 _MAX_FIELD_CHARS = 50_000_000
@@ -46,9 +50,12 @@ class FailedRow:
     Attributes:
         row: Its number, the first being 1; of a table with several files over all of them.
         id: What it calls itself, or its number.
-        place: Its file and line.
+        place: Its file and line; empty if the problem tells.
         problem: What is wrong.
         sha256: Of what it holds.
+        kind: The type of the error.
+        task: What was asked for, if that is known all the same.
+        columns: What else is known of it.
     """
 
     row: int
@@ -56,6 +63,14 @@ class FailedRow:
     place: str
     problem: str
     sha256: str
+    kind: str = "RowError"
+    task: str = ""
+    columns: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+
+    @property
+    def message(self) -> str:
+        """Where it is, and what is wrong."""
+        return f"{self.place}: {self.problem}" if self.place else self.problem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +90,22 @@ class NumberedAnswer:
 
 AnyRow: TypeAlias = NumberedAnswer | FailedRow
 
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NumberedQuestion:
+    """A row with a question that could be read.
+
+    Attributes:
+        row: Its number, the first being 1.
+        question: What it holds.
+        sha256: Of what it holds.
+    """
+
+    row: int
+    question: Question
+    sha256: str
+
+
 #: A line of a file, what tells it from another, and its values by column or what is wrong with it.
 _Line: TypeAlias = tuple[int, bytes, Mapping[str, Any] | str]
 
@@ -90,14 +121,36 @@ def read_labelled(path: Path, mapping: ColumnMapping | None = None) -> Iterator[
         DatasetError: If there is no row in it, or a file cannot be read at all.
         MissingExtraError: If it is Parquet, and what reads that is not installed.
     """
-    columns, ids, numbers = mapping or ColumnMapping(), Seen(), count(1)
-    row = 0
+    columns = mapping or ColumnMapping()
+    for row in _read_table(path, RowReader(columns, columns.answer)):
+        if isinstance(row, FailedRow):
+            yield row
+        else:
+            number, answer, digest = row
+            yield NumberedAnswer(row=number, answer=answer, sha256=digest)
+
+
+def read_questions(
+    path: Path, mapping: ColumnMapping | None = None
+) -> Iterator[NumberedQuestion | FailedRow]:
+    """The same of questions with their sources, that nobody has answered yet."""
+    columns = mapping or ColumnMapping()
+    for row in _read_table(path, RowReader(columns, columns.question)):
+        yield row if isinstance(row, FailedRow) else numbered_question(row)
+
+
+def numbered_question(row: tuple[int, Question, str]) -> NumberedQuestion:
+    """A question as :class:`RowReader` reads it."""
+    number, question, digest = row
+    return NumberedQuestion(row=number, question=question, sha256=digest)
+
+
+def _read_table(path: Path, reader: "RowReader[_T]") -> Iterator[tuple[int, _T, str] | FailedRow]:
+    numbers, row = count(1), 0
     for file in files_of(path):
         for line, content, values in _lines(file):
             row = next(numbers)
-            # What a row says depends on how its columns are read.
-            digest = sha256(columns.fingerprint + content).hexdigest()[:16]
-            yield _read(row, digest, f"{file}:{line}", values, columns, ids)
+            yield reader.read(row, f"{file}:{line}", content, values)
     if row == 0:
         raise DatasetError(path, None, "it has no rows")
 
@@ -137,25 +190,47 @@ def fingerprints(path: Path) -> dict[str, str]:
     return found
 
 
-def _read(
-    row: int,
-    digest: str,
-    place: str,
-    values: Mapping[str, Any] | str,
-    columns: ColumnMapping,
-    ids: "Seen",
-) -> AnyRow:
-    id_ = str(row)
-    try:
-        if isinstance(values, str):
-            raise RowError(values)
-        id_ = columns.id_of(values) or id_
-        answer = columns.answer(values, number=row)
-        if not ids.add(id_):
-            raise RowError(f"the id {id_[:80]!r} is there for the second time")
-    except InputError as error:
-        return FailedRow(row=row, id=id_, place=place, problem=str(error), sha256=digest)
-    return NumberedAnswer(row=row, answer=answer, sha256=digest)
+class RowReader(Generic[_T]):
+    """Reads the rows of one table; an id that was there before is refused."""
+
+    def __init__(
+        self, columns: ColumnMapping, make: Callable[[Mapping[str, Any], int], _T]
+    ) -> None:
+        """Begin.
+
+        Args:
+            columns: Which column holds what.
+            make: From the values of a row, and its number, to what it holds.
+        """
+        self._columns, self._make, self._ids = columns, make, Seen()
+
+    def read(
+        self, row: int, place: str, content: bytes, values: Mapping[str, Any] | str
+    ) -> tuple[int, _T, str] | FailedRow:
+        """Read one.
+
+        Args:
+            row: Its number.
+            place: Where it is, for people.
+            content: What tells it from other rows.
+            values: By column, or what is wrong with it.
+
+        Returns:
+            Number, what it holds, and fingerprint; or what is wrong.
+        """
+        # What a row says depends on how its columns are read.
+        digest = sha256(self._columns.fingerprint + content).hexdigest()[:16]
+        id_ = str(row)
+        try:
+            if isinstance(values, str):
+                raise RowError(values)
+            id_ = self._columns.id_of(values) or id_
+            made = self._make(values, row)
+            if not self._ids.add(id_):
+                raise RowError(f"the id {id_[:80]!r} is there for the second time")
+        except InputError as error:
+            return FailedRow(row=row, id=id_, place=place, problem=str(error), sha256=digest)
+        return row, made, digest
 
 
 class Seen:

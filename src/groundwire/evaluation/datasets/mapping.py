@@ -10,8 +10,9 @@ from typing import Any, Self
 
 from groundwire.detection import Label
 from groundwire.errors import SettingError
+from groundwire.evaluation.datasets.asked import Question
 from groundwire.evaluation.datasets.labelled import GoldSpan, Known, LabelledAnswer
-from groundwire.example import Example, Source, require_text
+from groundwire.example import Example, Source, read_sources, require_text
 from groundwire.rows import RowError
 
 #: Field → the columns that may hold it, the first that is there counts.
@@ -89,7 +90,27 @@ class ColumnMapping:
         """
         return _name(self._get(row, "id"), "id")
 
-    def answer(self, row: Mapping[str, Any], *, number: int) -> LabelledAnswer:
+    def question(self, row: Mapping[str, Any], number: int) -> Question:
+        """Read one row that has a question and its sources, and no answer that counts.
+
+        Raises:
+            InputError: If it cannot be read.
+        """
+        text = _text(self._need(row, "question"), "question")
+        if not text.strip():
+            raise RowError("the question is empty")
+        require_text(text, "question")
+        sources = read_sources(_sources(self._need(row, "sources")))
+        return Question(
+            id=self.id_of(row) or str(number),
+            task=_name(self._get(row, "task"), "task") or "",
+            context_id=_name(self._get(row, "context_id"), "context_id") or _hash(sources),
+            text=text,
+            sources=sources,
+            columns=_others(row, self._used(row)),
+        )
+
+    def answer(self, row: Mapping[str, Any], number: int) -> LabelledAnswer:
         """Read one row.
 
         Args:

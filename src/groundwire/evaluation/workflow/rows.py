@@ -1,0 +1,171 @@
+"""Classified answers as columns of numbers: some fifty bytes each, so that millions fit."""
+
+from array import array
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from groundwire.detection import Label, Outcome
+from groundwire.evaluation.metrics import Bools
+from groundwire.evaluation.workflow.classify import FAILED
+from groundwire.evaluation.workflow.stage import Stage, StageError, read_rows, read_stage
+
+Numbers = NDArray[np.int64]
+
+#: All that can become of an answer. The first two are verdicts, the others are not.
+OUTCOMES = (
+    *(str(Outcome.HALLUCINATED), str(Outcome.GROUNDED), str(Outcome.PARTIAL)),
+    *(str(Outcome.UNVERIFIED), str(Outcome.UNAVAILABLE), str(Outcome.SKIPPED), FAILED),
+)
+N_VERDICTS = 2
+MAX_SEVERITY = 4
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Answers:
+    """One value of each column for each answer.
+
+    Attributes:
+        models: Which model, as a number that counts :attr:`Read.models`.
+        tasks: The same of tasks.
+        values: The same of another column.
+        contexts: A number that stands for the sources.
+        outcomes: Which of :data:`OUTCOMES`.
+        dropped: Whether the detector marked it and the explainer left nothing.
+        contradicted: Whether a span is.
+        severity: Of the worst span; -1 if that is not known.
+        spans: Spans of each severity, shape ``(n, 5)``.
+        contradicted_spans: How many are.
+        tokens: Read and written, shape ``(n, 2)``.
+        cut: Whether it was cut for its length.
+    """
+
+    models: Numbers
+    tasks: Numbers
+    values: Numbers
+    contexts: NDArray[np.uint64]
+    outcomes: Numbers
+    dropped: Bools
+    contradicted: Bools
+    severity: Numbers
+    spans: Numbers
+    contradicted_spans: Numbers
+    tokens: Numbers
+    cut: Bools
+
+    def __len__(self) -> int:
+        return len(self.outcomes)
+
+    def take(self, which: Bools) -> Self:
+        """Some of the answers."""
+        return type(self)(**{each.name: getattr(self, each.name)[which] for each in fields(self)})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Read:
+    """A file of classified answers.
+
+    Attributes:
+        stage: Its first line.
+        answers: What became of each.
+        models: Their names.
+        tasks: Theirs.
+        values: Those of the column that was asked for.
+        errors: Type of an error → how many answers failed with it.
+    """
+
+    stage: Stage
+    answers: Answers
+    models: Sequence[str]
+    tasks: Sequence[str]
+    values: Sequence[str]
+    errors: Mapping[str, int]
+
+
+def read_classified(path: Path, *, by: str | None = None) -> Read:
+    """Read a file once.
+
+    Args:
+        path: What :func:`.classify.classify` wrote.
+        by: A column whose values are told apart; an answer without it has an empty one.
+
+    Raises:
+        StageError: If it is no such file, has no rows, or a row is there twice.
+    """
+    stage = read_stage(path, "classify")
+    collector = _Collector(by)
+    for line, row in read_rows(path, "classify"):
+        try:
+            collector.add(row)
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+            problem = f"this is no classified answer ({type(error).__name__}: {error})"
+            raise StageError(path, line, problem) from error
+    if not collector.n:
+        raise StageError(path, None, "it has no rows")
+    return collector.read(stage)
+
+
+@dataclass(slots=True)
+class _Collector:
+    by: str | None
+    n: int = 0
+    _names: tuple[dict[str, int], ...] = field(default_factory=lambda: ({}, {}, {}))
+    _numbers: "array[int]" = field(default_factory=lambda: array("q"))
+    _contexts: "array[int]" = field(default_factory=lambda: array("Q"))
+    _errors: dict[str, int] = field(default_factory=dict)
+
+    def add(self, row: Mapping[str, Any]) -> None:
+        value = "" if self.by is None else str(row["columns"].get(self.by, ""))
+        texts = (str(row["model"]), str(row["task"]), value)
+        codes = [
+            names.setdefault(text, len(names))
+            for names, text in zip(self._names, texts, strict=True)
+        ]
+        severities = [0] * (MAX_SEVERITY + 1)
+        for span in row["spans"]:
+            severities[int(span["severity"])] += 1
+        n_contradicted = sum(span["label"] == Label.CONTRADICTED for span in row["spans"])
+        outcome = OUTCOMES.index(row["outcome"])
+        is_dropped = row["detected"] != row["outcome"]
+        severity = -1 if row["severity"] is None else int(row["severity"])
+        tokens = (int(row["prompt_tokens"]), int(row["completion_tokens"]))
+        is_cut = row["finish_reason"] == "length"
+        numbers = (outcome, is_dropped, severity, n_contradicted, *tokens, is_cut)
+        digest = sha256(str(row["context_id"]).encode("utf-8", "surrogatepass")).digest()
+        if error := row["error"]:
+            kind = str(error["type"])
+            self._errors[kind] = self._errors.get(kind, 0) + 1
+        self._numbers.extend((*codes, *numbers, *severities))
+        self._contexts.append(int.from_bytes(digest[:8], "big"))
+        self.n += 1
+
+    def read(self, stage: Stage) -> Read:
+        table = np.frombuffer(self._numbers, np.int64).reshape(self.n, -1)
+        answers = Answers(
+            models=table[:, 0],
+            tasks=table[:, 1],
+            values=table[:, 2],
+            contexts=np.array(self._contexts, np.uint64),
+            outcomes=table[:, 3],
+            dropped=table[:, 4] == 1,
+            severity=table[:, 5],
+            contradicted_spans=table[:, 6],
+            contradicted=table[:, 6] > 0,
+            tokens=table[:, 7:9],
+            cut=table[:, 9] == 1,
+            spans=table[:, 10:],
+        )
+        models, tasks, values = (list(names) for names in self._names)
+        return Read(
+            stage=stage,
+            answers=answers,
+            models=models,
+            tasks=tasks,
+            values=values,
+            errors=dict(sorted(self._errors.items())),
+        )
