@@ -65,7 +65,17 @@ def read_hub(table: HubTable, mapping: ColumnMapping | None = None) -> Iterator[
         MissingExtraError: If the library is not installed.
         HubError: If there is no such dataset or part, or no network.
     """
-    rows = _guarded(table)
+    return questions_of(_guarded(table), table, mapping)
+
+
+def questions_of(
+    rows: Iterator[Values], table: HubTable, mapping: ColumnMapping | None = None
+) -> Iterator[AnyQuestion]:
+    """The same of rows that are at hand.
+
+    Raises:
+        HubError: If there are none.
+    """
     first = next(rows, None)
     if first is None:
         raise HubError(table.name, "it has no rows", "Choose another --split.")

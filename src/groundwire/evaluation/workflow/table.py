@@ -28,7 +28,7 @@ def to_markdown(found: Mapping[str, Any]) -> str:
 
 def compared_to_text(found: Mapping[str, Any]) -> str:
     """What :meth:`.compare.Comparison.to_dict` gives, in sentences."""
-    return "\n".join(_compared(found, lambda name: one_line(name)[:_MAX_NAME] or "(no name)"))
+    return "\n".join(_compared(found, one_line))
 
 
 def groups(found: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
@@ -94,7 +94,7 @@ def _markdown(found: Mapping[str, Any]) -> Iterator[str]:
         yield f"- {note}"
     for comparison in found.get("comparisons", ()):
         yield ""
-        yield from (f"- {line}" for line in _compared(comparison, lambda name: code(name[:40])))
+        yield from (f"- {line}" for line in _compared(comparison, code))
 
 
 def _cells(group: Mapping[str, Any]) -> tuple[str, ...]:
@@ -139,10 +139,11 @@ def _notes(found: Mapping[str, Any]) -> Iterator[str]:
         yield f"Cut for their length by the model's limit: {n:,}."
 
 
-def _compared(found: Mapping[str, Any], name: Callable[[str], str]) -> Iterator[str]:
-    first, second = name(found["first"]), name(found["second"])
+def _compared(found: Mapping[str, Any], shown: Callable[[str], str]) -> Iterator[str]:
+    names = (found["first"][:_MAX_NAME], found["second"][:_MAX_NAME])
+    first, second = (shown(name or "(no name)") for name in names)
     if "problem" in found:
-        yield f"{second} against {first}: {one_line(found['problem'])}"
+        yield f"{second} against {first}: {shown(found['problem'])}"
         return
     low, high = _ends(found["ci95"])
     points = 100 * found["difference"]
@@ -158,8 +159,8 @@ def _compared(found: Mapping[str, Any], name: Callable[[str], str]) -> Iterator[
     )
     unpaired = {key: n for key, n in found["unpaired"].items() if n}
     if unpaired:
-        shown = ", ".join(f"{n:,} {key.replace('_', ' ')}" for key, n in unpaired.items())
-        yield f"Not paired: {shown}."
+        counts = ", ".join(f"{n:,} {key.replace('_', ' ')}" for key, n in unpaired.items())
+        yield f"Not paired: {counts}."
     if found["n_contexts"] < found["n_pairs"]:
         yield (
             "Several questions share their sources: the interval allows for that, the test does "
