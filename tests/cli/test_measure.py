@@ -297,6 +297,7 @@ def test_answers_that_are_there_already_need_no_model(tmp_path: Path) -> None:
         {"text": "It was green.", "doc": "It was.", "model": "a", "question_id": "q1"},
         {"text": "It was.", "doc": "It was.", "model": "b", "question_id": "q1"},
     ]
+    table = [row | {"prompt_tokens": "many"} for row in table]  # nobody's business here
     answers = write(tmp_path / "logged.csv", csv_text(table))
     results, output = tmp_path / "r.jsonl", tmp_path / "c.jsonl"
     columns = ("--column", "answer=text", "--column", "sources=doc")
@@ -323,6 +324,29 @@ def test_a_step_goes_on_where_it_was_cut(
     result = run(*options, "--output", a, "--resume", "--seed", 3)
     assert result.exit_code == 2
     assert "it was made with another seed" in result.stderr
+
+
+@pytest.mark.parametrize("share", [0.0, 0.01, 0.4, 0.99])
+@pytest.mark.parametrize("name", ["questions", "answers", "results", "classified"])
+def test_whichever_file_is_cut_the_same_command_mends_it(
+    whole: Callable[..., Result],
+    endpoint: ScriptedEndpoint,
+    tmp_path: Path,
+    name: str,
+    share: float,
+) -> None:
+    first = whole()
+    expected = report(tmp_path)
+    names = ["questions", "answers", "results", "classified"]
+    for later in names[names.index(name) + 1 :]:
+        (tmp_path / "out" / f"{later}.jsonl").unlink()
+    path = tmp_path / "out" / f"{name}.jsonl"
+    content = path.read_bytes()
+    path.write_bytes(content[: int(share * len(content))])
+    again = whole()
+    assert (again.exit_code, again.stdout) == (0, first.stdout)
+    assert report(tmp_path) | {"data": None} == expected | {"data": None}
+    assert len(endpoint.asked) == 16
 
 
 def test_an_empty_file_is_an_error(tmp_path: Path) -> None:

@@ -43,7 +43,7 @@ A question has sources (or context), perhaps an id, a task (or category) and a c
 is that of OPENAI_API_KEY. run does all steps in a folder, and goes on where it was cut short.
 
 \b
-Exit status:
+Exit status of load, generate, aggregate and run:
   0  all rows were read, answered and judged
   1  some rows failed: they are told, and in no rate
   2  nothing was measured, or the command was wrong

@@ -2,10 +2,12 @@
 
 import json
 import re
+import sys
 from collections.abc import Callable
 
 import pytest
 
+from groundwire.errors import MissingExtraError
 from groundwire.evaluation.workflow.model import (
     NO_KEY,
     Address,
@@ -143,6 +145,14 @@ def test_an_endpoint_that_is_not_there_is_told() -> None:
         pytest.raises(GenerationError, match="cannot be reached"),
     ):
         model.ask(BODY)
+
+
+def test_without_the_client_the_message_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "openai", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'groundwire\[verify\]'"):
+        language_model("http://localhost/v1")
 
 
 def test_redirects_are_not_followed() -> None:

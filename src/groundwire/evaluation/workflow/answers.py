@@ -52,7 +52,9 @@ def is_generated(path: Path) -> bool:
 def _answer(path: Path, line: int, row: Mapping[str, Any]) -> AnyRow:
     try:
         columns = {str(name): str(value) for name, value in row["columns"].items()}
+        # What a table calls the same says nothing of this answer.
         columns |= {QUESTION: str(row["question_id"]), MODEL: str(row["model"])}
+        columns |= {name: str(row[name]) for name in (FINISH, PROMPT_TOKENS, COMPLETION_TOKENS)}
         if (error := row["error"]) is not None:
             return FailedRow(
                 row=row["row"],
@@ -64,8 +66,6 @@ def _answer(path: Path, line: int, row: Mapping[str, Any]) -> AnyRow:
                 task=str(row["task"]),
                 columns=columns,
             )
-        for name in (FINISH, PROMPT_TOKENS, COMPLETION_TOKENS):
-            columns[name] = str(row[name])
         return _numbered(row, columns)
     except (KeyError, TypeError, AttributeError) as error:
         problem = f"this is no answer ({type(error).__name__}: {error})"

@@ -110,8 +110,8 @@ def classified(
         "context_id": row.context_id,
         "columns": {name: value for name, value in columns.items() if name not in _OWN},
         "finish_reason": columns.get(FINISH, ""),
-        "prompt_tokens": int(columns.get(PROMPT_TOKENS) or 0),
-        "completion_tokens": int(columns.get(COMPLETION_TOKENS) or 0),
+        "prompt_tokens": _count(columns, PROMPT_TOKENS),
+        "completion_tokens": _count(columns, COMPLETION_TOKENS),
         "error": None if row.error is None else dict(row.error),
         "sha256": row.sha256,
     }
@@ -152,6 +152,12 @@ def verdict_of(explained: Explained) -> dict[str, Any]:
         "reason": explained.reason,
         "claims": _labels(explained.detection.claims),
     }
+
+
+def _count(columns: Mapping[str, str], name: str) -> int:
+    """A number of tokens; anybody's table may have anything in a column of that name."""
+    text = columns.get(name, "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 16 else 0
 
 
 def _span(each: Explanation) -> dict[str, Any]:

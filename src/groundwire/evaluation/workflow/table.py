@@ -116,11 +116,12 @@ def _cells(group: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _notes(found: Mapping[str, Any]) -> Iterator[str]:
     contradiction = found["contradiction"]
-    if found["n_hallucinated"]:
+    if n := found["n_hallucinated"]:
         low, high = _ends(contradiction["ci95"])
+        more = "; the others add to them" if contradiction["n"] < n else ""
         yield (
             f"Of the hallucinated answers, {percent(contradiction['ratio'])} % ({low} to {high}) "
-            "contradict their sources; the others add to them."
+            f"contradict their sources{more}."
         )
     without = {name: found["outcomes"][name] for name in OUTCOMES[N_VERDICTS:]}
     if any(without.values()):
@@ -147,9 +148,11 @@ def _compared(found: Mapping[str, Any], shown: Callable[[str], str]) -> Iterator
         return
     low, high = _ends(found["ci95"])
     points = 100 * found["difference"]
+    n_contexts = found["n_contexts"]
+    contexts = f"{n_contexts:,} {'context' if n_contexts == 1 else 'contexts'}"
     yield (
-        f"{second} against {first}, on {found['n_pairs']:,} questions of "
-        f"{found['n_contexts']:,} contexts: {percent(found['rate_second'])} % against "
+        f"{second} against {first}, on {found['n_pairs']:,} questions of {contexts}: "
+        f"{percent(found['rate_second'])} % against "
         f"{percent(found['rate_first'])} %, {points:+.1f} points ({low} to {high}), "
         f"McNemar p = {found['p_value']:.3g}."
     )
