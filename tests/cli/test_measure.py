@@ -503,4 +503,4 @@ def test_a_report_says_what_it_was_made_of(whole: Callable[..., Result], tmp_pat
     assert stage.data.keys() == {"results.jsonl"}
     settings: Mapping[str, Any] = stage.settings
     assert settings["detector"]["name"] == "fixed"
-    assert len(list(read_rows(tmp_path / "out" / "questions.jsonl", "load"))) == 8
+    assert len(list(read_rows(tmp_path / "out" / "questions.jsonl", "load"))) == 9

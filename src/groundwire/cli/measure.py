@@ -284,7 +284,7 @@ class Loading:
         from groundwire.evaluation.datasets.files import fingerprints, read_questions
         from groundwire.evaluation.datasets.mapping import ColumnMapping
         from groundwire.evaluation.workflow.hub import HubTable, read_hub
-        from groundwire.evaluation.workflow.questions import drawn, load
+        from groundwire.evaluation.workflow.questions import drawn, is_whole, load
         from groundwire.evaluation.workflow.stage import Stage, change, is_begun
 
         mapping = ColumnMapping.of(self.columns)
@@ -304,7 +304,7 @@ class Loading:
             hashes, rows = {}, read_hub(table, mapping)
             settings["dataset"] = table.settings
         stage = Stage(step="load", data=hashes, settings=settings, command=_command())
-        if is_kept and is_begun(output) and not change(output, stage):
+        if is_kept and is_begun(output) and is_whole(output) and not change(output, stage):
             return ExitStatus.PASSED
         done = load(rows, output, stage)
         more = f", {done.n_failed:,} of them cannot be read: {done.first_problem}"
@@ -396,7 +396,7 @@ class Generating:
             force = _is_renewed(
                 output, stage, "What was asked before is kept, and not asked again."
             )
-        n_wanted = _n_rows(questions, len(self.models))
+        n_wanted = _n_rows(questions, len(self.models), n_others=2)
         with ExitStack() as stack:
             kept = None
             if not self.no_cache:
@@ -784,10 +784,10 @@ def _is_renewed(output: Path, stage: Any, more: str = "") -> bool:  # noqa: ANN4
     return bool(problem)
 
 
-def _n_rows(path: Path, times: int) -> Callable[[], int | None]:
+def _n_rows(path: Path, times: int, *, n_others: int = 1) -> Callable[[], int | None]:
     def count() -> int | None:
         n = count_lines(path) if path.is_file() else None
-        return None if n is None else max(0, n - 1) * times
+        return None if n is None else max(0, n - n_others) * times
 
     return count
 

@@ -6,8 +6,14 @@ import pytest
 from groundwire.errors import DatasetError
 from groundwire.evaluation.datasets.files import FailedRow, NumberedQuestion, read_questions
 from groundwire.evaluation.datasets.mapping import ColumnMapping
-from groundwire.evaluation.workflow.questions import drawn, fingerprint, load, read
-from groundwire.evaluation.workflow.stage import Stage
+from groundwire.evaluation.workflow.questions import (
+    drawn,
+    fingerprint,
+    is_whole,
+    load,
+    read,
+)
+from groundwire.evaluation.workflow.stage import Stage, StageError
 from tests.evaluation.datasets.tables import csv_text, json_lines, write
 
 STAGE = Stage(step="load", data={})
@@ -106,6 +112,18 @@ def test_what_was_loaded_is_read_as_it_was_failed_rows_included(tmp_path: Path) 
     assert isinstance(before[1], FailedRow)
     assert isinstance(after[1], FailedRow)
     assert after[1].message == before[1].message
+
+
+def test_half_of_the_questions_are_not_taken_for_all(tmp_path: Path) -> None:
+    path, output = write(tmp_path / "q.jsonl", json_lines(row(1), row(2))), tmp_path / "out.jsonl"
+    load(read_questions(path), output, STAGE)
+    assert is_whole(output)
+    content = output.read_bytes()
+    for end in (len(content) - 1, len(content) // 2, content.index(b"\n") + 1):
+        output.write_bytes(content[:end])
+        with pytest.raises(StageError, match="it breaks off after"):
+            list(read(output))
+    assert not is_whole(output)
 
 
 def test_a_limit_draws_the_same_each_time_in_their_order(tmp_path: Path) -> None:

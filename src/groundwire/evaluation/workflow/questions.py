@@ -18,6 +18,9 @@ from groundwire.evaluation.workflow.stage import (
 )
 from groundwire.example import Source
 
+#: The key of the last line, which says how many rows there are.
+_END = "n_rows"
+
 #: What loading one row gives.
 AnyQuestion: TypeAlias = NumberedQuestion | FailedRow
 
@@ -44,14 +47,23 @@ def load(rows: Iterable[AnyQuestion], output: Path, stage: Stage) -> Loaded:
 
     def told() -> Iterator[Mapping[str, Any]]:
         nonlocal n_failed
-        for row in rows:
+        n = 0
+        for n, row in enumerate(rows, 1):  # noqa: B007  # told at the end
             if isinstance(row, FailedRow):
                 n_failed += 1
                 failed.extend([row.message] if not failed else [])
             yield to_row(row)
+        yield {_END: n}
 
-    n = write_whole(output, stage, told())
+    n = write_whole(output, stage, told()) - 1
     return Loaded(n=n, n_failed=n_failed, first_problem=next(iter(failed), ""))
+
+
+def is_whole(path: Path) -> bool:
+    """Whether a file has its last line: nobody is to ask half of the questions unawares."""
+    with path.open("rb") as stream:
+        stream.seek(max(0, path.stat().st_size - 64))
+        return stream.read().splitlines()[-1].startswith(b'{"' + _END.encode() + b'": ')
 
 
 def drawn(rows: Iterable[AnyQuestion], limit: int | None) -> Iterator[AnyQuestion]:
@@ -78,14 +90,19 @@ def read(path: Path) -> Iterator[AnyQuestion]:
     """The questions of a file that :func:`load` wrote.
 
     Raises:
-        StageError: If it is none.
+        StageError: If it is none, or breaks off.
     """
+    n = 0
     for line, row in read_rows(path, "load"):
+        if row.get(_END) == n:
+            return
+        n += 1
         try:
             yield from_row(row)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             problem = f"this is no question ({type(error).__name__}: {error})"
             raise StageError(path, line, problem) from error
+    raise StageError(path, None, f"it breaks off after {n:,} rows. Load the questions again")
 
 
 def to_row(row: AnyQuestion) -> dict[str, Any]:
