@@ -67,7 +67,7 @@ def test_a_variable_wins_over_the_list() -> None:
         ("upstreams: [{name: a, url: 'http://a', wieght: 2}]", "did you mean 'weight'?"),
         ("gateway: {release: late}", "It must be one of sentence, deferred."),
         ("gateway: {port: 65536}", "a whole number, from 0 to 65535"),
-        ("audit: {text: full}", "one of cut, hash"),
+        ("audit: {text: all}", "one of cut, hash, full"),
         ("upstream: {connect_timeout_s: 0}", "a number of seconds, above 0"),
     ],
 )

@@ -267,6 +267,32 @@ class Endpoint:
 
 
 @dataclass(frozen=True, slots=True)
+class StoreUrl:
+    """Where a database is. It may hold a password, which is shown as ``***``."""
+
+    legal: str = "postgresql://user:password@host/database, or sqlite:///path/of/a/file"
+
+    def read(self, raw: object) -> Secret:  # noqa: D102
+        try:
+            url = urlsplit(raw if isinstance(raw, str) else "")
+            host, _ = url.hostname, url.port  # a port that is none raises
+        except ValueError:
+            raise KindError(self.legal) from None
+        has_place = bool(url.path.strip("/")) and (url.scheme == "sqlite" or bool(host))
+        is_known = url.scheme in ("postgresql", "postgres", "sqlite") and url.password != "***"
+        if not has_place or not is_known or _NO_URL.search(str(raw)):
+            raise KindError(self.legal)
+        return Secret(str(raw))
+
+    def write(self, value: Secret) -> object:  # noqa: D102
+        url = urlsplit(value.reveal())
+        if url.password is None:
+            return value.reveal()
+        _, _, place = url.netloc.rpartition("@")
+        return url._replace(netloc=f"{url.username or ''}:***@{place}").geturl()
+
+
+@dataclass(frozen=True, slots=True)
 class Name:
     """A name that stands in logs, metrics and headers as it is."""
 

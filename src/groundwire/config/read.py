@@ -25,6 +25,7 @@ from groundwire.config.tenants import Tenant, read_tenants
 from groundwire.config.tree import (
     SECTIONS,
     SETTINGS,
+    Admin,
     Audit,
     Check,
     DetectorSettings,
@@ -33,6 +34,7 @@ from groundwire.config.tree import (
     Gate,
     Gateway,
     Similarity,
+    StoreSettings,
     UpstreamDefaults,
     Verify,
     limits_of,
@@ -108,6 +110,8 @@ class Config:
     evidence: EvidenceSettings = field(default_factory=EvidenceSettings)
     verify: Verify = field(default_factory=Verify)
     gateway: Gateway = field(default_factory=Gateway)
+    admin: Admin = field(default_factory=Admin)
+    store: StoreSettings = field(default_factory=StoreSettings)
     audit: Audit = field(default_factory=Audit)
     upstream: UpstreamDefaults = field(default_factory=UpstreamDefaults)
     listed: tuple[Upstream, ...] = ()

@@ -1,0 +1,13 @@
+"""Alembic's: runs migrations on the connection that it is given."""
+
+from alembic import context
+
+from groundwire.gateway.store.tables import metadata
+
+context.configure(
+    connection=context.config.attributes["connection"],
+    target_metadata=metadata,
+    render_as_batch=True,  # SQLite changes little of a table in place
+    transaction_per_migration=False,
+)
+context.run_migrations()
