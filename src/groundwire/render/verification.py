@@ -192,10 +192,12 @@ def _table(report: VerificationReport, *, color: bool, width: int) -> Iterator[s
     heads = _heads(report)
     rows = list(_rows(report, color=color))
     widths = _widths([tuple(map(Text, heads)), *rows], width)
-    table = Table(box=None, padding=(0, _GAP, 1, 0), pad_edge=False, header_style="bold")
+    table = Table(box=None, padding=(0, _GAP, 1, 0), pad_edge=False, header_style="none")
     for at, head in enumerate(heads):
         justify: Literal["left", "right"] = "left" if at in _WORDS else "right"
-        table.add_column(head, justify=justify, overflow="fold", width=widths[at])
+        table.add_column(
+            Text(head, style="bold"), justify=justify, overflow="fold", width=widths[at]
+        )
     for cells in rows:
         table.add_row(*cells)
     file = StringIO()
