@@ -1,7 +1,7 @@
 """A verification of cited claims as text: a table for a terminal, and the words of all views."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from io import StringIO
 from typing import TYPE_CHECKING, Literal
 
@@ -29,9 +29,10 @@ _NOTHING = "-"
 #: Columns of the table that hold words; the others hold numbers.
 _WORDS = _CLAIM, _CITES, _STATUS = 1, 2, 3
 _GAP = 2
-_LEAST_CLAIM_CHARS, _CITES_CHARS = 12, 12
+_CITES_CHARS = 12
+_LEAST_CLAIM_CHARS, _ENOUGH_CLAIM_CHARS = 12, 30
 #: As wide as most of them; where there is room, as wide as all.
-_STATUS_CHARS, _WIDE_STATUS_CHARS, _WIDE = 17, 26, 110
+_STATUS_CHARS, _WIDE_STATUS_CHARS = 17, 26
 
 #: What a status says of a claim.
 STATUSES = {
@@ -226,16 +227,21 @@ def _widths(rows: Sequence[Sequence["Text"]], width: int) -> list[int]:
 
     On a screen that is too narrow for that, lines are broken: a column left out would say less.
     """
-    longest = [
-        max((len(word) for cell in column for word in cell.plain.split()), default=0)
-        for column in zip(*rows, strict=True)
-    ]
-    longest[_CITES] = min(longest[_CITES], _CITES_CHARS)
-    longest[_STATUS] = _STATUS_CHARS if width < _WIDE else _WIDE_STATUS_CHARS
-    longest[_CLAIM] = 0
-    others = sum(longest) + _GAP * len(longest)
-    longest[_CLAIM] = max(_LEAST_CLAIM_CHARS, width - others)
-    return longest
+    wide, narrow = ([_longest(column, by) for column in zip(*rows, strict=True)] for by in "\n ")
+    for widths, status in ((wide, _WIDE_STATUS_CHARS), (narrow, _STATUS_CHARS)):
+        widths[_CLAIM], widths[_STATUS] = 0, status
+        widths[_CITES] = min(wide[_CITES], _CITES_CHARS)
+        widths[_CLAIM] = width - sum(widths) - _GAP * len(widths)
+    if wide[_CLAIM] >= _ENOUGH_CLAIM_CHARS:
+        return wide
+    narrow[_CLAIM] = max(narrow[_CLAIM], _LEAST_CLAIM_CHARS)
+    return narrow
+
+
+def _longest(cells: Iterable["Text"], by: str) -> int:
+    """Of the lines, or words, of some cells."""
+    parts = (part for cell in cells for part in cell.plain.replace("\n", by).split(by))
+    return max(map(len, parts))
 
 
 def _rows(report: VerificationReport, *, color: bool) -> Iterator[Sequence["Text"]]:
@@ -246,9 +252,9 @@ def _rows(report: VerificationReport, *, color: bool) -> Iterator[Sequence["Text
         words = mark_words(one_line(detail.claim.text), doubts_of(detail), color=color)
         cites = [*map(short, detail.claim.cites), *(f"{short(e)}?" for e in detail.claim.unknown)]
         style = "red" if detail.status in _GRAVE else "yellow" if detail.flagged else "green"
-        status = Text(str(detail.status), style=f"bold {style}")
+        status = Text.assemble((str(detail.status), f"bold {style}"))
         if findings:
-            status = Text.assemble(status, "\n", describe_citations(findings[at]))
+            status.append(f"\n{describe_citations(findings[at])}")
         cells = [
             Text(str(detail.claim.idx)),
             Text.from_ansi(words) if color else Text(words),

@@ -40,7 +40,7 @@ def report_to_html(report: VerificationReport, spans: Sequence[CitedSpan] = ()) 
     places = {span.sid: number for number, span in enumerate(spans, 1)}
     title = "not verified" if report.error else "flagged" if report.flagged else "passed"
     parts = (
-        f"<p>{escaped(describe_outcome(report).capitalize())}.</p>",
+        f"<p>{escaped(_sentence(describe_outcome(report)))}</p>",
         _list(describe_statuses(report)),
         _claims(report, places),
         _citations(report),
@@ -50,6 +50,10 @@ def report_to_html(report: VerificationReport, spans: Sequence[CitedSpan] = ()) 
         f"Judged by {escaped(describe_verifier(report))}.</footer>",
     )
     return sheet(title, "\n".join(parts))
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:].rstrip('.')}."
 
 
 def _list(items: Iterable[str]) -> str:
