@@ -265,14 +265,17 @@ def _key(question: Question) -> _Key:
 
 
 def _failure(why: str) -> VerifierFailure:
-    error = (
-        "The claim or its evidence is in a script that the embedded model cannot read (it reads "
-        'English). Use verifier="openai" with a model that does.'
-        if why == Reason.LANGUAGE
-        else f"The embedded model could not judge the claim ({why}). Check the installation with "
-        "`groundwire models verify`."
+    if why == Reason.LANGUAGE:
+        return VerifierFailure(
+            kind=FailureKind.UNREADABLE,
+            error="The claim or its evidence is in a script that the embedded model cannot read "
+            '(it reads English). Use verifier="openai" with a model that does.',
+        )
+    return VerifierFailure(
+        kind=FailureKind.VERIFIER,
+        error=f"The embedded model could not judge the claim ({why}). Check the installation with "
+        "`groundwire models verify`.",
     )
-    return VerifierFailure(kind=FailureKind.VERIFIER, error=error)
 
 
 def _manifest(model: str | Path | None) -> Manifest:

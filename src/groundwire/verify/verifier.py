@@ -153,6 +153,7 @@ class FailureKind(StrEnum):
     CONNECTION = "connection_failed"
     NO_LOGPROBS = "no_logprobs"
     MALFORMED = "malformed_response"
+    UNREADABLE = "unreadable"
     VERIFIER = "verifier_error"
 
 
