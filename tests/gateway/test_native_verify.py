@@ -3,6 +3,7 @@
 import inspect
 import json
 import socket
+import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -424,6 +425,16 @@ def test_a_verifier_that_is_not_set_up_is_told(config: str, code: str) -> None:
         reply = verify(base, EXAMPLE)
     assert (reply.status, reply.error["code"]) == (503, code)
     assert "of this gateway is not set up" in reply.error["message"]
+
+
+def test_a_verifier_that_is_not_installed_is_told(
+    wire: ScriptedEndpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "openai", None)
+    with native(None, asking(wire)) as base:
+        reply = verify(base, EXAMPLE)
+    assert (reply.status, reply.error["code"]) == (503, "verifier_unavailable")
+    assert "pip install 'groundwire[verify]'" in reply.error["next_step"]
 
 
 def test_a_service_gives_no_citations(wire: ScriptedEndpoint) -> None:

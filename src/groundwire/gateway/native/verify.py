@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Request, Response
 
-from groundwire.errors import LimitExceededError
+from groundwire.errors import LimitExceededError, MissingExtraError
 from groundwire.gateway.native.route import NativeRoute
 from groundwire.gateway.native.running import answer_in_thread
 from groundwire.gateway.native.verify_examples import ANSWERS, TRACES
@@ -111,7 +111,12 @@ async def _verified(request: Request, subject: Subject, spans: list[Any], body: 
 def _report(
     own: Verifications, subject: Subject, spans: list[Any], body: Knobs, scope: Scope
 ) -> dict[str, Any]:
-    report = own.verify(subject, spans, body.knobs(), scope=scope, with_citations=body.citations)
+    try:
+        report = own.verify(
+            subject, spans, body.knobs(), scope=scope, with_citations=body.citations
+        )
+    except MissingExtraError as error:
+        raise _not_installed(error) from error
     if report.error is not None:
         raise _problem(report)
     return report.to_dict()
@@ -158,6 +163,16 @@ def _too_late(limit_s: float) -> Problem:
         code="timeout",
         message=f"The verification took more than {limit_s:g} s, and was given up.",
         next_step="Send fewer claims or spans, or raise gateway.check_timeout_s.",
+    )
+
+
+def _not_installed(error: MissingExtraError) -> Problem:
+    return Problem(
+        status=503,
+        type=SERVER,
+        code="verifier_unavailable",
+        message="The verifier of this gateway is not installed.",
+        next_step=str(error),
     )
 
 
