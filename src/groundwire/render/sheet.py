@@ -25,6 +25,7 @@ mark { background: var(--unsupported); color: inherit; padding: 0.1em 0;
 mark.contradicted { background: var(--contradicted); text-decoration: underline double; }
 mark a { font-size: 0.7em; vertical-align: super; user-select: none; text-decoration: none; }
 .wide { overflow-x: auto; }
+td .text { min-width: 14rem; }
 table { border-collapse: collapse; }
 caption { text-align: left; color: var(--soft); }
 th, td { text-align: left; vertical-align: top; padding: 0.4rem 0.8rem 0.4rem 0;
