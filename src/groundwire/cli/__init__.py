@@ -22,6 +22,10 @@ from groundwire.errors import GroundwireError
 COMMANDS = {
     "check": ("groundwire.cli.check:check", "Check an answer, or a file of answers."),
     "explain": ("groundwire.cli.explain:explain", "Say why words of an answer are marked."),
+    "verify": (
+        "groundwire.cli.verify:verify",
+        "Verify an answer claim by claim against what it cites.",
+    ),
     "serve": (
         "groundwire.cli.serve:serve",
         "Stand before a language model, and check its answers.",

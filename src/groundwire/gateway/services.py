@@ -12,6 +12,7 @@ from groundwire.gateway.background import Background
 from groundwire.gateway.folder import data_folder
 from groundwire.gateway.metrics import Metrics
 from groundwire.gateway.upstream import Upstreams
+from groundwire.gateway.verifying import Verifications
 from groundwire.pipeline import Pipeline
 
 #: Megabytes for sources that were read: a gateway has a process, and mostly a machine, to itself.
@@ -31,6 +32,7 @@ class Services:
         background: Work that goes on after its response.
         checks: Threads for checks: twice as many as the detector computes with, so that one is
             ready when another ends.
+        verifications: What verifies cited claims, in threads of its own.
         opening: Threads that find out what is known of a request. No response leaves before that,
             also where none waits for its check, so they are never taken by checks.
     """
@@ -42,6 +44,7 @@ class Services:
     metrics: Metrics
     background: Background
     checks: ThreadPoolExecutor
+    verifications: Verifications
     opening: ThreadPoolExecutor
 
 
@@ -74,6 +77,8 @@ async def open_services(
         2 * n_threads(config.detector.threads), thread_name_prefix="groundwire-check"
     )
     stack.callback(checks.shutdown, wait=True, cancel_futures=True)
+    verifications = Verifications(config, None if pipeline is None else pipeline.detector)
+    stack.callback(verifications.close)
     opening = ThreadPoolExecutor(
         n_threads(config.detector.threads), thread_name_prefix="groundwire-open"
     )
@@ -98,6 +103,7 @@ async def open_services(
         metrics=metrics,
         background=background,
         checks=checks,
+        verifications=verifications,
         opening=opening,
     )
 

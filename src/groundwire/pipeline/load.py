@@ -216,4 +216,4 @@ def _is_unused(config: Config, path: str) -> bool:
     section, name = path.split(".")[0], config.detector.name
     if path == "similarity.embedder":  # "similarity:hash" names its own
         return name != "similarity" and EMBEDDERS.get(name) != config.similarity.embedder
-    return section == "verify" or (section == "similarity" and name not in EMBEDDERS)
+    return section == "similarity" and name not in EMBEDDERS

@@ -3,13 +3,13 @@
 import asyncio
 import json
 from collections.abc import Callable
+from concurrent.futures import Executor
 from typing import Any, TypeVar
 
 from fastapi import Request, Response
 
 from groundwire.gateway.native.route import JSON
 from groundwire.gateway.problems import INVALID_REQUEST, SERVER, Problem
-from groundwire.gateway.services import Services
 from groundwire.gateway.state import services
 from groundwire.gateway.streamed import ClientGoneError, until_disconnect
 from groundwire.pipeline import Pipeline
@@ -17,14 +17,22 @@ from groundwire.pipeline import Pipeline
 T = TypeVar("T")
 
 
-async def in_thread(request: Request, work: Callable[[], T]) -> T:
+async def in_thread(
+    request: Request, work: Callable[[], T], *, threads: Executor | None = None
+) -> T:
     """Run work that holds a processor off the event loop.
+
+    Args:
+        request: Who wants it done.
+        work: What is to be done.
+        threads: Where; ``None``: where checks are run.
 
     Raises:
         Problem: If the client has gone; work that has not begun is not begun then.
     """
+    pool = services(request).checks if threads is None else threads
     try:
-        return await until_disconnect(request, _submitted(services(request), work))
+        return await until_disconnect(request, _submitted(pool, work))
     except ClientGoneError:
         raise Problem(
             status=499,
@@ -34,8 +42,8 @@ async def in_thread(request: Request, work: Callable[[], T]) -> T:
         ) from None
 
 
-async def _submitted(own: Services, work: Callable[[], T]) -> T:
-    return await asyncio.get_running_loop().run_in_executor(own.checks, work)
+async def _submitted(threads: Executor, work: Callable[[], T]) -> T:
+    return await asyncio.get_running_loop().run_in_executor(threads, work)
 
 
 def pipeline_of(request: Request) -> Pipeline:
@@ -67,6 +75,8 @@ def json_response(body: bytes) -> Response:
     return Response(body, media_type=JSON)
 
 
-async def answer_in_thread(request: Request, work: Callable[[], dict[str, Any]]) -> Response:
+async def answer_in_thread(
+    request: Request, work: Callable[[], dict[str, Any]], *, threads: Executor | None = None
+) -> Response:
     """A response of what some work gives; writing it down is part of the work."""
-    return json_response(await in_thread(request, lambda: to_json(work())))
+    return json_response(await in_thread(request, lambda: to_json(work()), threads=threads))
