@@ -1,7 +1,7 @@
 """One verification from its arguments to its report: the stages, joined."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -69,9 +69,21 @@ class _Job:
 
 
 def run(
-    subject: Subject, spans: object, arguments: Mapping[str, Any], verifier: str | Verifier
+    subject: Subject,
+    spans: object,
+    arguments: Mapping[str, Any],
+    verifier: str | Verifier,
+    *,
+    through: Callable[[Verifier], Verifier] | None = None,
 ) -> VerificationReport:
     """Verify a subject.
+
+    Args:
+        subject: An answer or a trace.
+        spans: The evidence, as it was given.
+        arguments: All others, by name.
+        verifier: Who reads.
+        through: Stands between the claims and the verifier, to watch it at work.
 
     Raises:
         SettingError: If the program passes what no program should.
@@ -88,9 +100,16 @@ def run(
         if own is None and settings.verifier == SERVICE:
             return _by_service(job, setup)
         with _opened(own, settings) as judge:
-            return _by_verifier(job, judge, setup)
+            return _by_verifier(job, through(judge) if through else judge, setup)
     except _RefusedError as refusal:
         return VerificationReport(setup=setup, error=refusal.error, error_type=refusal.error_type)
+
+
+def refused(subject: Subject, backend: str, *, error_type: str, error: str) -> VerificationReport:
+    """The report of a call that was not even begun."""
+    return VerificationReport(
+        setup=_setup(DEFAULTS, subject, backend), error=error, error_type=error_type
+    )
 
 
 def _checked(verifier: object) -> Verifier:
