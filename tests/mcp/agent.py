@@ -48,8 +48,9 @@ class Agent:
         """The structured result of a call that succeeds."""
         result = await self.call(tool, **arguments)
         assert not result.is_error, text_of(result)
-        assert result.structured_content is not None
-        return result.structured_content
+        data: dict[str, Any] | None = result.structured_content
+        assert data is not None
+        return data
 
     async def add(self, text: str, **arguments: Any) -> str:  # noqa: ANN401
         """Have a text held; with its id."""

@@ -78,7 +78,7 @@ def test_without_an_allowed_folder_nothing_is_read_and_it_says_how_to_allow_one(
     ],
 )
 def test_no_path_leads_out_of_the_allowed_folder(roots: Roots, path: str) -> None:
-    with pytest.raises(CallError, match="no file in an allowed folder|cannot be read"):
+    with pytest.raises(CallError, match=r"no file in an allowed folder|cannot be read"):
         read(roots, path)
 
 

@@ -243,69 +243,63 @@ CHECKS: dict[str, dict[str, Any]] = {
 }
 
 
+WRONG: list[tuple[dict[str, Any], str, str]] = [
+    ({"base_url": "https://evil.example"}, "invalid_argument", "Unknown arguments: 'base_url'"),
+    ({"api_key": "sk-1"}, "invalid_argument", "chosen when the server was started"),
+    ({"verifier": "openai"}, "invalid_argument", "Unknown arguments: 'verifier'"),
+    ({"spans": []}, "no_spans", "There are no spans"),
+    ({"spans": None}, "no_spans", "There are no spans"),
+    ({"spans": "text"}, "malformed_spans", "no list"),
+    ({"spans": [{"sid": "A"}]}, "malformed_spans", "has no text"),
+    ({"spans": [SPANS[0], SPANS[0]]}, "malformed_spans", "duplicate span ids"),
+    ({"spans": [{}] * 1001}, "invalid_argument", "1,001 items and at most 1,000"),
+    ({"timeout_s": 601}, "invalid_argument", "over 600"),
+    ({"timeout_s": -1}, "invalid_argument", "timeout_s = -1 is not possible"),
+    ({"citation_regex": "("}, "invalid_argument", "citation_regex"),
+    ({"citation_regex": "(?P<id>x)" * 50}, "invalid_argument", "450 characters"),
+    ({"span_ids": ["S9"]}, "invalid_argument", "No span 'S9' is held"),
+    ({"span_ids": "S9"}, "invalid_argument", "must be a list of ids"),
+    ({"use_held_spans": True}, "invalid_argument", "None is held"),
+    ({"use_held_spans": "yes"}, "invalid_argument", "must be true or false"),
+]
+
+
 @pytest.mark.parametrize("tool", CHECKS)
-@pytest.mark.parametrize(
-    ("arguments", "error_type", "said"),
-    [
-        ({"base_url": "https://evil.example"}, "invalid_argument", "Unknown arguments: 'base_url'"),
-        ({"api_key": "sk-1"}, "invalid_argument", "chosen when the server was started"),
-        ({"verifier": "openai"}, "invalid_argument", "Unknown arguments: 'verifier'"),
-        ({"spans": []}, "no_spans", "There are no spans"),
-        ({"spans": None}, "no_spans", "There are no spans"),
-        ({"spans": "text"}, "malformed_spans", "no list"),
-        ({"spans": [{"sid": "A"}]}, "malformed_spans", "has no text"),
-        ({"spans": [SPANS[0], SPANS[0]]}, "malformed_spans", "duplicate span ids"),
-        ({"spans": [{}] * 1001}, "invalid_argument", "1,001 items and at most 1,000"),
-        ({"timeout_s": 601}, "invalid_argument", "over 600"),
-        ({"timeout_s": -1}, "invalid_argument", "timeout_s = -1 is not possible"),
-        ({"citation_regex": "("}, "invalid_argument", "citation_regex"),
-        ({"citation_regex": "(?P<id>x)" * 50}, "invalid_argument", "450 characters"),
-        ({"span_ids": ["S9"]}, "invalid_argument", "No span 'S9' is held"),
-        ({"span_ids": "S9"}, "invalid_argument", "must be a list of ids"),
-        ({"use_held_spans": True}, "invalid_argument", "None is held"),
-        ({"use_held_spans": "yes"}, "invalid_argument", "must be true or false"),
-    ],
-)
-def test_what_is_wrong_is_told_in_the_result_which_is_flagged(
-    backend: Backend, tool: str, arguments: dict[str, Any], error_type: str, said: str
-) -> None:
+def test_what_is_wrong_is_told_in_the_result_which_is_flagged(backend: Backend, tool: str) -> None:
     async def conversation(agent: Agent) -> None:
-        result = await agent.call(tool, **CHECKS[tool] | arguments)
-        data = result.structured_content
-        assert data is not None
-        assert not result.is_error
-        assert data["flagged"] is True
-        assert data["error_type"] == error_type
-        assert said in data["error"]
-        assert text_of(result).startswith("FLAGGED: nothing was")
-        assert not data.get("details")
-        assert not data.get("citations")
+        for arguments, error_type, said in WRONG:
+            result = await agent.call(tool, **CHECKS[tool] | arguments)
+            data = result.structured_content
+            assert data is not None
+            assert not result.is_error
+            assert (data["flagged"], data["error_type"]) == (True, error_type)
+            assert said in data["error"]
+            assert text_of(result).startswith("FLAGGED: nothing was")
+            assert not data.get("details")
+            assert not data.get("citations")
 
     talk_in_process(tools_of(backend), conversation)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "error_type", "said"),
-    [
-        ({"default_target": 1}, "invalid_argument", "default_target = 1 is not possible"),
-        ({"context_mode": "everything"}, "invalid_argument", "one of cited, all, auto"),
-        ({"max_claims": 0}, "invalid_argument", "max_claims = 0 is not possible"),
-        ({"max_claims": 501}, "invalid_argument", "over 500"),
-        ({"units": "bytes"}, "invalid_argument", "units"),
-        ({"answer": ""}, "no_claims", "claims nothing"),
-        ({"answer": 5}, "malformed_answer", "answer"),
-        ({"answer": "x" * 200_001}, "invalid_argument", "200,001 characters and at most 200,000"),
-    ],
-)
-def test_settings_are_refused_as_the_library_refuses_them(
-    backend: Backend, arguments: dict[str, Any], error_type: str, said: str
-) -> None:
+WRONG_SETTINGS: list[tuple[dict[str, Any], str, str]] = [
+    ({"default_target": 1}, "invalid_argument", "default_target = 1 is not possible"),
+    ({"context_mode": "everything"}, "invalid_argument", "one of cited, all, auto"),
+    ({"max_claims": 0}, "invalid_argument", "max_claims = 0 is not possible"),
+    ({"max_claims": 501}, "invalid_argument", "over 500"),
+    ({"units": "bytes"}, "invalid_argument", "units"),
+    ({"answer": ""}, "no_claims", "claims nothing"),
+    ({"answer": 5}, "malformed_answer", "answer"),
+    ({"answer": "x" * 200_001}, "invalid_argument", "200,001 characters and at most 200,000"),
+]
+
+
+def test_settings_are_refused_as_the_library_refuses_them(backend: Backend) -> None:
     async def conversation(agent: Agent) -> None:
-        data = await agent.data(
-            "detect_hallucination", **CHECKS["detect_hallucination"] | arguments
-        )
-        assert (data["flagged"], data["error_type"]) == (True, error_type)
-        assert said in data["error"]
+        for arguments, error_type, said in WRONG_SETTINGS:
+            given = CHECKS["detect_hallucination"] | arguments
+            data = await agent.data("detect_hallucination", **given)
+            assert (data["flagged"], data["error_type"]) == (True, error_type)
+            assert said in data["error"]
 
     talk_in_process(tools_of(backend), conversation)
 
@@ -347,29 +341,27 @@ def test_lists_may_be_written_as_json_in_a_text(backend: Backend) -> None:
     talk_in_process(tools_of(backend), conversation)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        ({"answer": "  "}, "answer is missing or empty"),
-        ({}, "answer is missing or empty"),
-        ({"answer": 5}, "answer is a int"),
-        ({"answer": "A.", "sources": "text"}, "sources must be a list"),
-        ({"answer": "A.", "sources": [5]}, "Source 0 cannot be read"),
-        ({"answer": "A.", "sources": ["x"] * 1001}, "1,001 items"),
-        ({"answer": "A.", "threshold": 1}, "Unknown arguments: 'threshold'"),
-        ({"answer": "A.", "question": 5}, "question is a int"),
-    ],
-)
-def test_an_answer_that_cannot_be_checked_is_unavailable_and_an_error(
-    backend: Backend, arguments: dict[str, Any], said: str
-) -> None:
+UNCHECKABLE: list[tuple[dict[str, Any], str]] = [
+    ({"answer": "  "}, "answer is missing or empty"),
+    ({}, "answer is missing or empty"),
+    ({"answer": 5}, "answer is a int"),
+    ({"answer": "A.", "sources": "text"}, "sources must be a list"),
+    ({"answer": "A.", "sources": [5]}, "Source 0 cannot be read"),
+    ({"answer": "A.", "sources": ["x"] * 1001}, "1,001 items"),
+    ({"answer": "A.", "threshold": 1}, "Unknown arguments: 'threshold'"),
+    ({"answer": "A.", "question": 5}, "question is a int"),
+]
+
+
+def test_an_answer_that_cannot_be_checked_is_unavailable_and_an_error(backend: Backend) -> None:
     async def conversation(agent: Agent) -> None:
-        result = await agent.call("check_answer", **arguments)
-        assert result.is_error
-        assert result.structured_content is not None
-        assert result.structured_content["outcome"] == "unavailable"
-        assert said in result.structured_content["error"]
-        assert "do not take this for a pass" in text_of(result).lower()
+        for arguments, said in UNCHECKABLE:
+            result = await agent.call("check_answer", **arguments)
+            assert result.is_error
+            assert result.structured_content is not None
+            assert result.structured_content["outcome"] == "unavailable"
+            assert said in result.structured_content["error"]
+            assert "do not take this for a pass" in text_of(result).lower()
 
     talk_in_process(tools_of(backend), conversation)
 

@@ -77,7 +77,12 @@ def test_more_readings_than_were_expected_raise_the_total() -> None:
 
 def test_what_nobody_waits_for_is_not_read_and_counts_as_failed() -> None:
     watch = Watch()
-    verifier = ScriptedVerifier(lambda *_: (watch.cancel(), believed(0.99))[1])
+
+    def gives_up(*_: object) -> tuple[float, float, float]:
+        watch.cancel()
+        return believed(0.99)
+
+    verifier = ScriptedVerifier(gives_up)
     first, second = Watched(verifier, watch).judge(asked("a", "b"))
     assert len(verifier.asked) == 1
     assert not isinstance(first, VerifierFailure)
