@@ -5,20 +5,23 @@ import os
 import signal
 import subprocess
 import sys
-from importlib.machinery import PathFinder
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
+from groundwire.cli.mcp import describe
+from groundwire.config import parse
+from groundwire.mcp.backend import Backend
+from groundwire.mcp.models import Models
+from groundwire.mcp.store import Stores
 from tests.cli.conftest import invoke
 from tests.cli.test_main import python
 
 HTTP = ("--transport", "streamable-http")
 OPEN = (*HTTP, "--host", "0.0.0.0")
 
-has_mcp = pytest.mark.skipif(
-    PathFinder.find_spec("mcp_types") is None, reason="needs the mcp extra"
-)
+has_mcp = pytest.mark.skipif(find_spec("mcp_types") is None, reason="needs the mcp extra")
 
 
 @pytest.mark.parametrize("args", [["--help"], ["mcp", "--help"]])
@@ -125,6 +128,40 @@ def test_wrong_options_are_refused(args: tuple[str, ...], said: str) -> None:
     assert said in result.stderr
 
 
+@pytest.mark.parametrize(
+    ("config", "environ", "expected"),
+    [
+        ("", {}, ["verifier  local: nothing leaves this machine", "evidence  held; no files"]),
+        (
+            "verify: {verifier: openai}",
+            {},
+            [
+                "verifier  openai: claims and the evidence they are read with leave this machine",
+                "          OPENAI_API_KEY is not set; until it is, all that is verified is flagged.",
+                "evidence  held; no files",
+            ],
+        ),
+        (
+            "verify: {verifier: service}",
+            {"OPENAI_API_KEY": "sk-1"},
+            [
+                "verifier  service: answers and all their evidence leave this machine",
+                "evidence  held; no files",
+            ],
+        ),
+    ],
+)
+def test_the_start_says_what_leaves_the_machine(
+    config: str, environ: dict[str, str], expected: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+    own = parse(config, name="c.yaml")
+    backend = Backend(config=own, models=Models(own), stores=Stores())
+    assert list(describe(backend)) == expected
+
+
 @has_mcp
 def test_a_port_that_is_taken_is_said(tmp_path: Path) -> None:
     import socket
@@ -153,7 +190,7 @@ def test_over_http_it_says_where_it_listens_asks_for_its_token_and_ends_when_tol
     )
     try:
         assert process.stderr is not None
-        line = process.stderr.readline()
+        line = [process.stderr.readline() for _ in range(3)][-1]
         assert line.startswith("Listening on http://127.0.0.1:")
         url = line.split()[2]
         assert post(url).status_code == 401

@@ -180,7 +180,11 @@ def test_what_is_no_message_ends_nothing() -> None:
     assert by_id[3]["result"]["isError"] is True
     assert by_id[4]["error"]["code"] == -32602
     assert rest == ""
-    assert said == "Serving on standard input and output.\n"
+    assert said.splitlines() == [
+        "verifier  local: nothing leaves this machine",
+        "evidence  held; no files",
+        "Serving on standard input and output.",
+    ]
 
 
 def test_a_client_that_goes_away_in_the_middle_of_a_call_is_not_waited_for() -> None:

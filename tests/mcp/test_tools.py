@@ -16,6 +16,7 @@ from groundwire.mcp.backend import Backend
 from groundwire.mcp.toolbox import tools_of
 from tests.mcp.agent import SPANS, Agent, in_both_modes, talk_in_process, text_of
 from tests.verify.scripted import ScriptedEndpoint, honest, with_evidence
+from tests.verify.test_service import DETAIL, report
 
 ANSWER = (
     "Auth validates issuer via JWT_ISSUER. [A] Tokens last for 15 minutes. [B] "
@@ -480,6 +481,28 @@ def test_the_endpoint_of_the_servers_configuration_verifies(
         talk_in_process(tools_of(remote), conversation)
         assert endpoint.asked[0].body["model"] == "some-model"
         assert "sk-secret" not in json.dumps(endpoint.asked[0].body)
+
+
+def test_a_service_decides_by_its_own_rule_and_citations_are_checked_here(
+    backend: Backend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    with ScriptedEndpoint(lambda _: report(DETAIL)) as wire:
+        text = f"verify: {{verifier: service, service_url: '{wire.origin}'}}"
+        remote = replace(backend, config=parse(text, name="c.yaml"))
+
+        async def conversation(agent: Agent) -> None:
+            await agent.add("The sky is blue.")
+            own = {"answer": "The sky is blue [S0].", "use_held_spans": True}
+            data = await agent.data("detect_hallucination", **own)
+            assert (data["flagged"], data["summary"]["backend"]) == (False, "service")
+            assert data["span_origins"] == {"S0": "held_text"}
+            cited = await agent.data("check_citations", **own)
+            assert cited["summary"]["backend"] == "local"
+
+        talk_in_process(tools_of(remote), conversation)
+        (asked,) = wire.asked
+    assert asked.path == "/detect_hallucination"
 
 
 def test_a_missing_key_is_told_and_flagged(

@@ -308,6 +308,24 @@ def print_config(name: str, start: Start, http: Http | None) -> None:
     say(f"This belongs in {client.file}.")
 
 
+def describe(backend: "Backend") -> Iterator[str]:
+    """What is about to be served, a line each."""
+    where = {
+        "local": "local: nothing leaves this machine",
+        "openai": "openai: claims and the evidence they are read with leave this machine",
+        "service": "service: answers and all their evidence leave this machine",
+    }
+    yield f"verifier  {where[backend.name]}"
+    has_key = backend.config.verify.api_key is not None or os.environ.get("OPENAI_API_KEY")
+    if backend.is_open_world and not has_key:
+        yield "          OPENAI_API_KEY is not set; until it is, all that is verified is flagged."
+    if backend.stores is None:
+        yield "evidence  not held"
+    else:
+        files = ", ".join(map(str, backend.roots.folders))
+        yield f"evidence  held; files of {files}" if files else "evidence  held; no files"
+
+
 def run_stdio(start: Start) -> None:
     """Serve the client that started this process."""
     from groundwire.mcp.wire import claimed_wire
@@ -320,6 +338,8 @@ def run_stdio(start: Start) -> None:
         from groundwire.mcp.toolbox import tools_of
 
         log_to_stderr()
+        for line in describe(backend):
+            say(line)
         serve_stdio(ToolServer(tools_of(backend)), wire, says=say)
 
 
@@ -337,6 +357,8 @@ def run_http(start: Start, own: Http) -> None:
         sockets = listen(own.host, own.port)
         try:
             log_to_stderr()
+            for line in describe(backend):
+                say(line)
             address = own.url(sockets[0].getsockname()[1])
             serve_http(app, sockets, address=address, says=say)
         finally:

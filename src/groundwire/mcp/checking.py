@@ -48,6 +48,7 @@ def answer_tool(backend: Backend) -> Tool:
         output_schema=schemas.detection(),
         run=lambda call: _check(backend, call, inputs),
         fails=_failed,
+        is_long=True,
     )
 
 

@@ -72,6 +72,7 @@ def citations_tool(backend: Backend) -> Tool:
         run=lambda call: _check(backend, call, inputs),
         fails=_failed,
         is_open_world=backend.name == OPENAI,
+        is_long=True,
     )
 
 

@@ -33,7 +33,7 @@ from groundwire.render import visible
 
 Context: TypeAlias = ServerRequestContext[anyio.CapacityLimiter]
 
-#: Calls that are worked on at a time; each uses several threads.
+#: Calls of long tools that are worked on at a time; each uses several threads.
 MAX_CALLS = 4
 
 #: The session of a transport that has one client.
@@ -109,7 +109,7 @@ async def run(tool: Tool, arguments: Mapping[str, Any], context: Context) -> Tol
             guard.start_soon(_cancel_with, watch)
             async with anyio.create_task_group() as reporting:
                 reporting.start_soon(_report, receive, context)
-                slots = context.lifespan_context
+                slots = context.lifespan_context if tool.is_long else None
                 told = await anyio.to_thread.run_sync(answer, tool, call, limiter=slots)
                 send.close()  # what was told before is still sent, and then the result
             guard.cancel_scope.cancel()

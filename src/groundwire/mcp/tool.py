@@ -101,6 +101,7 @@ class Tool:
             pass.
         is_read_only: Whether it changes nothing.
         is_open_world: Whether it may send something to another machine.
+        is_long: Whether it works for a while, so that few of its kind run at a time.
     """
 
     name: str
@@ -112,3 +113,4 @@ class Tool:
     fails: Callable[[str, str], Told] = told_error
     is_read_only: bool = True
     is_open_world: bool = False
+    is_long: bool = False

@@ -72,6 +72,7 @@ def detect_tool(backend: Backend) -> Tool:
             refused(AnswerSubject(""), backend.name, error_type=kind, error=error), {}
         ),
         is_open_world=backend.is_open_world,
+        is_long=True,
     )
 
 
@@ -89,6 +90,7 @@ def audit_tool(backend: Backend) -> Tool:
             refused(TraceSubject([]), backend.name, error_type=kind, error=error), {}
         ),
         is_open_world=backend.is_open_world,
+        is_long=True,
     )
 
 
