@@ -152,12 +152,14 @@ def test_what_is_printed_starts_a_server() -> None:
 def test_the_documentation_shows_what_is_printed() -> None:
     text = PAGE.read_text(encoding="utf-8")
     shown = re.findall(
-        r"^\$ groundwire (mcp .*--print-config.*)\n```\n\n```json\n(.*?)```", text, re.M | re.S
+        r"^\$ groundwire (mcp [^\n]*--print-config[^\n]*)\n```\n\n```json\n(.*?)```",
+        text,
+        re.M | re.S,
     )
     assert len(shown) >= 3
     for command, expected in shown:
         result = invoke(*command.split())
         assert result.exit_code == 0, result.stderr
-        found = result.stdout.replace(sys.executable, "/home/ada/venv/bin/python")
-        found = found.replace(str(Path.cwd()), "/home/ada/project")
+        found = result.stdout.replace(sys.executable, "/opt/venv/bin/python")
+        found = found.replace(str(Path.cwd()), "/srv/project")
         assert found == expected

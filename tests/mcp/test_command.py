@@ -137,7 +137,7 @@ def test_wrong_options_are_refused(args: tuple[str, ...], said: str) -> None:
             {},
             [
                 "verifier  openai: claims and the evidence they are read with leave this machine",
-                "          OPENAI_API_KEY is not set; until it is, all that is verified is flagged.",
+                "          OPENAI_API_KEY is not set: until it is, all is flagged.",
                 "evidence  held; no files",
             ],
         ),

@@ -85,6 +85,7 @@ def _read_path(ctx: click.Context, param: click.Parameter, value: str | None) ->
     type=click.Choice([STDIO, HTTP]),
     default=STDIO,
     show_default=True,
+    metavar="NAME",
     help="stdio, for a client that starts this; streamable-http, for several clients.",
 )
 @click.option("--host", metavar="ADDRESS", help="The address to listen on.  [default: 127.0.0.1]")
@@ -318,7 +319,7 @@ def describe(backend: "Backend") -> Iterator[str]:
     yield f"verifier  {where[backend.name]}"
     has_key = backend.config.verify.api_key is not None or os.environ.get("OPENAI_API_KEY")
     if backend.is_open_world and not has_key:
-        yield "          OPENAI_API_KEY is not set; until it is, all that is verified is flagged."
+        yield "          OPENAI_API_KEY is not set: until it is, all is flagged."
     if backend.stores is None:
         yield "evidence  not held"
     else:
