@@ -10,7 +10,7 @@ from groundwire.config import parse
 from groundwire.mcp.backend import Backend
 from groundwire.mcp.files import Roots
 from groundwire.mcp.models import Models
-from groundwire.mcp.store import Stores
+from groundwire.mcp.sessions import Stores
 
 
 @pytest.fixture(scope="session")

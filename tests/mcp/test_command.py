@@ -14,7 +14,7 @@ from groundwire.cli.mcp import describe
 from groundwire.config import parse
 from groundwire.mcp.backend import Backend
 from groundwire.mcp.models import Models
-from groundwire.mcp.store import Stores
+from groundwire.mcp.sessions import Stores
 from tests.cli.conftest import invoke
 from tests.cli.test_main import python
 

@@ -86,6 +86,19 @@ def test_nobody_passes_another_text_under_the_id_of_a_held_span(
     talk_in_process(tools_of(backend), conversation)
 
 
+def test_held_spans_are_no_evidence_unless_they_are_asked_for_and_that_is_said(
+    backend: Backend,
+) -> None:
+    async def conversation(agent: Agent) -> None:
+        await agent.add(TOKENS)
+        result = await agent.call("detect_hallucination", answer=ANSWER)
+        assert result.structured_content is not None
+        assert result.structured_content["error_type"] == "no_spans"
+        assert "with use_held_spans or span_ids" in text_of(result)
+
+    talk_in_process(tools_of(backend), conversation)
+
+
 def test_a_held_text_is_what_it_was_whatever_is_added_later(backend: Backend) -> None:
     async def conversation(agent: Agent) -> None:
         assert await agent.add(TOKENS) == "S0"

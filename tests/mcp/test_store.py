@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import pytest
 
 from groundwire.mcp.arguments import CallError
-from groundwire.mcp.store import Limits, Origin, Place, Store, Stores
+from groundwire.mcp.sessions import Stores
+from groundwire.mcp.store import Limits, Origin, Place, Store
 
 LIMITS = Limits(max_spans=3, max_span_chars=20, max_bytes=40, max_total_bytes=60, max_sessions=2)
 

@@ -330,6 +330,16 @@ def test_documented_arguments_are_taken_and_null_means_left_out(backend: Backend
     talk_in_process(tools_of(backend), conversation)
 
 
+def test_a_whole_number_may_be_written_with_a_point(backend: Backend) -> None:
+    async def conversation(agent: Agent) -> None:
+        answer = "Tokens last for 60 minutes. [B]"
+        data = await agent.data("detect_hallucination", answer=answer, spans=SPANS, max_claims=2.0)
+        assert data["summary"]["max_claims"] == 2
+        await agent.data("add_file_span", path="auth.md", start_line=3.0, end_line=4.0)
+
+    talk_in_process(tools_of(backend), conversation)
+
+
 def test_lists_may_be_written_as_json_in_a_text(backend: Backend) -> None:
     async def conversation(agent: Agent) -> None:
         answer = "Tokens last for 60 minutes. [B]"

@@ -269,7 +269,7 @@ class Start:
         from groundwire.mcp.backend import Backend
         from groundwire.mcp.files import Roots
         from groundwire.mcp.models import Models
-        from groundwire.mcp.store import Stores
+        from groundwire.mcp.sessions import Stores
 
         settings = {SETTINGS_OF[name]: value for name, value in self.options.items()}
         config = with_options(read_config(self.ctx, self.file), settings)

@@ -4,5 +4,5 @@ It needs the ``mcp`` extra, which only ``server``, ``stdio`` and ``http`` import
 ``server`` through ``toolbox`` to one tool of ``verifying``, ``citing``, ``checking`` or
 ``holding``. ``arguments`` reads what an agent sent, ``given`` finds the spans that it means,
 ``models`` has what judges, ``watched`` says how far it is, ``told`` puts the result in words.
-``store``, ``files`` and ``search`` are the evidence that the server holds.
+``store``, ``sessions``, ``files`` and ``search`` are the evidence that the server holds.
 """

@@ -72,7 +72,7 @@ class Arguments:
 
     def whole(self, name: str, low: int, high: int, *, default: int | None = None) -> int:
         """A whole number in a range."""
-        value = self._values.get(name, default)
+        value = integral(self._values.get(name, default))
         if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
             shown = repr(value)[:_SHOWN]
             raise CallError(
@@ -128,6 +128,11 @@ class Arguments:
             return
         if is_over:
             raise CallError(f"{name} is over {most:,}, which is the most that is allowed.")
+
+
+def integral(value: object) -> object:
+    """A whole number, if JSON has written it as 3.0."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def too_much(name: str, size: int, most: int, unit: str) -> CallError:

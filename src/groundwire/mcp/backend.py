@@ -8,7 +8,7 @@ from typing import Any
 from groundwire.config import Config
 from groundwire.mcp.files import Roots
 from groundwire.mcp.models import Models
-from groundwire.mcp.store import Stores
+from groundwire.mcp.sessions import Stores
 from groundwire.mcp.tool import Call, Watch
 from groundwire.mcp.watched import Watched
 from groundwire.verify.backends import LOCAL, OPENAI

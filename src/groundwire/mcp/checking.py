@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from groundwire.detection import Detection, Outcome
 from groundwire.example import Example, Source, read_sources
-from groundwire.mcp import schemas
+from groundwire.mcp import results, schemas
 from groundwire.mcp.arguments import (
     MAX_ANSWER_CHARS,
     MAX_QUESTION_CHARS,
@@ -45,7 +45,7 @@ def answer_tool(backend: Backend) -> Tool:
         title="Check an answer against its sources",
         description=_DESCRIPTION,
         input_schema=schemas.object_of(inputs, "answer"),
-        output_schema=schemas.detection(),
+        output_schema=results.detection(),
         run=lambda call: _check(backend, call, inputs),
         fails=_failed,
         is_long=True,

@@ -8,7 +8,7 @@ from typing import Any
 from groundwire.config.tree import Verify
 from groundwire.errors import InvalidTextError
 from groundwire.example import require_text
-from groundwire.mcp import schemas
+from groundwire.mcp import results, schemas
 from groundwire.mcp.arguments import MAX_ANSWER_CHARS, Arguments, CallError
 from groundwire.mcp.backend import Backend
 from groundwire.mcp.given import given
@@ -68,7 +68,7 @@ def citations_tool(backend: Backend) -> Tool:
         title="Find what is wrong with citations",
         description=_DESCRIPTION,
         input_schema=schemas.object_of(inputs, "answer"),
-        output_schema=schemas.citations(),
+        output_schema=results.citations(),
         run=lambda call: _check(backend, call, inputs),
         fails=_failed,
         is_open_world=backend.name == OPENAI,

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from groundwire.mcp.arguments import MAX_SPANS, Arguments, CallError
-from groundwire.mcp.store import NO_SESSION, HeldSpan, Origin, Stores, describe
+from groundwire.mcp.sessions import NO_SESSION, Stores
+from groundwire.mcp.store import HeldSpan, Origin, describe
 
-#: Arguments that name held spans.
-HELD_ARGUMENTS = ("span_ids", "use_held_spans")
 #: The argument that names a store where there are no sessions.
 HANDLE_ARGUMENT = "evidence"
 

@@ -3,12 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
-from groundwire.mcp import schemas
+from groundwire.mcp import results, schemas
 from groundwire.mcp.arguments import Arguments, CallError
 from groundwire.mcp.backend import Backend
 from groundwire.mcp.files import MAX_LINES, MAX_PATH_CHARS
 from groundwire.mcp.given import HANDLE_ARGUMENT
-from groundwire.mcp.store import NO_SESSION, HeldSpan, Origin, Place, Store, Stores
+from groundwire.mcp.sessions import NO_SESSION, Stores
+from groundwire.mcp.store import HeldSpan, Origin, Place, Store
 from groundwire.mcp.told import lines_of, quoted, tell_found, tell_span
 from groundwire.mcp.tool import Call, Schema, Told, Tool
 
@@ -20,7 +21,7 @@ _MAX_LINE = 10_000_000
 _EXCERPT_CHARS = 120
 
 _NOTE = schemas.text("Where it comes from, in your words.", most=MAX_NOTE_CHARS)
-_SPAN = schemas.result_of(
+_SPAN = results.result_of(
     {
         "sid": schemas.text("Its id, to be cited as [S0]."),
         "origin": {"enum": [str(Origin.FILE), str(Origin.TEXT)]},
@@ -33,7 +34,7 @@ _SPAN = schemas.result_of(
     },
     *("sid", "origin", "n_chars", "sha256"),
 )
-_ADDED = schemas.result_of(
+_ADDED = results.result_of(
     {
         "span": _SPAN,
         HANDLE_ARGUMENT: schemas.text(
@@ -119,7 +120,7 @@ def _listing(stores: Stores, handle: Mapping[str, Schema]) -> Tool:
         "offset": schemas.whole("How many to leave out first.", 0, 1_000_000, 0),
         **handle,
     }
-    listed = schemas.result_of({**_SPAN["properties"], "excerpt": {"type": "string"}}, "sid")
+    listed = results.result_of({**_SPAN["properties"], "excerpt": {"type": "string"}}, "sid")
 
     def run(call: Call) -> Told:
         arguments = Arguments(call.arguments, inputs)
@@ -136,7 +137,7 @@ def _listing(stores: Stores, handle: Mapping[str, Schema]) -> Tool:
         title="List held evidence",
         description="List the spans that are held, in the order they were added, without texts.",
         input_schema=schemas.object_of(inputs),
-        output_schema=schemas.result_of(
+        output_schema=results.result_of(
             {"spans": {"type": "array", "items": listed}, "total": {"type": "integer"}},
             *("spans", "total"),
         ),
@@ -158,9 +159,9 @@ def _getting(stores: Stores, handle: Mapping[str, Schema]) -> Tool:
         title="Read held evidence",
         description="The text of a span that is held, as it was added.",
         input_schema=schemas.object_of(inputs, "sid"),
-        output_schema=schemas.result_of(
+        output_schema=results.result_of(
             {
-                "span": schemas.result_of(
+                "span": results.result_of(
                     {**_SPAN["properties"], "text": {"type": "string"}}, *("sid", "text")
                 )
             },
@@ -176,7 +177,7 @@ def _searching(backend: Backend, stores: Stores, handle: Mapping[str, Schema]) -
         "limit": schemas.whole("How many at most.", 1, MAX_FOUND, 5),
         **handle,
     }
-    found_schema = schemas.result_of(
+    found_schema = results.result_of(
         {
             "sid": {"type": "string"},
             "score": {"type": "number"},
@@ -205,11 +206,12 @@ def _searching(backend: Backend, stores: Stores, handle: Mapping[str, Schema]) -
         description="Rank the spans that are held by the words they share with a query, best "
         "first, to find what a claim should cite.",
         input_schema=schemas.object_of(inputs, "query"),
-        output_schema=schemas.result_of(
+        output_schema=results.result_of(
             {"found": {"type": "array", "items": found_schema}, "total": {"type": "integer"}},
             *("found", "total"),
         ),
         run=run,
+        is_long=True,
     )
 
 

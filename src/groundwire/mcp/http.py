@@ -5,7 +5,6 @@ a page of some website can give its own name the address of this server.
 """
 
 import hmac
-import logging
 import signal
 import socket
 from collections.abc import Callable, Iterator, Sequence
@@ -21,8 +20,6 @@ from groundwire.config.keys import key_hash
 from groundwire.gateway.loopback import is_loopback
 from groundwire.mcp.server import ToolServer
 from groundwire.mcp.store import Limits
-
-log = logging.getLogger(__name__)
 
 MAX_BODY_BYTES = 4 * 1024 * 1024
 #: Clients with a session at a time, whether they hold evidence or not.

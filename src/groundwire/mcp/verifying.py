@@ -4,9 +4,10 @@ What is wrong with a call is told in its report, which is then flagged, as the l
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-from groundwire.mcp import schemas
+from groundwire.mcp import results, schemas
 from groundwire.mcp.arguments import (
     MAX_ANSWER_CHARS,
     MAX_CLAIMS,
@@ -15,9 +16,10 @@ from groundwire.mcp.arguments import (
     MAX_STEPS,
     MAX_TIMEOUT_S,
     Arguments,
+    integral,
 )
 from groundwire.mcp.backend import Backend
-from groundwire.mcp.given import Given, given
+from groundwire.mcp.given import given
 from groundwire.mcp.told import tell_report
 from groundwire.mcp.tool import Call, Schema, Told, Tool
 from groundwire.verify.report import VerificationReport
@@ -57,6 +59,9 @@ Verify the steps of a plan or of a reasoning trace: does each step follow from t
 confidence is the step's own target. A trace without steps is not flagged."""
 
 
+_HELD = "Spans that are held are evidence with use_held_spans or span_ids."
+
+
 def detect_tool(backend: Backend) -> Tool:
     """``detect_hallucination``."""
     own = {**OF_ANSWERS, **OF_AGENTS}
@@ -66,7 +71,7 @@ def detect_tool(backend: Backend) -> Tool:
         title="Verify an answer by its citations",
         description=_DETECT,
         input_schema=schemas.object_of(inputs, "answer"),
-        output_schema=schemas.report("claims_scored", "flagged_claims"),
+        output_schema=results.report("claims_scored", "flagged_claims"),
         run=lambda call: _detect(backend, call, inputs),
         fails=lambda kind, error: _told(
             refused(AnswerSubject(""), backend.name, error_type=kind, error=error), {}
@@ -84,7 +89,7 @@ def audit_tool(backend: Backend) -> Tool:
         title="Verify the steps of a trace",
         description=_AUDIT,
         input_schema=schemas.object_of(inputs, "steps"),
-        output_schema=schemas.report("steps_scored", "flagged_steps"),
+        output_schema=results.report("steps_scored", "flagged_steps"),
         run=lambda call: _audit(backend, call, inputs),
         fails=lambda kind, error: _told(
             refused(TraceSubject([]), backend.name, error_type=kind, error=error), {}
@@ -126,7 +131,7 @@ def check_bounds(arguments: Arguments, settings: Mapping[str, Mapping[str, Any]]
 
 def chosen(arguments: Arguments, settings: Mapping[str, object]) -> dict[str, Any]:
     """The settings that were sent; one that is ``null`` was not."""
-    sent = {name: arguments.given(name) for name in settings}
+    sent = {name: integral(arguments.given(name)) for name in settings}
     return {name: value for name, value in sent.items() if value is not None}
 
 
@@ -174,11 +179,10 @@ def _verify(
         backend.verifier(call),
         through=backend.watched_by(call.watch),
     )
-    return _told(report, _origins(evidence))
-
-
-def _origins(evidence: Given) -> dict[str, str]:
-    return evidence.origins(ids_of(evidence.all))
+    told = _told(report, evidence.origins(ids_of(evidence.all)))
+    if report.error_type == "no_spans" and backend.stores is not None:
+        return replace(told, text=f"{told.text} {_HELD}")
+    return told
 
 
 def _told(report: VerificationReport, origins: Mapping[str, str]) -> Told:
