@@ -117,6 +117,7 @@ def test_nobody_else_is_served_without_a_token_and_a_name(
         ((*HTTP, "--path", "mcp"), "it must begin with a slash"),
         ((*HTTP, "--path", "/{x}"), "it must begin with a slash"),
         (("--root", "/no/such/folder"), "/no/such/folder"),
+        (("--config", "-"), "standard input belongs to the client"),
         (("--print-config", "emacs"), "emacs"),
         ((*HTTP, "--token-env", ""), "it is empty"),
         ((*HTTP, "--allowed-host", ""), "it is empty"),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from groundwire.cli.config import read_config
-from groundwire.cli.inputs import TEXT_FILE, refuse_empty
+from groundwire.cli.inputs import STDIN, TEXT_FILE, refuse_empty
 from groundwire.cli.serve import say, with_options
 from groundwire.errors import MissingExtraError
 
@@ -192,6 +192,8 @@ def mcp(
     audit_trace_budget, check_answer and check_citations; who verifies, and where, is chosen here
     and by no agent.
     """
+    if file == STDIN:
+        raise click.UsageError("--config must name a file: standard input belongs to the client.")
     given = {"host": host, "port": port, "path": path, "token_env": token_env}
     own = Http(
         host=host or "127.0.0.1",

@@ -35,7 +35,7 @@ ORIGINS: Schema = {
 }
 
 _ERROR: dict[str, Schema] = {
-    "error": schemas.text("Why there is no verification; flagged is true then."),
+    "error": schemas.text("Why nothing was checked; then this is no pass."),
     "error_type": schemas.text("The kind of error, one word."),
 }
 
