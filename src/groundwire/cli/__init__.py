@@ -31,6 +31,7 @@ COMMANDS = {
         "Stand before a language model, and check its answers.",
     ),
     "demo": ("groundwire.cli.demo:demo", "Show the gateway at work; no key, no network."),
+    "mcp": ("groundwire.cli.mcp:mcp", "Serve agents: verify answers, hold evidence."),
     "gate": ("groundwire.cli.gate:gate", "Say which prompts call for a check."),
     "models": ("groundwire.cli.models:models", "List the embedded models, verify their files."),
     "train": (

@@ -49,7 +49,7 @@ def load_stages(config: Config) -> dict[str, Any]:
         "bypasses_gate": config.gate.bypass_explicit,
         "ignores_short": config.similarity.all_short == "grounded",
     }
-    detector = _load_detector(config)
+    detector = load_detector(config)
     _warn_of_high_threshold(config, detector)
     try:
         explainer = _load_explainer(config, detector)
@@ -59,7 +59,13 @@ def load_stages(config: Config) -> dict[str, Any]:
     return stages | {"detector": detector, "explainer": explainer}
 
 
-def _load_detector(config: Config) -> Detector:
+def load_detector(config: Config) -> Detector:
+    """The detector that a configuration names.
+
+    Raises:
+        ConfigError: If a setting is not possible for it, with its line.
+        GroundwireError: If it cannot be used.
+    """
     own, similarity = config.detector, config.similarity
     name, point = own.name, own.operating_point
     names = {"min_compared_words": "similarity.min_words"}

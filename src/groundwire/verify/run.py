@@ -80,6 +80,7 @@ def run(
     *,
     with_citations: bool = False,
     opens: Opens = opened,
+    through: Callable[[Verifier], Verifier] | None = None,
 ) -> VerificationReport:
     """Verify a subject.
 
@@ -90,6 +91,7 @@ def run(
         verifier: The name of one, or one of the caller's own.
         with_citations: Whether the report also tells what is wrong with the citations of claims.
         opens: Opens a verifier that has a name.
+        through: Stands between the claims and the verifier, to watch it at work.
 
     Raises:
         SettingError: If the program passes what no program should.
@@ -108,7 +110,8 @@ def run(
                 raise _RefusedError("invalid_argument", _NO_CITATIONS)
             return _by_service(job, setup)
         with _opened(own, settings, opens) as judge:
-            return _by_verifier(job, judge, setup, with_citations=with_citations)
+            asked = through(judge) if through else judge
+            return _by_verifier(job, asked, setup, with_citations=with_citations)
     except _RefusedError as refusal:
         return VerificationReport(setup=setup, error=refusal.error, error_type=refusal.error_type)
 
@@ -117,6 +120,13 @@ _NO_CITATIONS = (
     "A service gives a report and answers no questions, so citations cannot be looked into. Use "
     "verifier local or openai, or leave the citations out."
 )
+
+
+def refused(subject: Subject, backend: str, *, error_type: str, error: str) -> VerificationReport:
+    """The report of a call that was not even begun."""
+    return VerificationReport(
+        setup=_setup(DEFAULTS, subject, backend), error=error, error_type=error_type
+    )
 
 
 def _checked(verifier: object) -> Verifier:
