@@ -18,7 +18,7 @@ from groundwire.gateway.tenants import (
     UnknownTenantError,
     VersionMismatchError,
 )
-from groundwire.gateway.tenants.registry import MAX_PAGE
+from groundwire.gateway.tenants.stored_keys import MAX_PAGE
 from groundwire.policy import Action
 
 pytestmark = pytest.mark.asyncio
