@@ -8,7 +8,7 @@ from typing import Any, Self
 from weakref import WeakSet
 
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
-from sqlalchemy.pool import NullPool
+from sqlalchemy.pool import AsyncAdaptedQueuePool, NullPool
 
 from groundwire.gateway.store import sqlite
 from groundwire.gateway.store.address import Address
@@ -53,6 +53,7 @@ class Engine:
         return cls(
             _driver(address),
             connect,
+            poolclass=AsyncAdaptedQueuePool,
             pool_size=pool_size,
             max_overflow=0,
             pool_timeout=timeout_s,
