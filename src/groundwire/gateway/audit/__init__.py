@@ -18,7 +18,7 @@ from groundwire.gateway.audit.events import (
 from groundwire.gateway.audit.log import AuditLog, AuditStats
 from groundwire.gateway.audit.quoted import AuditText
 from groundwire.gateway.audit.record import Head, Record
-from groundwire.gateway.audit.sinks import FileSink, PartlyAppendedError, Sink, StdoutSink
+from groundwire.gateway.audit.sinks import FileSink, Sink, StdoutSink
 
 __all__ = [
     "NO_TENANT",
@@ -31,7 +31,6 @@ __all__ = [
     "EventType",
     "FileSink",
     "Head",
-    "PartlyAppendedError",
     "Record",
     "Sink",
     "StdoutSink",
