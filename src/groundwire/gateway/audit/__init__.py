@@ -19,6 +19,7 @@ from groundwire.gateway.audit.log import AuditLog, AuditStats
 from groundwire.gateway.audit.quoted import AuditText
 from groundwire.gateway.audit.record import Head, Record
 from groundwire.gateway.audit.sinks import FileSink, Sink, StdoutSink
+from groundwire.gateway.audit.store_sink import StoreSink
 
 __all__ = [
     "NO_TENANT",
@@ -34,6 +35,7 @@ __all__ = [
     "Record",
     "Sink",
     "StdoutSink",
+    "StoreSink",
     "StreamSummary",
     "grounding_unavailable_event",
     "response_events",
