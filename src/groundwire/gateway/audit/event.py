@@ -10,6 +10,9 @@ from uuid import uuid4
 
 from groundwire.detection import FrozenMapping
 
+#: Whose events are those about no tenant: no tenant can have this id.
+NO_TENANT = "-"
+
 
 class EventType(StrEnum):
     """What happened: to answers (four of DVARA's, two of ours), to tenants, to the trail."""
@@ -36,6 +39,12 @@ class EventType(StrEnum):
     RETENTION_APPLIED = "RETENTION_APPLIED"
 
 
+def moment_text(moment: datetime) -> str:
+    """A moment as events write it: in UTC, with milliseconds."""
+    text = moment.astimezone(UTC).isoformat(timespec="milliseconds")
+    return text.replace("+00:00", "Z")
+
+
 def _new_id() -> str:
     return str(uuid4())
 
@@ -46,7 +55,7 @@ def _now() -> datetime:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditEvent:
-    """One line of the audit log.
+    """One event of the audit log.
 
     Attributes:
         type: What happened.
@@ -55,6 +64,8 @@ class AuditEvent:
         payload: What is to be said of it, as JSON data.
         id: A UUID; an event that stands twice in a log is one.
         timestamp: When it was made, in UTC.
+        detail: What was found in full, as JSON data. It stands beside the line, not in it, and may
+            be kept for a shorter time.
     """
 
     type: EventType
@@ -63,16 +74,16 @@ class AuditEvent:
     payload: Mapping[str, Any]
     id: str = field(default_factory=_new_id)
     timestamp: datetime = field(default_factory=_now)
+    detail: Mapping[str, Any] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "payload", FrozenMapping(self.payload))
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON data."""
-        moment = self.timestamp.astimezone(UTC).isoformat(timespec="milliseconds")
+        """As JSON data, without its detail."""
         return {
             "id": self.id,
-            "timestamp": moment.replace("+00:00", "Z"),
+            "timestamp": moment_text(self.timestamp),
             "tenant": self.tenant,
             "type": str(self.type),
             "trace_id": self.trace_id,
