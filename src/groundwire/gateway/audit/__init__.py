@@ -1,6 +1,7 @@
 """The record of what was found and of what was done about it.
 
-``event`` says what an event is, ``events`` builds them, ``quoted`` says what they keep of a text;
+``event`` says what an event is, ``events`` builds them; ``quoted`` says what they keep of a text
+and ``redact`` what of none, ``detail`` keeps what was found in full;
 ``sinks`` writes lines, and ``log`` stands between: no event is dropped.
 """
 
@@ -14,7 +15,8 @@ from groundwire.gateway.audit.events import (
     unchecked_endpoint_event,
 )
 from groundwire.gateway.audit.log import AuditLog, AuditStats
-from groundwire.gateway.audit.quoted import AuditText
+from groundwire.gateway.audit.quoted import AuditText, Keeping
+from groundwire.gateway.audit.redact import Redaction
 from groundwire.gateway.audit.sinks import FileSink, PartlyAppendedError, Sink, StdoutSink
 
 __all__ = [
@@ -25,7 +27,9 @@ __all__ = [
     "Disposition",
     "EventType",
     "FileSink",
+    "Keeping",
     "PartlyAppendedError",
+    "Redaction",
     "Sink",
     "StdoutSink",
     "StreamSummary",
