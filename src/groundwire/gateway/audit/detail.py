@@ -71,7 +71,9 @@ class _Detail:
             "label": None if ruling.label is None else str(ruling.label),
             "severity": ruling.severity,
             "is_failure": ruling.is_failure,
-            "policy": {name: _plain(value) for name, value in asdict(answer.context.policy).items()},
+            "policy": {
+                name: _plain(value) for name, value in asdict(answer.context.policy).items()
+            },
             "limits": asdict(answer.context.limits),
             "detection": None if detection is None else self._detection(detection),
             "explanations": self._explanations("explanations", answer.explanations),
