@@ -100,7 +100,13 @@ def _postgresql(
 ) -> Callable[[], Awaitable[Any]]:
     import asyncpg
 
-    return partial(asyncpg.connect, address.dsn, timeout=timeout_s, command_timeout=statement_s)
+    return partial(
+        asyncpg.connect,
+        address.dsn,
+        timeout=timeout_s,
+        command_timeout=statement_s,
+        server_settings={"lock_timeout": f"{1000 * sqlite.BUSY_S:.0f}"},
+    )
 
 
 async def _cut_off(connection: Any) -> None:  # noqa: ANN401 - the driver's

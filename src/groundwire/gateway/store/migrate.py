@@ -24,9 +24,6 @@ SCRIPTS = "groundwire.gateway.store:migrations"
 #: Any number, the same for all that migrate.
 _LOCK = 4_713_920_518
 
-#: Others that use the tables are waited for this long; meanwhile all wait that come after.
-_LOCK_S = 10
-
 
 async def migrate(
     address: Address, *, timeout_s: float = 5.0, revision: str = HEAD, scripts: str = SCRIPTS
@@ -74,7 +71,6 @@ async def _lock(connection: AsyncConnection, *, is_sqlite: bool) -> None:
     if is_sqlite:
         await connection.execute(text("BEGIN IMMEDIATE"))
         return
-    await connection.execute(text(f"SET LOCAL lock_timeout = '{_LOCK_S}s'"))
     await connection.execute(text(f"SELECT pg_advisory_xact_lock({_LOCK})"))
 
 
