@@ -2,13 +2,19 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any, Literal
 
 from sqlalchemy import event, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
+from groundwire.config import Config
+from groundwire.gateway.folder import data_folder
 from groundwire.gateway.store.errors import told
+
+#: The database where none is configured, in the folder of what the gateway keeps.
+FILE = "groundwire.db"
 
 #: SQLite takes one writer at a time; others wait this long for their turn.
 BUSY_S = 5.0
@@ -38,6 +44,17 @@ class Store:
         self._is_synced = is_synced
         self._pool_size, self._timeout_s = pool_size, timeout_s
         self._engine: AsyncEngine | None = None
+
+    @classmethod
+    def of(cls, config: Config, *, is_synced: bool = False) -> "Store":
+        """The database of a configuration: ``store.url``, else a file in its folder."""
+        own = config.store
+        return cls(
+            own.url.reveal() if own.url else _file_url(data_folder(config) / FILE),
+            pool_size=own.max_connections,
+            timeout_s=own.timeout_s,
+            is_synced=is_synced,
+        )
 
     @property
     def is_sqlite(self) -> bool:
@@ -120,6 +137,10 @@ class Store:
         for pragma in ("journal_mode=WAL", f"synchronous={synchronous}", "foreign_keys=ON"):
             cursor.execute(f"PRAGMA {pragma}")
         cursor.close()
+
+
+def _file_url(path: Path) -> URL:
+    return URL.create("sqlite", database=str(path))
 
 
 def _with_driver(url: URL) -> URL:
