@@ -10,8 +10,8 @@ from functools import partial
 from groundwire.config import Config
 from groundwire.engine.reader import n_threads
 from groundwire.gateway.audit import AuditLog
+from groundwire.gateway.audit.configured import audit_log
 from groundwire.gateway.background import Background
-from groundwire.gateway.folder import data_folder
 from groundwire.gateway.metrics import Metrics
 from groundwire.gateway.upstream import Upstreams
 from groundwire.pipeline import Pipeline
@@ -85,7 +85,7 @@ async def open_services(
         n_threads(config.detector.threads), thread_name_prefix="groundwire-open"
     )
     stack.callback(opening.shutdown, wait=True, cancel_futures=True)
-    audit = audit_log(config)
+    audit = audit_log(config, is_stored=False)
     await audit.open()
     stack.push_async_callback(audit.close, timeout_s=config.gateway.shutdown_s)
     metrics.watch_audit(lambda: audit.stats)
@@ -116,16 +116,3 @@ def with_larger_cache(config: Config) -> Config:
     if origin is not None and not origin.is_default:
         return config
     return replace(config, detector=replace(config.detector, cache_mb=CACHE_MB))
-
-
-def audit_log(config: Config) -> AuditLog:
-    """The audit log of a configuration; nothing is started yet.
-
-    Raises:
-        SettingError: If its file cannot be written.
-    """
-    own = config.audit
-    if not own.enabled:
-        return AuditLog(None)
-    path = data_folder(config) / "audit.jsonl" if own.path is None else own.path
-    return AuditLog.at(path, queue_size=own.queue_size)

@@ -10,7 +10,6 @@ from uuid import uuid4
 
 from groundwire.detection import FrozenMapping
 
-
 #: Whose events are those about no tenant: no tenant can have this id.
 NO_TENANT = "-"
 
@@ -39,6 +38,12 @@ class EventType(StrEnum):
     CHAIN_ENDED = "CHAIN_ENDED"
     RECORDS_EXPORTED = "RECORDS_EXPORTED"
     RETENTION_APPLIED = "RETENTION_APPLIED"
+
+
+def moment_text(moment: datetime) -> str:
+    """A moment as events write it: in UTC, with milliseconds."""
+    text = moment.astimezone(UTC).isoformat(timespec="milliseconds")
+    return text.replace("+00:00", "Z")
 
 
 def _new_id() -> str:
@@ -77,10 +82,9 @@ class AuditEvent:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON data, without its detail."""
-        moment = self.timestamp.astimezone(UTC).isoformat(timespec="milliseconds")
         return {
             "id": self.id,
-            "timestamp": moment.replace("+00:00", "Z"),
+            "timestamp": moment_text(self.timestamp),
             "tenant": self.tenant,
             "type": str(self.type),
             "trace_id": self.trace_id,
