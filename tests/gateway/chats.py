@@ -64,10 +64,12 @@ class Gateway:
         return httpx.post(f"{self.url}/{path}", json=body, headers=self.headers, timeout=20)
 
     @contextmanager
-    def asking(self, body: Mapping[str, Any]) -> Iterator[httpx.Response]:
+    def asking(
+        self, body: Mapping[str, Any], *, path: str = "chat/completions"
+    ) -> Iterator[httpx.Response]:
         """The same; the block reads the response."""
         with httpx.stream(
-            "POST", f"{self.url}/chat/completions", json=body, headers=self.headers, timeout=20
+            "POST", f"{self.url}/{path}", json=body, headers=self.headers, timeout=20
         ) as response:
             yield response
 
