@@ -1,9 +1,11 @@
 """What requests are answered with: made at the start, closed at the end."""
 
 import asyncio
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 
 from groundwire.config import Config
 from groundwire.engine.reader import n_threads
@@ -14,6 +16,7 @@ from groundwire.gateway.metrics import Metrics
 from groundwire.gateway.upstream import Upstreams
 from groundwire.gateway.verifying import Verifications
 from groundwire.pipeline import Pipeline
+from groundwire.policy import Overrides
 
 #: Megabytes for sources that were read: a gateway has a process, and mostly a machine, to itself.
 CACHE_MB = 1000.0
@@ -25,6 +28,7 @@ class Services:
 
     Attributes:
         config: As it was read.
+        tenants: What tenants have of their own, by id, always as it is known now.
         pipeline: The stages of a check; ``None`` if no models were to be loaded.
         upstreams: What answers requests.
         audit: The record of what was found and done.
@@ -38,6 +42,7 @@ class Services:
     """
 
     config: Config
+    tenants: Mapping[str, Overrides]
     pipeline: Pipeline | None
     upstreams: Upstreams
     audit: AuditLog
@@ -69,9 +74,11 @@ async def open_services(
         GroundwireError: If a model cannot be used.
         SettingError: If the audit log cannot be written.
     """
+    tenants = config.tenants
     if pipeline is None and loads:
         # It reads files and compiles graphs: the loop has probes to answer meanwhile.
-        pipeline = await asyncio.to_thread(Pipeline.load, with_larger_cache(config))
+        load = partial(Pipeline.load, with_larger_cache(config), tenants=tenants)
+        pipeline = await asyncio.to_thread(load)
         stack.callback(pipeline.close)
     checks = ThreadPoolExecutor(
         2 * n_threads(config.detector.threads), thread_name_prefix="groundwire-check"
@@ -97,6 +104,7 @@ async def open_services(
     stack.push_async_callback(background.close, config.gateway.shutdown_s)
     return Services(
         config=config,
+        tenants=tenants,
         pipeline=pipeline,
         upstreams=upstreams,
         audit=audit,

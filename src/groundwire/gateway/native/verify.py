@@ -10,7 +10,7 @@ from fastapi import APIRouter, Body, Request, Response
 
 from groundwire.errors import LimitExceededError, MissingExtraError
 from groundwire.gateway.native.route import NativeRoute
-from groundwire.gateway.native.running import answer_in_thread
+from groundwire.gateway.native.running import json_response, submitted, to_json, while_there
 from groundwire.gateway.native.verify_examples import ANSWERS, TRACES
 from groundwire.gateway.native.verify_models import (
     MAX_SPANS,
@@ -101,7 +101,8 @@ async def _verified(request: Request, subject: Subject, spans: list[Any], body: 
     work = partial(_report, own, subject, spans, body, scope)
     try:
         async with asyncio.timeout(own.timeout_s):
-            return await answer_in_thread(request, work, threads=own.threads)
+            asked = submitted(own.threads, lambda: to_json(work()))
+            return json_response(await while_there(request, asked))
     except TimeoutError:
         raise _too_late(own.timeout_s) from None
     finally:
