@@ -1,10 +1,12 @@
 """The record of what was found and of what was done about it.
 
-``event`` says what an event is, ``events`` builds them, ``quoted`` says what they keep of a text;
-``sinks`` writes lines, and ``log`` stands between: no event is dropped.
+``event`` says what an event is, ``events`` builds them, ``quoted`` says what they keep of a text.
+``chain`` links them to records, ``sinks`` and ``store_sink`` keep those, and ``log`` stands
+between: no event is dropped. ``verify`` says whether what is kept is what was written.
 """
 
-from groundwire.gateway.audit.event import AuditEvent, EventType
+from groundwire.gateway.audit.chain import Chain
+from groundwire.gateway.audit.event import NO_TENANT, AuditEvent, EventType
 from groundwire.gateway.audit.events import (
     Disposition,
     StreamSummary,
@@ -15,17 +17,22 @@ from groundwire.gateway.audit.events import (
 )
 from groundwire.gateway.audit.log import AuditLog, AuditStats
 from groundwire.gateway.audit.quoted import AuditText
+from groundwire.gateway.audit.record import Head, Record
 from groundwire.gateway.audit.sinks import FileSink, PartlyAppendedError, Sink, StdoutSink
 
 __all__ = [
+    "NO_TENANT",
     "AuditEvent",
     "AuditLog",
     "AuditStats",
     "AuditText",
+    "Chain",
     "Disposition",
     "EventType",
     "FileSink",
+    "Head",
     "PartlyAppendedError",
+    "Record",
     "Sink",
     "StdoutSink",
     "StreamSummary",

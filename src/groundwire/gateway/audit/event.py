@@ -11,6 +11,10 @@ from uuid import uuid4
 from groundwire.detection import FrozenMapping
 
 
+#: Whose events are those about no tenant: no tenant can have this id.
+NO_TENANT = "-"
+
+
 class EventType(StrEnum):
     """What happened: to answers (four of DVARA's, two of ours), to tenants, to the trail."""
 
@@ -46,7 +50,7 @@ def _now() -> datetime:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditEvent:
-    """One line of the audit log.
+    """One event of the audit log.
 
     Attributes:
         type: What happened.
@@ -55,6 +59,8 @@ class AuditEvent:
         payload: What is to be said of it, as JSON data.
         id: A UUID; an event that stands twice in a log is one.
         timestamp: When it was made, in UTC.
+        detail: What was found in full, as JSON data. It stands beside the line, not in it, and may
+            be kept for a shorter time.
     """
 
     type: EventType
@@ -63,12 +69,13 @@ class AuditEvent:
     payload: Mapping[str, Any]
     id: str = field(default_factory=_new_id)
     timestamp: datetime = field(default_factory=_now)
+    detail: Mapping[str, Any] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "payload", FrozenMapping(self.payload))
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON data."""
+        """As JSON data, without its detail."""
         moment = self.timestamp.astimezone(UTC).isoformat(timespec="milliseconds")
         return {
             "id": self.id,

@@ -133,6 +133,21 @@ class AuditLog:
             await self._room.acquire()  # does not suspend: there is room
             self._put(entry)
 
+    async def settle(self, events: Sequence[AuditEvent]) -> bool:
+        """Hand over events, and wait until they are on disk.
+
+        Returns:
+            Whether they are; if not, they are tried again all the same, unless the log is closed.
+        """
+        for event in events:
+            await self.write(event)
+        return not self.is_failing
+
+    @property
+    def is_failing(self) -> bool:
+        """Whether records cannot be written now: the last attempt failed, or the queue is full."""
+        return self._room.locked()
+
     async def close(self, *, timeout_s: float = 30.0) -> int:
         """Write what waits, and end.
 

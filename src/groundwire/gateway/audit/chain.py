@@ -1,0 +1,142 @@
+"""A chain of records: each is signed together with the signature of the one before it.
+
+Who can write to the database or the file, and has not the key, can make no record, and can change,
+remove or move none without a trace. What is signed begins with what it is, and names the length of
+each part, so that no two different things are signed as the same bytes.
+"""
+
+import hmac
+from collections.abc import Sequence
+from hashlib import sha256
+from typing import Any
+from uuid import uuid4
+
+from groundwire.gateway.audit.event import NO_TENANT, AuditEvent, EventType
+from groundwire.gateway.audit.record import NOTHING, Head, Record, columns_of, compact
+
+_RECORD = b"groundwire audit record 1"
+_HEAD = b"groundwire audit head 1"
+_ANCHORS = b"groundwire audit anchors 1"
+
+
+class Chain:
+    """The chain of one writer: one audit log of one start of a process."""
+
+    def __init__(self, writer: str, key: bytes) -> None:
+        """Begin one.
+
+        Args:
+            writer: 32 hexadecimal digits that no other chain has.
+            key: What signs it.
+        """
+        self._key = key
+        self.head = Head(writer=writer, seq=0, mac=NOTHING)
+
+    @classmethod
+    def new(cls, key: bytes) -> "Chain":
+        """Begin one with a new writer."""
+        return cls(uuid4().hex, key)
+
+    @property
+    def writer(self) -> str:
+        """Whose chain it is."""
+        return self.head.writer
+
+    def link(self, event: AuditEvent) -> Record:
+        """The event as the next record.
+
+        Raises:
+            TypeError: If the event is no JSON data: then the chain is as it was.
+            ValueError: The same.
+        """
+        data = event.to_dict()
+        line = compact(data)
+        detail = None if event.detail is None else _detail(event)
+        digest = None if detail is None else sha256(detail.encode("ascii")).hexdigest()
+        writer, seq, previous = self.writer, self.head.seq + 1, self.head.mac
+        mac = record_mac(
+            self._key, writer=writer, seq=seq, previous=previous, line=line, detail_sha256=digest
+        )
+        record = Record(
+            writer=writer,
+            seq=seq,
+            **columns_of(data),
+            line=line,
+            detail=detail,
+            detail_sha256=digest,
+            previous=previous,
+            mac=mac,
+        )
+        self.head = record.head
+        return record
+
+
+def record_mac(
+    key: bytes, *, writer: str, seq: int, previous: str, line: str, detail_sha256: str | None
+) -> str:
+    """What signs a record: HMAC-SHA256, in hexadecimal digits."""
+    return _mac(key, _RECORD, writer, str(seq), previous, line, detail_sha256 or "")
+
+
+def head_mac(
+    key: bytes, head: Head, *, started_at: int, ended_at: int | None, named_by: str | None
+) -> str:
+    """What signs a row of ``audit_writers``.
+
+    With it nobody can say that a chain ends earlier, but by putting back a row of an earlier time.
+    """
+    moments = (str(started_at), "" if ended_at is None else str(ended_at))
+    return _mac(key, _HEAD, head.writer, str(head.seq), head.mac, *moments, named_by or "")
+
+
+def anchors_mac(key: bytes, heads: Sequence[Head]) -> str:
+    """What signs a file of anchors."""
+    return _mac(key, _ANCHORS, *(part for each in heads for part in _parts(each)))
+
+
+def started(heads: Sequence[Head], *, version: str) -> AuditEvent:
+    """The first event of a chain: it names where others stand, which proves their ends.
+
+    Args:
+        heads: Those that no other chain has named yet.
+        version: Of Groundwire.
+    """
+    return _own(
+        EventType.CHAIN_STARTED,
+        {"groundwire": version, "heads": [each.to_dict() for each in heads]},
+    )
+
+
+def ended(*, n_lost: int) -> AuditEvent:
+    """The last event of a chain that ended in order; without it, its process was killed.
+
+    Args:
+        n_lost: Events that were given up.
+    """
+    return _own(EventType.CHAIN_ENDED, {"lost": n_lost})
+
+
+def _own(type_: EventType, payload: dict[str, Any]) -> AuditEvent:
+    return AuditEvent(type=type_, tenant=NO_TENANT, trace_id="", payload=payload)
+
+
+def _detail(event: AuditEvent) -> str:
+    """The detail as JSON; one that is none must not cost the record, so it says what went wrong."""
+    assert event.detail is not None
+    try:
+        return compact(dict(event.detail))
+    except (TypeError, ValueError, RecursionError) as error:
+        return compact({"error": type(error).__name__})
+
+
+def _parts(head: Head) -> tuple[str, str, str]:
+    return head.writer, str(head.seq), head.mac
+
+
+def _mac(key: bytes, what: bytes, *parts: str) -> str:
+    # What was changed in a database may be any text, halves of surrogate pairs included.
+    encoded = [part.encode("utf-8", "surrogatepass") for part in parts]
+    message = b"".join(
+        [what, b"\0", *(b"%d:%b" % (len(part), part) for part in encoded)],
+    )
+    return hmac.digest(key, message, "sha256").hex()
