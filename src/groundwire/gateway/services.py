@@ -1,9 +1,12 @@
 """What requests are answered with: made at the start, closed at the end."""
 
 import asyncio
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
 
 from groundwire.config import Config
 from groundwire.engine.reader import n_threads
@@ -13,6 +16,10 @@ from groundwire.gateway.folder import data_folder
 from groundwire.gateway.metrics import Metrics
 from groundwire.gateway.upstream import Upstreams
 from groundwire.pipeline import Pipeline
+from groundwire.policy import Overrides
+
+if TYPE_CHECKING:
+    from groundwire.gateway.control import ControlPlane
 
 #: Megabytes for sources that were read: a gateway has a process, and mostly a machine, to itself.
 CACHE_MB = 1000.0
@@ -24,6 +31,7 @@ class Services:
 
     Attributes:
         config: As it was read.
+        tenants: What tenants have of their own, by id, always as it is known now.
         pipeline: The stages of a check; ``None`` if no models were to be loaded.
         upstreams: What answers requests.
         audit: The record of what was found and done.
@@ -36,6 +44,7 @@ class Services:
     """
 
     config: Config
+    tenants: Mapping[str, Overrides]
     pipeline: Pipeline | None
     upstreams: Upstreams
     audit: AuditLog
@@ -52,6 +61,7 @@ async def open_services(
     metrics: Metrics,
     pipeline: Pipeline | None,
     loads: bool,
+    control: "ControlPlane | None" = None,
 ) -> Services:
     """Make them; the stack closes each before what it needs.
 
@@ -61,14 +71,18 @@ async def open_services(
         metrics: What is counted; probes may read it before the rest is there.
         pipeline: One that is loaded and that its owner closes.
         loads: Whether one is loaded if none is given.
+        control: Who knows the tenants and keeps the records, and is closed by its owner; without
+            one the configuration has all tenants, and records go to a file.
 
     Raises:
         GroundwireError: If a model cannot be used.
         SettingError: If the audit log cannot be written.
     """
+    tenants = config.tenants if control is None else control.directory.as_mapping()
     if pipeline is None and loads:
         # It reads files and compiles graphs: the loop has probes to answer meanwhile.
-        pipeline = await asyncio.to_thread(Pipeline.load, with_larger_cache(config))
+        load = partial(Pipeline.load, with_larger_cache(config), tenants=tenants)
+        pipeline = await asyncio.to_thread(load)
         stack.callback(pipeline.close)
     checks = ThreadPoolExecutor(
         2 * n_threads(config.detector.threads), thread_name_prefix="groundwire-check"
@@ -78,9 +92,12 @@ async def open_services(
         n_threads(config.detector.threads), thread_name_prefix="groundwire-open"
     )
     stack.callback(opening.shutdown, wait=True, cancel_futures=True)
-    audit = audit_log(config)
-    await audit.open()
-    stack.push_async_callback(audit.close, timeout_s=config.gateway.shutdown_s)
+    if control is None:
+        audit = audit_log(config)
+        await audit.open()
+        stack.push_async_callback(audit.close, timeout_s=config.gateway.shutdown_s)
+    else:
+        audit = control.audit
     metrics.watch_audit(lambda: audit.stats)
     if pipeline is not None:
         detector = pipeline.detector
@@ -92,6 +109,7 @@ async def open_services(
     stack.push_async_callback(background.close, config.gateway.shutdown_s)
     return Services(
         config=config,
+        tenants=tenants,
         pipeline=pipeline,
         upstreams=upstreams,
         audit=audit,

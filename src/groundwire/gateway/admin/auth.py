@@ -10,7 +10,7 @@ from typing import cast
 from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from groundwire.gateway.auth import OPEN, Keys, candidates, check_is_local
+from groundwire.gateway.auth import OPEN, candidates, check_is_local
 from groundwire.gateway.control import ControlPlane
 from groundwire.gateway.problems import AUTHENTICATION, PERMISSION, Problem, problem_response
 from groundwire.gateway.state import trace_id
@@ -51,11 +51,9 @@ def admin(request: HTTPConnection | Scope) -> Admin:
 class AdminAuthentication:
     """Lets requests in that have an admin key, as far as its role goes."""
 
-    def __init__(
-        self, app: ASGIApp, *, control: ControlPlane, keys: Keys, is_local_demo: bool = False
-    ) -> None:
-        self._app, self._control, self._keys = app, control, keys
-        self._is_local_demo = is_local_demo
+    def __init__(self, app: ASGIApp, *, control: ControlPlane) -> None:
+        self._app, self._control, self._keys = app, control, control.directory
+        self._is_local_demo = control.is_local_demo
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let one request in, or refuse it."""
@@ -64,6 +62,7 @@ class AdminAuthentication:
                 if self._is_local_demo:
                     check_is_local(scope)
                 if scope["path"] not in OPEN:
+                    await self._control.require_open()
                     scope["state"]["admin"] = self._admin(scope)
             except Problem as problem:
                 response = problem_response(problem, trace_id=trace_id(scope))
@@ -72,7 +71,6 @@ class AdminAuthentication:
         await self._app(scope, receive, send)
 
     def _admin(self, scope: Scope) -> Admin:
-        self._control.require_open()
         found = self._identified(scope)
         if found.role is not Role.ADMIN and not reads(scope):
             raise _read_only(found.role)

@@ -4,15 +4,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from groundwire.errors import ConfigError
-from groundwire.gateway.audit.cursor import InvalidCursorError
-from groundwire.gateway.problems import (
-    INVALID_REQUEST,
-    NOT_FOUND,
-    SERVER,
-    Problem,
-    as_problem,
-)
-from groundwire.gateway.store import StoreBusyError, StoreError, StoreFullError
+from groundwire.gateway.control import store_unavailable
+from groundwire.gateway.problems import INVALID_REQUEST, NOT_FOUND, Problem, as_problem
+from groundwire.gateway.store import StoreError
 from groundwire.gateway.tenants import (
     ConfiguredError,
     InvalidKeyError,
@@ -23,33 +17,12 @@ from groundwire.gateway.tenants import (
     VersionMismatchError,
 )
 
-#: Databases that come back do so in seconds.
-_RETRY_S = 2
-
-
 def admin_problem(error: BaseException) -> Problem:
     """The problem that an error is."""
     for type_, tell in _TABLE.items():
         if isinstance(error, type_):
             return tell(error)
     return as_problem(error)
-
-
-def store_unavailable(error: StoreError | None = None) -> Problem:
-    """The database does not do its part; what was asked for was not done."""
-    code, next_step = "store_unavailable", "See to the database (store.url)"
-    if isinstance(error, StoreBusyError):
-        code, next_step = "store_busy", "End what holds it, if that goes on"
-    elif isinstance(error, StoreFullError):
-        code, next_step = "store_full", "Make room where it is"
-    return Problem(
-        status=503,
-        type=SERVER,
-        code=code,
-        message="The database cannot be used." if error is None else str(error),
-        next_step=f"{next_step}; /readyz says how it is. Then try again.",
-        headers={"Retry-After": str(_RETRY_S)},
-    )
 
 
 def _invalid(code: str) -> Callable[[Any], Problem]:
@@ -90,10 +63,6 @@ def _other_version(error: VersionMismatchError) -> Problem:
     )
 
 
-def _invalid_cursor(error: InvalidCursorError) -> Problem:
-    return _told(400, "invalid_cursor", error, param="cursor")
-
-
 def _told(
     status: int,
     code: str,
@@ -122,6 +91,5 @@ _TABLE: Mapping[type[BaseException], Callable[[Any], Problem]] = {
     TenantExistsError: _conflict("tenant_exists"),
     ConfiguredError: _conflict("configured"),
     VersionMismatchError: _other_version,
-    InvalidCursorError: _invalid_cursor,
     ConfigError: _invalid_policy,
 }

@@ -2,22 +2,19 @@
 
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Callable, Coroutine, Mapping
-from typing import Annotated, Any, TypeVar, cast
+from collections.abc import Callable, Coroutine
+from typing import Annotated, Any, cast
 
 from fastapi import Header, Request, Response
 from fastapi.routing import APIRoute
 
 from groundwire.gateway.admin.auth import admin
 from groundwire.gateway.audit.control_events import ControlEvents
-from groundwire.gateway.audit.cursor import InvalidCursorError
 from groundwire.gateway.control import ControlPlane
 from groundwire.gateway.native.models import ErrorResponse
 from groundwire.gateway.native.route import NativeRoute
 from groundwire.gateway.problems import INVALID_REQUEST, Problem
 from groundwire.gateway.state import trace_id
-
-_T = TypeVar("_T")
 
 _ETAG = re.compile(r'(?:W/)?"([0-9]{1,10})"')
 
@@ -109,28 +106,26 @@ def read_cursor(cursor: str | None) -> str | None:
     """The id that a page begins after.
 
     Raises:
-        InvalidCursorError: If it is none of ours.
+        Problem: If it is none of ours.
     """
     if cursor is None:
         return None
     try:
         last = urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode()
     except ValueError:
-        raise InvalidCursorError(cursor) from None
-    if not last or cursor_after(last) != cursor:
-        raise InvalidCursorError(cursor)
+        raise invalid_cursor() from None
+    if not last or "\0" in last or cursor_after(last) != cursor:
+        raise invalid_cursor()
     return last
 
 
-def page_of(found: tuple[_T, ...], limit: int, id_of: Callable[[_T], str]) -> "Page[_T]":
-    """A page, of what was found when one more was asked for than it may have."""
-    kept = found[:limit]
-    return kept, cursor_after(id_of(kept[-1])) if len(found) > limit else None
-
-
-Page = tuple[tuple[_T, ...], str | None]
-
-
-def ignored_in(body: Any) -> Mapping[str, Any]:  # noqa: ANN401 - a model
-    """Fields of a body that mean nothing here."""
-    return body.model_extra or {}
+def invalid_cursor() -> Problem:
+    """A cursor is none of ours."""
+    return Problem(
+        status=400,
+        type=INVALID_REQUEST,
+        code="invalid_cursor",
+        message="The cursor is none that a page has given.",
+        next_step="Send next of the page before as it is, or leave it out for the first page.",
+        param="cursor",
+    )
