@@ -8,7 +8,7 @@ from groundwire.config.keys import hash_of
 from groundwire.detection import FrozenMapping
 from groundwire.errors import ConfigError
 from groundwire.gateway.keys import AdminKey, Key, Keyring, Role
-from groundwire.gateway.tenants.record import KeyRecord, TenantRecord
+from groundwire.gateway.tenants.record import KeyRecord
 from groundwire.policy import Overrides
 
 #: What the configured admin key is called.
@@ -48,10 +48,6 @@ class Configured:
         # A tenant that has a key and nothing else of its own is one all the same.
         tenants = {key.tenant: Overrides() for key in keys} | dict(config.tenants)
         return cls(tenants=FrozenMapping(tenants), keys=keys, admin=admin)
-
-    def record(self, tenant: str) -> TenantRecord | None:
-        """A tenant that is not stored, to be read only."""
-        return TenantRecord(id=tenant, is_configured=True) if tenant in self.tenants else None
 
     def tenant_keys(self, tenant: str) -> tuple[KeyRecord, ...]:
         """The keys of a tenant, to be read only."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from groundwire.config import Config
 from groundwire.config.keys import key_hash
@@ -15,26 +15,31 @@ from groundwire.policy import Overrides
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Known:
-    """A key that is known, whether it is taken or not."""
+    """A key that is known, whether it is taken or not; a configured one has no ``record``."""
 
     key: Key | AdminKey
     sha256: str
+    record: KeyRecord | None = None
     expires_at: int | None = None
-    is_revoked: bool = False
-    is_stored: bool = True
 
     def is_taken(self, moment: int) -> bool:
-        return not self.is_revoked and (self.expires_at is None or moment < self.expires_at)
+        """Whether it is, now and not when it was read."""
+        if self.record is not None and self.record.revoked_at is not None:
+            return False
+        return self.expires_at is None or moment < self.expires_at
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _State:
-    """All that is known at one moment. It is replaced, and never changed."""
+    """All that is known at one moment. It is replaced, and never changed.
 
-    revision: int = -1
-    records: Mapping[str, TenantRecord] = field(default_factory=dict)
-    overrides: Mapping[str, Overrides] = field(default_factory=dict)
-    keys: Mapping[str, _Known] = field(default_factory=dict)
+    ``keys`` are by their hashes; what stands in the configuration is among all of it.
+    """
+
+    revision: int
+    records: Mapping[str, TenantRecord]
+    overrides: Mapping[str, Overrides]
+    keys: Mapping[str, _Known]
 
 
 class Directory:
@@ -56,27 +61,38 @@ class Directory:
         """
         self.configured = Configured.of(config)
         self._clock = clock
-        self._configured_keys = _configured_keys(self.configured)
         #: Id of a stored key → when it was used last: what is still to be stored.
         self.uses: dict[str, int] = {}
-        self._state = _State()
-        self.apply(Snapshot(revision=-1))
+        self._state = self._start = _State(
+            revision=-1,
+            records={
+                each: TenantRecord(id=each, is_configured=True) for each in self.configured.tenants
+            },
+            overrides=dict(self.configured.tenants),
+            keys=_configured_keys(self.configured),
+        )
 
     def apply(self, snapshot: Snapshot) -> None:
         """Know this from now on, and nothing that was known before."""
-        before, configured = self._state, self.configured.tenants
-        records = {each: TenantRecord(id=each, is_configured=True) for each in configured} | {
-            each.id: each for each in snapshot.tenants
-        }
-        overrides = {
-            each.id: _same(before, each) or over(each.overrides, configured.get(each.id))
-            for each in records.values()
-        }
-        # Where a key stands in both, the configuration says whose it is.
-        keys = {each.sha256: _known(each) for each in snapshot.keys} | self._configured_keys
+        before, start = self._state, self._start
         self._state = _State(
-            revision=snapshot.revision, records=records, overrides=overrides, keys=keys
+            revision=snapshot.revision,
+            records={**start.records, **snapshot.tenants},
+            overrides={
+                **start.overrides,
+                **{each.id: self._read(before, each) for each in snapshot.tenants.values()},
+            },
+            # Where a key stands in both, the configuration says whose it is.
+            keys={
+                **{each.sha256: _known(before, each) for each in snapshot.keys.values()},
+                **start.keys,
+            },
         )
+
+    def _read(self, before: _State, record: TenantRecord) -> Overrides:
+        if before.records.get(record.id) is record:
+            return before.overrides[record.id]
+        return over(record.overrides, self.configured.tenants.get(record.id))
 
     @property
     def revision(self) -> int:
@@ -112,7 +128,7 @@ class Directory:
         known, moment = find_by_hash(self._state.keys, key_hash(key)), self._clock()
         if known is None or not known.is_taken(moment):
             return None
-        if known.is_stored:
+        if known.record is not None:
             self.uses[known.key.key_id] = moment
         return known.key
 
@@ -152,31 +168,22 @@ class _Live(Mapping[str, Overrides]):
         return len(self._directory._overrides())
 
 
-def _same(state: _State, record: TenantRecord) -> Overrides | None:
-    """The overrides of a tenant that has not changed: reading them is most of the work."""
-    before = state.records.get(record.id)
-    return state.overrides.get(record.id) if before == record else None
-
-
-def _known(record: KeyRecord) -> _Known:
+def _known(before: _State, record: KeyRecord) -> _Known:
+    known = before.keys.get(record.sha256)
+    if known is not None and known.record is record:
+        return known
     key: Key | AdminKey
     if record.role is None:
         key = Key(record.tenant or "", record.sha256)
     else:
         key = AdminKey(key_id=record.id, role=record.role, name=record.name)
-    return _Known(
-        key=key,
-        sha256=record.sha256,
-        expires_at=None if record.expires_at is None else of_datetime(record.expires_at),
-        is_revoked=record.revoked_at is not None,
-    )
+    expires_at = None if record.expires_at is None else of_datetime(record.expires_at)
+    return _Known(key=key, sha256=record.sha256, record=record, expires_at=expires_at)
 
 
 def _configured_keys(configured: Configured) -> dict[str, _Known]:
-    keys = {
-        key.sha256: _Known(key=key, sha256=key.sha256, is_stored=False) for key in configured.keys
-    }
+    keys = {key.sha256: _Known(key=key, sha256=key.sha256) for key in configured.keys}
     if configured.admin is not None:
         admin, digest = configured.admin
-        keys[digest] = _Known(key=admin, sha256=digest, is_stored=False)
+        keys[digest] = _Known(key=admin, sha256=digest)
     return keys

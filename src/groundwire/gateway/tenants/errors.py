@@ -91,14 +91,17 @@ class VersionMismatchError(TenantError):
 
 
 class ConfiguredError(TenantError):
-    """What is to be removed stands in the configuration."""
+    """What is to be removed stands in the configuration; ``what`` is a tenant or a key."""
 
-    def __init__(self, what: str) -> None:
-        super().__init__(what)
-        self.what = what
+    def __init__(self, what: str, id_: str) -> None:
+        super().__init__(what, id_)
+        self.what, self.id = what, id_
 
     def __str__(self) -> str:
-        return f"{self.what} stands in the configuration. Remove it there, and start again."
+        return (
+            f"The {self.what} {shown(self.id)} stands in the configuration. Remove it there, and "
+            "start again."
+        )
 
 
 def shown(text: str) -> str:

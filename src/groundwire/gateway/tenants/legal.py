@@ -18,8 +18,27 @@ MAX_METADATA_VALUE_CHARS = 1024
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}")
 _ID_LEGAL = "1 to 128 letters, digits and any of . _ : @ -, and a letter or digit first"
 
+#: What a key is called.
+KEY_ID = re.compile(r"[0-9a-f]{12}")
+
 #: What no database keeps in a text: NUL, and halves of surrogate pairs.
 _NOT_KEPT = re.compile("[\0\ud800-\udfff]")
+
+
+def is_id(raw: str) -> bool:
+    """Whether a tenant may be stored under an id; one of a file may have others."""
+    return _ID.fullmatch(raw) is not None
+
+
+def read_text(field: str, raw: str) -> str:
+    """A text that a database takes.
+
+    Raises:
+        InvalidTenantError: If it is none.
+    """
+    if _NOT_KEPT.search(raw):
+        raise InvalidTenantError(field, "it has NUL, or half a surrogate pair")
+    return raw
 
 
 def read_id(raw: object) -> str:
@@ -139,11 +158,7 @@ def _metadata_value(key: str, value: object) -> str | None:
             f"the value of {shown(key)} has {len(text):,} characters and may have "
             f"{MAX_METADATA_VALUE_CHARS:,}",
         )
-    if _NOT_KEPT.search(text):
-        raise InvalidTenantError(
-            "metadata", f"the value of {shown(key)} has NUL, or half a surrogate pair"
-        )
-    return text
+    return read_text(f"metadata[{shown(key)}]", text)
 
 
 def _as_text(key: str, value: object) -> str | None:

@@ -226,8 +226,11 @@ class Deleted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
-    """All tenants and keys that are stored, at one moment. ``revision`` counts their changes."""
+    """All tenants and keys that are stored, by id, at one moment.
+
+    ``revision`` counts their changes.
+    """
 
     revision: int
-    tenants: tuple[TenantRecord, ...] = ()
-    keys: tuple[KeyRecord, ...] = ()
+    tenants: Mapping[str, TenantRecord] = field(default_factory=lambda: FrozenMapping({}))
+    keys: Mapping[str, KeyRecord] = field(default_factory=lambda: FrozenMapping({}))

@@ -1,22 +1,16 @@
-"""Tenants and keys in the database: each change one transaction, one change at a time.
+"""Tenants and keys in the database: what the admin plane reads and changes."""
 
-Whoever changes anything takes the row of ``changes`` first. So of two processes that change one
-tenant at once the second sees what the first has done, and none waits for the other in a circle.
-"""
-
-from collections.abc import AsyncIterator, Iterable, Mapping
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from datetime import datetime
 from types import MappingProxyType
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, collate, delete, insert, select, text, update
+from sqlalchemy import ColumnElement, Row, Select, collate, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from groundwire.config.keys import key_hash
 from groundwire.detection import FrozenMapping
-from groundwire.gateway.keys import ADMIN_PREFIX, PREFIX, Key, Role, new_key
+from groundwire.gateway.keys import Key, Role
 from groundwire.gateway.store import Store, tables
 from groundwire.gateway.store.moments import now, to_datetime
 from groundwire.gateway.tenants.configured import Configured
@@ -26,9 +20,10 @@ from groundwire.gateway.tenants.errors import (
     TenantExistsError,
     UnknownKeyError,
     UnknownTenantError,
-    VersionMismatchError,
 )
 from groundwire.gateway.tenants.legal import (
+    KEY_ID,
+    is_id,
     merge_metadata,
     merge_policy,
     read_expiry,
@@ -36,7 +31,9 @@ from groundwire.gateway.tenants.legal import (
     read_metadata,
     read_name,
     read_policy,
+    read_text,
 )
+from groundwire.gateway.tenants.loading import load
 from groundwire.gateway.tenants.record import (
     Changed,
     Deleted,
@@ -46,26 +43,29 @@ from groundwire.gateway.tenants.record import (
     Snapshot,
     TenantRecord,
 )
-from groundwire.gateway.tenants.rows import key_of, key_values, tenant_of, tenant_values
+from groundwire.gateway.tenants.rows import key_of, tenant_of
+from groundwire.gateway.tenants.transaction import Change, changing
 
-#: What PostgreSQL tells of changes under.
-CHANNEL = "groundwire_changes"
-
+#: Of what is listed, so much comes at a time at most.
 MAX_PAGE = 1000
+
+#: What the keys that nobody asked for are named.
+FIRST_START = "first start"
+IMPORTED = "keys.json"
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 _USES_AT_ONCE = 500
 
 
 class Registry:
-    """Reads and changes tenants and keys."""
+    """Reads and changes tenants and keys. What fails raises StoreError, and changes nothing."""
 
     def __init__(self, store: Store, *, configured: Configured | None = None) -> None:
         """Make one.
 
         Args:
             store: The database, open by the time it is used.
-            configured: What the configuration has beside it: listed, and changed there alone.
+            configured: What the configuration has beside it: listed here, and changed there alone.
         """
         self._store, self._configured = store, configured or Configured()
 
@@ -79,22 +79,24 @@ class Registry:
         Args:
             after: The last id of the page before.
             limit: How many at most, up to 1,000.
+
+        Raises:
+            InvalidTenantError: If ``after`` is no text that a database takes.
         """
+        limit = max(1, min(limit, MAX_PAGE))
         # By bytes, as Python sorts: each database has an order of its own.
         id_ = tables.tenants.c.id if self._store.is_sqlite else collate(tables.tenants.c.id, "C")
-        query = select(tables.tenants).order_by(id_).limit(min(limit, MAX_PAGE))
+        query = select(tables.tenants).order_by(id_).limit(limit)
         if after is not None:
-            query = query.where(id_ > after)
+            query = query.where(id_ > read_text("after", after))
         async with self._store.reading() as connection:
-            rows = await connection.execute(query)
-            stored = {row.id: self._tenant(row) for row in rows}
-        listed = {each: self._configured.record(each) for each in self._configured.tenants}
+            stored = {row.id: self._of_row(row) for row in await connection.execute(query)}
         found = {
-            each: record
-            for each, record in listed.items()
-            if record is not None and (after is None or each > after)
+            each: TenantRecord(id=each, is_configured=True)
+            for each in self._configured.tenants
+            if after is None or each > after
         } | stored
-        return tuple(found[each] for each in sorted(found)[: min(limit, MAX_PAGE)])
+        return tuple(found[each] for each in sorted(found)[:limit])
 
     async def tenant(self, id_: str) -> TenantRecord:
         """A tenant.
@@ -127,7 +129,7 @@ class Registry:
             metadata=FrozenMapping(merge_metadata({}, read_metadata(metadata))),
             policy=FrozenMapping(merge_policy({}, read_policy(policy))),
         )
-        async with self._changing() as change:
+        async with changing(self._store) as change:
             if id_ in self._configured.tenants or await change.tenant(id_) is not None:
                 raise TenantExistsError(id_)
             return await self._put(change, None, wanted)
@@ -154,12 +156,13 @@ class Registry:
         """
         read_id(id_)
         own_name, changes = read_name(name), read_metadata(metadata)
-        async with self._changing() as change:
+        async with changing(self._store) as change:
             before = await change.tenant(id_, if_version=if_version)
             old = before or TenantRecord(id=id_)
             merged = FrozenMapping(merge_metadata(old.metadata, changes))
-            wanted = replace(old, name=own_name or old.name, metadata=merged)
-            return await self._put(change, before, wanted)
+            return await self._put(
+                change, before, replace(old, name=own_name or old.name, metadata=merged)
+            )
 
     async def rename(self, id_: str, name: str | None, *, if_version: int | None = None) -> Changed:
         """Give a tenant another name, or none.
@@ -170,7 +173,7 @@ class Registry:
             VersionMismatchError: If it was changed meanwhile.
         """
         own_name = read_name(name)
-        async with self._changing() as change:
+        async with changing(self._store) as change:
             before = await self._changeable(change, id_, if_version)
             wanted = replace(before or TenantRecord(id=id_), name=own_name)
             return await self._put(change, before, wanted)
@@ -197,7 +200,7 @@ class Registry:
             VersionMismatchError: If it was changed meanwhile.
         """
         changes = read_policy(policy)
-        async with self._changing() as change:
+        async with changing(self._store) as change:
             before = await self._changeable(change, id_, if_version)
             old = before or TenantRecord(id=id_)
             own = FrozenMapping(merge_policy(old.policy if merges else {}, changes))
@@ -213,21 +216,11 @@ class Registry:
             ConfiguredError: If it stands in the configuration alone.
             VersionMismatchError: If it was changed meanwhile.
         """
-        async with self._changing() as change:
-            before = await change.tenant(id_, if_version=if_version)
+        async with changing(self._store) as change:
+            before = await self._changeable(change, id_, if_version)
             if before is None:
-                if id_ in self._configured.tenants:
-                    raise ConfiguredError(f"The tenant {id_!r}")
-                raise UnknownTenantError(id_)
-            owned = tables.keys.c.tenant == id_
-            rows = await change.connection.execute(select(tables.keys).where(owned))
-            keys = tuple(map(key_of, rows))
-            await change.connection.execute(delete(tables.keys).where(owned))
-            await change.connection.execute(
-                delete(tables.tenants).where(tables.tenants.c.id == id_)
-            )
-            change.is_made = True
-            return Deleted(record=self._marked(before), keys=keys)
+                raise ConfiguredError("tenant", id_)
+            return Deleted(record=self._marked(before), keys=await change.remove(id_))
 
     # Keys.
 
@@ -243,7 +236,7 @@ class Registry:
 
         Raises:
             UnknownTenantError: If there is no such tenant.
-            UnknownKeyError: If there is no key ``after``.
+            UnknownKeyError: If it has no key ``after``.
         """
         configured = () if after is not None else self._configured.tenant_keys(tenant)
         async with self._store.reading() as connection:
@@ -277,13 +270,13 @@ class Registry:
         if (tenant is None) == (role is None):
             raise InvalidKeyError("key", "it is either a tenant's, or has a role")
         key_name, ends = read_name(name), read_expiry(expires_at, now=to_datetime(now()))
-        async with self._changing() as change:
+        async with changing(self._store) as change:
             if tenant is not None:
-                await self._stored(change, tenant)
+                await self._put_bare(change, tenant)
             return await change.make_key(tenant=tenant, role=role, name=key_name, expires_at=ends)
 
     async def revoke_key(self, key_id: str, *, tenant: str | None) -> KeyRecord:
-        """Let a key be taken no more, for good.
+        """Let a key be taken no more, for good. One that is revoked stays as it is.
 
         Args:
             key_id: Of the key.
@@ -293,22 +286,15 @@ class Registry:
             UnknownKeyError: If there is no such key there.
             ConfiguredError: If it stands in the configuration.
         """
+        if not KEY_ID.fullmatch(key_id):
+            raise UnknownKeyError(key_id)
         columns = tables.keys.c
-        where = (columns.id == key_id, columns.tenant == tenant)
-        if tenant is None:
-            where = (columns.id == key_id, columns.role.is_not(None))
-        async with self._changing() as change:
-            row = (await change.connection.execute(select(tables.keys).where(*where))).first()
-            if row is None:
-                raise self._unknown_key(key_id, tenant)
-            if row.revoked_at is not None:
-                return key_of(row)
-            moment = now()
-            await change.connection.execute(
-                update(tables.keys).where(*where).values(revoked_at=moment)
-            )
-            change.is_made = True
-            return replace(key_of(row), revoked_at=to_datetime(moment))
+        owner = columns.role.is_not(None) if tenant is None else columns.tenant == tenant
+        async with changing(self._store) as change:
+            found = await change.find_keys((columns.id == key_id) & owner)
+            if not found:
+                raise self._no_key(key_id, tenant)
+            return found[0] if found[0].revoked_at is not None else await change.revoke(found[0])
 
     async def note_use(self, uses: Mapping[str, int]) -> None:
         """Keep when keys were used last.
@@ -316,43 +302,42 @@ class Registry:
         Args:
             uses: Id of a key → moment, in microseconds. Keys that are not stored are left out.
         """
-        columns, ids = tables.keys.c, sorted(uses)
+        ids = sorted(uses)
         for start in range(0, len(ids), _USES_AT_ONCE):
-            async with self._changing() as change:  # not one: nobody has to hear of it
+            # A transaction each: others change something in between.
+            async with changing(self._store) as change:
                 for key_id in ids[start : start + _USES_AT_ONCE]:
-                    moment = uses[key_id]
-                    is_later = columns.last_used_at.is_(None) | (columns.last_used_at < moment)
-                    await change.connection.execute(
-                        update(tables.keys)
-                        .where(columns.id == key_id, is_later)
-                        .values(last_used_at=moment)
-                    )
+                    await change.note_use(key_id, uses[key_id])
 
     # The first start.
 
     async def first_keys(
         self, *, tenant: str | None, needs_admin: bool
     ) -> tuple[NewKey | None, NewKey | None]:
-        """Make the keys without which nobody could do anything; of many at once, one makes them.
+        """Make the keys without which nobody can do anything; of many at once, one makes them.
 
         Args:
             tenant: Who gets a key, and is made, if no tenant has a stored one; ``None``: nobody.
-            needs_admin: Whether there has to be a key with the role admin.
+            needs_admin: Whether there has to be a stored key with the role admin that is taken.
 
         Returns:
             The tenant's key and the admin key, where one was made.
         """
         own = admin = None
         columns = tables.keys.c
-        async with self._changing() as change:
-            if tenant is not None and not await change.has_key(columns.tenant.is_not(None)):
-                await self._stored(change, tenant, makes=True)
-                own = await change.make_key(tenant=tenant, name="first start")
-            is_live = columns.revoked_at.is_(None) & (
-                columns.expires_at.is_(None) | (columns.expires_at > now())
-            )
-            if needs_admin and not await change.has_key((columns.role == Role.ADMIN) & is_live):
-                admin = await change.make_key(role=Role.ADMIN, name="first start")
+        is_live = columns.revoked_at.is_(None) & (
+            columns.expires_at.is_(None) | (columns.expires_at > now())
+        )
+        async with changing(self._store) as change:
+            if tenant is not None and not await change.find_keys(
+                columns.tenant.is_not(None), limit=1
+            ):
+                await self._put_bare(change, tenant, is_asked=True)
+                own = await change.make_key(tenant=tenant, name=FIRST_START)
+            if needs_admin and not await change.find_keys(
+                (columns.role == str(Role.ADMIN)) & is_live, limit=1
+            ):
+                admin = await change.make_key(role=Role.ADMIN, name=FIRST_START)
         return own, admin
 
     async def import_keys(self, keys: Iterable[Key]) -> int:
@@ -362,12 +347,12 @@ class Registry:
             How many were not stored before.
         """
         n_new = 0
-        async with self._changing() as change:
+        async with changing(self._store) as change:
             for key in keys:
-                if await change.has_key(tables.keys.c.sha256 == key.sha256):
+                if await change.find_keys(tables.keys.c.sha256 == key.sha256):
                     continue
-                await self._stored(change, key.tenant, makes=True)
-                await change.keep_key(key.sha256, tenant=key.tenant, name="keys.json")
+                await self._put_bare(change, key.tenant, is_asked=True)
+                await change.keep_key(key.sha256, tenant=key.tenant, name=IMPORTED)
                 n_new += 1
         return n_new
 
@@ -378,177 +363,72 @@ class Registry:
         async with self._store.reading() as connection:
             return int(await connection.scalar(select(tables.changes.c.revision)) or 0)
 
-    async def snapshot(self) -> Snapshot:
-        """All tenants and keys at one moment."""
-        async with self._store.reading() as connection:
-            if self._store.is_sqlite:
-                await connection.execute(text("BEGIN"))
-            else:
-                await connection.execution_options(isolation_level="REPEATABLE READ")
-            revision = await connection.scalar(select(tables.changes.c.revision))
-            tenants = await connection.execute(select(tables.tenants))
-            keys = await connection.execute(select(tables.keys))
-            return Snapshot(
-                revision=int(revision or 0),
-                tenants=tuple(self._tenant(row) for row in tenants),
-                keys=tuple(map(key_of, keys)),
-            )
+    async def snapshot(self, known: Snapshot | None = None) -> Snapshot:
+        """All tenants and keys at one moment.
 
-    # Parts of transactions.
+        Args:
+            known: An earlier one: what has not changed is taken from it, and not read again.
+        """
+        configured = self._configured.tenants
+        return await load(self._store, known, is_configured=configured.__contains__)
 
-    @asynccontextmanager
-    async def _changing(self) -> AsyncIterator["_Change"]:
-        async with self._store.writing() as connection:
-            await connection.execute(select(tables.changes.c.revision).with_for_update())
-            change = _Change(connection)
-            yield change
-            if change.is_made:
-                await self._tell(connection)
-
-    async def _tell(self, connection: AsyncConnection) -> None:
-        columns = tables.changes.c
-        revision = await connection.scalar(
-            update(tables.changes).values(revision=columns.revision + 1).returning(columns.revision)
-        )
-        if not self._store.is_sqlite:
-            # Sent when the transaction is kept, and not before.
-            await connection.execute(
-                text("SELECT pg_notify(:channel, :revision)"),
-                {"channel": CHANNEL, "revision": str(revision)},
-            )
+    # Parts.
 
     async def _put(
-        self, change: "_Change", before: TenantRecord | None, wanted: TenantRecord
+        self, change: Change, before: TenantRecord | None, wanted: TenantRecord
     ) -> Changed:
-        """Store a tenant as it is wanted; what changes nothing is no change."""
+        """Store a tenant as it is wanted; what changes nothing is no change.
+
+        Raises:
+            InvalidTenantError: If its id is one of a file that no store takes.
+        """
+        read_id(wanted.id)
         diff = Diff.between(before, wanted)
         if before is not None and not diff:
             return Changed(record=self._marked(before), diff=diff)
-        record = await change.put(before, wanted)
-        return Changed(record=self._marked(record), diff=diff, is_new=before is None)
+        record = self._marked(await change.put(before, wanted))
+        return Changed(record=record, diff=diff, is_new=before is None)
+
+    async def _put_bare(self, change: Change, id_: str, *, is_asked: bool = False) -> None:
+        """See to it that a tenant is stored, so that it can have keys."""
+        if await self._changeable(change, id_, None, is_asked=is_asked) is None:
+            await change.put(None, TenantRecord(id=read_id(id_)))
 
     async def _changeable(
-        self, change: "_Change", id_: str, if_version: int | None
+        self, change: Change, id_: str, if_version: int | None, *, is_asked: bool = False
     ) -> TenantRecord | None:
-        """A tenant that is to be changed; ``None`` if it stands in the configuration alone."""
-        before = await change.tenant(id_, if_version=if_version)
-        if before is None:
-            if id_ not in self._configured.tenants:
-                raise UnknownTenantError(id_)
-            read_id(id_)  # a file may have ids that are not stored
+        """A tenant that is to be changed; ``None``: it is not stored, and may be.
+
+        Raises:
+            UnknownTenantError: If it is neither stored nor configured nor asked for.
+        """
+        before = await change.tenant(id_, if_version=if_version) if is_id(id_) else None
+        if before is None and not is_asked and id_ not in self._configured.tenants:
+            raise UnknownTenantError(id_)
         return before
 
-    async def _stored(self, change: "_Change", id_: str, *, makes: bool = False) -> None:
-        """See to it that a tenant is stored, so that it can have keys."""
-        if await change.tenant(id_) is not None:
-            return
-        if not makes and id_ not in self._configured.tenants:
-            raise UnknownTenantError(id_)
-        await change.put(None, TenantRecord(id=read_id(id_)))
-
     async def _known(self, connection: AsyncConnection, id_: str) -> TenantRecord:
-        row = (
-            await connection.execute(select(tables.tenants).where(tables.tenants.c.id == id_))
-        ).first()
-        found = self._configured.record(id_) if row is None else self._tenant(row)
-        if found is None:
-            raise UnknownTenantError(id_)
-        return found
+        if is_id(id_):
+            query = select(tables.tenants).where(tables.tenants.c.id == id_)
+            row = (await connection.execute(query)).first()
+            if row is not None:
+                return self._of_row(row)
+        if id_ in self._configured.tenants:
+            return TenantRecord(id=id_, is_configured=True)
+        raise UnknownTenantError(id_)
 
-    def _tenant(self, row: Any) -> TenantRecord:  # noqa: ANN401 - a row
+    def _of_row(self, row: Row[Any]) -> TenantRecord:
         return tenant_of(row, is_configured=row.id in self._configured.tenants)
 
     def _marked(self, record: TenantRecord) -> TenantRecord:
         return replace(record, is_configured=record.id in self._configured.tenants)
 
-    def _unknown_key(self, key_id: str, tenant: str | None) -> Exception:
+    def _no_key(self, key_id: str, tenant: str | None) -> Exception:
         configured = self._configured
         own = configured.admin_keys() if tenant is None else configured.tenant_keys(tenant)
         if any(key.id == key_id for key in own):
-            return ConfiguredError(f"The key {key_id!r}")
+            return ConfiguredError("key", key_id)
         return UnknownKeyError(key_id)
-
-
-@dataclass(slots=True)
-class _Change:
-    """A transaction that changes tenants or keys; ``is_made``: others have to hear of it."""
-
-    connection: AsyncConnection
-    is_made: bool = False
-
-    async def tenant(self, id_: str, *, if_version: int | None = None) -> TenantRecord | None:
-        """A stored tenant.
-
-        Raises:
-            VersionMismatchError: If it is of another version.
-        """
-        query = select(tables.tenants).where(tables.tenants.c.id == id_)
-        row = (await self.connection.execute(query)).first()
-        version = 0 if row is None else row.version
-        if if_version is not None and if_version != version:
-            raise VersionMismatchError(id_, if_version, version)
-        return None if row is None else tenant_of(row)
-
-    async def put(self, before: TenantRecord | None, wanted: TenantRecord) -> TenantRecord:
-        """Store a tenant, new or changed."""
-        moment = to_datetime(now())
-        record = replace(
-            wanted,
-            created_at=moment if before is None else before.created_at,
-            updated_at=moment,
-            version=1 if before is None else before.version + 1,
-        )
-        values = tenant_values(record)
-        if before is None:
-            await self.connection.execute(insert(tables.tenants).values(**values))
-        else:
-            where = tables.tenants.c.id == record.id
-            await self.connection.execute(update(tables.tenants).where(where).values(**values))
-        self.is_made = True
-        return record
-
-    async def has_key(self, where: ColumnElement[bool]) -> bool:
-        """Whether a stored key is so."""
-        query = select(tables.keys.c.id).where(where).limit(1)
-        return await self.connection.scalar(query) is not None
-
-    async def make_key(
-        self,
-        *,
-        tenant: str | None = None,
-        role: Role | None = None,
-        name: str | None = None,
-        expires_at: datetime | None = None,
-    ) -> NewKey:
-        """Make a key, and keep its hash."""
-        secret = new_key(PREFIX if role is None else ADMIN_PREFIX)
-        record = await self.keep_key(
-            key_hash(secret), tenant=tenant, role=role, name=name, expires_at=expires_at
-        )
-        return NewKey(record=record, secret=secret)
-
-    async def keep_key(
-        self,
-        digest: str,
-        *,
-        tenant: str | None = None,
-        role: Role | None = None,
-        name: str | None = None,
-        expires_at: datetime | None = None,
-    ) -> KeyRecord:
-        """Keep the hash of a key."""
-        record = KeyRecord(
-            id=digest[:12],
-            sha256=digest,
-            tenant=tenant,
-            role=role,
-            name=name,
-            created_at=to_datetime(now()),
-            expires_at=expires_at,
-        )
-        await self.connection.execute(insert(tables.keys).values(**key_values(record)))
-        self.is_made = True
-        return record
 
 
 async def _page(
@@ -556,13 +436,14 @@ async def _page(
 ) -> Select[Any]:
     """The query for a page of keys, the latest first."""
     columns = tables.keys.c
-    query = select(tables.keys).where(where).limit(min(limit, MAX_PAGE))
+    query = select(tables.keys).where(where).limit(max(1, min(limit, MAX_PAGE)))
     query = query.order_by(columns.created_at.desc(), columns.id)
     if after is None:
         return query
-    last = (await connection.execute(select(tables.keys).where(where, columns.id == after))).first()
+    is_last = where & (columns.id == (after if KEY_ID.fullmatch(after) else ""))
+    last = (await connection.execute(select(tables.keys).where(is_last))).first()
     if last is None:
         raise UnknownKeyError(after)
-    is_before = columns.created_at < last.created_at
+    is_earlier = columns.created_at < last.created_at
     is_beside = (columns.created_at == last.created_at) & (columns.id > after)
-    return query.where(is_before | is_beside)
+    return query.where(is_earlier | is_beside)
