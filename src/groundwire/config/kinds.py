@@ -308,6 +308,23 @@ class Name:
 
 
 @dataclass(frozen=True, slots=True)
+class DetectorName:
+    """A detector that a tenant may have. Which there are, depends on ``detector.name``."""
+
+    legal: str = (
+        "one of reader, similarity, similarity:neural, similarity:hash, or what detector.name says"
+    )
+
+    def read(self, raw: object) -> str:  # noqa: D102
+        if not isinstance(raw, str) or not raw.strip() or not raw.isprintable():
+            raise KindError(self.legal)
+        return raw
+
+    def write(self, value: str) -> object:  # noqa: D102
+        return value
+
+
+@dataclass(frozen=True, slots=True)
 class Pattern:
     """A regular expression of Python's that has a group ``id``."""
 

@@ -42,6 +42,8 @@ SEVERITY = Number(low=0, high=4, is_whole=True)
 POSITIVE = Number(low=1, is_whole=True)
 COUNT = Number(low=0, is_whole=True)
 SECONDS = Number(low=0, is_low_open=True, unit="seconds")
+OPERATING_POINT = OneOf((THRESHOLD, Choice(OPERATING_POINTS)))
+RELEASE = Choice(("sentence", "deferred"))
 
 
 def setting(default: object, kind: Kind, text: str) -> Any:  # noqa: ANN401 - as dataclasses.field
@@ -103,7 +105,7 @@ class DetectorSettings:
     revision: str | None = setting(None, Optional(Text()), "Commit of a hub model, 40 digits.")
     operating_point: str | float = setting(
         "balanced",
-        OneOf((THRESHOLD, Choice(OPERATING_POINTS))),
+        OPERATING_POINT,
         "From which probability on a word piece is flagged, by name or as a number.",
     )
     min_pieces: int = setting(
@@ -242,7 +244,7 @@ class Gateway:
     )
     release: str = setting(
         "sentence",
-        Choice(("sentence", "deferred")),
+        RELEASE,
         "When text that may be withheld is let go in a stream: sentence by sentence once judged, "
         "or all of it at the end.",
     )

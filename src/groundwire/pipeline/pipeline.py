@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Self
@@ -12,14 +12,21 @@ from groundwire.conversation import Answer, AnswerKind, Conversation, read_reque
 from groundwire.decisions import Choice, Decision
 from groundwire.detection import Detection, Outcome, Reason
 from groundwire.detector import Detector
+from groundwire.errors import ConfigError
 from groundwire.explain import Explained
 from groundwire.gate import Gate
 from groundwire.limits import account_for
 from groundwire.pipeline.checked import Checked, CheckedResponse
 from groundwire.pipeline.context import CheckPath, GateReport, GateStatus, RequestContext
 from groundwire.pipeline.deciding import Decider
-from groundwire.pipeline.explaining import AnyExplainer, Remembered, as_explained
+from groundwire.pipeline.explaining import (
+    AnyExplainer,
+    LazyExplainer,
+    Remembered,
+    as_explained,
+)
 from groundwire.pipeline.flow import Flow, Found, read_answer
+from groundwire.pipeline.judges import Judges
 from groundwire.policy import (
     Limits,
     Overrides,
@@ -55,6 +62,7 @@ class Pipeline:
         limits: Limits | None = None,
         explainer: AnyExplainer | None = None,
         tenants: Mapping[str, Overrides] | None = None,
+        judges: Judges | None = None,
         bypasses_gate: bool = True,
         ignores_short: bool = False,
     ) -> None:
@@ -68,22 +76,33 @@ class Pipeline:
             policy: What is done where no decision and no tenant says otherwise.
             limits: How much evidence is taken where no tenant says otherwise.
             explainer: What gives a second opinion on findings; without one they have none.
-            tenants: What tenants have of their own, by id.
+            tenants: What tenants have of their own, by id. It is read anew for each request, so it
+                may change; a request keeps what it began with.
+            judges: That detector and those that tenants may have in its place; ``None``: the
+                embedded ones.
             bypasses_gate: Whether answers to requests that name sources are checked unasked.
             ignores_short: Whether sentences that are too short to be compared count for nothing, as
                 under DVARA's names.
         """
-        self._detector, self._gate, self._explainer = detector, gate, explainer
+        self._judges = judges or Judges(detector)
+        self._gate, self._explainer = gate, explainer
         self._decider = Decider(
             signals or Signals(SignalRules()), tuple(decisions), policy or Policy()
         )
         self._limits = limits or Limits()
-        self._tenants = {} if tenants is None else dict(tenants)
+        self._tenants: Mapping[str, Overrides] = {} if tenants is None else tenants
         self._bypasses_gate, self._ignores_short = bypasses_gate, ignores_short
 
     @classmethod
-    def load(cls, config: "Config | None" = None) -> Self:
+    def load(
+        cls, config: "Config | None" = None, *, tenants: Mapping[str, Overrides] | None = None
+    ) -> Self:
         """Load what a configuration says; without one, the defaults.
+
+        Args:
+            config: What is loaded.
+            tenants: What tenants have of their own, in place of what the configuration says of
+                them, if that may change while the pipeline is there.
 
         Raises:
             ConfigError: If a setting is not possible for the models it is about, with its line.
@@ -92,12 +111,12 @@ class Pipeline:
         from groundwire.config import Config
         from groundwire.pipeline.load import load_stages
 
-        return cls(**load_stages(config or Config()))
+        return cls(**load_stages(config or Config(), tenants=tenants))
 
     @property
     def detector(self) -> Detector:
-        """What judges."""
-        return self._detector
+        """What judges where a tenant has no other."""
+        return self._judges.first
 
     @property
     def gate(self) -> Gate | None:
@@ -113,16 +132,35 @@ class Pipeline:
         """How much evidence is taken of a tenant."""
         return resolve_limits(self._limits, self._tenants.get(tenant))
 
+    def check_overrides(self, overrides: Overrides) -> None:
+        """Refuse what no tenant can have here, before it has it.
+
+        Raises:
+            ConfigError: If there is no such detector, or a threshold that means nothing to it;
+                with what is possible.
+        """
+        self._judges.check(overrides)
+
     # A request.
 
-    def may_check(self, *, tenant: str = "", request: Request | None = None) -> bool:
+    def may_check(
+        self,
+        *,
+        tenant: str = "",
+        overrides: Overrides | None = None,
+        request: Request | None = None,
+    ) -> bool:
         """Whether any answer of a tenant could be checked; if not, its requests need not be opened.
 
         Args:
             tenant: Whose requests.
+            overrides: As for :meth:`open`.
             request: What the request asks for beyond the policy.
         """
-        return self._decider.may_check(self._tenants.get(tenant), request)
+        return self._decider.may_check(self._own(tenant, overrides), request)
+
+    def _own(self, tenant: str, overrides: Overrides | None) -> Overrides | None:
+        return self._tenants.get(tenant) if overrides is None else overrides
 
     def open(
         self,
@@ -145,7 +183,7 @@ class Pipeline:
             InvalidTextError: If its question or evidence is not valid text.
         """
         timings: dict[str, float] = {}
-        own = self._tenants.get(tenant) if overrides is None else overrides
+        own = self._own(tenant, overrides)
         limits = resolve_limits(self._limits, own)
         with _timed(timings, "evidence"):
             conversation = read_request(
@@ -162,19 +200,37 @@ class Pipeline:
                     conversation.question or "", gate.needs_fact_check
                 )
         policy = self._decider.policy(choice, tenant=own, request=request)
+        path = _path(policy, gate, conversation)
         return RequestContext(
             conversation=conversation,
             gate=gate,
             choice=choice,
             policy=policy,
             limits=limits,
-            path=_path(policy, gate, conversation),
+            path=path,
             tenant=tenant,
             overrides=own,
+            detector=self._prepare(own, policy) if path in _DUE else self._named(own),
             request=request,
             timings_ms=timings,
             readings=readings,
         )
+
+    def _named(self, own: Overrides | None) -> str:
+        try:
+            return self._judges.choose(own).detector
+        except ConfigError:
+            return ""  # told where it is needed
+
+    def _prepare(self, own: Overrides | None, policy: Policy) -> str:
+        """Load what the check will need. What cannot be loaded is told by the check."""
+        name = self._named(own)
+        with suppress(Exception):
+            self._judges.get(name)
+        if policy.explain and isinstance(self._explainer, LazyExplainer):
+            with suppress(Exception):
+                self._explainer.get()
+        return name
 
     def _ask(self, conversation: Conversation) -> GateReport:
         if self._bypasses_gate and conversation.is_explicit:
@@ -257,7 +313,7 @@ class Pipeline:
 
     def close(self) -> None:
         """Let go of the detector's threads."""
-        self._detector.close()
+        self._judges.close()
 
     def __enter__(self) -> Self:
         return self
@@ -269,9 +325,11 @@ class Pipeline:
         conversation, opened, found = context.conversation, None, Found()
         if context.path in _DUE:
             try:
-                opened = self._detector.stream(
+                chosen = self._judges.choose(context.overrides)
+                opened = self._judges.get(chosen.detector).stream(
                     sources=conversation.sources,
                     question=conversation.question,
+                    operating_point=chosen.operating_point,
                     tenant=context.tenant,
                     reads_ahead=reads_ahead,
                 )
