@@ -1,0 +1,1 @@
+"""``/v1/admin/audit``: what was found, done and changed."""
