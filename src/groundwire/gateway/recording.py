@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from groundwire.gateway.audit import (
     AuditEvent,
     Disposition,
+    Keeping,
     StreamSummary,
     response_events,
     stream_events,
@@ -45,7 +46,7 @@ class Recorder:
                 answers,
                 tenant=context.tenant,
                 trace_id=self._trace_id,
-                text=self._services.config.audit.text,
+                keeping=Keeping.of(self._services.config.audit),
             )
         )
 
@@ -59,7 +60,7 @@ class Recorder:
                 report.answers,
                 tenant=context.tenant,
                 trace_id=self._trace_id,
-                text=self._services.config.audit.text,
+                keeping=Keeping.of(self._services.config.audit),
                 summary=_summary(report) if report.release.withholds else None,
             )
         )

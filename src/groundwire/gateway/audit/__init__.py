@@ -1,7 +1,7 @@
 """The record of what was found and of what was done about it.
 
-``event`` says what an event is, ``events`` builds them, ``quoted`` says what they keep of a text.
-``chain`` links them to records, ``sinks`` and ``store_sink`` keep those, and ``log`` stands
+``event`` says what an event is, ``events`` builds them; ``quoted`` says what they keep of a text
+and ``redact`` what of none, ``detail`` keeps what was found in full. ``chain`` links them to records, ``sinks`` and ``store_sink`` keep those, and ``log`` stands
 between: no event is dropped. ``verify`` says whether what is kept is what was written.
 """
 
@@ -16,8 +16,9 @@ from groundwire.gateway.audit.events import (
     unchecked_endpoint_event,
 )
 from groundwire.gateway.audit.log import AuditLog, AuditStats
-from groundwire.gateway.audit.quoted import AuditText
+from groundwire.gateway.audit.quoted import AuditText, Keeping
 from groundwire.gateway.audit.record import Head, Record
+from groundwire.gateway.audit.redact import Redaction
 from groundwire.gateway.audit.sinks import FileSink, PartlyAppendedError, Sink, StdoutSink
 
 __all__ = [
@@ -31,8 +32,10 @@ __all__ = [
     "EventType",
     "FileSink",
     "Head",
+    "Keeping",
     "PartlyAppendedError",
     "Record",
+    "Redaction",
     "Sink",
     "StdoutSink",
     "StreamSummary",
