@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from groundwire.config import Config, read_overrides
 from groundwire.gateway.admin.logins import Logins
 from groundwire.gateway.audit import AuditEvent
+from groundwire.gateway.audit.configured import audit_log
 from groundwire.gateway.audit.control_events import ControlEvents, login, login_failed
 from groundwire.gateway.audit.redact import Redaction
 from groundwire.gateway.audit.retention import Retention
@@ -22,7 +23,6 @@ from groundwire.gateway.audit.trail import Trail
 from groundwire.gateway.folder import data_folder
 from groundwire.gateway.problems import SERVER, Problem
 from groundwire.gateway.readiness import PATIENCE_S
-from groundwire.gateway.services import audit_log
 from groundwire.gateway.store import Store, StoreBusyError, StoreError, StoreFullError
 from groundwire.gateway.tenants import Directory, Registry, Role, Watcher
 from groundwire.gateway.tenants.first_start import Start, prepare

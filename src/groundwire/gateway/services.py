@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from groundwire.config import Config
 from groundwire.engine.reader import n_threads
 from groundwire.gateway.audit import AuditLog
+from groundwire.gateway.audit.configured import audit_log
 from groundwire.gateway.background import Background
-from groundwire.gateway.folder import data_folder
 from groundwire.gateway.metrics import Metrics
 from groundwire.gateway.upstream import Upstreams
 from groundwire.pipeline import Pipeline
@@ -93,7 +93,7 @@ async def open_services(
     )
     stack.callback(opening.shutdown, wait=True, cancel_futures=True)
     if control is None:
-        audit = audit_log(config)
+        audit = audit_log(config, is_stored=False)
         await audit.open()
         stack.push_async_callback(audit.close, timeout_s=config.gateway.shutdown_s)
     else:
@@ -126,16 +126,3 @@ def with_larger_cache(config: Config) -> Config:
     if origin is not None and not origin.is_default:
         return config
     return replace(config, detector=replace(config.detector, cache_mb=CACHE_MB))
-
-
-def audit_log(config: Config) -> AuditLog:
-    """The audit log of a configuration; nothing is started yet.
-
-    Raises:
-        SettingError: If its file cannot be written.
-    """
-    own = config.audit
-    if not own.enabled:
-        return AuditLog(None)
-    path = data_folder(config) / "audit.jsonl" if own.path is None else own.path
-    return AuditLog.at(path, queue_size=own.queue_size)

@@ -19,7 +19,7 @@ from groundwire.gateway.audit.log import AuditLog, AuditStats
 from groundwire.gateway.audit.quoted import AuditText, Keeping
 from groundwire.gateway.audit.record import Head, Record
 from groundwire.gateway.audit.redact import Redaction
-from groundwire.gateway.audit.sinks import FileSink, PartlyAppendedError, Sink, StdoutSink
+from groundwire.gateway.audit.sinks import FileSink, Sink, StdoutSink
 
 __all__ = [
     "NO_TENANT",
@@ -33,7 +33,6 @@ __all__ = [
     "FileSink",
     "Head",
     "Keeping",
-    "PartlyAppendedError",
     "Record",
     "Redaction",
     "Sink",

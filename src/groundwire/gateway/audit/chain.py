@@ -11,12 +11,14 @@ from hashlib import sha256
 from typing import Any
 from uuid import uuid4
 
+from groundwire import __version__
 from groundwire.gateway.audit.event import NO_TENANT, AuditEvent, EventType
-from groundwire.gateway.audit.record import NOTHING, Head, Record, columns_of, compact
+from groundwire.gateway.audit.record import NOTHING, Draft, Head, Record
 
 _RECORD = b"groundwire audit record 1"
 _HEAD = b"groundwire audit head 1"
 _ANCHORS = b"groundwire audit anchors 1"
+_KEY = b"groundwire audit key 1"
 
 
 class Chain:
@@ -42,6 +44,16 @@ class Chain:
         """Whose chain it is."""
         return self.head.writer
 
+    def started(self, heads: Sequence[Head]) -> AuditEvent:
+        """Its first event: it names where others stand, which proves their ends.
+
+        Args:
+            heads: Those that no other chain has named yet.
+        """
+        named = [each.to_dict() for each in heads]
+        own = {"groundwire": __version__, "key": key_id(self._key), "heads": named}
+        return _own(EventType.CHAIN_STARTED, own)
+
     def link(self, event: AuditEvent) -> Record:
         """The event as the next record.
 
@@ -49,33 +61,43 @@ class Chain:
             TypeError: If the event is no JSON data: then the chain is as it was.
             ValueError: The same.
         """
-        data = event.to_dict()
-        line = compact(data)
-        detail = None if event.detail is None else _detail(event)
-        digest = None if detail is None else sha256(detail.encode("ascii")).hexdigest()
+        return self.add(Draft.of(event))
+
+    def add(self, draft: Draft) -> Record:
+        """The next record, of an event that is written down."""
+        digest = None if draft.detail is None else detail_sha256(draft.detail)
         writer, seq, previous = self.writer, self.head.seq + 1, self.head.mac
         mac = record_mac(
-            self._key, writer=writer, seq=seq, previous=previous, line=line, detail_sha256=digest
-        )
-        record = Record(
+            self._key,
             writer=writer,
             seq=seq,
-            **columns_of(data),
-            line=line,
-            detail=detail,
+            previous=previous,
+            line=draft.line,
+            detail_sha256=digest,
+        )
+        self.head = Head(writer=writer, seq=seq, mac=mac)
+        return Record(
+            writer=writer,
+            seq=seq,
+            **draft.columns,
+            line=draft.line,
+            detail=draft.detail,
             detail_sha256=digest,
             previous=previous,
             mac=mac,
         )
-        self.head = record.head
-        return record
+
+
+def detail_sha256(detail: str) -> str:
+    """The hash of a detail, which its record has."""
+    return sha256(detail.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def record_mac(
     key: bytes, *, writer: str, seq: int, previous: str, line: str, detail_sha256: str | None
 ) -> str:
     """What signs a record: HMAC-SHA256, in hexadecimal digits."""
-    return _mac(key, _RECORD, writer, str(seq), previous, line, detail_sha256 or "")
+    return _mac(key, _RECORD, writer, str(seq), previous, line, _optional(detail_sha256))
 
 
 def head_mac(
@@ -85,8 +107,8 @@ def head_mac(
 
     With it nobody can say that a chain ends earlier, but by putting back a row of an earlier time.
     """
-    moments = (str(started_at), "" if ended_at is None else str(ended_at))
-    return _mac(key, _HEAD, head.writer, str(head.seq), head.mac, *moments, named_by or "")
+    others = (str(started_at), _optional(ended_at), _optional(named_by))
+    return _mac(key, _HEAD, *_parts(head), *others)
 
 
 def anchors_mac(key: bytes, heads: Sequence[Head]) -> str:
@@ -94,17 +116,9 @@ def anchors_mac(key: bytes, heads: Sequence[Head]) -> str:
     return _mac(key, _ANCHORS, *(part for each in heads for part in _parts(each)))
 
 
-def started(heads: Sequence[Head], *, version: str) -> AuditEvent:
-    """The first event of a chain: it names where others stand, which proves their ends.
-
-    Args:
-        heads: Those that no other chain has named yet.
-        version: Of Groundwire.
-    """
-    return _own(
-        EventType.CHAIN_STARTED,
-        {"groundwire": version, "heads": [each.to_dict() for each in heads]},
-    )
+def key_id(key: bytes) -> str:
+    """What a key is called, which tells nothing of it."""
+    return _mac(key, _KEY)[:8]
 
 
 def ended(*, n_lost: int) -> AuditEvent:
@@ -120,13 +134,8 @@ def _own(type_: EventType, payload: dict[str, Any]) -> AuditEvent:
     return AuditEvent(type=type_, tenant=NO_TENANT, trace_id="", payload=payload)
 
 
-def _detail(event: AuditEvent) -> str:
-    """The detail as JSON; one that is none must not cost the record, so it says what went wrong."""
-    assert event.detail is not None
-    try:
-        return compact(dict(event.detail))
-    except (TypeError, ValueError, RecursionError) as error:
-        return compact({"error": type(error).__name__})
+def _optional(value: object) -> str:
+    return "" if value is None else f"={value}"
 
 
 def _parts(head: Head) -> tuple[str, str, str]:

@@ -10,7 +10,6 @@ from uuid import uuid4
 
 from groundwire.detection import FrozenMapping
 
-
 #: Whose events are those about no tenant: no tenant can have this id.
 NO_TENANT = "-"
 

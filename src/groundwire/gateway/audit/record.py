@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from groundwire.gateway.audit.event import AuditEvent
 from groundwire.gateway.store import moments
 from groundwire.gateway.store.tables import TENANT_CHARS
 
@@ -14,6 +15,9 @@ NOTHING = "0" * 64
 
 #: How chains are made; a record says it, so that another way can be told apart.
 VERSION = 1
+
+#: What a database has room for.
+MAX_SEQ = 2**63 - 1
 
 _TRACE_CHARS = 64
 _TYPE_CHARS = 64
@@ -34,9 +38,60 @@ class Head:
     seq: int
     mac: str
 
+    @classmethod
+    def of(cls, data: Mapping[str, Any]) -> "Head":
+        """Read one of JSON data, which anybody may have written.
+
+        Raises:
+            KeyError: If it is none; so do the others.
+            TypeError: The same.
+            ValueError: The same.
+        """
+        writer, seq, mac = data["writer"], data["seq"], data["mac"]
+        if type(writer) is not str or type(seq) is not int or type(mac) is not str:
+            raise TypeError
+        if not 1 <= seq <= MAX_SEQ:
+            raise ValueError(seq)
+        return cls(writer=writer, seq=seq, mac=mac)
+
     def to_dict(self) -> dict[str, Any]:
         """As JSON data."""
         return {"writer": self.writer, "seq": self.seq, "mac": self.mac}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """What a record is made of, before it has its place in a chain.
+
+    Attributes:
+        columns: What the table says of the event beside its line.
+        line: The event as one line of JSON.
+        detail: Its detail as JSON, if it has one.
+    """
+
+    columns: Mapping[str, Any]
+    line: str
+    detail: str | None
+
+    @classmethod
+    def of(cls, event: AuditEvent) -> "Draft":
+        """Write an event down.
+
+        Raises:
+            TypeError: If it is no JSON data; so do the others.
+            ValueError: The same.
+            RecursionError: The same.
+        """
+        data = event.to_dict()
+        return cls(
+            columns=columns_of(data),
+            line=compact(data),
+            detail=None if event.detail is None else _detail(event.detail),
+        )
+
+    def without_detail(self) -> "Draft":
+        """The same, and what was found in full is not kept."""
+        return Draft(columns=self.columns, line=self.line, detail=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +156,14 @@ def compact(data: object) -> str:
         ValueError: The same.
     """
     return json.dumps(data, allow_nan=False, separators=(",", ":"))
+
+
+def _detail(detail: Mapping[str, Any]) -> str:
+    try:
+        return compact(dict(detail))
+    except (TypeError, ValueError, RecursionError) as error:
+        # It must not cost the record: that one says what went wrong.
+        return compact({"error": type(error).__name__})
 
 
 def columns_of(event: Mapping[str, Any]) -> dict[str, Any]:
