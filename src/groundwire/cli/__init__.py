@@ -26,6 +26,7 @@ COMMANDS = {
         "groundwire.cli.serve:serve",
         "Stand before a language model, and check its answers.",
     ),
+    "keys": ("groundwire.cli.keys:keys", "Make, list and revoke keys for the gateway."),
     "demo": ("groundwire.cli.demo:demo", "Show the gateway at work; no key, no network."),
     "gate": ("groundwire.cli.gate:gate", "Say which prompts call for a check."),
     "models": ("groundwire.cli.models:models", "List the embedded models, verify their files."),

@@ -9,11 +9,9 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from groundwire.gateway.audit.event import AuditEvent, EventType
+from groundwire.gateway.audit.event import NO_TENANT, AuditEvent, EventType
 from groundwire.gateway.tenants import Changed, Deleted, KeyRecord, Role
 
-#: Whose an event is that is no tenant's: no tenant can be called so.
-NO_TENANT = ""
 
 #: What did something from the command line: it has no key.
 COMMAND_LINE = "command-line"
