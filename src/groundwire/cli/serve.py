@@ -370,6 +370,24 @@ def _audit(config: "Config") -> str:
     return "standard output" if path == "-" else path or "in the store"
 
 
+def _keys(config: "Config", start: "Start") -> str:
+    imported = f"; {start.n_imported} of keys.json are in it now" if start.n_imported else ""
+    if start.tenant_key is not None:
+        return "a new one, of tenant default"
+    if not config.keys:
+        return f"those in the store{imported}"
+    listed = ", ".join(f"{name} ({len(own)})" for name, own in config.keys.items())
+    return f"of the configuration: {listed}; and those in the store"
+
+
+def _admin_keys(config: "Config", start: "Start") -> str:
+    if start.admin_key is not None:
+        return "a new key, with the role admin"
+    if config.admin.api_key is not None:
+        return "the key of the configuration, and those in the store"
+    return "the keys in the store" if config.admin.enabled else "off"
+
+
 def _address(host: str, sockets: "Sequence[socket]") -> str:
     port = sockets[0].getsockname()[1]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

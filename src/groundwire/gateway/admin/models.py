@@ -208,6 +208,10 @@ class EffectiveValue(BaseModel):
         "these that says something."
     )
     warning: str | None = Field(description="What was said and cannot be meant.")
+    decisions: list[str] = Field(
+        description="Decisions of the configuration that say otherwise for requests that they "
+        "apply to; none, where the tenant has something of its own."
+    )
 
 
 class EffectivePolicy(BaseModel):
@@ -215,10 +219,6 @@ class EffectivePolicy(BaseModel):
 
     tenant: str
     values: list[EffectiveValue]
-    decisions: list[str] = Field(
-        description="Decisions of the configuration that may say otherwise, where the tenant has "
-        "nothing of its own."
-    )
 
 
 class Key(BaseModel):

@@ -4,7 +4,6 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Request, Response
 
-from groundwire.config import read_overrides
 from groundwire.gateway.admin.examples import DVARA, POLICY
 from groundwire.gateway.admin.models import (
     Cursor,
@@ -32,8 +31,8 @@ from groundwire.gateway.admin.route import (
     version_of,
 )
 from groundwire.gateway.tenants import Changed, Registry, TenantRecord
+from groundwire.gateway.tenants.effective import effective
 from groundwire.gateway.tenants.legal import merge_policy
-from groundwire.gateway.tenants.effective import effective, overriding
 
 PREFIX = "/v1/admin/tenants"
 
@@ -213,13 +212,8 @@ async def get_effective(request: Request, tenant: TenantId) -> EffectivePolicy:
     """
     control = control_of(request)
     record = await control.registry.tenant(tenant)
-    values = [
-        EffectiveValue(name=each.name, value=each.value, origin=each.origin, warning=each.warning)
-        for each in effective(control.config, record)
-    ]
-    return EffectivePolicy(
-        tenant=tenant, values=values, decisions=list(overriding(control.config))
-    )
+    values = [EffectiveValue(**each.to_dict()) for each in effective(control.config, record)]
+    return EffectivePolicy(tenant=tenant, values=values)
 
 
 async def _set_policy(
