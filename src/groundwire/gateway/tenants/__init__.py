@@ -1,8 +1,9 @@
 """Tenants and their keys: stored, known to every process, in effect at once.
 
-``record`` has the values, ``legal`` what they may be; ``registry`` reads and changes them in the
-database, ``directory`` is what requests ask, ``watching`` keeps it as the database is;
-``configured`` is what stands in the configuration beside it, ``effective`` tells what holds, and
+``record`` has the values, ``legal`` what they may be, ``configured`` what the configuration has
+beside them. ``registry`` reads and changes them in the database, by ``transaction`` and
+``loading``; ``directory`` is what requests ask, and ``watching`` keeps it as the database is,
+by ``listening`` where that tells. ``effective`` says what holds for a tenant, and why;
 ``first_start`` makes the first keys.
 """
 
@@ -18,6 +19,7 @@ from groundwire.gateway.tenants.errors import (
     UnknownTenantError,
     VersionMismatchError,
 )
+from groundwire.gateway.tenants.first_start import Start, prepare
 from groundwire.gateway.tenants.record import (
     Changed,
     Deleted,
@@ -30,6 +32,7 @@ from groundwire.gateway.tenants.record import (
     TenantRecord,
 )
 from groundwire.gateway.tenants.registry import Registry
+from groundwire.gateway.tenants.watching import Watcher
 
 __all__ = [
     "Changed",
@@ -46,10 +49,13 @@ __all__ = [
     "Registry",
     "Role",
     "Snapshot",
+    "Start",
     "TenantError",
     "TenantExistsError",
     "TenantRecord",
     "UnknownKeyError",
     "UnknownTenantError",
     "VersionMismatchError",
+    "Watcher",
+    "prepare",
 ]

@@ -124,6 +124,11 @@ class Directory:
                 taken[key_id] = max(moment, taken.get(key_id, moment))
         return taken
 
+    def return_uses(self, uses: Mapping[str, int]) -> None:
+        """Take back what could not be stored, but for what was used again meanwhile."""
+        for key_id, moment in uses.items():
+            self.uses.setdefault(key_id, moment)
+
     def _taken(self, key: bytes) -> Key | AdminKey | None:
         known, moment = find_by_hash(self._state.keys, key_hash(key)), self._clock()
         if known is None or not known.is_taken(moment):

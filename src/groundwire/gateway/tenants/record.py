@@ -70,38 +70,43 @@ class TenantRecord:
 def read_stored(
     metadata: Mapping[str, str], policy: Mapping[str, Any]
 ) -> tuple[Overrides, tuple[str, ...]]:
-    """Metadata and policy as overrides; it never raises.
-
-    A stored policy was checked when it came. That it cannot be read happens after a return to an
-    earlier version, or if it was changed by hand: a field of it must not stop all tenants.
-    """
+    """Metadata and policy as overrides, the policy first; it never raises."""
     lenient, warnings = overrides_from_metadata(metadata)
+    own, wrong = read_stored_policy(policy)
+    return over(own, lenient), (*wrong.values(), *warnings)
+
+
+def read_stored_policy(policy: Mapping[str, Any]) -> tuple[Overrides, Mapping[str, str]]:
+    """A stored policy as overrides; it never raises.
+
+    It was checked when it came. That it cannot be read all the same happens after a return to an
+    earlier version, or if it was changed by hand: one field must not stop all tenants.
+
+    Returns:
+        The overrides, and a warning for each field that cannot be read: that one inherits.
+    """
     try:
-        return over(read_overrides(policy), lenient), warnings
+        return read_overrides(policy), {}
     except ConfigError:
-        own, more = Overrides(), list(warnings)
-        for name, value in policy.items():
-            try:
-                own = over(own, read_overrides({name: value}))
-            except ConfigError as error:
-                more.append(f"policy: {error} The default is inherited.")
-        return over(own, lenient), tuple(more)
+        own, wrong = Overrides(), dict[str, str]()
+    for name, value in policy.items():
+        try:
+            own = over(own, read_overrides({name: value}))
+        except ConfigError as error:
+            wrong[name] = f"policy: {error} The default is inherited."
+    return own, wrong
+
+
+_NAMES = tuple(each.name for each in fields(Overrides))
 
 
 def over(first: Overrides, second: Overrides | None) -> Overrides:
     """Field by field the first that says something."""
     if second is None:
         return first
-    own = {each.name: getattr(first, each.name) for each in fields(Overrides)}
-    given = {name: value for name, value in own.items() if value is not None}
-    if not given:
-        return second
-    inherited = {
-        each.name: getattr(second, each.name)
-        for each in fields(Overrides)
-        if each.name not in given
-    }
-    return Overrides(**given, **inherited)
+    own = {name: getattr(first, name) for name in _NAMES}
+    inherited = {name: getattr(second, name) for name, value in own.items() if value is None}
+    return Overrides(**{**own, **inherited})
 
 
 class KeyStatus(StrEnum):
