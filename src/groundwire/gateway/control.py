@@ -18,8 +18,6 @@ from groundwire.gateway.audit import AuditEvent
 from groundwire.gateway.audit.configured import audit_log
 from groundwire.gateway.audit.control_events import ControlEvents, login, login_failed
 from groundwire.gateway.audit.redact import Redaction
-from groundwire.gateway.audit.retention import Retention
-from groundwire.gateway.audit.trail import Trail
 from groundwire.gateway.folder import data_folder
 from groundwire.gateway.problems import SERVER, Problem
 from groundwire.gateway.readiness import PATIENCE_S
@@ -126,8 +124,6 @@ class ControlPlane:
             self.store, self.registry, self.directory, poll_s=config.store.poll_s
         )
         self.audit = audit_log(config, is_stored=True)
-        self.trail = Trail(self.store)
-        self.retention = Retention(self.trail, self.audit, config)
         self.pipeline: Pipeline | None = None
         self._redaction = Redaction.of(config.audit.redact)
         self._logins = Logins()
@@ -178,7 +174,6 @@ class ControlPlane:
                 await asyncio.wait({task})
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=self.config.gateway.shutdown_s)
-        await self.retention.close()
         await self._write_failures(self._logins.rest())
         await self.audit.close(timeout_s=self.config.gateway.shutdown_s)
         await self.watcher.close()
@@ -228,7 +223,6 @@ class ControlPlane:
             return False
         self._problem, self._is_open = None, True
         self._on_start(start)
-        await self.retention.open()
         return True
 
     # Changes.

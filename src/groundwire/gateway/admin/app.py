@@ -15,13 +15,14 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from groundwire import __version__
 from groundwire.errors import GroundwireError
-from groundwire.gateway.admin import keys, own, tenants, trail
+from groundwire.gateway.admin import keys, own, tenants
 from groundwire.gateway.admin.auth import AdminAuthentication
 from groundwire.gateway.admin.counting import CountingAdmins
 from groundwire.gateway.admin.document import describe
 from groundwire.gateway.admin.problems import admin_problem
 from groundwire.gateway.control import ControlPlane
-from groundwire.gateway.health import livez, metrics, readyz
+from groundwire.gateway.health import livez, readyz
+from groundwire.gateway.health import metrics as metrics_page
 from groundwire.gateway.limits import Limits
 from groundwire.gateway.metrics import Metrics
 from groundwire.gateway.problems import NOT_FOUND, Problem, problem_response
@@ -54,7 +55,7 @@ def create_admin_app(control: ControlPlane, *, readiness: Readiness, metrics: Me
         redirect_slashes=False,
     )
     app.state.control, app.state.readiness, app.state.metrics = control, readiness, metrics
-    for part in (tenants.router, keys.router, trail.router, own.router):
+    for part in (tenants.router, keys.router, own.router):
         app.include_router(part)
     describe(app)
     app.router.routes.extend(_routes())
@@ -93,7 +94,7 @@ def _routes() -> tuple[Route, ...]:
     return (
         Route("/livez", livez),
         Route("/readyz", readyz),
-        Route("/metrics", metrics),
+        Route("/metrics", metrics_page),
         Route("/{path:path}", _nothing, methods=_METHODS),
     )
 
