@@ -35,7 +35,7 @@ async def test_what_is_written_is_there_when_the_store_is_opened_again(store_url
 
 def test_the_store_of_a_configuration_is_a_file_in_its_folder(tmp_path: Path) -> None:
     config = parse(f"gateway: {{data_dir: {tmp_path}}}", name="")
-    assert Store.of(config).url.database == str(tmp_path / "groundwire.db")
+    assert Store.of(config).address.path == tmp_path / "groundwire.db"
 
 
 def test_the_store_of_a_configuration_is_where_it_says() -> None:
