@@ -1,6 +1,5 @@
 """``groundwire serve`` as a process: its start, its keys, its end."""
 
-import json
 import os
 import re
 import signal
@@ -21,6 +20,7 @@ from groundwire.cli.serve import PACKAGES, describe
 from groundwire.config import parse
 from groundwire.gateway.keys import Keyring, Start
 from tests.cli.conftest import invoke
+from tests.gateway.audited import events_in
 from tests.gateway.chats import request as chat_request
 from tests.gateway.client import Reply, fetch
 from tests.gateway.wire import Gate, Pause, Piece, Script, ScriptedUpstream, chunk, event
@@ -210,8 +210,8 @@ def test_requests_that_are_late_are_cut_off_and_recorded(tmp_path: Path) -> None
                     response.read()
             assert started.end() == 0
         assert "A stream failed" not in started.said
-    (line,) = (tmp_path / "audit.jsonl").read_text().splitlines()
-    payload = json.loads(line)["payload"]
+    (recorded,) = events_in(tmp_path / "audit.jsonl")
+    payload = recorded["payload"]
     assert payload["disposition"] == "cancelled"
     assert not {"code", "scan_failed", "truncated"} & set(payload)
 

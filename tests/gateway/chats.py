@@ -15,6 +15,7 @@ from groundwire.config import Config, parse
 from groundwire.conversation import Said
 from groundwire.gateway.app import create_app
 from tests.fixed_judge import FixedJudge
+from tests.gateway.audited import events_in
 from tests.gateway.serving import serving
 from tests.gateway.wire import ScriptedUpstream, eventually
 
@@ -73,9 +74,7 @@ class Gateway:
 
     def events(self) -> list[dict[str, Any]]:
         """The audit log so far."""
-        if not self.audit.exists():
-            return []
-        return [json.loads(line) for line in self.audit.read_text().splitlines()]
+        return events_in(self.audit)
 
     def wait_for_events(self, n: int) -> list[dict[str, Any]]:
         """The audit log once it has so many events."""

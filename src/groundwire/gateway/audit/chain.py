@@ -7,12 +7,13 @@ each part, so that no two different things are signed as the same bytes.
 
 import hmac
 from collections.abc import Sequence
+from datetime import datetime
 from hashlib import sha256
 from typing import Any
 from uuid import uuid4
 
 from groundwire import __version__
-from groundwire.gateway.audit.event import NO_TENANT, AuditEvent, EventType
+from groundwire.gateway.audit.event import NO_TENANT, AuditEvent, EventType, moment_text
 from groundwire.gateway.audit.record import NOTHING, Draft, Head, Record
 
 _RECORD = b"groundwire audit record 1"
@@ -128,6 +129,20 @@ def ended(*, n_lost: int) -> AuditEvent:
         n_lost: Events that were given up.
     """
     return _own(EventType.CHAIN_ENDED, {"lost": n_lost})
+
+
+def retention_applied(removed: Sequence[Head], *, details_before: datetime | None) -> AuditEvent:
+    """What is to be on disk before records or details are removed, so that verify expects it.
+
+    Args:
+        removed: Up to which record, that one included, each chain loses its beginning.
+        details_before: Details of records that are older than this are removed; ``None``: none are.
+    """
+    before = None if details_before is None else moment_text(details_before)
+    return _own(
+        EventType.RETENTION_APPLIED,
+        {"removed": [each.to_dict() for each in removed], "details_before": before},
+    )
 
 
 def _own(type_: EventType, payload: dict[str, Any]) -> AuditEvent:

@@ -39,6 +39,12 @@ class EventType(StrEnum):
     RETENTION_APPLIED = "RETENTION_APPLIED"
 
 
+def moment_text(moment: datetime) -> str:
+    """A moment as events write it: in UTC, with milliseconds."""
+    text = moment.astimezone(UTC).isoformat(timespec="milliseconds")
+    return text.replace("+00:00", "Z")
+
+
 def _new_id() -> str:
     return str(uuid4())
 
@@ -75,10 +81,9 @@ class AuditEvent:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON data, without its detail."""
-        moment = self.timestamp.astimezone(UTC).isoformat(timespec="milliseconds")
         return {
             "id": self.id,
-            "timestamp": moment.replace("+00:00", "Z"),
+            "timestamp": moment_text(self.timestamp),
             "tenant": self.tenant,
             "type": str(self.type),
             "trace_id": self.trace_id,

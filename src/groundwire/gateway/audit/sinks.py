@@ -66,7 +66,7 @@ class FileSink:
 
     def heads(self) -> Sequence[Head]:
         """The last record of each chain near its end; what it does not name, those do."""
-        if not self.path.exists():
+        if not self.path.is_file():  # what /dev/full has to read never ends
             return ()
         with self.path.open("rb") as file:
             start = max(file.seek(0, os.SEEK_END) - _TAIL_BYTES, 0)

@@ -123,11 +123,14 @@ class StoreSink:
         if first.seq == 1:
             await connection.execute(insert(audit_writers), [row.to_dict()])
             await self._name(connection, first.writer)
-        else:
-            await connection.execute(
-                update(audit_writers).where(audit_writers.c.writer == row.head.writer),
-                row.to_dict(),
-            )
+            return
+        updated = await connection.execute(
+            update(audit_writers)
+            .where(audit_writers.c.writer == row.head.writer)
+            .values(row.to_dict())
+        )
+        if updated.rowcount == 0:  # somebody has removed it, and we know what was there
+            await connection.execute(insert(audit_writers), [row.to_dict()])
 
     async def _name(self, connection: AsyncConnection, writer: str) -> None:
         """Say in the rows of other chains that this one names their ends, if they still stand."""
