@@ -173,6 +173,34 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
+class Words:
+    """Some of the words there are, with commas between or as a list; one stands for none."""
+
+    values: Sequence[str]
+    nothing: str = "none"
+
+    @property
+    def legal(self) -> str:  # noqa: D102
+        return f"{self.nothing}, or some of {', '.join(self.values)} with commas between"
+
+    def read(self, raw: object) -> str:  # noqa: D102
+        parts = raw.split(",") if isinstance(raw, str) else raw
+        if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
+            raise KindError(self.legal)
+        words = [part.strip().lower() for part in parts]
+        if words == [self.nothing]:
+            return self.nothing
+        if wrong := [word for word in words if word not in self.values]:
+            raise KindError(self.legal, guess(wrong[0], self.values))
+        if not words:
+            raise KindError(self.legal)
+        return ",".join(value for value in self.values if value in words)
+
+    def write(self, value: str) -> object:  # noqa: D102
+        return value
+
+
+@dataclass(frozen=True, slots=True)
 class Text:
     """A text that is not blank."""
 
