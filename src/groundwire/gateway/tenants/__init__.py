@@ -1,10 +1,10 @@
 """Tenants and their keys: stored, known to every process, in effect at once.
 
 ``record`` has the values, ``legal`` what they may be, ``configured`` what the configuration has
-beside them. ``registry`` reads and changes them in the database, by ``transaction`` and
-``loading``; ``directory`` is what requests ask, and ``watching`` keeps it as the database is,
-by ``listening`` where that tells. ``effective`` says what holds for a tenant, and why;
-``first_start`` makes the first keys.
+beside them. ``registry`` and ``stored_keys`` read and change them in the database, by
+``transaction`` and ``loading``. ``directory`` is what requests ask, and ``watching`` keeps it as
+the database is, by ``listening`` where that tells. ``effective`` says what holds for a tenant, and
+why; ``first_start`` makes the first keys.
 """
 
 from groundwire.gateway.tenants.configured import Configured

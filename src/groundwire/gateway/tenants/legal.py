@@ -144,7 +144,9 @@ def _metadata_key(key: object) -> str:
             f"the key {_shown(key)} must be a text of 1 to {MAX_METADATA_KEY_CHARS} characters",
         )
     if not key.isprintable():
-        raise InvalidTenantError("metadata", f"the key {_shown(key)} has characters without form")
+        raise InvalidTenantError(
+            "metadata", f"the key {_shown(key)} has characters that are not printable"
+        )
     return key
 
 

@@ -4,6 +4,7 @@ Whoever changes anything takes the row of ``changes`` first. So of two that chan
 once, the second sees what the first has done; and nobody waits in a circle.
 """
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -14,7 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from groundwire.config.keys import key_hash
 from groundwire.gateway.keys import ADMIN_PREFIX, PREFIX, Role, new_key
-from groundwire.gateway.store import Store, tables
+from groundwire.gateway.store import Store, StoreBusyError, tables
 from groundwire.gateway.store.moments import now, to_datetime
 from groundwire.gateway.tenants.errors import VersionMismatchError
 from groundwire.gateway.tenants.record import KeyRecord, NewKey, TenantRecord
@@ -22,6 +23,9 @@ from groundwire.gateway.tenants.rows import key_of, key_values, tenant_of, tenan
 
 #: What PostgreSQL tells of changes under.
 CHANNEL = "groundwire_changes"
+
+#: A change that has to wait longer for others is given up.
+PATIENCE_S = 10.0
 
 
 @dataclass(slots=True)
@@ -137,19 +141,37 @@ class Change:
         )
 
 
-@asynccontextmanager
-async def changing(store: Store) -> AsyncIterator[Change]:
-    """A change, kept whole when the block ends, and not at all if it raises.
+class Changes:
+    """Begins changes, one at a time.
 
-    Raises:
-        StoreError: If the database fails.
+    Those of one process wait here for their turn, and not in the database: there each would hold
+    a connection meanwhile, and SQLite has no queue.
     """
-    async with store.writing() as connection:
-        await connection.execute(select(tables.changes.c.revision).with_for_update())
-        change = Change(connection)
-        yield change
-        if change.is_made:
-            await _tell(connection, is_sqlite=store.is_sqlite)
+
+    def __init__(self, store: Store) -> None:
+        self._store, self._turn = store, asyncio.Lock()
+
+    @asynccontextmanager
+    async def begin(self) -> AsyncIterator[Change]:
+        """A change, kept whole when the block ends, and not at all if it raises.
+
+        Raises:
+            StoreError: If the database fails, or does not come to this change.
+        """
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                await self._turn.acquire()
+        except TimeoutError as error:
+            raise StoreBusyError("other changes take too long") from error
+        try:
+            async with self._store.writing() as connection:
+                await connection.execute(select(tables.changes.c.revision).with_for_update())
+                change = Change(connection)
+                yield change
+                if change.is_made:
+                    await _tell(connection, is_sqlite=self._store.is_sqlite)
+        finally:
+            self._turn.release()
 
 
 async def _tell(connection: AsyncConnection, *, is_sqlite: bool) -> None:
