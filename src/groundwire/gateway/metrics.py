@@ -34,9 +34,10 @@ from groundwire.policy import Action
 if TYPE_CHECKING:
     from groundwire.gateway.control import ControlState
 
-Mode: TypeAlias = Literal["complete", "stream"]
+Mode: TypeAlias = Literal["complete", "stream", "native"]
 
 _OTHER = "other"
+_NO_DETECTOR = "none"
 #: Path → the name of the endpoint; other paths under ``/v1`` are passed through.
 _ENDPOINTS = {
     "/v1/chat/completions": "chat_completions",
@@ -179,11 +180,12 @@ class Metrics:
         Args:
             answers: All of them, of one response.
             policy_action: What the policy does about a hallucinated answer.
-            mode: Whether the response was streamed.
-            detector: What judged, by its name in the configuration.
+            mode: Whether the response was streamed, or the answer came to an endpoint of our own.
+            detector: What judges for the tenant; empty if what the tenant has is not possible.
         """
         for answer in answers:
-            self._checks.labels(str(answer.outcome), str(answer.action), mode, detector).inc()
+            labels = (str(answer.outcome), str(answer.action), mode, detector or _NO_DETECTOR)
+            self._checks.labels(*labels).inc()
         grounded = is_grounded(answers)
         if mode == "complete" and grounded is not None:
             action = str(policy_action).upper()
