@@ -195,8 +195,7 @@ def admin_key() -> Problem:
     return _unauthenticated(
         "invalid_api_key",
         "The key that was sent is one for the admin plane, which is on another port.",
-        "Send a tenant's key, gw_...: an admin key makes one with POST "
-        "/v1/admin/tenants/ID/keys.",
+        "Send a tenant's key, gw_...: an admin key makes one with POST /v1/admin/tenants/ID/keys.",
     )
 
 

@@ -168,10 +168,10 @@ class ControlPlane:
 
     async def close(self) -> None:
         """Write what waits, and let go of the database."""
-        for task in (self._opening, self._telling):
-            if task is not None:
-                task.cancel()
-                await asyncio.wait({task})
+        begun = [task for task in (self._opening, self._telling) if task is not None]
+        for task in begun:
+            task.cancel()
+        await asyncio.gather(*begun, return_exceptions=True)
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=self.config.gateway.shutdown_s)
         await self._write_failures(self._logins.rest())
@@ -213,13 +213,14 @@ class ControlPlane:
             await self.store.open()
             start = await prepare(self.registry, self.config, data_folder(self.config))
             await self.watcher.open()
-        except StoreError as error:
+        except (StoreError, TimeoutError) as error:
             await self.store.close()
-            if not error.may_pass:
+            if isinstance(error, StoreError) and not error.is_passing:
                 raise
-            if self._problem != error.problem:
-                log.warning("The database cannot be used yet, and is tried again: %s", error)
-            self._problem = error.problem
+            problem = error.problem if isinstance(error, StoreError) else "it does not answer"
+            if self._problem != problem:
+                log.warning("The database cannot be used yet, and is tried again: %s", problem)
+            self._problem = problem
             return False
         self._problem, self._is_open = None, True
         self._on_start(start)
@@ -262,7 +263,7 @@ class ControlPlane:
         if refuses and self.audit.is_failing:
             raise audit_unavailable("Nothing was changed.")
         # Whoever asked for it may be cut off: what was changed is recorded all the same.
-        task = asyncio.ensure_future(self._change(work, events))
+        task = asyncio.create_task(self._change(work, events))
         self._keep(task)
         made, is_settled = await asyncio.shield(task)
         if refuses and not is_settled:
@@ -312,26 +313,26 @@ class ControlPlane:
 
     def _write(self, event: AuditEvent) -> None:
         """Record something in the background: the queue may be full."""
-        self._keep(asyncio.ensure_future(self.audit.write(event)))
+        self._keep(asyncio.create_task(self.audit.write(event)))
 
-    def _keep(self, task: "asyncio.Task[Any] | asyncio.Future[Any]") -> None:
+    def _keep(self, task: "asyncio.Task[Any]") -> None:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
 
 def store_unavailable(error: StoreError | None = None) -> Problem:
     """The database does not do its part; what was asked for was not done."""
-    code, next_step = "store_unavailable", "See to the database (store.url)"
+    code = "store_unavailable"
     if isinstance(error, StoreBusyError):
-        code, next_step = "store_busy", "End what holds it, if that goes on"
+        code = "store_busy"
     elif isinstance(error, StoreFullError):
-        code, next_step = "store_full", "Make room where it is"
+        code = "store_full"
     return Problem(
         status=503,
         type=SERVER,
         code=code,
         message="The database cannot be used yet." if error is None else str(error),
-        next_step=f"{next_step}; /readyz says how it is. Then try again.",
+        next_step="Try again; /readyz says how it is.",
         headers=_RETRY_AFTER,
     )
 

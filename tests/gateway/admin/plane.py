@@ -158,9 +158,7 @@ def plane(
             is_local_demo=is_local_demo,
             on_failure=failures.append,
         )
-        admin = create_admin_app(
-            control, readiness=app.state.readiness, metrics=app.state.metrics
-        )
+        admin = create_admin_app(control, readiness=app.state.readiness, metrics=app.state.metrics)
         (one,), (other,) = listen(config), listen_for_admins(config)
         beside = Beside(admin, config, [other], address="")
         server = Server(app, config, says=lambda _: None, address="", beside=beside)

@@ -18,7 +18,7 @@ BAD = f"It was built in {WRONG}."
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plane]:
-    """A gateway for tests that leave it as it was: the tenants default and acme, and nothing else."""
+    """A gateway for tests that leave it as it was: with the tenants default and acme."""
     with plane(tmp_path_factory.mktemp("shared")) as started:
         assert started.ask("PUT", "/tenants/acme", {}).status == 201
         yield started
@@ -68,7 +68,8 @@ def test_a_change_is_in_effect_before_its_response(stored: Plane) -> None:
     assert asked(stored, key) == (200, None)
     off = {"metadata": {"grounding.enabled": "no", "grounding.action": "blok"}}
     assert stored.ask("PUT", "/tenants/acme", off).json()["warnings"]
-    assert stored.ask("PUT", "/tenants/acme/policy", {"enabled": True, "action": "block"})
+    block = {"enabled": True, "action": "block"}
+    assert stored.ask("PUT", "/tenants/acme/policy", block).status == 200
     assert asked(stored, key) == (403, "hallucination_detected")
 
 

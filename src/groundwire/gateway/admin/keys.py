@@ -83,9 +83,7 @@ async def revoke_key(request: Request, tenant: TenantId, key_id: KeyId) -> Key:
 @router.get(
     OF_ADMINS, summary="List admin keys", operation_id="list_admin_keys", responses=errors(400)
 )
-async def list_admin_keys(
-    request: Request, cursor: Cursor = None, limit: Limit = 100
-) -> KeyPage:
+async def list_admin_keys(request: Request, cursor: Cursor = None, limit: Limit = 100) -> KeyPage:
     """The keys of the admin plane, revoked and expired ones too."""
     after = read_cursor(cursor)
     try:
@@ -106,9 +104,7 @@ async def create_admin_key(request: Request, body: NewAdminKey) -> NewKey:
     """Make a key of the admin plane. `secret` is shown this once."""
 
     async def make(registry: Registry) -> Made:
-        return await registry.create_key(
-            role=body.role, name=body.name, expires_at=body.expires_at
-        )
+        return await registry.create_key(role=body.role, name=body.name, expires_at=body.expires_at)
 
     return await _made(request, make)
 

@@ -9,9 +9,7 @@ from groundwire.gateway.admin.route import AdminRoute, errors
 router = APIRouter(route_class=AdminRoute, tags=["Keys"])
 
 
-@router.get(
-    "/v1/admin/me", summary="See whose key it is", operation_id="me", responses=errors()
-)
+@router.get("/v1/admin/me", summary="See whose key it is", operation_id="me", responses=errors())
 async def me(request: Request) -> Me:
     """The key that the request came with, and what it may do."""
     found = admin(request)

@@ -17,6 +17,7 @@ from groundwire.gateway.tenants import (
     VersionMismatchError,
 )
 
+
 def admin_problem(error: BaseException) -> Problem:
     """The problem that an error is."""
     for type_, tell in _TABLE.items():

@@ -69,9 +69,7 @@ async def create_tenant(request: Request, response: Response, body: NewTenant) -
     return _shown(response, change.record)
 
 
-@router.get(
-    "/{tenant}", summary="See a tenant", operation_id="get_tenant", responses=errors(404)
-)
+@router.get("/{tenant}", summary="See a tenant", operation_id="get_tenant", responses=errors(404))
 async def get_tenant(request: Request, response: Response, tenant: TenantId) -> Tenant:
     """What is stored of a tenant."""
     return _shown(response, await control_of(request).registry.tenant(tenant))

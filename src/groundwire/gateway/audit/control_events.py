@@ -12,7 +12,6 @@ from typing import Any
 from groundwire.gateway.audit.event import NO_TENANT, AuditEvent, EventType
 from groundwire.gateway.tenants import Changed, Deleted, KeyRecord, Role
 
-
 #: What did something from the command line: it has no key.
 COMMAND_LINE = "command-line"
 
