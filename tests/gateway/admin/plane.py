@@ -2,7 +2,7 @@
 
 import json
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -47,6 +47,7 @@ class Plane:
         control: What both share.
         failures: Why it cannot run.
         starts: What was told of keys at the start.
+        stop: Ends it, in order.
     """
 
     url: str
@@ -55,6 +56,7 @@ class Plane:
     control: ControlPlane
     failures: list[Exception] = field(default_factory=list)
     starts: list[Start] = field(default_factory=list)
+    stop: Callable[[], None]
 
     def ask(
         self,
@@ -164,6 +166,12 @@ def plane(
         server = Server(app, config, says=lambda _: None, address="", beside=beside)
         thread = threading.Thread(target=partial(server.run, [one]), daemon=True)
         thread.start()
+
+        def stop() -> None:
+            server.should_exit = True
+            thread.join(PATIENCE_S)
+            assert not thread.is_alive(), "the server did not end"
+
         try:
             eventually(lambda: beside.started or not thread.is_alive())
             yield Plane(
@@ -173,13 +181,12 @@ def plane(
                 control=control,
                 failures=failures,
                 starts=starts,
+                stop=stop,
             )
         finally:
-            server.should_exit = True
-            thread.join(PATIENCE_S)
+            stop()
             if pipeline is not None:
                 pipeline.close()
-            assert not thread.is_alive(), "the server did not end"
 
 
 def pipeline_around(detector: Detector, config: Config, control: ControlPlane) -> Pipeline:

@@ -1,4 +1,4 @@
-"""Who may use the admin plane: by an admin key, with a role; in a local demo, who is on this machine.
+"""Who may use the admin plane: by an admin key, with a role; in a demo, who is on this machine.
 
 What is refused is refused before anything is looked up: the answer to a key of a tenant is the same
 whatever it asks for, and says nothing of what there is.

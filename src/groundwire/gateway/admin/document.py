@@ -1,4 +1,4 @@
-"""The OpenAPI document of the admin plane: what FastAPI knows of the routes, and what it does not."""
+"""The OpenAPI document of the admin plane: what FastAPI knows of the routes, and the rest."""
 
 from functools import partial
 from typing import Any

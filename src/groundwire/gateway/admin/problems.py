@@ -54,6 +54,17 @@ def _unknown(code: str) -> Callable[[Any], Problem]:
     return lambda error: _told(404, code, error, type=NOT_FOUND)
 
 
+def _unknown_key(_: UnknownKeyError) -> Problem:
+    # What was sent as an id may be a key.
+    return Problem(
+        status=404,
+        type=NOT_FOUND,
+        code="unknown_key",
+        message="There is no key of this id here.",
+        next_step="The list of keys has their ids; a key of another tenant is not among them.",
+    )
+
+
 def _conflict(code: str) -> Callable[[Any], Problem]:
     return lambda error: _told(409, code, error)
 
@@ -88,7 +99,7 @@ _TABLE: Mapping[type[BaseException], Callable[[Any], Problem]] = {
     InvalidTenantError: _invalid("invalid_tenant"),
     InvalidKeyError: _invalid("invalid_key"),
     UnknownTenantError: _unknown("unknown_tenant"),
-    UnknownKeyError: _unknown("unknown_key"),
+    UnknownKeyError: _unknown_key,
     TenantExistsError: _conflict("tenant_exists"),
     ConfiguredError: _conflict("configured"),
     VersionMismatchError: _other_version,
