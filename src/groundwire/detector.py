@@ -116,7 +116,7 @@ class Detector:
         self._shared = shared or Shared.of(self._threads, cache_mb=128, ttl_s=3600)
         self._owns_shared, self._is_closed = owns_shared, False
         self._process = os.getpid()
-        self._info = self._choose(operating_point)
+        self._info = self.info_at(operating_point)
 
     @classmethod
     def load(
@@ -271,6 +271,37 @@ class Detector:
         """Which detector this is, with its threshold."""
         return self._info
 
+    def info_at(self, operating_point: str | float) -> DetectorInfo:
+        """Which detector this is at another operating point.
+
+        Raises:
+            SettingError: If there is no such one.
+        """
+        judge = self._judge
+        if isinstance(operating_point, str):
+            if operating_point not in judge.operating_points:
+                known = ", ".join(judge.operating_points)
+                raise SettingError(
+                    "operating_point",
+                    operating_point,
+                    f"one of {known}, or a threshold in (0, 1], for the detector {judge.name}",
+                )
+            name, threshold = operating_point, judge.operating_points[operating_point]
+        else:
+            name = "custom"
+            # Compared before it is converted: 10**400 is a number, and no float.
+            is_possible = is_number(operating_point) and 0 < operating_point <= 1
+            threshold = float(operating_point) if is_possible else nan
+        if not 0 < threshold <= 1:
+            raise SettingError("operating_point", operating_point, "a threshold in (0, 1]")
+        return DetectorInfo(
+            name=judge.name,
+            revision=judge.revision,
+            operating_point=name,
+            threshold=threshold,
+            score=judge.score,
+        )
+
     @property
     def work(self) -> dict[str, int]:
         """What was really done so far: texts and sentences read, second looks, word pieces."""
@@ -331,7 +362,7 @@ class Detector:
             SettingError: If there is no such operating point.
         """
         if operating_point is not None:
-            self._choose(operating_point)  # refused here, once, and not for each example
+            self.info_at(operating_point)  # refused here, once, and not for each example
         return self._batch(iter(examples), operating_point, tenant)
 
     def _batch(
@@ -412,7 +443,7 @@ class Detector:
         self._require_usable()
         if not isinstance(tenant, str):
             raise SettingError("tenant", tenant, "a text")
-        info = self._info if operating_point is None else self._choose(operating_point)
+        info = self._info if operating_point is None else self.info_at(operating_point)
         started = perf_counter()
         reading = self._judge.open(sources, question, threshold=info.threshold, tenant=tenant)
         return Stream(
@@ -494,32 +525,6 @@ class Detector:
                 "This detector was loaded before the process was forked. "
                 "Load one in each process, after the fork."
             )
-
-    def _choose(self, operating_point: str | float) -> DetectorInfo:
-        judge = self._judge
-        if isinstance(operating_point, str):
-            if operating_point not in judge.operating_points:
-                known = ", ".join(judge.operating_points)
-                raise SettingError(
-                    "operating_point",
-                    operating_point,
-                    f"one of {known}, or a threshold in (0, 1], for the detector {judge.name}",
-                )
-            name, threshold = operating_point, judge.operating_points[operating_point]
-        else:
-            name = "custom"
-            # Compared before it is converted: 10**400 is a number, and no float.
-            is_possible = is_number(operating_point) and 0 < operating_point <= 1
-            threshold = float(operating_point) if is_possible else nan
-        if not 0 < threshold <= 1:
-            raise SettingError("operating_point", operating_point, "a threshold in (0, 1]")
-        return DetectorInfo(
-            name=judge.name,
-            revision=judge.revision,
-            operating_point=name,
-            threshold=threshold,
-            score=judge.score,
-        )
 
 
 def _embedded(

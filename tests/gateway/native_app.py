@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from queue import SimpleQueue
 from typing import Any
 
@@ -18,8 +18,10 @@ from groundwire import Detector, Pipeline
 from groundwire.config import Config, parse
 from groundwire.engine.reader import n_threads
 from groundwire.errors import GroundwireError
+from groundwire.gateway.audit import AuditLog
 from groundwire.gateway.auth import Caller
 from groundwire.gateway.limits import Limits
+from groundwire.gateway.metrics import Metrics
 from groundwire.gateway.native import describe, router
 from groundwire.gateway.problems import Problem, as_problem, problem_response
 from groundwire.gateway.state import trace_id
@@ -35,6 +37,8 @@ class SomeServices:
     config: Config
     pipeline: Pipeline | None
     checks: ThreadPoolExecutor
+    audit: AuditLog = field(default_factory=lambda: AuditLog(None))
+    metrics: Metrics = field(default_factory=Metrics)
 
 
 class FromHeader:

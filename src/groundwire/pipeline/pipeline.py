@@ -8,14 +8,23 @@ from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Self
 
-from groundwire.conversation import Answer, AnswerKind, Conversation, read_request, read_response
+from groundwire.conversation import (
+    Answer,
+    AnswerKind,
+    Conversation,
+    OfferedSource,
+    Origin,
+    read_request,
+    read_response,
+)
 from groundwire.decisions import Choice, Decision
 from groundwire.detection import Detection, Outcome, Reason
 from groundwire.detector import Detector
-from groundwire.errors import ConfigError
+from groundwire.errors import ConfigError, DetectionError, SettingError
+from groundwire.example import Source
 from groundwire.explain import Explained
 from groundwire.gate import Gate
-from groundwire.limits import account_for
+from groundwire.limits import account_for, limit_by
 from groundwire.pipeline.checked import Checked, CheckedResponse
 from groundwire.pipeline.context import CheckPath, GateReport, GateStatus, RequestContext
 from groundwire.pipeline.deciding import Decider
@@ -46,6 +55,16 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _DUE = (CheckPath.CHECKED, CheckPath.NO_EVIDENCE)
+
+
+class UnusableOverridesError(DetectionError):
+    """What a tenant has of its own is not possible here, so its answers cannot be checked.
+
+    It was possible when it was set, or nobody asked :meth:`Pipeline.check_overrides`.
+    """
+
+    def __str__(self) -> str:
+        return f"A tenant cannot have this: {self.args[0]}"
 
 
 class Pipeline:
@@ -140,6 +159,10 @@ class Pipeline:
                 with what is possible.
         """
         self._judges.check(overrides)
+
+    def overrides(self, tenant: str) -> Overrides:
+        """What a tenant has of its own now: for who asks more than once about one request."""
+        return self._tenants.get(tenant) or Overrides()
 
     # A request.
 
@@ -262,7 +285,123 @@ class Pipeline:
             self.open, body, tenant=tenant, overrides=overrides, request=request
         )
 
+    def open_answer(
+        self,
+        sources: Sequence[Source] = (),
+        *,
+        question: str | None = None,
+        tenant: str = "",
+        overrides: Overrides | None = None,
+    ) -> RequestContext:
+        """What is known of an answer that comes with its sources, and without a conversation.
+
+        Its check is due, for it is asked for: no gate is asked, and no decision applies.
+
+        Args:
+            sources: What it may rest on; those over the limits are left out, and told.
+            question: What was asked.
+            tenant: Whose it is.
+            overrides: As for :meth:`open`.
+        """
+        own = self._own(tenant, overrides)
+        limits = resolve_limits(self._limits, own)
+        limited = limit_by(
+            sources,
+            lambda source: len(source.text),
+            max_sources=limits.max_sources or 0,
+            max_source_chars=limits.max_source_chars or 0,
+        )
+        return RequestContext(
+            conversation=Conversation(
+                question=question,
+                offered=tuple(
+                    OfferedSource(source=source, origin=Origin.METADATA, place=f"sources[{i}]")
+                    for i, source in enumerate(limited.kept)
+                ),
+                is_explicit=True,
+                reasons=limited.reasons,
+                dropped_chars=limited.dropped_chars,
+            ),
+            gate=GateReport(status=GateStatus.BYPASSED),
+            choice=Choice(),
+            policy=self._decider.policy(Choice(), tenant=own, request=None),
+            limits=limits,
+            path=CheckPath.CHECKED if limited.kept else CheckPath.NO_EVIDENCE,
+            tenant=tenant,
+            overrides=own,
+            detector=self._named(own),
+        )
+
     # Its answers.
+
+    def detect(
+        self,
+        context: RequestContext,
+        answer: str,
+        *,
+        operating_point: str | float | None = None,
+    ) -> Checked:
+        """Check one answer as :meth:`groundwire.Detector.detect` does, and let it raise as it does.
+
+        Findings are not explained.
+
+        Args:
+            context: Of :meth:`open_answer`.
+            answer: The text.
+            operating_point: Overrides that of the detector, and of the tenant.
+
+        Raises:
+            GroundwireError: If it cannot be checked.
+        """
+        conversation = context.conversation
+        detector, own_point = self._chosen(context.overrides)
+        detection = detector.detect(
+            sources=conversation.sources,
+            question=conversation.question,
+            answer=answer,
+            operating_point=own_point if operating_point is None else operating_point,
+            tenant=context.tenant,
+        )
+        detection = account_for(
+            detection, conversation.lost, dropped_chars=conversation.dropped_chars
+        )
+        return Checked(
+            context=context,
+            answer=read_answer(answer),
+            ruling=rule(context.policy, detection),
+            detection=detection,
+            timings_ms=detection.timings_ms,
+        )
+
+    def check_point(self, operating_point: str | float, *, overrides: Overrides) -> None:
+        """Refuse what is no operating point of a tenant's detector.
+
+        Args:
+            operating_point: What may be one.
+            overrides: What the tenant has of its own.
+
+        Raises:
+            SettingError: If it is none.
+            GroundwireError: If the detector cannot be loaded.
+        """
+        detector, _ = self._chosen(overrides)
+        detector.info_at(operating_point)
+
+    def _chosen(self, own: Overrides | None) -> tuple[Detector, str | float | None]:
+        """The detector of a tenant, and where it flags.
+
+        Raises:
+            UnusableOverridesError: If what the tenant has is not possible here.
+            GroundwireError: If it cannot be loaded.
+        """
+        try:
+            chosen = self._judges.choose(own)
+            detector = self._judges.get(chosen.detector)
+            if chosen.operating_point is not None:
+                detector.info_at(chosen.operating_point)
+        except (ConfigError, SettingError) as error:
+            raise UnusableOverridesError(str(error)) from error
+        return detector, chosen.operating_point
 
     def check(self, context: RequestContext, answer: Answer | str) -> Checked:
         """Check one answer; what fails raises nothing, and makes the outcome ``unavailable``."""
@@ -325,11 +464,11 @@ class Pipeline:
         conversation, opened, found = context.conversation, None, Found()
         if context.path in _DUE:
             try:
-                chosen = self._judges.choose(context.overrides)
-                opened = self._judges.get(chosen.detector).stream(
+                detector, point = self._chosen(context.overrides)
+                opened = detector.stream(
                     sources=conversation.sources,
                     question=conversation.question,
-                    operating_point=chosen.operating_point,
+                    operating_point=point,
                     tenant=context.tenant,
                     reads_ahead=reads_ahead,
                 )
