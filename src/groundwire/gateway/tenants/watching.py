@@ -42,6 +42,7 @@ class Watcher:
         directory: Directory,
         poll_s: float = 0.25,
         *,
+        net_s: float = NET_S,
         flush_s: float = 30.0,
     ) -> None:
         """Make one; :meth:`open` starts it.
@@ -51,10 +52,11 @@ class Watcher:
             registry: Reads it.
             directory: What is kept as the database is.
             poll_s: Between two looks for changes, where they are not heard of.
+            net_s: Between two looks for changes that were not heard of, where they should be.
             flush_s: Between two times that the uses of keys are stored.
         """
         self._registry, self._directory = registry, directory
-        self._poll_s, self._flush_s = poll_s, flush_s
+        self._poll_s, self._net_s, self._flush_s = poll_s, net_s, flush_s
         self._listener = None if store.is_sqlite else Listener(store, self._hear)
         self._told, self._looking = asyncio.Event(), asyncio.Lock()
         self._known: Snapshot | None = None
@@ -132,8 +134,9 @@ class Watcher:
     def _pause_s(self) -> float:
         if self._n_failures:
             # Not all replicas at once: the database may be coming up.
-            return _backoff_s(self._n_failures) * random.uniform(0.5, 1.0)
-        return NET_S if self._listener is not None and self._listener.is_open else self._poll_s
+            return backoff_s(self._n_failures) * random.uniform(0.5, 1.0)
+        is_heard = self._listener is not None and self._listener.is_open
+        return self._net_s if is_heard else self._poll_s
 
     async def _wait(self, pause_s: float) -> None:
         with suppress(TimeoutError):
@@ -172,7 +175,7 @@ class Watcher:
                     return await self._listener.revision()
             except StoreError:
                 self._n_unheard += 1
-                self._listens_at = monotonic() + _backoff_s(self._n_unheard)
+                self._listens_at = monotonic() + backoff_s(self._n_unheard)
         return await self._registry.revision()
 
     async def _listen(self, listener: Listener) -> None:
@@ -204,6 +207,7 @@ class Watcher:
                 self._directory.return_uses(uses)
 
 
-def _backoff_s(n_failures: int) -> float:
+def backoff_s(n_failures: int) -> float:
+    """How long to wait after so many failures in a row, from 1 on."""
     first, most = _BACKOFF_S
     return float(min(first * 2 ** min(n_failures - 1, 20), most))
