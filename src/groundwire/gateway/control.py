@@ -16,7 +16,12 @@ from groundwire.config import Config, read_overrides
 from groundwire.gateway.admin.logins import Logins
 from groundwire.gateway.audit import AuditEvent
 from groundwire.gateway.audit.configured import audit_log
-from groundwire.gateway.audit.control_events import ControlEvents, login, login_failed
+from groundwire.gateway.audit.control_events import (
+    FIRST_START,
+    ControlEvents,
+    login,
+    login_failed,
+)
 from groundwire.gateway.audit.redact import Redaction
 from groundwire.gateway.folder import data_folder
 from groundwire.gateway.problems import SERVER, Problem
@@ -211,7 +216,7 @@ class ControlPlane:
         """
         try:
             await self.store.open()
-            start = await prepare(self.registry, self.config, data_folder(self.config))
+            start = await self._first_keys()
             await self.watcher.open()
         except (StoreError, TimeoutError) as error:
             await self.store.close()
@@ -225,6 +230,16 @@ class ControlPlane:
         self._problem, self._is_open = None, True
         self._on_start(start)
         return True
+
+    async def _first_keys(self) -> Start:
+        if self.is_local_demo:
+            return Start()
+        start = await prepare(self.registry, self.config, data_folder(self.config))
+        events = self.events(FIRST_START, trace_id="")
+        for made in (start.tenant_key, start.admin_key):
+            if made is not None:
+                await self.audit.write(events.key_created(made.record))
+        return start
 
     # Changes.
 

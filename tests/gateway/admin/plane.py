@@ -1,5 +1,6 @@
 """A gateway with its admin plane, as ``groundwire serve`` has it, before a scripted upstream."""
 
+import asyncio
 import json
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -9,12 +10,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from sqlalchemy import select
+
 from groundwire import Detector, Pipeline
 from groundwire.config import Config, parse
 from groundwire.gateway.admin.app import create_admin_app
 from groundwire.gateway.app import create_app
 from groundwire.gateway.control import ControlPlane
 from groundwire.gateway.server import Beside, Server, listen, listen_for_admins
+from groundwire.gateway.store import Store, tables
 from groundwire.gateway.tenants.first_start import Start
 from tests.gateway.chats import KEY, fixed, request
 from tests.gateway.client import Reply, fetch
@@ -44,6 +48,7 @@ class Plane:
         url: Of the data plane, without ``/v1``.
         admin_url: Of the admin plane.
         upstream: What answers chats.
+        folder: Where its files are.
         control: What both share.
         failures: Why it cannot run.
         starts: What was told of keys at the start.
@@ -53,6 +58,7 @@ class Plane:
     url: str
     admin_url: str
     upstream: ScriptedUpstream
+    folder: Path
     control: ControlPlane
     failures: list[Exception] = field(default_factory=list)
     starts: list[Start] = field(default_factory=list)
@@ -83,6 +89,10 @@ class Plane:
         assert reply.status == 200, reply.text
         return reply.json()
 
+    def recorded(self, *types: str) -> list[dict[str, Any]]:
+        """What its audit trail has, of some types; what goes on after a response may be missing."""
+        return recorded(self.control.store.url.render_as_string(hide_password=False), *types)
+
     def chat(self, *, key: str = KEY, **more: object) -> Reply:
         """Ask for a chat completion."""
         own = {"Authorization": f"Bearer {key}"}
@@ -110,19 +120,20 @@ def config_of(
     environ: Mapping[str, str] | None = None,
 ) -> Config:
     """A configuration whose files are in a folder, and whose ports are any."""
+    variables = {
+        "GROUNDWIRE_UPSTREAM_URL": upstream,
+        "GROUNDWIRE_GATEWAY_API_KEY": KEY,
+        "GROUNDWIRE_ADMIN_API_KEY": ADMIN,
+        "GROUNDWIRE_GATEWAY_PORT": "0",
+        "GROUNDWIRE_ADMIN_PORT": "0",
+        "GROUNDWIRE_GATEWAY_DATA_DIR": str(folder),
+        "GROUNDWIRE_GATEWAY_SHUTDOWN_S": "10",
+        **(environ or {}),
+    }
     return parse(
         yaml,
         name="groundwire.yaml",
-        environ={
-            "GROUNDWIRE_UPSTREAM_URL": upstream,
-            "GROUNDWIRE_GATEWAY_API_KEY": KEY,
-            "GROUNDWIRE_ADMIN_API_KEY": ADMIN,
-            "GROUNDWIRE_GATEWAY_PORT": "0",
-            "GROUNDWIRE_ADMIN_PORT": "0",
-            "GROUNDWIRE_GATEWAY_DATA_DIR": str(folder),
-            "GROUNDWIRE_GATEWAY_SHUTDOWN_S": "10",
-            **(environ or {}),
-        },
+        environ={name: value for name, value in variables.items() if value},
     )
 
 
@@ -178,6 +189,7 @@ def plane(
                 url=f"http://127.0.0.1:{one.getsockname()[1]}",
                 admin_url=f"http://127.0.0.1:{other.getsockname()[1]}",
                 upstream=upstream,
+                folder=folder,
                 control=control,
                 failures=failures,
                 starts=starts,
@@ -201,6 +213,16 @@ def pipeline_around(detector: Detector, config: Config, control: ControlPlane) -
     )
 
 
-def lines_of(text: str) -> list[dict[str, Any]]:
-    """JSON Lines."""
-    return [json.loads(line) for line in text.splitlines()]
+def recorded(url: str, *types: str) -> list[dict[str, Any]]:
+    """What a database has of the audit trail, in order; of some types, if there are any."""
+
+    async def read() -> list[str]:
+        async with Store(url) as store, store.reading() as connection:
+            columns = tables.audit_records.c
+            lines = await connection.execute(
+                select(columns.line).order_by(columns.moment, columns.writer, columns.seq)
+            )
+            return list(lines.scalars())
+
+    events = [json.loads(line) for line in asyncio.run(read())]
+    return [each for each in events if not types or each["type"] in types]

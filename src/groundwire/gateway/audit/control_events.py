@@ -12,8 +12,8 @@ from typing import Any
 from groundwire.gateway.audit.event import NO_TENANT, AuditEvent, EventType
 from groundwire.gateway.tenants import Changed, Deleted, KeyRecord, Role
 
-#: What did something from the command line: it has no key.
-COMMAND_LINE = "command-line"
+#: Who did what needs no key: ``groundwire keys``, and a start that finds no key.
+COMMAND_LINE, FIRST_START = "command-line", "first-start"
 
 _PARTS = {
     "metadata": EventType.TENANT_METADATA_UPDATED,

@@ -8,7 +8,7 @@ from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from groundwire.gateway.store import Store, StoreError, StoreUnavailableError, tables
-from groundwire.gateway.store.errors import told
+from groundwire.gateway.store.faults import told
 from groundwire.gateway.tenants.transaction import CHANNEL
 
 _REVISION = str(select(tables.changes.c.revision))
@@ -47,7 +47,7 @@ class Listener:
         try:
             with told():
                 # Made as all others of the store are; detached, for the pool is not to count it.
-                self._connection = await self._store.engine.connect()
+                self._connection = await self._store._ready().connect()
                 raw = await self._connection.get_raw_connection()
                 self._driver = raw.driver_connection
                 await self._connection.run_sync(lambda connection: connection.detach())
