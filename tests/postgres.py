@@ -67,6 +67,11 @@ class Postgres:
             raise
 
     @property
+    def socket_folder(self) -> Path:
+        """Where its socket is, beside everything else it has."""
+        return self._folder
+
+    @property
     def is_running(self) -> bool:
         """Whether it was started and not ended."""
         return self._process is not None

@@ -37,6 +37,7 @@ _FULL = Fault(StoreFullError, "there is no room left to write", "Make room where
 _GONE = Fault(
     StoreUnavailableError, "it cannot be reached", "See whether it runs, and where store.url leads"
 )
+_UNKNOWN = Fault(StoreError, "it does not do that")
 _THERE = Fault(ConflictError, "it is there already")
 _DANGLING = Fault(MissingReferenceError, "what it refers to is not there")
 _NO_SUCH_ROW = Fault(StoreError, "it takes no such row")
@@ -94,6 +95,7 @@ _SQLITE: Mapping[str, Fault] = {
 #: By the code of PostgreSQL, or the first two characters, which are its class:
 #: https://www.postgresql.org/docs/current/errcodes-appendix.html
 _POSTGRESQL: Mapping[str, Fault] = {
+    "08": _GONE,
     "0A000": Fault(StoreUnavailableError, "its tables have just changed", "Try again"),
     "22": _NO_SUCH_ROW,
     "23": _NO_SUCH_ROW,
@@ -128,7 +130,10 @@ _POSTGRESQL: Mapping[str, Fault] = {
         "Lower store.max_connections, or raise the server's max_connections",
     ),
     "55P03": _BUSY,
+    "57": _GONE,
     "57014": Fault(StoreBusyError, "it took too long", "Try again"),
+    "58": Fault(StoreUnavailableError, "its machine fails", "See the server's log"),
+    "XX": Fault(StoreUnavailableError, "the server fails", "See its log"),
     "XX001": _DAMAGED,
     "XX002": _DAMAGED,
 }
@@ -187,10 +192,10 @@ def _fault(error: BaseException) -> tuple[Fault, str]:
     if code := getattr(error, "sqlite_errorname", None):
         code = str(code)
         name = code.removeprefix("SQLITE_")
-        return _SQLITE.get(name) or _SQLITE.get(name.partition("_")[0], _GONE), code
+        return _SQLITE.get(name) or _SQLITE.get(name.partition("_")[0], _UNKNOWN), code
     if code := getattr(error, "sqlstate", None):
         code = str(code)
-        return _POSTGRESQL.get(code) or _POSTGRESQL.get(code[:2], _GONE), code
+        return _POSTGRESQL.get(code) or _POSTGRESQL.get(code[:2], _UNKNOWN), code
     if isinstance(error, asyncio.TimeoutError):
         return Fault(StoreUnavailableError, "it does not answer in time", _GONE.remedy), ""
     return _of_network(error), ""

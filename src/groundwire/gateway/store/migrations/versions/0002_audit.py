@@ -3,6 +3,8 @@
 import sqlalchemy as sa
 from alembic import op
 
+from groundwire.gateway.store.migrations import downgrade as downgrade
+
 revision = "0002"
 down_revision = "0001"
 branch_labels = None
@@ -54,9 +56,3 @@ def upgrade() -> None:
         sa.Column("signature", sa.String(64), nullable=False),
         sa.PrimaryKeyConstraint("writer", name="pk_audit_writers"),
     )
-
-
-def downgrade() -> None:
-    """Drop it."""
-    for table in ("audit_writers", "audit_details", "audit_records"):
-        op.drop_table(table)
