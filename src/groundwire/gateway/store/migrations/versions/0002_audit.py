@@ -31,8 +31,9 @@ def upgrade() -> None:
     for columns in (
         ("moment", "writer", "seq"),
         ("tenant", "moment", "writer", "seq"),
+        ("tenant", "type", "moment", "writer", "seq"),
         ("type", "moment", "writer", "seq"),
-        ("trace_id",),
+        ("trace_id", "moment", "writer", "seq"),
         ("event_id",),
     ):
         op.create_index(f"ix_audit_records_{'_'.join(columns)}", "audit_records", list(columns))
