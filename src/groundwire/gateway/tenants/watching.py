@@ -18,8 +18,9 @@ log = logging.getLogger(__name__)
 #: pooled connection has swallowed is known within the second all the same.
 NET_S = 0.75
 
-#: Between two loads, so that a flood of changes leaves time for requests.
-_REST_S = 0.05
+#: Between two loads, at least and at most: in a flood of changes as long as the last one took, so
+#: that half of the time is left for requests.
+_REST_S = (0.02, 0.4)
 
 #: After failures: at first, and at most; it doubles.
 _BACKOFF_S = (0.25, 5.0)
@@ -126,10 +127,11 @@ class Watcher:
     async def _follow(self) -> None:
         while True:
             await self._wait(self._pause_s())
-            n_loads = self.n_loads
+            n_loads, began_at = self.n_loads, monotonic()
             await self._try()
             if self.n_loads > n_loads:
-                await asyncio.sleep(_REST_S)
+                least, most = _REST_S
+                await asyncio.sleep(min(max(least, monotonic() - began_at), most))
 
     def _pause_s(self) -> float:
         if self._n_failures:
