@@ -23,6 +23,7 @@ from groundwire.gateway.audit.control_events import (
     login_failed,
 )
 from groundwire.gateway.audit.redact import Redaction
+from groundwire.gateway.audit.trail import Trail
 from groundwire.gateway.folder import data_folder
 from groundwire.gateway.problems import SERVER, Problem
 from groundwire.gateway.readiness import PATIENCE_S
@@ -129,6 +130,7 @@ class ControlPlane:
             self.store, self.registry, self.directory, poll_s=config.store.poll_s
         )
         self.audit = audit_log(config, is_stored=True)
+        self.trail = Trail(self.store)
         self.pipeline: Pipeline | None = None
         self._redaction = Redaction.of(config.audit.redact)
         self._logins = Logins()

@@ -80,7 +80,9 @@ def test_policies_names_keys_and_ends_are_recorded(own: Plane) -> None:
     own.ask("DELETE", "/tenants/acme")
     empty: dict[str, Any] = {"added": {}, "changed": {}, "removed": {}}
     key = {"key_id": made["id"], "role": None, "name": "laptop"}
-    assert [(type_, tenant, _without_actor(payload)) for type_, tenant, payload in changes(own)] == [
+    assert [
+        (type_, tenant, _without_actor(payload)) for type_, tenant, payload in changes(own)
+    ] == [
         ("TENANT_CREATED", "acme", {"version": 1, "name": "Acme"}),
         (
             "TENANT_POLICY_UPDATED",

@@ -109,9 +109,7 @@ def test_a_role_is_one_of_two(own: Plane, body: object) -> None:
 
 def test_keys_come_in_pages_the_latest_first(own: Plane) -> None:
     own.ask("PUT", "/tenants/default", {})
-    made = [
-        own.ask("POST", "/tenants/default/keys", {}).json()["key"]["id"] for _ in range(5)
-    ]
+    made = [own.ask("POST", "/tenants/default/keys", {}).json()["key"]["id"] for _ in range(5)]
     found, sizes, path = [], [], "/tenants/default/keys?limit=2"
     while True:
         page = own.get(path)

@@ -63,9 +63,7 @@ def test_many_keys_take_no_memory_without_end() -> None:
 
 
 @given(
-    st.lists(
-        st.tuples(st.sampled_from("abc"), st.floats(0, 30)) | st.floats(0, 30), max_size=60
-    )
+    st.lists(st.tuples(st.sampled_from("abc"), st.floats(0, 30)) | st.floats(0, 30), max_size=60)
 )
 def test_an_address_has_one_event_a_minute_and_none_is_lost(
     steps: list[tuple[str, float] | float],

@@ -4,6 +4,8 @@ It shares the control plane, the counters and the readiness of the data plane, w
 and closes them. It never relays, and needs another kind of key.
 """
 
+import asyncio
+
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from starlette.datastructures import MutableHeaders
@@ -15,7 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from groundwire import __version__
 from groundwire.errors import GroundwireError
-from groundwire.gateway.admin import keys, own, tenants
+from groundwire.gateway.admin import keys, own, tenants, trail
 from groundwire.gateway.admin.auth import AdminAuthentication
 from groundwire.gateway.admin.counting import CountingAdmins
 from groundwire.gateway.admin.document import describe
@@ -55,7 +57,8 @@ def create_admin_app(control: ControlPlane, *, readiness: Readiness, metrics: Me
         redirect_slashes=False,
     )
     app.state.control, app.state.readiness, app.state.metrics = control, readiness, metrics
-    for part in (tenants.router, keys.router, own.router):
+    app.state.verifying = asyncio.Lock()
+    for part in (tenants.router, keys.router, trail.router, own.router):
         app.include_router(part)
     describe(app)
     app.router.routes.extend(_routes())

@@ -22,9 +22,9 @@ from groundwire.gateway.admin.route import (
     cursor_after,
     errors,
     events_of,
-    invalid_cursor,
     read_cursor,
 )
+from groundwire.gateway.audit.cursor import InvalidCursorError
 from groundwire.gateway.problems import INVALID_REQUEST, Problem
 from groundwire.gateway.tenants import KeyRecord, Registry, UnknownKeyError
 from groundwire.gateway.tenants import NewKey as Made
@@ -49,7 +49,7 @@ async def list_keys(
     try:
         found = await control_of(request).registry.keys(tenant, after=after, limit=limit + 1)
     except UnknownKeyError as error:
-        raise invalid_cursor() from error
+        raise InvalidCursorError from error
     return _page(found, limit)
 
 
@@ -89,7 +89,7 @@ async def list_admin_keys(request: Request, cursor: Cursor = None, limit: Limit 
     try:
         found = await control_of(request).registry.admin_keys(after=after, limit=limit + 1)
     except UnknownKeyError as error:
-        raise invalid_cursor() from error
+        raise InvalidCursorError from error
     return _page(found, limit)
 
 

@@ -6,7 +6,7 @@ more, and it reads for the command line as well.
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import Path, Query
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, WithJsonSchema
@@ -274,3 +274,59 @@ class Me(BaseModel):
     key_id: str
     role: Role
     name: str | None
+
+
+class Link(BaseModel):
+    """Where an event stands in its chain."""
+
+    writer: str = Field(description="The chain: one start of one process.")
+    seq: int
+    mac: str = Field(description="What signs it.")
+
+
+class Event(BaseModel):
+    """An event of the audit trail."""
+
+    id: str
+    timestamp: str
+    tenant: str = Field(description="Whose; `-`: nobody's.")
+    type: str
+    trace_id: str
+    payload: dict[str, Any]
+    chain: Link
+    has_detail: bool = Field(description="Whether what was found is kept in full.")
+    is_readable: bool = Field(description="False if its record is no event any more.")
+
+
+class WholeEvent(Event):
+    """An event with its detail."""
+
+    detail: dict[str, Any] | None
+
+
+class EventPage(BaseModel):
+    """A page of the trail."""
+
+    events: list[Event]
+    next: str | None = Field(description="The cursor of the next page; null: this is the last.")
+
+
+class Finding(BaseModel):
+    """One place where the trail is not as it was written."""
+
+    kind: str
+    writer: str | None
+    seq: int | None
+    text: str
+
+
+class Verdict(BaseModel):
+    """Whether the trail is as it was written."""
+
+    status: Literal["intact", "tampered", "unverified"]
+    records: int
+    chains: int
+    chains_open: int = Field(description="Whose processes write still, or were killed.")
+    findings_total: int
+    findings: list[Finding] = Field(description="The first thousand.")
+    notes: list[str]

@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from groundwire.errors import ConfigError
+from groundwire.gateway.audit.cursor import InvalidCursorError
+from groundwire.gateway.audit.filters import InvalidFilterError
 from groundwire.gateway.control import store_unavailable
 from groundwire.gateway.problems import INVALID_REQUEST, NOT_FOUND, Problem, as_problem
 from groundwire.gateway.store import StoreError
@@ -27,7 +29,7 @@ def admin_problem(error: BaseException) -> Problem:
 
 
 def _invalid(code: str) -> Callable[[Any], Problem]:
-    def tell(error: InvalidTenantError | InvalidKeyError) -> Problem:
+    def tell(error: InvalidTenantError | InvalidKeyError | InvalidFilterError) -> Problem:
         return _told(422, code, error, param=error.field)
 
     return tell
@@ -75,6 +77,10 @@ def _other_version(error: VersionMismatchError) -> Problem:
     )
 
 
+def _invalid_cursor(error: InvalidCursorError) -> Problem:
+    return _told(400, "invalid_cursor", error, param="cursor")
+
+
 def _told(
     status: int,
     code: str,
@@ -103,5 +109,7 @@ _TABLE: Mapping[type[BaseException], Callable[[Any], Problem]] = {
     TenantExistsError: _conflict("tenant_exists"),
     ConfiguredError: _conflict("configured"),
     VersionMismatchError: _other_version,
+    InvalidCursorError: _invalid_cursor,
+    InvalidFilterError: _invalid("invalid_filter"),
     ConfigError: _invalid_policy,
 }

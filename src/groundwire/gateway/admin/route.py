@@ -10,6 +10,7 @@ from fastapi.routing import APIRoute
 
 from groundwire.gateway.admin.auth import admin
 from groundwire.gateway.audit.control_events import ControlEvents
+from groundwire.gateway.audit.cursor import InvalidCursorError
 from groundwire.gateway.control import ControlPlane
 from groundwire.gateway.native.models import ErrorResponse
 from groundwire.gateway.native.route import NativeRoute
@@ -106,26 +107,14 @@ def read_cursor(cursor: str | None) -> str | None:
     """The id that a page begins after.
 
     Raises:
-        Problem: If it is none of ours.
+        InvalidCursorError: If it is none of ours.
     """
     if cursor is None:
         return None
     try:
         last = urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode()
     except ValueError:
-        raise invalid_cursor() from None
+        raise InvalidCursorError from None
     if not last or "\0" in last or cursor_after(last) != cursor:
-        raise invalid_cursor()
+        raise InvalidCursorError
     return last
-
-
-def invalid_cursor() -> Problem:
-    """A cursor is none of ours."""
-    return Problem(
-        status=400,
-        type=INVALID_REQUEST,
-        code="invalid_cursor",
-        message="The cursor is none that a page has given.",
-        next_step="Send next of the page before as it is, or leave it out for the first page.",
-        param="cursor",
-    )
