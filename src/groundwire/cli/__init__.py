@@ -34,6 +34,7 @@ COMMANDS = {
         "groundwire.cli.train:train",
         "Train the reader, an encoder, the explainer or the gate.",
     ),
+    "audit": ("groundwire.cli.audit:audit", "Look at the audit trail, verify it, export it."),
     "config": ("groundwire.cli.config:config", "Check a configuration, or show what is in effect."),
     "doctor": ("groundwire.cli.doctor:doctor", "Say what works here and what is missing."),
 }

@@ -21,6 +21,7 @@ from groundwire.gateway.audit.quoted import AuditText, Keeping
 from groundwire.gateway.audit.record import Head, Record
 from groundwire.gateway.audit.redact import Redaction
 from groundwire.gateway.audit.sinks import FileSink, Sink, StdoutSink
+from groundwire.gateway.audit.store_sink import StoreSink
 
 __all__ = [
     "NO_TENANT",
@@ -38,6 +39,7 @@ __all__ = [
     "Redaction",
     "Sink",
     "StdoutSink",
+    "StoreSink",
     "StreamSummary",
     "grounding_unavailable_event",
     "response_events",

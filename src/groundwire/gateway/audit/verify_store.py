@@ -2,9 +2,10 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
+from itertools import product
 from typing import Any
 
-from sqlalchemy import Select, and_, select, text
+from sqlalchemy import Row, Select, and_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from groundwire.gateway.audit.claims import TELLING
@@ -22,6 +23,17 @@ Report = Callable[[int, int], None]
 _BATCH = 1000
 #: Details of records that are not there, which are told.
 _MAX_ORPHANS = 100
+
+#: What is read of a record, and of which kinds that may be.
+_FIELDS = (*(column.name for column in audit_records.columns), "detail")
+_OPTIONAL = (str, type(None))
+_KINDS = {
+    tuple(
+        {"seq": int, "moment": int, "detail_sha256": digest, "detail": detail}.get(name, str)
+        for name in _FIELDS
+    )
+    for digest, detail in product(_OPTIONAL, _OPTIONAL)
+}
 
 _IS_DETAIL_OF = and_(
     audit_details.c.writer == audit_records.c.writer, audit_details.c.seq == audit_records.c.seq
@@ -48,7 +60,6 @@ async def verify_store(
     """
     verifier = Verifier(keys, anchors=anchors)
     async with store.reading() as connection:
-        await connection.execute(text(_snapshot(store)))
         rows = await _rows(connection, verifier)
         total = sum(row.head.seq for row in rows)
         telling = _records().where(audit_records.c.type.in_(TELLING))
@@ -60,13 +71,6 @@ async def verify_store(
             report(verifier.n_records, max(total, verifier.n_records))
         await _find_orphans(connection, verifier)
     return verifier.finish(rows)
-
-
-def _snapshot(store: Store) -> str:
-    """What makes all that is read be of one moment."""
-    if store.is_sqlite:
-        return "BEGIN"
-    return "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"
 
 
 def _records() -> Select[Any]:
@@ -82,33 +86,31 @@ def _in_order(query: Select[Any]) -> Select[Any]:
 
 async def _batches(
     connection: AsyncConnection, query: Select[Any]
-) -> AsyncIterator[Sequence[dict[str, Any]]]:
+) -> AsyncIterator[Sequence[Row[Any]]]:
     """The rows of a query, some at a time, with a cursor in the database."""
     async with connection.stream(query.execution_options(yield_per=_BATCH)) as found:
-        async for batch in found.mappings().partitions():
-            yield [dict(row) for row in batch]
+        async for batch in found.partitions():
+            yield batch
 
 
-def _feed(verifier: Verifier, batch: Sequence[dict[str, Any]]) -> None:
+def _feed(verifier: Verifier, batch: Sequence[Row[Any]]) -> None:
     for row in batch:
         record = _record(row)
         if record is None:
-            problem = f"a row of audit_records has values of another kind: {row['writer']!r:.40}"
-            verifier.find(Kind.EDITED, f"{problem}, {row['seq']!r:.40}")
+            problem = f"a row of audit_records has values of another kind: {row.writer!r:.40}"
+            verifier.find(Kind.EDITED, f"{problem}, {row.seq!r:.40}")
             continue
-        if record.detail is not None and row["detail_moment"] != record.moment:
+        if record.detail is not None and row.detail_moment != record.moment:
             problem = f"record {record.seq} of chain {record.writer} has a detail of another moment"
             verifier.find(Kind.DETAIL, problem, writer=record.writer)
         verifier.feed([record])
 
 
-def _record(row: dict[str, Any]) -> Record | None:
+def _record(row: Row[Any]) -> Record | None:
     """A row as a record; ``None`` if it has values of another kind, as SQLite takes them."""
-    fields = {name: value for name, value in row.items() if name != "detail_moment"}
-    kinds = {"seq": int, "moment": int, "detail": str | None, "detail_sha256": str | None}
-    if all(isinstance(value, kinds.get(name, str)) for name, value in fields.items()):
-        return Record(**fields)
-    return None
+    values = row[: len(_FIELDS)]
+    is_sound = tuple(map(type, values)) in _KINDS
+    return Record(**dict(zip(_FIELDS, values, strict=True))) if is_sound else None
 
 
 async def _rows(connection: AsyncConnection, verifier: Verifier) -> Sequence[HeadRow]:
