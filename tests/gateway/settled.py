@@ -33,9 +33,9 @@ class Client:
         ended: Set with the first sign of an end: a finish reason, ``[DONE]``, or the last byte.
     """
 
-    def __init__(self, own: Gateway, body: Mapping[str, Any]) -> None:
+    def __init__(self, own: Gateway, body: Mapping[str, Any], path: str) -> None:
         self.raw, self.status, self.ended = b"", 0, threading.Event()
-        self._own, self._body = own, body
+        self._own, self._body, self._path = own, body, path
         self._thread = threading.Thread(target=self._read, daemon=True)
 
     def start(self) -> None:
@@ -50,7 +50,7 @@ class Client:
 
     def _read(self) -> None:
         try:
-            with self._own.asking(self._body) as response:
+            with self._own.asking(self._body, path=self._path) as response:
                 self.status = response.status_code
                 for piece in response.iter_raw():
                     self.raw += piece
@@ -130,8 +130,10 @@ def watched(
         yield own, sink
 
 
-def ask(own: Gateway, sink: WatchfulSink, body: Mapping[str, Any]) -> Client:
+def ask(
+    own: Gateway, sink: WatchfulSink, body: Mapping[str, Any], *, path: str = "chat/completions"
+) -> Client:
     """Ask, with the sink watching who asks."""
-    sink.client = client = Client(own, body)
+    sink.client = client = Client(own, body, path)
     client.start()
     return client

@@ -1,12 +1,25 @@
 """With ``audit.durability: before_response``, who has a whole response has it on record."""
 
+import asyncio
 import json
+from collections.abc import Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
+from groundwire.config import Config
+from groundwire.gateway.audit import AuditLog
+from groundwire.gateway.recording import Recorder
+from groundwire.gateway.release import Release
+from groundwire.gateway.report import StreamReport
+from groundwire.gateway.services import Services
+from tests.gateway.answers import HEADER, checked
+from tests.gateway.audit.trails import KEY, ListSink
 from tests.gateway.chats import WRONG, events_of, finish_of, request, text_of
+from tests.gateway.native_app import SomeServices
 from tests.gateway.settled import GIVES_UP_S, ask, watched
 from tests.gateway.wire import (
     DONE,
@@ -317,3 +330,96 @@ def test_while_nothing_can_be_written_what_is_not_checked_passes(
         eventually(lambda: own.metric("groundwire_audit_failures_total") > 0)
         assert own.post(request(metadata=asks)).status_code == 503
         assert own.post(request()).status_code == 200
+
+
+# Requests that are refused, or that nobody checks.
+
+
+@pytest.mark.parametrize("action", ["log", "block"])
+def test_an_endpoint_that_is_not_checked_is_on_record_before_its_response(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, action: str
+) -> None:
+    with watched(tmp_path, yaml(action), monkeypatch) as (own, sink):
+        own.upstream.otherwise(Script.json({"choices": []}))
+        client = ask(own, sink, {"model": "m", "prompt": "?"}, path="completions")
+        client.wait()
+    assert client.status == (403 if action == "block" else 200)
+    assert (sink.early, [each["type"] for each in sink.payloads]) == ([], ["UNCHECKED_ENDPOINT"])
+
+
+@pytest.mark.parametrize("action", ["log", "block"])
+def test_an_endpoint_that_is_not_checked_needs_its_record_if_that_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, action: str
+) -> None:
+    settings = yaml(action, more=REFUSING)
+    with watched(tmp_path, settings, monkeypatch, patience_s=GIVES_UP_S) as (own, sink):
+        sink.is_broken = True
+        own.upstream.otherwise(Script.json({"choices": []}))
+        for _ in range(2):
+            response = own.post_to("completions", {"model": "m", "prompt": "?"})
+            assert (response.status_code, response.json()["error"]["code"]) == (
+                503,
+                "audit_unavailable",
+            )
+            eventually(lambda: own.metric("groundwire_audit_failures_total") > 0)
+        assert own.upstream.requests == ()
+
+
+def test_a_request_without_detector_is_on_record_before_its_refusal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with watched(tmp_path, yaml("block"), monkeypatch, loads=False) as (own, sink):
+        client = ask(own, sink, request())
+        client.wait()
+    assert client.status == 403
+    assert (sink.early, [each["type"] for each in sink.payloads]) == ([], ["GROUNDING_UNAVAILABLE"])
+
+
+# By default nothing waits.
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("action", ACTIONS)
+def test_under_batched_nothing_waits_for_a_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, action: str, stream: bool
+) -> None:
+    with watched(tmp_path, yaml(action, more=""), monkeypatch) as (own, sink):
+        sink.may_write.clear()
+        try:
+            script = Script.sse(stream_events(BAD)) if stream else Script.json(completion(BAD[2]))
+            own.upstream.script(script)
+            client = ask(own, sink, request(stream=stream))
+            client.wait()
+            assert sink.payloads == []
+        finally:
+            sink.may_write.set()
+
+
+def test_under_batched_a_record_is_handed_over_without_a_turn_of_the_loop() -> None:
+    assert asyncio.run(kept_at_once()) == [True, True, True]
+
+
+async def kept_at_once() -> list[bool]:
+    """Whether records of each kind were kept without waiting for anything."""
+    log = AuditLog(ListSink(), key=KEY)
+    await log.open()
+    with ThreadPoolExecutor(1) as checks:
+        some = SomeServices(config=Config(), pipeline=None, checks=checks, audit=log)
+        recorder = Recorder(cast(Services, some), trace_id="t1")
+        answers = checked(policy=HEADER)
+        report = StreamReport(release=Release.MARK, answers=answers, added_s=0.1)
+        found = [
+            ends_at_once(recorder.complete(answers[0].context, answers, since=0.0)),
+            ends_at_once(recorder.native(answers[0].context, answers)),
+            ends_at_once(recorder.streamed(answers[0].context, report)),
+        ]
+    assert await log.close() == 0
+    return found
+
+
+def ends_at_once(coroutine: Coroutine[Any, Any, bool]) -> bool:
+    """Whether a coroutine is over once it is begun: it gave no turn to anybody."""
+    with closing(coroutine), suppress(StopIteration):
+        coroutine.send(None)
+        return False
+    return True
