@@ -230,7 +230,8 @@ class ControlPlane:
             self._problem = problem
             return False
         self._problem, self._is_open = None, True
-        self._on_start(start)
+        if not self.is_local_demo:
+            self._on_start(start)
         return True
 
     async def _first_keys(self) -> Start:

@@ -2,11 +2,9 @@
 
 import asyncio
 import json
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +12,14 @@ from sqlalchemy import select
 
 from groundwire import Detector, Pipeline
 from groundwire.config import Config, parse
-from groundwire.gateway.admin.app import create_admin_app
 from groundwire.gateway.app import create_app
 from groundwire.gateway.control import ControlPlane
-from groundwire.gateway.server import Beside, Server, listen, listen_for_admins
 from groundwire.gateway.store import Store, tables
 from groundwire.gateway.tenants.first_start import Start
 from tests.gateway.chats import KEY, fixed, request
 from tests.gateway.client import Reply, fetch
-from tests.gateway.wire import ScriptedUpstream, eventually
+from tests.gateway.serving import serving_both
+from tests.gateway.wire import ScriptedUpstream
 
 #: The admin key of the configuration, and a prefix of nobody's key.
 ADMIN = "gwa_" + "a" * 43
@@ -36,8 +33,6 @@ DVARAS = {
         "grounding.max-source-length": "5000",
     }
 }
-
-PATIENCE_S = 30.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -171,32 +166,19 @@ def plane(
             is_local_demo=is_local_demo,
             on_failure=failures.append,
         )
-        admin = create_admin_app(control, readiness=app.state.readiness, metrics=app.state.metrics)
-        (one,), (other,) = listen(config), listen_for_admins(config)
-        beside = Beside(admin, config, [other], address="")
-        server = Server(app, config, says=lambda _: None, address="", beside=beside)
-        thread = threading.Thread(target=partial(server.run, [one]), daemon=True)
-        thread.start()
-
-        def stop() -> None:
-            server.should_exit = True
-            thread.join(PATIENCE_S)
-            assert not thread.is_alive(), "the server did not end"
-
         try:
-            eventually(lambda: beside.started or not thread.is_alive())
-            yield Plane(
-                url=f"http://127.0.0.1:{one.getsockname()[1]}",
-                admin_url=f"http://127.0.0.1:{other.getsockname()[1]}",
-                upstream=upstream,
-                folder=folder,
-                control=control,
-                failures=failures,
-                starts=starts,
-                stop=stop,
-            )
+            with serving_both(app, config, control) as planes:
+                yield Plane(
+                    url=planes.url,
+                    admin_url=planes.admin_url,
+                    upstream=upstream,
+                    folder=folder,
+                    control=control,
+                    failures=failures,
+                    starts=starts,
+                    stop=planes.stop,
+                )
         finally:
-            stop()
             if pipeline is not None:
                 pipeline.close()
 
@@ -214,13 +196,15 @@ def pipeline_around(detector: Detector, config: Config, control: ControlPlane) -
 
 
 def recorded(url: str, *types: str) -> list[dict[str, Any]]:
-    """What a database has of the audit trail, in order; of some types, if there are any."""
+    """What a database has of the audit trail, chain by chain; of some types, if any are named."""
 
     async def read() -> list[str]:
         async with Store(url) as store, store.reading() as connection:
-            columns = tables.audit_records.c
+            columns, writers = tables.audit_records.c, tables.audit_writers.c
             lines = await connection.execute(
-                select(columns.line).order_by(columns.moment, columns.writer, columns.seq)
+                select(columns.line)
+                .join(tables.audit_writers, writers.writer == columns.writer)
+                .order_by(writers.started_at, columns.writer, columns.seq)
             )
             return list(lines.scalars())
 
