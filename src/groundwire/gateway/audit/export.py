@@ -28,7 +28,7 @@ async def exported(store: Store, filter: Filter) -> AsyncIterator[bytes]:
     if filter.is_of_chains and filter.writer is None:
         filters = [Filter(writer=writer) for writer in await _writers(store)]
     for each in filters:
-        asked: Asked | None = Asked(filter=each, newest_first=False)
+        asked: Asked | None = Asked(filter=each, is_sqlite=store.is_sqlite, newest_first=False)
         while asked is not None:
             lines, end = await _piece(store, asked)
             for line in lines:

@@ -51,7 +51,8 @@ class Trail:
         if not 1 <= limit <= MAX_LIMIT:
             raise InvalidFilterError("limit", f"it is {limit}, and must be from 1 to {MAX_LIMIT}")
         after = None if cursor is None else Position.of_cursor(cursor)
-        asked = Asked(filter=filter, after=after, newest_first=newest_first)
+        is_sqlite = self._store.is_sqlite
+        asked = Asked(filter=filter, is_sqlite=is_sqlite, after=after, newest_first=newest_first)
         async with self._store.reading() as connection:
             found = await connection.execute(asked.page(limit + 1))
             rows = found.mappings().all()
