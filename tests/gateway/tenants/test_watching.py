@@ -287,7 +287,8 @@ class TestPostgreSQL:
             process(postgres_url, poll_s=NEVER_S, net_s=0.02) as other,
         ):
             assert other.watcher._listener is not None
-            await other.watcher._listener._driver.execute("UNLISTEN *")
+            async with other.watcher._looking:  # which uses that connection
+                await other.watcher._listener._driver.execute("UNLISTEN *")
             await one.registry.create("acme", policy={"action": "block"})
             await eventually(lambda: action_of(other) is Action.BLOCK)
 
@@ -312,6 +313,7 @@ class TestPostgreSQL:
         await watcher.close()
         await store.close()
 
+    @pytest.mark.slow
     async def test_a_server_that_is_gone_and_comes_back_needs_nobodys_help(
         self, tmp_path: Path
     ) -> None:
