@@ -127,7 +127,12 @@ def watched(
 
     monkeypatch.setattr("groundwire.gateway.services.audit_log", made)
     with gateway(folder, yaml, **more) as own:
-        yield own, sink
+        try:
+            yield own, sink
+        finally:
+            # It would be tried to the last of gateway.shutdown_s.
+            sink.is_broken = False
+            sink.may_write.set()
 
 
 def ask(

@@ -5,7 +5,6 @@ late, and may go: the process lives on, says so, and finds back by itself.
 """
 
 import asyncio
-import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
@@ -27,20 +26,22 @@ from groundwire.gateway.audit.trail import Trail
 from groundwire.gateway.folder import data_folder
 from groundwire.gateway.problems import SERVER, Problem
 from groundwire.gateway.readiness import PATIENCE_S
-from groundwire.gateway.store import Store, StoreBusyError, StoreError, StoreFullError
+from groundwire.gateway.store import (
+    Store,
+    StoreBusyError,
+    StoreError,
+    StoreFullError,
+    wait_until_open,
+)
+from groundwire.gateway.store.opening import pauses
 from groundwire.gateway.tenants import Directory, Registry, Role, Watcher
 from groundwire.gateway.tenants.first_start import Start, prepare
 from groundwire.pipeline import Pipeline
-
-log = logging.getLogger(__name__)
 
 _T = TypeVar("_T")
 
 #: A start waits so long for the database; then it goes on, and is not ready.
 _FIRST_S = 2.0
-
-#: Between two attempts to open it: at first, and at most; it doubles.
-_BACKOFF_S = (0.25, 5.0)
 
 #: Between two looks for failed logins that are to be told.
 _TELLING_S = 5.0
@@ -201,38 +202,28 @@ class ControlPlane:
         )
 
     async def _open(self) -> None:
-        pause_s = _BACKOFF_S[0]
         try:
-            while not await self._has_opened():
-                self._tried.set()
+            for pause_s in pauses():
+                await wait_until_open(self.store, on_failure=self._not_yet)
+                try:
+                    start = await self._first_keys()
+                    await self.watcher.open()
+                    break
+                except (StoreError, TimeoutError) as error:
+                    if isinstance(error, StoreError) and not error.is_passing:
+                        raise
+                    self._not_yet(error)
                 await asyncio.sleep(pause_s)
-                pause_s = min(2 * pause_s, _BACKOFF_S[1])
+            self._problem, self._is_open = None, True
+            if not self.is_local_demo:
+                self._on_start(start)
         finally:
             self._tried.set()
 
-    async def _has_opened(self) -> bool:
-        """Try once.
-
-        Raises:
-            GroundwireError: If there is no point in trying again.
-        """
-        try:
-            await self.store.open()
-            start = await self._first_keys()
-            await self.watcher.open()
-        except (StoreError, TimeoutError) as error:
-            await self.store.close()
-            if isinstance(error, StoreError) and not error.is_passing:
-                raise
-            problem = error.problem if isinstance(error, StoreError) else "it does not answer"
-            if self._problem != problem:
-                log.warning("The database cannot be used yet, and is tried again: %s", problem)
-            self._problem = problem
-            return False
-        self._problem, self._is_open = None, True
-        if not self.is_local_demo:
-            self._on_start(start)
-        return True
+    def _not_yet(self, error: StoreError | TimeoutError) -> None:
+        """It cannot be used, and is tried again."""
+        self._problem = error.problem if isinstance(error, StoreError) else "it does not answer"
+        self._tried.set()
 
     async def _first_keys(self) -> Start:
         if self.is_local_demo:

@@ -4,6 +4,7 @@ from typing import Any
 
 from groundwire.gateway.native.route import JSON
 from groundwire.gateway.problems import AUTHENTICATION, INVALID_REQUEST, SERVER, Problem
+from groundwire.gateway.refusals import RefusalCode, refused
 
 _TRACE_ID = "0f8fad5bd9cb469fa16570867728950e"
 
@@ -127,7 +128,7 @@ _TOLD: dict[str, tuple[str, tuple[Problem, ...]]] = {
         ),
     ),
     "NotReady": (
-        "What would answer is not loaded, or not yet.",
+        "What would answer is not loaded, or not yet; or it took too long, or cannot be recorded.",
         (
             Problem(
                 status=503,
@@ -144,6 +145,15 @@ _TOLD: dict[str, tuple[str, tuple[Problem, ...]]] = {
                 message="No model is loaded that judges entailment: findings are not explained.",
                 next_step="Set explain.enabled: true, and start the gateway again.",
             ),
+            Problem(
+                status=503,
+                type=SERVER,
+                code="check_timeout",
+                message="The check was not done within 30 s.",
+                next_step="Send less at a time, try again when less is going on, or raise "
+                "gateway.check_timeout_s. It is not to be read as a pass.",
+            ),
+            refused(RefusalCode.AUDIT_UNAVAILABLE),
         ),
     ),
     "UpstreamTimeout": (
