@@ -30,6 +30,7 @@ COMMANDS = {
         "groundwire.cli.serve:serve",
         "Stand before a language model, and check its answers.",
     ),
+    "keys": ("groundwire.cli.keys:keys", "Make, list and revoke keys for the gateway."),
     "demo": ("groundwire.cli.demo:demo", "Show the gateway at work; no key, no network."),
     "mcp": ("groundwire.cli.mcp:mcp", "Serve agents: verify answers, hold evidence."),
     "gate": ("groundwire.cli.gate:gate", "Say which prompts call for a check."),

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from groundwire.config import Config
 from groundwire.engine.reader import n_threads
@@ -17,6 +18,9 @@ from groundwire.gateway.upstream import Upstreams
 from groundwire.gateway.verifying import Verifications
 from groundwire.pipeline import Pipeline
 from groundwire.policy import Overrides
+
+if TYPE_CHECKING:
+    from groundwire.gateway.control import ControlPlane
 
 #: Megabytes for sources that were read: a gateway has a process, and mostly a machine, to itself.
 CACHE_MB = 1000.0
@@ -60,6 +64,7 @@ async def open_services(
     metrics: Metrics,
     pipeline: Pipeline | None,
     loads: bool,
+    control: "ControlPlane | None" = None,
 ) -> Services:
     """Make them; the stack closes each before what it needs.
 
@@ -69,12 +74,14 @@ async def open_services(
         metrics: What is counted; probes may read it before the rest is there.
         pipeline: One that is loaded and that its owner closes.
         loads: Whether one is loaded if none is given.
+        control: Who knows the tenants and keeps the records, and is closed by its owner; without
+            one the configuration has all tenants, and records go to a file.
 
     Raises:
         GroundwireError: If a model cannot be used.
         SettingError: If the audit log cannot be written.
     """
-    tenants = config.tenants
+    tenants = config.tenants if control is None else control.directory.as_mapping()
     if pipeline is None and loads:
         # It reads files and compiles graphs: the loop has probes to answer meanwhile.
         load = partial(Pipeline.load, with_larger_cache(config), tenants=tenants)
@@ -90,9 +97,12 @@ async def open_services(
         n_threads(config.detector.threads), thread_name_prefix="groundwire-open"
     )
     stack.callback(opening.shutdown, wait=True, cancel_futures=True)
-    audit = audit_log(config, is_stored=False)
-    await audit.open()
-    stack.push_async_callback(audit.close, timeout_s=config.gateway.shutdown_s)
+    if control is None:
+        audit = audit_log(config, is_stored=False)
+        await audit.open()
+        stack.push_async_callback(audit.close, timeout_s=config.gateway.shutdown_s)
+    else:
+        audit = control.audit
     metrics.watch_audit(lambda: audit.stats)
     if pipeline is not None:
         detector = pipeline.detector

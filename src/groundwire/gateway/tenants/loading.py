@@ -7,7 +7,7 @@ already, little is read.
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from sqlalchemy import ColumnElement, Row, Select, Table, select, text
+from sqlalchemy import ColumnElement, Row, Select, Table, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from groundwire.gateway.store import Store, tables
@@ -33,11 +33,6 @@ async def load(
     known = known or Snapshot(revision=-1)
     tenant, key = tables.tenants.c, tables.keys.c
     async with store.reading() as connection:
-        # Without it each query would see a moment of its own.
-        if store.is_sqlite:
-            await connection.execute(text("BEGIN"))
-        else:
-            await connection.execution_options(isolation_level="REPEATABLE READ")
         revision = await connection.scalar(select(tables.changes.c.revision))
         return Snapshot(
             revision=int(revision or 0),
