@@ -13,6 +13,8 @@ from groundwire.engine.runtime import KeysValues
 from groundwire.engine.tokenizer import WordPieces
 from groundwire.evidence import WordWeights
 from groundwire.models import find_model
+from tests.postgres import _mortal as _mortal
+from tests.postgres import mortal_postgres as mortal_postgres
 from tests.postgres import postgres as postgres
 from tests.postgres import postgres_url as postgres_url
 from tests.postgres import store_url as store_url

@@ -11,9 +11,11 @@ import tempfile
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -52,6 +54,7 @@ class Postgres:
         self.password = secrets.token_hex(16)
         self._bin, self._user = bin_folder, _unprivileged()
         self._process: subprocess.Popen[bytes] | None = None
+        self._paused: tuple[int, ...] = ()
         self._numbers = count(1)
         # Not pytest's folder: its name is too long for a socket, and others may not enter it.
         self._folder = Path(tempfile.mkdtemp(prefix="groundwire-pg-"))
@@ -64,14 +67,25 @@ class Postgres:
             raise
 
     @property
+    def socket_folder(self) -> Path:
+        """Where its socket is, beside everything else it has."""
+        return self._folder
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it was started and not ended."""
+        return self._process is not None
+
+    @property
     def pid(self) -> int:
         """The process that all others of the server belong to."""
         assert self._process is not None, "the server does not run"
         return self._process.pid
 
-    def url(self, database: str) -> str:
-        """Where a database is."""
-        return f"postgresql://{_USER}:{self.password}@127.0.0.1:{self.port}/{database}"
+    def url(self, database: str, user: str = _USER, password: str | None = None) -> str:
+        """Where a database is, for the superuser or another."""
+        secret = self.password if password is None else password
+        return f"postgresql://{user}:{secret}@127.0.0.1:{self.port}/{database}"
 
     def start(self) -> None:
         """Start it, and wait until it takes connections."""
@@ -95,31 +109,42 @@ class Postgres:
 
     def kill(self) -> None:
         """End it as a crash would: all its processes at once, in the middle of what they do."""
-        os.killpg(self.pid, signal.SIGKILL)
+        self._signal(self._pids(), signal.SIGKILL)
         self._end(signal.SIGKILL)
+
+    def pause(self) -> None:
+        """Have it hang: it takes connections, and says nothing, until :meth:`go_on`."""
+        self._paused = self._pids()
+        self._signal(self._paused, signal.SIGSTOP)
+
+    def go_on(self) -> None:
+        """End a pause."""
+        self._signal(self._paused, signal.SIGCONT)
+        self._paused = ()
 
     def close(self) -> None:
         """End it if it runs, and remove what it has kept."""
+        self.go_on()
         try:
             if self._process is not None:
                 self.stop()
         finally:
             shutil.rmtree(self._folder)
 
-    def run(self, statement: str, database: str = "postgres") -> None:
-        """Run a statement outside of a transaction."""
+    def run(self, statement: str, database: str = "postgres") -> list[tuple[Any, ...]]:
+        """Run a statement outside of a transaction, as one who may do everything."""
         import asyncpg  # of all tests few need it
 
-        async def run() -> None:
+        async def run() -> list[tuple[Any, ...]]:
             connection = await asyncpg.connect(self.url(database), timeout=PATIENCE_S)
             try:
-                await connection.execute(statement)
+                return [tuple(row) for row in await connection.fetch(statement)]
             finally:
                 await connection.close(timeout=PATIENCE_S)
 
         # A thread of its own: the one of the tests has an event loop.
         with ThreadPoolExecutor(1) as thread:
-            thread.submit(asyncio.run, run()).result(PATIENCE_S)
+            return thread.submit(asyncio.run, run()).result(PATIENCE_S)
 
     def make_database(self) -> str:
         """Make an empty database; its name."""
@@ -130,6 +155,15 @@ class Postgres:
     def drop_database(self, name: str) -> None:
         """Remove a database, whoever is connected to it."""
         self.run(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
+
+    def _pids(self) -> tuple[int, ...]:
+        """Its processes, the first one first: each is a session of its own."""
+        return (self.pid, *(pid for (pid,) in self.run("SELECT pid FROM pg_stat_activity")))
+
+    def _signal(self, pids: tuple[int, ...], number: signal.Signals) -> None:
+        for pid in pids:
+            with suppress(ProcessLookupError):
+                os.kill(pid, number)
 
     @property
     def _data(self) -> Path:
@@ -175,7 +209,8 @@ class Postgres:
     def _end(self, how: signal.Signals) -> None:
         assert self._process is not None, "the server does not run"
         process, self._process = self._process, None
-        process.send_signal(how)
+        with suppress(ProcessLookupError):
+            process.send_signal(how)
         try:
             process.wait(PATIENCE_S)
         except subprocess.TimeoutExpired:
@@ -207,21 +242,42 @@ def _free_port() -> int:
         return port
 
 
-@pytest.fixture(scope="session")
-def postgres() -> Iterator[Postgres]:
-    """A PostgreSQL that runs, for all tests; none of them stops it."""
-    with_programs = programs()
-    if with_programs is None:
+@contextmanager
+def _running() -> Iterator[Postgres]:
+    folder = programs()
+    if folder is None:
         pytest.skip(
             "PostgreSQL's server programs are not installed: there is no postgres in PATH, and no "
             "/usr/lib/postgresql/*/bin (Debian, Ubuntu: apt-get install postgresql)"
         )
-    server = Postgres(with_programs)
+    server = Postgres(folder)
     try:
         server.start()
         yield server
     finally:
         server.close()
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    """A PostgreSQL that runs, for all tests; none of them stops it."""
+    with _running() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def _mortal() -> Iterator[Postgres]:
+    with _running() as server:
+        yield server
+
+
+@pytest.fixture
+def mortal_postgres(_mortal: Postgres) -> Iterator[Postgres]:
+    """Another one, which runs when a test begins, and which the test may end, kill and pause."""
+    yield _mortal
+    _mortal.go_on()
+    if not _mortal.is_running:
+        _mortal.start()
 
 
 @pytest.fixture
@@ -236,5 +292,5 @@ def postgres_url(postgres: Postgres) -> Iterator[str]:
 def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """An empty database: the test runs twice, on a file of SQLite and on PostgreSQL."""
     if request.param == "sqlite":
-        return f"sqlite:///{tmp_path / 'groundwire.db'}"
+        return f"sqlite:///{quote(str(tmp_path / 'groundwire.db'))}"
     return str(request.getfixturevalue("postgres_url"))

@@ -16,6 +16,7 @@ from groundwire.gateway.recording import Recorder
 from groundwire.gateway.release import Release
 from groundwire.gateway.report import StreamReport
 from groundwire.gateway.services import Services
+from groundwire.gateway.verifying import Verifications
 from tests.gateway.answers import HEADER, checked
 from tests.gateway.audit.trails import KEY, ListSink
 from tests.gateway.chats import WRONG, events_of, finish_of, request, text_of
@@ -404,7 +405,13 @@ async def kept_at_once() -> list[bool]:
     log = AuditLog(ListSink(), key=KEY)
     await log.open()
     with ThreadPoolExecutor(1) as checks:
-        some = SomeServices(config=Config(), pipeline=None, checks=checks, audit=log)
+        some = SomeServices(
+            config=Config(),
+            pipeline=None,
+            checks=checks,
+            verifications=Verifications(Config(), None),
+            audit=log,
+        )
         recorder = Recorder(cast(Services, some), trace_id="t1")
         answers = checked(policy=HEADER)
         report = StreamReport(release=Release.MARK, answers=answers, added_s=0.1)

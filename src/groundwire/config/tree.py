@@ -20,6 +20,7 @@ from groundwire.config.kinds import (
     StoreUrl,
     Text,
     Url,
+    Words,
 )
 from groundwire.detection import OPERATING_POINTS
 from groundwire.policy import Action, Limits, OnError, Policy
@@ -331,9 +332,8 @@ class Audit:
     )
     redact: str = setting(
         "secret",
-        Text(),
-        "What is taken out of texts before they are kept, names with commas between: secret, "
-        "email, phone, card, iban, ip; none: nothing.",
+        Words(("secret", "email", "iban", "card", "phone", "ip")),
+        "What is taken out of texts before they are kept.",
     )
     durability: str = setting(
         "batched",

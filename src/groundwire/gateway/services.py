@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from groundwire.config import Config
 from groundwire.engine.reader import n_threads
@@ -14,8 +15,12 @@ from groundwire.gateway.audit.configured import audit_log
 from groundwire.gateway.background import Background
 from groundwire.gateway.metrics import Metrics
 from groundwire.gateway.upstream import Upstreams
+from groundwire.gateway.verifying import Verifications
 from groundwire.pipeline import Pipeline
 from groundwire.policy import Overrides
+
+if TYPE_CHECKING:
+    from groundwire.gateway.control import ControlPlane
 
 #: Megabytes for sources that were read: a gateway has a process, and mostly a machine, to itself.
 CACHE_MB = 1000.0
@@ -35,6 +40,7 @@ class Services:
         background: Work that goes on after its response.
         checks: Threads for checks: twice as many as the detector computes with, so that one is
             ready when another ends.
+        verifications: What verifies cited claims, in threads of its own.
         opening: Threads that find out what is known of a request. No response leaves before that,
             also where none waits for its check, so they are never taken by checks.
     """
@@ -47,6 +53,7 @@ class Services:
     metrics: Metrics
     background: Background
     checks: ThreadPoolExecutor
+    verifications: Verifications
     opening: ThreadPoolExecutor
 
 
@@ -57,6 +64,7 @@ async def open_services(
     metrics: Metrics,
     pipeline: Pipeline | None,
     loads: bool,
+    control: "ControlPlane | None" = None,
 ) -> Services:
     """Make them; the stack closes each before what it needs.
 
@@ -66,12 +74,14 @@ async def open_services(
         metrics: What is counted; probes may read it before the rest is there.
         pipeline: One that is loaded and that its owner closes.
         loads: Whether one is loaded if none is given.
+        control: Who knows the tenants and keeps the records, and is closed by its owner; without
+            one the configuration has all tenants, and records go to a file.
 
     Raises:
         GroundwireError: If a model cannot be used.
         SettingError: If the audit log cannot be written.
     """
-    tenants = config.tenants
+    tenants = config.tenants if control is None else control.directory.as_mapping()
     if pipeline is None and loads:
         # It reads files and compiles graphs: the loop has probes to answer meanwhile.
         load = partial(Pipeline.load, with_larger_cache(config), tenants=tenants)
@@ -81,13 +91,18 @@ async def open_services(
         2 * n_threads(config.detector.threads), thread_name_prefix="groundwire-check"
     )
     stack.callback(checks.shutdown, wait=True, cancel_futures=True)
+    verifications = Verifications(config, None if pipeline is None else pipeline.detector)
+    stack.callback(verifications.close)
     opening = ThreadPoolExecutor(
         n_threads(config.detector.threads), thread_name_prefix="groundwire-open"
     )
     stack.callback(opening.shutdown, wait=True, cancel_futures=True)
-    audit = audit_log(config, is_stored=False)
-    await audit.open()
-    stack.push_async_callback(audit.close, timeout_s=config.gateway.shutdown_s)
+    if control is None:
+        audit = audit_log(config, is_stored=False)
+        await audit.open()
+        stack.push_async_callback(audit.close, timeout_s=config.gateway.shutdown_s)
+    else:
+        audit = control.audit
     metrics.watch_audit(lambda: audit.stats)
     if pipeline is not None:
         detector = pipeline.detector
@@ -106,6 +121,7 @@ async def open_services(
         metrics=metrics,
         background=background,
         checks=checks,
+        verifications=verifications,
         opening=opening,
     )
 

@@ -1,8 +1,9 @@
 """The record of what was found and of what was done about it.
 
 ``event`` says what an event is, ``events`` builds them; ``quoted`` says what they keep of a text
-and ``redact`` what of none, ``detail`` keeps what was found in full. ``chain`` links them to records, ``sinks`` and ``store_sink`` keep those, and ``log`` stands
-between: no event is dropped. ``verify`` says whether what is kept is what was written.
+and ``redact`` what of none, ``detail`` keeps what was found in full. ``chain`` links them to
+records, ``sinks`` and ``store_sink`` keep those, and ``log`` stands between: no event is dropped.
+``verify`` says whether what is kept is what was written.
 """
 
 from groundwire.gateway.audit.chain import Chain
@@ -20,6 +21,7 @@ from groundwire.gateway.audit.quoted import AuditText, Keeping
 from groundwire.gateway.audit.record import Head, Record
 from groundwire.gateway.audit.redact import Redaction
 from groundwire.gateway.audit.sinks import FileSink, Sink, StdoutSink
+from groundwire.gateway.audit.store_sink import StoreSink
 
 __all__ = [
     "NO_TENANT",
@@ -37,6 +39,7 @@ __all__ = [
     "Redaction",
     "Sink",
     "StdoutSink",
+    "StoreSink",
     "StreamSummary",
     "grounding_unavailable_event",
     "response_events",

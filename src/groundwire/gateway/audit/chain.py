@@ -134,6 +134,10 @@ def ended(*, n_lost: int) -> AuditEvent:
 def retention_applied(removed: Sequence[Head], *, details_before: datetime | None) -> AuditEvent:
     """What is to be on disk before records or details are removed, so that verify expects it.
 
+    A later one removes the record of this one too. What this one says of chains that still have a
+    row is to be said again then (:class:`~groundwire.gateway.audit.claims.Claims` reads it). The
+    row of a chain that ended and is removed as a whole goes with it.
+
     Args:
         removed: Up to which record, that one included, each chain loses its beginning.
         details_before: Details of records that are older than this are removed; ``None``: none are.

@@ -11,7 +11,6 @@ from functools import cache
 from math import isfinite
 from typing import Any, TypeVar
 
-from groundwire.conversation import OfferedSource
 from groundwire.detection import Claim, Detection, EvidenceRef, Span
 from groundwire.explain import Explanation
 from groundwire.gateway.audit.quoted import AuditText, Keeping, Quotes, hashed
@@ -21,7 +20,7 @@ from groundwire.pipeline import Checked, RequestContext
 #: Of the shape; a change that readers have to know of raises it.
 VERSION = 1
 
-#: Claims, spans, explanations, sources and redactions, at most so many of each; the rest is counted.
+#: Claims, spans, explanations, sources, redactions: so many of each; the rest is counted.
 MAX_ROWS = 1000
 #: Places of evidence for a claim or a span, the best ones; citations of a claim.
 MAX_EVIDENCE, MAX_CITATIONS = 3, 20
@@ -53,7 +52,7 @@ class _Detail:
         self._text = self._quotes.read(text)
         self._offered = self._first("sources", answer.context.conversation.offered)
         self._places = {each.source.id: i for i, each in enumerate(self._offered)}
-        self._source = cache(self._read_source)
+        self._read = cache(self._quotes.read)
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON data."""
@@ -174,13 +173,10 @@ class _Detail:
         """Where evidence stands; a text of its own if that is not known."""
         place = self._places.get(evidence.source_id)
         if place is not None:
-            source = self._source(place)
+            source = self._read(self._offered[place].source.text)
             if source.text[evidence.start : evidence.end] == evidence.text:
                 return source, evidence.start, evidence.end
-        return self._quotes.read(evidence.text), 0, len(evidence.text)
-
-    def _read_source(self, place: int) -> RedactedText:
-        return self._quotes.read(self._offered[place].source.text)
+        return self._read(evidence.text), 0, len(evidence.text)
 
     def _request(self, context: RequestContext) -> dict[str, Any]:
         told, question = context.to_dict(), context.conversation.question
@@ -214,7 +210,7 @@ class _Detail:
             "place": self._quotes.name(offered.place),
             "n_chars": len(source.text),
             "hash": hashed(source.text),
-            "text": self._quotes.piece(self._source(place)) if in_full else None,
+            "text": self._quotes.piece(self._read(source.text)) if in_full else None,
         }
 
     def _first(self, what: str, rows: Sequence[T], n_rows: int = MAX_ROWS) -> Sequence[T]:

@@ -13,8 +13,8 @@ from typing import Any
 
 from groundwire.compat.dvara import GroundingResult
 from groundwire.detection import Detection, Outcome, Reason
-from groundwire.gateway.audit.event import AuditEvent, EventType
 from groundwire.gateway.audit.detail import detail_of
+from groundwire.gateway.audit.event import AuditEvent, EventType
 from groundwire.gateway.audit.quoted import AuditText, Keeping, Quotes, hashed
 from groundwire.gateway.findings import Findings
 from groundwire.pipeline import Checked

@@ -49,7 +49,14 @@ class HeadRow:
 
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> "HeadRow":
-        """Read a row, which anybody may have written."""
+        """Read a row, which anybody may have written.
+
+        Raises:
+            TypeError: If it has values of another kind, as SQLite takes them.
+        """
+        kinds = {"seq": int, "started_at": int, "ended_at": int | None, "named_by": str | None}
+        if not all(isinstance(value, kinds.get(name, str)) for name, value in row.items()):
+            raise TypeError
         return cls(
             head=Head(writer=row["writer"], seq=row["seq"], mac=row["mac"]),
             started_at=row["started_at"],

@@ -6,6 +6,7 @@ Whichever it is, what must not be kept is taken out before.
 import unicodedata
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import lru_cache
 from hashlib import sha256
 from typing import Protocol, Self
 
@@ -82,6 +83,8 @@ class Quotes:
             max_chars: Of all texts that are kept whole.
         """
         self._keeping, self._left = keeping, max_chars
+        # The same evidence, citation or name stands at many claims.
+        self._apply = lru_cache(maxsize=1024)(keeping.redaction.apply)
 
     def read(self, text: str) -> RedactedText:
         """A text that pieces are to be quoted of."""
@@ -101,11 +104,11 @@ class Quotes:
 
     def text(self, text: str) -> str | None:
         """The same, of a text that is part of no other."""
-        return self.redacted(self._keeping.redaction.apply(text))
+        return self.redacted(self._apply(text))
 
     def name(self, text: str) -> str:
         """What is kept of a name, in every mode: its beginning."""
-        return cut(self._keeping.redaction.apply(text))
+        return cut(self._apply(text))
 
     def redacted(self, text: str) -> str | None:
         """What is kept of a text from which everything has been taken out that has to be."""

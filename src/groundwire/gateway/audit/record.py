@@ -186,11 +186,16 @@ def columns_of(event: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def storable(text: str, max_chars: int) -> str:
+def storable(text: object, max_chars: int) -> str:
     """A text as every database takes it: no NUL, no half of a surrogate pair, and not too long.
 
     What a client can choose must not keep the trail from being written.
+
+    Raises:
+        TypeError: If it is no text.
     """
+    if not isinstance(text, str):
+        raise TypeError
     if len(text) <= max_chars and text.isascii() and "\0" not in text:
         return text
     clean = text.replace("\0", "\ufffd").encode("utf-8", "replace").decode("utf-8")

@@ -32,18 +32,28 @@ def signing_key(config: Config, folder: Path) -> bytes:
     return signing_keys(config, folder)[0]
 
 
+def known_keys(config: Config, folder: Path) -> Sequence[bytes]:
+    """The keys that there are, to verify with; none is made.
+
+    Raises:
+        ConfigError: If one cannot be used.
+    """
+    path = folder / FILE
+    own = []
+    if config.audit.key is not None:
+        own.append(_checked(config.audit.key.reveal().strip(), "audit.key"))
+    return [*own, *(read_keys(path) if path.exists() else ())]
+
+
 def signing_keys(config: Config, folder: Path) -> Sequence[bytes]:
     """What chains may be signed with: first what a new one is, then the keys of earlier times.
 
     Raises:
         ConfigError: If there is none, and none can be made.
     """
+    if keys := known_keys(config, folder):
+        return keys
     path = folder / FILE
-    if config.audit.key is not None:
-        own = _checked(config.audit.key.reveal().strip(), "audit.key")
-        return (own, *(read_keys(path) if path.exists() else ()))
-    with suppress(FileNotFoundError):
-        return read_keys(path)
     try:
         _make(path)
         return read_keys(path)

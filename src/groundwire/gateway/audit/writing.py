@@ -5,6 +5,8 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
 from functools import partial
 from typing import TypeVar
 
@@ -73,10 +75,11 @@ class Writing:
         Args:
             n_lost: How many events were lost when it ends.
         """
+        at = datetime.now(UTC)
         heads = self._tried(self._sink.heads)
         if heads is not None:
-            # It was not in anybody's way before, and is to stand before all that wait.
-            self._queue.put_first(_own(self._chain.started(heads)))
+            # It stands before all that came while the heads were read.
+            self._queue.put_first(_own(replace(self._chain.started(heads), timestamp=at)))
             self._write_all()
         if heads is not None and not self.gives_up.is_set():
             self._queue.put(_own(ended(n_lost=n_lost())))

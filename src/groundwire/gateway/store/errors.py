@@ -1,9 +1,21 @@
-"""What goes wrong with a database: it cannot be reached, is busy, is full, has it already."""
+"""What a database can answer in place of what was asked, in one family.
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+::
 
-from sqlalchemy import exc
+    StoreError                         also on its own: it takes no such row
+    ├── StoreUnavailableError          passing: it cannot be reached, or broke the connection off
+    ├── StoreBusyError                 passing: others hold it, or all connections to it
+    ├── StoreFullError                 passing: there is no room to write
+    ├── StoreUnusableError             as it is set up, it can never be used
+    │   └── StoreVersionError          a later version of Groundwire made its tables
+    ├── ConflictError                  what was to be made is there already
+    └── MissingReferenceError          what a row refers to is not there
+
+What passes may do so with nothing changed, so that trying again has a point. No message holds a
+password, or anything that was to be stored.
+"""
+
+from typing import ClassVar
 
 from groundwire.errors import GroundwireError
 
@@ -11,28 +23,44 @@ from groundwire.errors import GroundwireError
 class StoreError(GroundwireError):
     """The database did not do what was asked; nothing of the transaction was kept."""
 
-    def __init__(self, problem: str) -> None:
-        super().__init__(problem)
-        self.problem = problem
+    #: Whether to try again with nothing changed has a point.
+    is_passing: ClassVar[bool] = False
+
+    def __init__(self, problem: str, remedy: str = "") -> None:
+        super().__init__(problem, remedy)
+        self.problem, self.remedy = problem, remedy
 
     def __str__(self) -> str:
-        return f"The store failed: {self.problem}."
+        text = f"The store failed: {self.problem}."
+        return f"{text} {self.remedy}." if self.remedy else text
 
 
 class StoreUnavailableError(StoreError):
-    """The database cannot be reached, or broke the connection off: whether it kept what was
-    written last is not known."""  # noqa: D205, D209
+    """The database cannot be reached, or broke the connection off.
+
+    If that was while a transaction was being kept, whether it was is not known.
+    """
+
+    is_passing = True
 
 
 class StoreBusyError(StoreError):
-    """Another writer has held the database for too long."""
+    """Others have held the database, or all connections to it, for too long."""
+
+    is_passing = True
 
 
 class StoreFullError(StoreError):
     """There is no room to write."""
 
+    is_passing = True
 
-class StoreVersionError(StoreError):
+
+class StoreUnusableError(StoreError):
+    """As it is set up, the database cannot be used: somebody has to change something."""
+
+
+class StoreVersionError(StoreUnusableError):
     """The database was made by a later version of Groundwire."""
 
 
@@ -40,26 +68,5 @@ class ConflictError(StoreError):
     """What was to be made is there already."""
 
 
-@contextmanager
-def told() -> Iterator[None]:
-    """Turn what SQLAlchemy and the drivers raise into ours.
-
-    Raises:
-        StoreError: In place of theirs, whose messages may hold what was to be stored.
-    """
-    try:
-        yield
-    except exc.IntegrityError as error:
-        raise ConflictError("it is there already") from error
-    except (exc.SQLAlchemyError, OSError, TimeoutError) as error:
-        raise _told(error) from error
-
-
-def _told(error: Exception) -> StoreError:
-    text = str(getattr(error, "orig", None) or error).lower()
-    kind = type(getattr(error, "orig", None) or error).__name__
-    if "is full" in text or "no space" in text or "disk full" in kind.lower():
-        return StoreFullError("no room is left to write")
-    if "is locked" in text or "is busy" in text:
-        return StoreBusyError("another writer holds it")
-    return StoreUnavailableError(f"it cannot be used ({kind})")
+class MissingReferenceError(StoreError):
+    """What a row refers to is not there, or not any longer."""

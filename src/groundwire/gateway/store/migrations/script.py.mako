@@ -3,6 +3,8 @@
 import sqlalchemy as sa
 from alembic import op
 
+from groundwire.gateway.store.migrations import downgrade as downgrade
+
 revision = ${repr(up_revision)}
 down_revision = ${repr(down_revision)}
 branch_labels = None
@@ -12,8 +14,3 @@ depends_on = None
 def upgrade() -> None:
     """Make it so."""
     ${upgrades if upgrades else "pass"}
-
-
-def downgrade() -> None:
-    """Undo it."""
-    ${downgrades if downgrades else "pass"}

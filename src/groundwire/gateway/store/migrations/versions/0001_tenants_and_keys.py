@@ -3,6 +3,8 @@
 import sqlalchemy as sa
 from alembic import op
 
+from groundwire.gateway.store.migrations import downgrade as downgrade
+
 revision = "0001"
 down_revision = None
 branch_labels = None
@@ -38,7 +40,7 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(
             ["tenant"], ["tenants.id"], name="fk_keys_tenant", ondelete="CASCADE"
         ),
-        sa.CheckConstraint("(tenant IS NULL) <> (role IS NULL)", name="ck_keys_owner"),
+        sa.CheckConstraint("(tenant IS NULL) <> (role IS NULL)", name=op.f("ck_keys_owner")),
     )
     op.create_index("ix_keys_tenant", "keys", ["tenant"])
     changes = op.create_table(
@@ -46,12 +48,6 @@ def upgrade() -> None:
         sa.Column("id", sa.Integer, nullable=False, autoincrement=False),
         sa.Column("revision", sa.BigInteger, nullable=False),
         sa.PrimaryKeyConstraint("id", name="pk_changes"),
-        sa.CheckConstraint("id = 1", name="ck_changes_single"),
+        sa.CheckConstraint("id = 1", name=op.f("ck_changes_single")),
     )
     op.bulk_insert(changes, [{"id": 1, "revision": 0}])
-
-
-def downgrade() -> None:
-    """Drop them."""
-    for table in ("changes", "keys", "tenants"):
-        op.drop_table(table)

@@ -3,6 +3,8 @@
 import sqlalchemy as sa
 from alembic import op
 
+from groundwire.gateway.store.migrations import downgrade as downgrade
+
 revision = "0002"
 down_revision = "0001"
 branch_labels = None
@@ -29,8 +31,9 @@ def upgrade() -> None:
     for columns in (
         ("moment", "writer", "seq"),
         ("tenant", "moment", "writer", "seq"),
+        ("tenant", "type", "moment", "writer", "seq"),
         ("type", "moment", "writer", "seq"),
-        ("trace_id",),
+        ("trace_id", "moment", "writer", "seq"),
         ("event_id",),
     ):
         op.create_index(f"ix_audit_records_{'_'.join(columns)}", "audit_records", list(columns))
@@ -54,9 +57,3 @@ def upgrade() -> None:
         sa.Column("signature", sa.String(64), nullable=False),
         sa.PrimaryKeyConstraint("writer", name="pk_audit_writers"),
     )
-
-
-def downgrade() -> None:
-    """Drop it."""
-    for table in ("audit_writers", "audit_details", "audit_records"):
-        op.drop_table(table)
