@@ -106,7 +106,7 @@ def test_with_another_key_it_could_not_be_verified(tmp_path: Path) -> None:
 
 def test_without_a_key_it_says_how_to_give_one_and_makes_none(tmp_path: Path) -> None:
     path = write_file(tmp_path / "audit.jsonl")
-    environ = {"GROUNDWIRE_GATEWAY_DATA_DIR": str(tmp_path / "data"), "GROUNDWIRE_AUDIT_KEY": ""}
+    environ = {"GROUNDWIRE_GATEWAY_DATA_DIR": str(tmp_path / "data")}
     result = verify("--file", path, environ=environ)
     assert result.exit_code == 2
     assert "--key-file" in result.stderr
@@ -196,9 +196,12 @@ def test_the_list_of_commands_imports_none_of_them() -> None:
     assert all(name in result.stdout for name in ("verify", *audit_command.LAZY))
 
 
+@pytest.mark.parametrize("is_terminal", [True, False])
 def test_how_far_it_is_is_shown_on_a_terminal_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *, is_terminal: bool
 ) -> None:
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: is_terminal)
     with audit_command._progress() as report:
         report(1, 2)
+    assert ("50%" in capsys.readouterr().err) is is_terminal

@@ -48,11 +48,11 @@ class Writers:
         self._tell(f"go {self._first}")
         self._first += STRIDE
         pid, said = int(self._hear().removeprefix("pid ")), list[int]()
-        wanted = self._chance.choice((0, 0, 1, self._chance.randrange(300)))
+        wanted = self._chance.choice((0, 1, self._chance.randrange(50), self._chance.randrange(400)))
         while len(said) < wanted:
             said.append(int(self._hear()))
         # Somewhere between two of its steps, and not always at the end of one.
-        time.sleep(self._chance.uniform(0, 0.05 if wanted == 0 else 0.005))
+        time.sleep(self._chance.uniform(0, 0.3 if wanted == 0 else 0.005))
         os.kill(pid, signal.SIGKILL)
         while (line := self._hear()) != "end":
             said.append(int(line))
