@@ -5,12 +5,11 @@ from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import delete, insert
+from sqlalchemy import delete, insert, select, update
 
 from groundwire.gateway.audit import NO_TENANT, AuditEvent, Chain, EventType, Record
 from groundwire.gateway.audit.chain import ended
 from groundwire.gateway.audit.heads import HeadRow
-from groundwire.gateway.audit.record import Head
 from groundwire.gateway.store import Store
 from groundwire.gateway.store.tables import audit_details, audit_records, audit_writers
 
@@ -44,11 +43,15 @@ def made(
 
 
 class Written:
-    """One chain, as its writer leaves it in the store."""
+    """One chain, as its writer leaves it in the store. It can say what goes, as an audit log.
+
+    Attributes:
+        now: When what it settles happens.
+    """
 
     def __init__(self, store: Store, *, writer: str | None = None) -> None:
         """Begin one; ``writer`` is its name, new if there is none."""
-        self._store = store
+        self._store, self.now = store, 0.0
         self.chain = Chain.new(KEY) if writer is None else Chain(writer, KEY)
         self.started_at: int | None = None
 
@@ -57,9 +60,27 @@ class Written:
         """Whose it is."""
         return self.chain.writer
 
-    async def start(self, seconds: float, heads: Sequence[Head] = ()) -> Record:
+    async def start(self, seconds: float) -> Record:
         """Write its first record, which names the ends of others."""
-        return (await self.add(_moved(self.chain.started(heads), seconds)))[0]
+        columns = audit_writers.c
+        async with self._store.reading() as connection:
+            found = await connection.execute(
+                select(audit_writers).where(columns.named_by.is_(None))
+            )
+            rows = [HeadRow.of(dict(row)) for row in found.mappings()]
+        heads = [row.head for row in rows]
+        (record,) = await self.add(_moved(self.chain.started(heads), seconds))
+        async with self._store.writing() as connection:
+            for row in rows:
+                named = row.named(self.writer, KEY)
+                own = update(audit_writers).where(columns.writer == row.head.writer)
+                await connection.execute(own.values(named.to_dict()))
+        return record
+
+    async def settle(self, events: Sequence[AuditEvent]) -> bool:
+        """Write events as of now."""
+        await self.add(*(_moved(event, self.now) for event in events))
+        return True
 
     async def add(self, *events: AuditEvent) -> list[Record]:
         """Write events."""

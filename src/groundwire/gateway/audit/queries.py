@@ -50,14 +50,14 @@ class Asked:
         """The rows of a page: columns of a record, and whether its detail is kept."""
         rows = self._rows(limit)
         # Not EXISTS, for which PostgreSQL may read all details to know which there are.
-        detail = select(audit_details.c.seq).where(_same(audit_details.c, rows.c)).limit(1)
+        detail = select(audit_details.c.seq).where(same(audit_details.c, rows.c)).limit(1)
         has_detail = detail.scalar_subquery().is_not(None).label("has_detail")
         return select(rows, has_detail).order_by(*self._order(rows.c))
 
     def whole(self, limit: int) -> Select[Any]:
         """The same rows, with their details."""
         rows = self._rows(limit)
-        detail = select(audit_details.c.detail).where(_same(audit_details.c, rows.c)).limit(1)
+        detail = select(audit_details.c.detail).where(same(audit_details.c, rows.c)).limit(1)
         return select(rows, detail.scalar_subquery().label("detail")).order_by(*self._order(rows.c))
 
     def last_examined(self) -> Select[Any]:
@@ -76,7 +76,7 @@ class Asked:
         pages = [self._read(each, *_KEYS).limit(limit).subquery() for each in stretches]
         joined = union_all(*map(select, pages)).subquery()
         keys = select(joined).order_by(*self._order(joined.c)).limit(limit).subquery()
-        found = select(audit_records).join(keys, _same(_RECORDS, keys.c))
+        found = select(audit_records).join(keys, same(_RECORDS, keys.c))
         return found.order_by(*self._order(keys.c)).subquery()
 
     def _stretches(self) -> Sequence[Stretch]:
@@ -144,13 +144,13 @@ def of_event(event_id: str) -> Select[Any]:
     """The record of an event with its detail; the first, if somebody has made two of them."""
     return (
         select(audit_records, audit_details.c.detail)
-        .join(audit_details, _same(audit_details.c, _RECORDS), isouter=True)
+        .join(audit_details, same(audit_details.c, _RECORDS), isouter=True)
         .where(_RECORDS.event_id == event_id)
         .order_by(*_KEYS)
         .limit(1)
     )
 
 
-def _same(one: Any, other: Any) -> ColumnElement[bool]:  # noqa: ANN401 - columns of tables
+def same(one: Any, other: Any) -> ColumnElement[bool]:  # noqa: ANN401 - columns of tables
     """Whether rows are of the same record."""
     return and_(one.writer == other.writer, one.seq == other.seq)
