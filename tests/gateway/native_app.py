@@ -26,6 +26,7 @@ from groundwire.gateway.native import describe, router
 from groundwire.gateway.problems import Problem, as_problem, problem_response
 from groundwire.gateway.state import trace_id
 from groundwire.gateway.trace import Tracing
+from groundwire.gateway.verifying import Verifications
 from tests.fixed_judge import FixedJudge
 from tests.gateway.serving import serving
 
@@ -37,6 +38,7 @@ class SomeServices:
     config: Config
     pipeline: Pipeline | None
     checks: ThreadPoolExecutor
+    verifications: Verifications
     audit: AuditLog = field(default_factory=lambda: AuditLog(None))
     metrics: Metrics = field(default_factory=Metrics)
 
@@ -104,12 +106,16 @@ def native(
     """
     read = parse(config, name="groundwire.yaml", environ={})
     checks = ThreadPoolExecutor(2 * n_threads(read.detector.threads))
+    verifications = Verifications(read, None if pipeline is None else pipeline.detector)
     try:
-        services = SomeServices(config=read, pipeline=pipeline, checks=checks)
+        services = SomeServices(
+            config=read, pipeline=pipeline, checks=checks, verifications=verifications
+        )
         app = native_app(services)
         with serving(app if seen is None else Statuses(app, seen)) as base:
             yield base
     finally:
+        verifications.close()
         checks.shutdown(cancel_futures=True)
 
 

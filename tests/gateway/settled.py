@@ -21,7 +21,8 @@ GRACE_S = 0.25
 #: How long a response waits for a record that cannot be written, in these tests.
 GIVES_UP_S = 0.1
 
-_ENDS = (b'"finish_reason": "', b'"finish_reason":"', b"[DONE]")
+#: The first signs of an end.
+ENDS = (b'"finish_reason": "', b'"finish_reason":"', b"[DONE]")
 
 
 class Client:
@@ -54,7 +55,7 @@ class Client:
                 self.status = response.status_code
                 for piece in response.iter_raw():
                     self.raw += piece
-                    if any(end in self.raw for end in _ENDS):
+                    if any(end in self.raw for end in ENDS):
                         self.ended.set()
         except httpx.RemoteProtocolError:
             self.raw += b"(breaks off)"

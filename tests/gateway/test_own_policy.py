@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from groundwire.policy import Action, Overrides
+from tests.gateway.admin.plane import plane
 from tests.gateway.chats import (
     SOURCES,
     WRONG,
@@ -121,3 +122,16 @@ def test_endpoints_that_are_not_checked_follow_the_tenant_too(tmp_path: Path) ->
         assert own.post_to("completions", {"prompt": "?"}).headers["x-groundwire-checked"]
         tenants["default"] = Overrides(action=Action.BLOCK)
         assert own.post_to("completions", {"prompt": "?"}).status_code == 403
+
+
+def test_a_detector_that_the_admin_plane_gives_a_tenant_judges_its_next_answer(
+    tmp_path: Path,
+) -> None:
+    with plane(tmp_path, "check: {action: header}") as own:
+        own.upstream.otherwise(Script.json(completion("Bananas are yellow and grow in Ecuador.")))
+        assert own.chat().headers["x-groundwire-outcome"] == "grounded"
+        policy = {"detector": "similarity:hash", "similarity_threshold": 0.9}
+        assert own.ask("PUT", "/tenants/default/policy", policy).status == 200
+        assert own.chat().headers["x-groundwire-outcome"] == "hallucinated"
+        refused = own.ask("PATCH", "/tenants/default/policy", {"operating_point": 0.5})
+        assert (refused.status, "similarity_threshold" in refused.text) == (422, True)

@@ -2,12 +2,14 @@
 
 import asyncio
 import json
+import sqlite3
 from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, cast
 
+import httpx2 as httpx
 import pytest
 
 from groundwire.config import Config
@@ -16,11 +18,14 @@ from groundwire.gateway.recording import Recorder
 from groundwire.gateway.release import Release
 from groundwire.gateway.report import StreamReport
 from groundwire.gateway.services import Services
+from groundwire.gateway.verifying import Verifications
+from tests.gateway import chats
+from tests.gateway.admin.plane import plane
 from tests.gateway.answers import HEADER, checked
 from tests.gateway.audit.trails import KEY, ListSink
 from tests.gateway.chats import WRONG, events_of, finish_of, request, text_of
 from tests.gateway.native_app import SomeServices
-from tests.gateway.settled import GIVES_UP_S, ask, watched
+from tests.gateway.settled import ENDS, GIVES_UP_S, ask, watched
 from tests.gateway.wire import (
     DONE,
     End,
@@ -375,6 +380,40 @@ def test_a_request_without_detector_is_on_record_before_its_refusal(
     assert (sink.early, [each["type"] for each in sink.payloads]) == ([], ["GROUNDING_UNAVAILABLE"])
 
 
+# In a real database.
+
+
+@pytest.mark.parametrize(("action", "release"), MODES)
+@pytest.mark.parametrize("stream", [False, True])
+def test_who_has_the_end_of_a_response_finds_its_record_in_the_database(
+    tmp_path: Path, action: str, release: str, stream: bool
+) -> None:
+    with plane(tmp_path, yaml(action, release)) as own:
+        script = Script.sse(stream_events(BAD)) if stream else Script.json(completion(BAD[2]))
+        own.upstream.script(script)
+        headers, seen = {"Authorization": f"Bearer {chats.KEY}"}, b""
+        with httpx.stream(
+            "POST",
+            f"{own.url}/v1/chat/completions",
+            json=request(stream=stream),
+            headers=headers,
+            timeout=20,
+        ) as response:
+            for piece in response.iter_raw():
+                seen += piece
+                if any(end in seen for end in ENDS):
+                    break
+            assert n_recorded(tmp_path, response.headers["x-trace-id"]) >= 1
+
+
+def n_recorded(folder: Path, trace_id: str) -> int:
+    """How many records of a request another process finds now."""
+    with closing(sqlite3.connect(folder / "groundwire.db")) as connection:
+        query = "SELECT count(*) FROM audit_records WHERE trace_id = ?"
+        (found,) = connection.execute(query, (trace_id,)).fetchone()
+    return int(found)
+
+
 # By default nothing waits.
 
 
@@ -404,7 +443,13 @@ async def kept_at_once() -> list[bool]:
     log = AuditLog(ListSink(), key=KEY)
     await log.open()
     with ThreadPoolExecutor(1) as checks:
-        some = SomeServices(config=Config(), pipeline=None, checks=checks, audit=log)
+        some = SomeServices(
+            config=Config(),
+            pipeline=None,
+            checks=checks,
+            verifications=Verifications(Config(), None),
+            audit=log,
+        )
         recorder = Recorder(cast(Services, some), trace_id="t1")
         answers = checked(policy=HEADER)
         report = StreamReport(release=Release.MARK, answers=answers, added_s=0.1)

@@ -258,7 +258,6 @@ def test_another_device_for_an_embedded_model_is_warned_about() -> None:
 @pytest.mark.parametrize(
     ("text", "unused"),
     [
-        ("verify: {target: 0.9}", r"verify.target \(groundwire.yaml:1\)"),
         ("similarity: {min_words: 3}", "similarity.min_words"),
         ("detector.name: similarity:neural\nsimilarity: {embedder: hash}", "similarity.embedder"),
         (
@@ -284,7 +283,7 @@ def test_a_file_that_the_gateway_shares_warns_of_nothing(recwarn: pytest.Warning
     text = (
         "gateway: {release: deferred, port: 9090}\naudit.text: hash\n"
         "upstreams: [{name: a, url: 'http://10.0.0.7/v1'}]\n"
-        "tenants: {acme: {keys: gw_0000000000000000}}\n"
+        "tenants: {acme: {keys: gw_0000000000000000}}\nverify: {target: 0.9}\n"
     )
     Pipeline.load(parse(text, name="groundwire.yaml")).close()
     assert list(recwarn) == []

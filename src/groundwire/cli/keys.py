@@ -16,7 +16,8 @@ import click
 from groundwire.cli.config import read_config
 from groundwire.cli.console import to_json
 from groundwire.cli.inputs import TEXT_FILE, refuse_empty
-from groundwire.cli.serve import require_gateway, setting_option, with_options
+from groundwire.cli.serve import require_gateway
+from groundwire.cli.setting_options import setting_option, with_values
 
 if TYPE_CHECKING:
     from groundwire.config import Config
@@ -59,6 +60,7 @@ def owner_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options that say whose keys, and in which database."""
     for option in (
         setting_option(
+            "store.url",
             "--store",
             metavar="URL",
             help="The database.  [default: that of the configuration]",
@@ -185,7 +187,7 @@ def _owner(tenant: str | None, role: str | None) -> Owner:
 def _prepared(ctx: click.Context, file: Path | None, store: object) -> "Config":
     require_gateway()
     given = {} if store is None else {"store.url": store}
-    return with_options(read_config(ctx, file), given)
+    return with_values(read_config(ctx, file), given)
 
 
 def _run(config: "Config", work: _Work[_T], events: _Events[_T] | None = None) -> _T:

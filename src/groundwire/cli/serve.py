@@ -1,7 +1,7 @@
 """``groundwire serve``: the gateway, from the command line."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from importlib.util import find_spec
@@ -13,6 +13,7 @@ import click
 
 from groundwire.cli.config import read_config
 from groundwire.cli.inputs import TEXT_FILE, refuse_empty
+from groundwire.cli.setting_options import setting_option, with_values
 from groundwire.errors import MissingExtraError
 
 if TYPE_CHECKING:
@@ -67,28 +68,9 @@ Exit status:
 """
 
 
-def read_setting(ctx: click.Context, param: click.Parameter, value: object) -> object:
-    """Read an option as the setting that it stands for."""
-    if value is None:
-        return None
-    from groundwire.config.fields import describe_wrong
-    from groundwire.config.kinds import KindError
-    from groundwire.config.tree import SETTINGS
-
-    setting = SETTINGS[SETTINGS_OF[str(param.name)]]
-    try:
-        return setting.kind.read(value)
-    except KindError as error:
-        raise click.BadParameter(describe_wrong(setting.path, value, error), ctx, param) from error
-
-
-def setting_option(*names: str, **settings: Any) -> Callable[[Any], Any]:  # noqa: ANN401
-    """An option that wins over the setting of its name, and has no default of its own."""
-    return click.option(*names, callback=read_setting, **settings)
-
-
 @click.command(epilog=EPILOG)
 @setting_option(
+    SETTINGS_OF["upstream"],
     "--upstream",
     metavar="URL",
     help="Where the OpenAI-compatible API begins that answers, such as https://api.openai.com/v1. "
@@ -101,8 +83,18 @@ def setting_option(*names: str, **settings: Any) -> Callable[[Any], Any]:  # noq
     help="The environment variable that holds the upstream's key. Without one, clients send "
     "theirs as Authorization, and the gateway's as X-Groundwire-Key.",
 )
-@setting_option("--host", metavar="ADDRESS", help="The address to listen on.  [default: 127.0.0.1]")
-@setting_option("--port", metavar="N", help="The port to listen on; 0: any.  [default: 8080]")
+@setting_option(
+    SETTINGS_OF["host"],
+    "--host",
+    metavar="ADDRESS",
+    help="The address to listen on.  [default: 127.0.0.1]",
+)
+@setting_option(
+    SETTINGS_OF["port"],
+    "--port",
+    metavar="N",
+    help="The port to listen on; 0: any.  [default: 8080]",
+)
 @click.option(
     "--config",
     "file",
@@ -111,12 +103,14 @@ def setting_option(*names: str, **settings: Any) -> Callable[[Any], Any]:  # noq
     help="The configuration; environment variables win over it, and options over both.",
 )
 @setting_option(
+    SETTINGS_OF["action"],
     "--action",
     metavar="ACTION",
     help="What is done about hallucinated answers: none, log, flag, header, body or block.  "
     "[default: log]",
 )
 @setting_option(
+    SETTINGS_OF["release"],
     "--release",
     metavar="WHEN",
     help="When a stream lets text go that may have to be withheld: sentence (once judged) or "
@@ -126,6 +120,7 @@ def setting_option(*names: str, **settings: Any) -> Callable[[Any], Any]:  # noq
     "--check/--no-check", "checks", default=None, help="Whether answers are checked at all."
 )
 @setting_option(
+    SETTINGS_OF["store"],
     "--store",
     metavar="URL",
     help="The database of tenants, keys and the audit trail: postgresql://user:password@host/name, "
@@ -137,6 +132,7 @@ def setting_option(*names: str, **settings: Any) -> Callable[[Any], Any]:  # noq
     help="Whether there is an admin plane.  [default: there is]",
 )
 @setting_option(
+    SETTINGS_OF["admin_port"],
     "--admin-port",
     metavar="N",
     help="The port of the admin plane, on this machine unless admin.host says otherwise; 0: any.  "
@@ -187,23 +183,17 @@ def require_gateway() -> None:
 
 def with_options(config: "Config", given: dict[str, Any]) -> "Config":
     """A configuration over which options have won."""
-    from groundwire.config import Origin
-    from groundwire.detection import FrozenMapping
-
-    changes: dict[str, Any] = {}
-    for path, value in given.items():
-        section, _, name = path.partition(".")
-        changes[section] = replace(changes.get(section, getattr(config, section)), **{name: value})
+    changed = with_values(config, given)
     url = given.get("upstream.url")
-    if url is not None:
-        changes["listed"] = ()
-        if config.upstream.url not in (None, url) and _is_of_file(config, "upstream.api_key"):
-            # It was given for another server, which is not to see it.
-            changes["upstream"] = replace(changes["upstream"], api_key=None)
-            where = config.origins["upstream.api_key"]
-            say(f"warning: the key at {where} is for {config.upstream.url}, and is not used.")
-    here = dict.fromkeys(given, Origin(source="the command line"))
-    return replace(config, **changes, origins=FrozenMapping({**config.origins, **here}))
+    if url is None:
+        return changed
+    changed = replace(changed, listed=())
+    if config.upstream.url not in (None, url) and _is_of_file(config, "upstream.api_key"):
+        # It was given for another server, which is not to see it.
+        changed = replace(changed, upstream=replace(changed.upstream, api_key=None))
+        where = config.origins["upstream.api_key"]
+        say(f"warning: the key at {where} is for {config.upstream.url}, and is not used.")
+    return changed
 
 
 def _is_of_file(config: "Config", path: str) -> bool:

@@ -376,8 +376,10 @@ class Pattern:
     def read(self, raw: object) -> str:  # noqa: D102
         try:
             groups = re.compile(raw).groupindex if isinstance(raw, str) else {}
-        except re.error as error:
+        except (re.error, OverflowError) as error:
             raise KindError(f"{self.legal}: {error}") from None
+        except RecursionError:
+            raise KindError(f"{self.legal}: it is nested too deeply") from None
         if "id" not in groups:
             raise KindError(self.legal)
         return str(raw)

@@ -48,6 +48,8 @@ _ENDPOINTS = {
     "/v1/models": "models",
     "/v1/check": "check",
     "/v1/check/batch": "check_batch",
+    "/v1/verify": "verify",
+    "/v1/verify/trace": "verify_trace",
     "/api/v1/classify/fact-check": "fact_check",
     "/api/v1/nli": "nli",
     "/metrics": "metrics",

@@ -15,6 +15,7 @@ from groundwire.gateway.audit.configured import audit_log
 from groundwire.gateway.background import Background
 from groundwire.gateway.metrics import Metrics
 from groundwire.gateway.upstream import Upstreams
+from groundwire.gateway.verifying import Verifications
 from groundwire.pipeline import Pipeline
 from groundwire.policy import Overrides
 
@@ -39,6 +40,7 @@ class Services:
         background: Work that goes on after its response.
         checks: Threads for checks: twice as many as the detector computes with, so that one is
             ready when another ends.
+        verifications: What verifies cited claims, in threads of its own.
         opening: Threads that find out what is known of a request. No response leaves before that,
             also where none waits for its check, so they are never taken by checks.
     """
@@ -51,6 +53,7 @@ class Services:
     metrics: Metrics
     background: Background
     checks: ThreadPoolExecutor
+    verifications: Verifications
     opening: ThreadPoolExecutor
 
 
@@ -88,6 +91,8 @@ async def open_services(
         2 * n_threads(config.detector.threads), thread_name_prefix="groundwire-check"
     )
     stack.callback(checks.shutdown, wait=True, cancel_futures=True)
+    verifications = Verifications(config, None if pipeline is None else pipeline.detector)
+    stack.callback(verifications.close)
     opening = ThreadPoolExecutor(
         n_threads(config.detector.threads), thread_name_prefix="groundwire-open"
     )
@@ -116,6 +121,7 @@ async def open_services(
         metrics=metrics,
         background=background,
         checks=checks,
+        verifications=verifications,
         opening=opening,
     )
 

@@ -61,7 +61,7 @@ def load_stages(
         "bypasses_gate": config.gate.bypass_explicit,
         "ignores_short": config.similarity.all_short == "grounded",
     }
-    detector = _load_detector(config)
+    detector = load_detector(config)
     _warn_of_high_threshold(config, detector)
     judges = Judges(detector, known=config.detectors, make=partial(_load_beside, config, detector))
     try:
@@ -73,7 +73,13 @@ def load_stages(
     return stages | {"detector": detector, "judges": judges, "explainer": explainer}
 
 
-def _load_detector(config: Config) -> Detector:
+def load_detector(config: Config) -> Detector:
+    """The detector that a configuration names.
+
+    Raises:
+        ConfigError: If a setting is not possible for it, with its line.
+        GroundwireError: If it cannot be used.
+    """
     own, similarity = config.detector, config.similarity
     name, point = own.name, own.operating_point
     names = {"min_compared_words": "similarity.min_words"}
@@ -288,4 +294,4 @@ def _is_unused(config: Config, path: str, *, compares: bool) -> bool:
         return False
     if path == "similarity.embedder":  # "similarity:hash" names its own
         return name != "similarity" and EMBEDDERS.get(name) != config.similarity.embedder
-    return section == "verify" or (section == "similarity" and name not in EMBEDDERS)
+    return section == "similarity" and name not in EMBEDDERS

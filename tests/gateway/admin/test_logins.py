@@ -1,5 +1,7 @@
 """Which uses of the admin plane are worth an event: few, whoever tries how often."""
 
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -82,6 +84,6 @@ def test_an_address_has_one_event_a_minute_and_none_is_lost(
             told += [(now, address, n) for address, n in logins.due(now=now)]
     for address in "abc":
         moments = [moment for moment, each, _ in told if each == address]
-        gaps = [later - earlier for earlier, later in zip(moments, moments[1:], strict=False)]
+        gaps = [later - earlier for earlier, later in pairwise(moments)]
         assert all(gap >= FAILURE_S - 1e-6 for gap in gaps)
     assert sum(n for _, _, n in told) + sum(n for _, n in logins.rest()) == n_failed

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Callable, Coroutine
+from concurrent.futures import Executor
 from typing import Any, TypeVar
 
 from fastapi import Request, Response
@@ -49,6 +50,11 @@ async def while_there(request: Request, coroutine: Coroutine[Any, Any, T]) -> T:
         ) from None
 
 
+async def submitted(threads: Executor, work: Callable[[], T]) -> T:
+    """Run work in one of some threads."""
+    return await asyncio.get_running_loop().run_in_executor(threads, work)
+
+
 async def bounded(own: Services, work: Callable[[], T]) -> T:
     """Run work in a thread for checks.
 
@@ -59,7 +65,7 @@ async def bounded(own: Services, work: Callable[[], T]) -> T:
     limit = asyncio.timeout(own.config.gateway.check_timeout_s)
     try:
         async with limit:
-            return await asyncio.get_running_loop().run_in_executor(own.checks, work)
+            return await submitted(own.checks, work)
     except TimeoutError as error:
         if limit.expired():
             raise CheckTimeoutError from error

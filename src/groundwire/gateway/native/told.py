@@ -127,6 +127,32 @@ _TOLD: dict[str, tuple[str, tuple[Problem, ...]]] = {
             ),
         ),
     ),
+    "VerifierFailed": (
+        "The verifier of the configuration gave no answer. Nothing was verified.",
+        (
+            Problem(
+                status=502,
+                type=SERVER,
+                code="connection_failed",
+                message="The endpoint cannot be reached. See that it runs and that base_url is "
+                "right.",
+                next_step="Try again; if it stays, whoever runs the gateway has to see to "
+                "verify.*.",
+            ),
+        ),
+    ),
+    "TooLate": (
+        "It took too long. Nothing was verified.",
+        (
+            Problem(
+                status=504,
+                type=SERVER,
+                code="timeout",
+                message="The verification took more than 30 s, and was given up.",
+                next_step="Send fewer claims or spans, or raise gateway.check_timeout_s.",
+            ),
+        ),
+    ),
     "NotReady": (
         "What would answer is not loaded, or not yet; or it took too long, or cannot be recorded.",
         (
@@ -177,12 +203,15 @@ _COMMON = {
     "503": "NotReady",
 }
 _CHECKS = _COMMON | {"400": "BadRequest", "422": "InvalidBody"}
+_VERIFICATIONS = _CHECKS | {"500": "Failed", "502": "VerifierFailed", "504": "TooLate"}
 _HALUGATE = _COMMON | {"400": "InvalidInput", "500": "Failed"}
 
 #: Path → status → name of the response.
 ERRORS: dict[str, dict[str, str]] = {
     "/v1/check": _CHECKS,
     "/v1/check/batch": _CHECKS,
+    "/v1/verify": _VERIFICATIONS,
+    "/v1/verify/trace": _VERIFICATIONS,
     "/api/v1/classify/fact-check": _HALUGATE,
     "/api/v1/nli": _HALUGATE,
     "/v1/chat/completions": {

@@ -1,14 +1,11 @@
 """Hearing of changes from PostgreSQL, over a connection that does nothing else."""
 
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
 from sqlalchemy import select
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from groundwire.gateway.store import Store, StoreError, StoreUnavailableError, tables
-from groundwire.gateway.store.faults import told
 from groundwire.gateway.tenants.transaction import CHANNEL
 
 _REVISION = str(select(tables.changes.c.revision))
@@ -29,7 +26,6 @@ class Listener:
                 the connection has broken, after which nothing is heard.
         """
         self._store, self._on_change = store, on_change
-        self._connection: AsyncConnection | None = None
         self._driver: Any = None  # asyncpg's, which has no types
 
     @property
@@ -45,12 +41,7 @@ class Listener:
         """
         await self.close()
         try:
-            with told():
-                # Made as all others of the store are; detached, for the pool is not to count it.
-                self._connection = await self._store._ready().connect()
-                raw = await self._connection.get_raw_connection()
-                self._driver = raw.driver_connection
-                await self._connection.run_sync(lambda connection: connection.detach())
+            self._driver = await self._store.separate()
             self._driver.add_termination_listener(self._break)
             await self._driver.add_listener(CHANNEL, self._hear)
         except BaseException as error:
@@ -76,14 +67,10 @@ class Listener:
 
     async def close(self) -> None:
         """Hear nothing more."""
-        connection, self._connection = self._connection, None
         driver, self._driver = self._driver, None
         if driver is not None:
             driver.remove_termination_listener(self._break)
             driver.terminate()  # waits for nobody, and takes nothing from who is cancelled
-        if connection is not None:
-            with suppress(Exception):  # it is gone, whatever is said about it
-                await connection.close()
 
     def _hear(self, _: object, __: int, ___: str, payload: object) -> None:
         text = str(payload)
