@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -138,7 +139,7 @@ def plane(
     yaml: str = "",
     *,
     detector: Detector | None = None,
-    loads: bool = True,
+    pipeline_of: "Callable[[Config, ControlPlane], Pipeline] | None" = None,
     environ: Mapping[str, str] | None = None,
     is_local_demo: bool = False,
 ) -> Iterator[Plane]:
@@ -148,7 +149,7 @@ def plane(
         folder: For its files, the database among them unless the environment names another.
         yaml: Its configuration; upstream, keys and ports are added.
         detector: What judges; by default one that doubts one word.
-        loads: Whether there is a detector at all.
+        pipeline_of: Makes the pipeline; by default one around the detector alone.
         environ: Further variables; one that is empty takes ours away.
         is_local_demo: Whether no key is needed.
     """
@@ -157,7 +158,8 @@ def plane(
         starts: list[Start] = []
         failures: list[Exception] = []
         control = ControlPlane(config, is_local_demo=is_local_demo, on_start=starts.append)
-        pipeline = pipeline_around(detector or fixed(), config, control) if loads else None
+        make = pipeline_of or partial(pipeline_around, detector or fixed())
+        pipeline = make(config, control)
         app = create_app(
             config,
             pipeline=pipeline,
@@ -179,8 +181,12 @@ def plane(
                     stop=planes.stop,
                 )
         finally:
-            if pipeline is not None:
-                pipeline.close()
+            pipeline.close()
+
+
+def loaded(config: Config, control: ControlPlane) -> Pipeline:
+    """The pipeline of a configuration, with its models."""
+    return Pipeline.load(config, tenants=control.directory.as_mapping())
 
 
 def pipeline_around(detector: Detector, config: Config, control: ControlPlane) -> Pipeline:

@@ -1,5 +1,6 @@
 """How the admin plane reads a request: bodies strictly, versions from If-Match, cursors."""
 
+import asyncio
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Coroutine
@@ -11,13 +12,20 @@ from fastapi.routing import APIRoute
 from groundwire.gateway.admin.auth import admin
 from groundwire.gateway.audit.control_events import ControlEvents
 from groundwire.gateway.audit.cursor import InvalidCursorError
-from groundwire.gateway.control import ControlPlane
+from groundwire.gateway.control import ControlPlane, store_unavailable
 from groundwire.gateway.native.models import ErrorResponse
 from groundwire.gateway.native.route import NativeRoute
 from groundwire.gateway.problems import INVALID_REQUEST, Problem
 from groundwire.gateway.state import trace_id
+from groundwire.gateway.store import StoreUnavailableError
 
 _ETAG = re.compile(r'(?:W/)?"([0-9]{1,10})"')
+
+#: Operations that take as long as there is something to read.
+UNBOUNDED = frozenset({"verify_trail"})
+
+#: Times that the database is waited for: a connection, a statement, and another for the answer.
+_PATIENCE = 3.0
 
 IfMatch = Annotated[
     str | None,
@@ -46,10 +54,20 @@ class AdminRoute(NativeRoute):
     """A route that reads its body, if it has one, as the native ones do."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """The route's handler."""
-        if self.body_field is None:
-            return APIRoute.get_route_handler(self)
-        return super().get_route_handler()
+        """The route's handler, which waits for no database that does not answer."""
+        has_body = self.body_field is not None
+        handle = super().get_route_handler() if has_body else APIRoute.get_route_handler(self)
+        if self.operation_id in UNBOUNDED:
+            return handle
+
+        async def handle_in_time(request: Request) -> Response:
+            try:
+                async with asyncio.timeout(_PATIENCE * control_of(request).config.store.timeout_s):
+                    return await handle(request)
+            except TimeoutError:
+                raise store_unavailable(StoreUnavailableError("it does not answer")) from None
+
+        return handle_in_time
 
 
 def errors(*more: int, has_body: bool = False) -> dict[int | str, dict[str, Any]]:

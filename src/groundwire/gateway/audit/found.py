@@ -103,7 +103,7 @@ def _written_out(text: str) -> str:
 
 def _object(text: str) -> dict[str, Any] | None:
     with suppress(ValueError, RecursionError):
-        data = json.loads(text)
+        data = json.loads(text, parse_constant=_no_constant)
         if isinstance(data, dict):
             return data
     return None
@@ -120,3 +120,8 @@ def _of_columns(row: Mapping[str, Any]) -> dict[str, Any]:
         **{name: row[name] for name in ("tenant", "type", "trace_id")},
         "payload": {},
     }
+
+
+def _no_constant(word: str) -> None:
+    """``NaN`` and ``Infinity`` are no JSON, and could not be shown as such."""
+    raise ValueError(word)
