@@ -22,7 +22,9 @@ ROOT = Path(__file__).parents[2]
 ALERTS = ROOT / "examples" / "prometheus-alerts.yaml"
 DVARAS = "gateway_grounding_check_total"
 CACHE = CacheStats(hits=3, misses=2, evictions=1, entries=4, bytes=500, max_bytes=1000)
-AUDIT = AuditStats(written={"CHECK_INCOMPLETE": 2}, n_failures=1, n_lost=0, depth=7, n_without_detail=3)
+AUDIT = AuditStats(
+    written={"CHECK_INCOMPLETE": 2}, n_failures=1, n_lost=0, depth=7, n_without_detail=3
+)
 
 
 def read(metrics: Metrics) -> dict[tuple[str, frozenset[tuple[str, str]]], float]:
