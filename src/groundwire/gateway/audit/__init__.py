@@ -2,8 +2,7 @@
 
 ``event`` says what an event is, ``events`` builds them, ``quoted`` says what they keep of a text.
 ``chain`` links them to records, ``sinks`` and ``store_sink`` keep those, and ``log`` stands
-between: no event is dropped. ``configured`` makes the log of a configuration, and ``verify`` says
-whether what is kept is what was written.
+between: no event is dropped. ``verify`` says whether what is kept is what was written.
 """
 
 from groundwire.gateway.audit.chain import Chain
