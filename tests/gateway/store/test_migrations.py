@@ -388,7 +388,7 @@ async def start(code: str, url: str) -> asyncio.subprocess.Process:
 
 @pytest.mark.asyncio
 async def test_processes_that_start_at_once_migrate_once(store_url: str) -> None:
-    async with asyncio.timeout(2 * PATIENCE_S):
+    async with asyncio.timeout(3 * PATIENCE_S):
         processes = [await start(OPEN, store_url) for _ in range(3)]
         for each in processes:
             assert each.stdout is not None

@@ -114,7 +114,11 @@ async def test_a_store_that_is_not_open_may_be_so_later(store_url: str) -> None:
         await store.close()  # nothing more
 
 
-async def test_a_transaction_in_use_ends_when_the_store_is_closed(store_url: str) -> None:
+async def test_a_transaction_that_does_not_end_is_cut_off_when_the_store_is_closed(
+    store_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engines, "CLOSE_S", 0.05)
+
     async def close(store: Store) -> None:
         async with store.writing() as connection:
             await rows.add(connection, "a")
@@ -147,6 +151,25 @@ async def test_an_error_has_the_lines_it_came_from_and_no_words_of_the_driver(
     assert raised.value.__suppress_context__
     assert any(entry.path == Path(__file__) for entry in raised.traceback[1:])
     assert "nowhere" not in str(raised.value)
+
+
+async def test_a_store_that_is_closed_lets_a_transaction_end(store_url: str) -> None:
+    begun = asyncio.Event()
+
+    async def write(store: Store) -> None:
+        async with store.writing() as connection:
+            begun.set()
+            await rows.add(connection, "a")
+            await rows.add(connection, "b")
+
+    store = Store(store_url)
+    await store.open()
+    writing = asyncio.create_task(write(store))
+    await begun.wait()
+    await store.close()
+    await writing
+    async with store:
+        assert await rows.names(store) == ["a", "b"]
 
 
 @pytest.mark.parametrize(("is_synced", "level"), [(True, 2), (False, 1)])

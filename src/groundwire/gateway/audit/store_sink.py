@@ -21,6 +21,22 @@ T = TypeVar("T")
 
 _COLUMNS = tuple(column.name for column in audit_records.columns)
 
+# Made once: to put a statement together takes longer than to run it.
+_ADD_RECORDS, _ADD_DETAILS = insert(audit_records), insert(audit_details)
+_ADD_ROW = insert(audit_writers)
+_PUT_ROW = (
+    update(audit_writers)
+    .where(audit_writers.c.writer == bindparam("of"))
+    .values({column.name: bindparam(column.name) for column in audit_writers.columns})
+)
+# Of a chain that has gone on meanwhile, this end is none any more.
+_NAME_ROW = (
+    update(audit_writers)
+    .where(audit_writers.c.writer == bindparam("of"))
+    .where(audit_writers.c.seq == bindparam("at"))
+    .values(named_by=bindparam("by"), signature=bindparam("signed"))
+)
+
 
 class StoreSink:
     """Keeps records in a database. It has an event loop of its own, in the thread that calls it."""
@@ -106,10 +122,10 @@ class StoreSink:
         self._is_unsure = False
 
     async def _insert(self, connection: AsyncConnection, records: Sequence[Record]) -> None:
-        await connection.execute(insert(audit_records), [_row(each) for each in records])
+        await connection.execute(_ADD_RECORDS, [_row(each) for each in records])
         details = [_detail_row(each) for each in records if each.detail is not None]
         if details:
-            await connection.execute(insert(audit_details), details)
+            await connection.execute(_ADD_DETAILS, details)
         first, last = records[0], records[-1]
         if first.seq == 1:
             self._started_at = first.moment
@@ -121,38 +137,28 @@ class StoreSink:
             ended_at=last.moment if last.type == EventType.CHAIN_ENDED else None,
         )
         if first.seq == 1:
-            await connection.execute(insert(audit_writers), [row.to_dict()])
+            await connection.execute(_ADD_ROW, row.to_dict())
             await self._name(connection, first.writer)
             return
-        updated = await connection.execute(
-            update(audit_writers)
-            .where(audit_writers.c.writer == row.head.writer)
-            .values(row.to_dict())
-        )
+        updated = await connection.execute(_PUT_ROW, {**row.to_dict(), "of": row.head.writer})
         if updated.rowcount == 0:  # somebody has removed it, and we know what was there
-            await connection.execute(insert(audit_writers), [row.to_dict()])
+            await connection.execute(_ADD_ROW, row.to_dict())
 
     async def _name(self, connection: AsyncConnection, writer: str) -> None:
         """Say in the rows of other chains that this one names their ends, if they still stand."""
-        if not self._named:
-            return
-        columns = audit_writers.c
-        await connection.execute(
-            update(audit_writers)
-            .where(columns.writer == bindparam("of"))
-            .where(columns.seq == bindparam("at"))
-            .where(columns.mac == bindparam("was"))
-            .values(named_by=writer, signature=bindparam("signed")),
-            [
-                {
-                    "of": row.head.writer,
-                    "at": row.head.seq,
-                    "was": row.head.mac,
-                    "signed": row.named(writer, self._keys[0]).signature,
-                }
-                for row in self._named
-            ],
-        )
+        if self._named:
+            await connection.execute(
+                _NAME_ROW,
+                [
+                    {
+                        "of": row.head.writer,
+                        "at": row.head.seq,
+                        "by": writer,
+                        "signed": row.named(writer, self._keys[0]).signature,
+                    }
+                    for row in self._named
+                ],
+            )
 
 
 async def _missing(connection: AsyncConnection, records: Sequence[Record]) -> Sequence[Record]:

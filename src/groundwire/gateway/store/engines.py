@@ -1,13 +1,13 @@
 """SQLAlchemy's engines: how connections are made, pooled and closed."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import Any, Self
 from weakref import WeakSet
 
-from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import AsyncAdaptedQueuePool, NullPool
 
 from groundwire.gateway.store import sqlite
@@ -16,7 +16,7 @@ from groundwire.gateway.store.address import Address
 #: A statement of PostgreSQL takes this long at most.
 STATEMENT_S = 30.0
 
-#: Connections close in order within this time; then they are cut off.
+#: Transactions have this time to end, and connections to close; then they are cut off.
 CLOSE_S = 2.0
 
 
@@ -26,6 +26,10 @@ class Engine:
     def __init__(self, url: str, connect: Callable[[], Awaitable[Any]], **pool: Any) -> None:  # noqa: ANN401 - SQLAlchemy's
         self._connect = connect
         self._open: WeakSet[Any] = WeakSet()
+        self._connecting: set[asyncio.Future[Any]] = set()
+        self._n_used = 0
+        self._unused = asyncio.Event()
+        self._unused.set()
         # Its URL has the driver alone, so that nothing it says has a password; and no error has
         # what was to be stored.
         self.engine: AsyncEngine = create_async_engine(
@@ -75,20 +79,53 @@ class Engine:
         )
         return cls(_driver(address), connect, poolclass=NullPool)
 
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[AsyncConnection]:
+        """A connection, for one transaction."""
+        self._n_used += 1
+        self._unused.clear()
+        try:
+            async with self.engine.connect() as connection:
+                yield connection
+        finally:
+            self._n_used -= 1
+            if not self._n_used:
+                self._unused.set()
+
     async def close(self) -> None:
-        """Close all connections, those in use as well. A server that hangs does not delay it."""
+        """Close all connections, after a moment those in use as well, whatever the server does."""
         try:
             with suppress(TimeoutError):
                 async with asyncio.timeout(CLOSE_S):
+                    await self._unused.wait()
                     await self.engine.dispose()
+                    await asyncio.gather(*self._connecting, return_exceptions=True)
         finally:
+            for attempt in self._connecting:
+                attempt.cancel()
             for connection in tuple(self._open):
                 await _cut_off(connection)
 
     async def _connected(self) -> Any:  # noqa: ANN401 - the driver's
-        connection = await self._connect()
+        # Drivers leave something behind if they are cancelled meanwhile: they are not.
+        attempt = asyncio.ensure_future(self._connect())
+        self._connecting.add(attempt)
+        attempt.add_done_callback(self._connecting.discard)
+        try:
+            connection = await asyncio.shield(attempt)
+        except asyncio.CancelledError:
+            attempt.add_done_callback(self._give_up)
+            raise
         self._open.add(connection)
         return connection
+
+    def _give_up(self, attempt: asyncio.Future[Any]) -> None:
+        """Close what nobody waits for any more."""
+        if attempt.cancelled() or attempt.exception() is not None:
+            return
+        closing = asyncio.ensure_future(_cut_off(attempt.result()))
+        self._connecting.add(closing)
+        closing.add_done_callback(self._connecting.discard)
 
 
 def _driver(address: Address) -> str:
@@ -114,4 +151,5 @@ async def _cut_off(connection: Any) -> None:  # noqa: ANN401 - the driver's
     if hasattr(connection, "terminate"):
         connection.terminate()
     else:
-        await connection.close()
+        with suppress(ValueError):  # it is being closed
+            await connection.close()

@@ -45,7 +45,7 @@ async def migrate(
     engine = Engine.migrating(address, timeout_s=timeout_s)
     try:
         with told():
-            async with engine.engine.connect() as connection:
+            async with engine.connection() as connection:
                 found = await connection.run_sync(revision_of)
                 if found == revision:
                     return found

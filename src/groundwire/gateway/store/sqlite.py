@@ -8,6 +8,7 @@ import tempfile
 import time
 from collections.abc import Iterable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -67,14 +68,12 @@ async def connect(path: Path, pragmas: Iterable[str]) -> aiosqlite.Connection:
     Raises:
         sqlite3.Error: If it cannot be opened.
     """
-    opening = asyncio.ensure_future(_open(path))
-    try:
-        connection = await asyncio.shield(opening)
-    except asyncio.CancelledError:
-        # It is open in a moment, and nobody else would close it.
-        with suppress(sqlite3.Error):
-            await (await opening).close()
-        raise
+    opening = _Connection(partial(_open, path), iter_chunk_size=64)
+    # A connection that nobody closes must not keep the process from ending. Before 0.22 it is a
+    # thread, since then it has one.
+    thread: Any = getattr(opening, "_thread", opening)
+    thread.daemon = True
+    connection = await opening
     try:
         for pragma in pragmas:
             await connection.execute_fetchall(f"PRAGMA {pragma}")
@@ -84,18 +83,12 @@ async def connect(path: Path, pragmas: Iterable[str]) -> aiosqlite.Connection:
     return connection
 
 
-async def _open(path: Path) -> aiosqlite.Connection:
-    opening = aiosqlite.connect(uri(path), uri=True, timeout=BUSY_S, isolation_level=None)
-    # A connection that nobody closes must not keep the process from ending. Before 0.22 it is a
-    # thread, since then it has one.
-    thread: Any = getattr(opening, "_thread", opening)
-    thread.daemon = True
-    return await opening
-
-
 def _make_folder(folder: Path) -> None:
-    with suppress(FileExistsError):
+    try:
         folder.mkdir(mode=0o700, parents=True)
+    except FileExistsError:
+        return
+    folder.chmod(0o700)  # whatever the umask
 
 
 def _make_file(path: Path) -> None:
@@ -104,10 +97,11 @@ def _make_file(path: Path) -> None:
     It gets its name once nobody has it open: a file that is closed loses all locks that this
     process has on it, those of another connection too.
     """
-    # mkstemp makes files of mode 0600, whatever the umask.
+    # mkstemp makes files of mode 0600 at most, whatever the umask.
     handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     os.close(handle)
     try:
+        Path(temporary).chmod(0o600)
         with suppress(FileExistsError):  # another process was faster, and its file is the one
             _name(Path(temporary), path)
     finally:
@@ -132,9 +126,30 @@ def _require_access(path: Path) -> None:
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
 
+class _Connection(aiosqlite.Connection):
+    """A connection that is stopped once.
+
+    A task that is cancelled while it closes one stops it, and so does the closing. In aiosqlite the
+    second then waits for a thread that has ended.
+    """
+
+    _stopped = False
+
+    def stop(self) -> asyncio.Future[Any] | None:
+        """Have the thread close the connection, and end."""
+        if self._stopped:
+            return None
+        self._stopped = True
+        return super().stop()
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(uri(path), uri=True, timeout=BUSY_S, isolation_level=None)
+
+
 def _keep_log(path: Path) -> None:
     """Have writers write to a log (WAL), so that nobody who reads waits; the file remembers it."""
-    connection = sqlite3.connect(uri(path), uri=True, timeout=BUSY_S, isolation_level=None)
+    connection = _open(path)
     try:
         mode = _journal_mode(connection)
     finally:

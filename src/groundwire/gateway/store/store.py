@@ -7,7 +7,7 @@ from typing import Self
 
 from sqlalchemy import text
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from groundwire.config import Config
 from groundwire.gateway.folder import data_folder
@@ -117,7 +117,7 @@ class Store:
             )
 
     async def close(self) -> None:
-        """Let go of all connections. Transactions that are not over are not kept."""
+        """Let go of all connections. Transactions that do not end in a moment are not kept."""
         engine, self._engine = self._engine, None
         if engine is not None:
             await engine.close()
@@ -137,7 +137,7 @@ class Store:
             StoreError: If the database fails.
         """
         with told():
-            async with self._ready().connect() as connection:
+            async with self._ready().connection() as connection:
                 if self.is_sqlite:
                     await connection.execute(text("BEGIN"))
                 else:
@@ -159,11 +159,11 @@ class Store:
         """
         with told():
             if not self.is_sqlite:
-                async with self._ready().connect() as connection:
+                async with self._ready().connection() as connection:
                     yield connection
                     await connection.commit()
                 return
-            async with self._turn(), self._ready().connect() as connection:
+            async with self._turn(), self._ready().connection() as connection:
                 # Taken at once: a reader that begins to write may find that it has to give up.
                 await connection.execute(text("BEGIN IMMEDIATE"))
                 yield connection
@@ -184,7 +184,7 @@ class Store:
         finally:
             self._writer.release()
 
-    def _ready(self) -> AsyncEngine:
+    def _ready(self) -> Engine:
         if self._engine is None:
             raise StoreUnavailableError("it is not open", "Try again once it is")
         if self._file_id() != self._file:
@@ -193,7 +193,7 @@ class Store:
                 "its file was moved, removed or replaced while it was in use",
                 "Put it back, or start again",
             )
-        return self._engine.engine
+        return self._engine
 
     def _file_id(self) -> tuple[int, int] | None:
         return None if self.address.path is None else sqlite.file_id(self.address.path)
