@@ -24,11 +24,12 @@ def gist(payload: Any) -> str:  # noqa: ANN401 - whatever stands in the trail
     if not isinstance(payload, Mapping):
         return ""
     claims = payload.get("ungrounded_claims")
+    claim = str(claims[0]) if _is_list(claims) and claims else ""
     words = [
         payload.get("action") or payload.get("decision"),
         payload.get("outcome") or payload.get("disposition"),
         payload.get("reason") or payload.get("code"),
-        f'"{excerpt(str(claims[0]), around="", width=_CLAIM_CHARS)}"' if _is_list(claims) and claims else None,
+        f'"{excerpt(claim, around="", width=_CLAIM_CHARS)}"' if claim else None,
     ]
     return " ".join(str(word) for word in words if word)
 
@@ -41,7 +42,7 @@ def whole(found: Mapping[str, Any], detail: Mapping[str, Any] | None) -> Iterato
         detail: What was found in full, if it is kept.
     """
     chain = found["chain"]
-    yield one_line(f"{found['type']}  {found['timestamp']}")
+    yield f"{one_line(str(found['type']))}  {one_line(str(found['timestamp']))}"
     yield from _pairs({name: found[name] for name in ("id", "tenant", "trace_id")})
     yield from _pairs({"chain": f"{chain['writer']} {chain['seq']}"})
     if not found["is_readable"]:
@@ -71,13 +72,15 @@ def _known(detail: Mapping[str, Any]) -> Iterator[str]:
     yield f"detail  (texts: {kept}; redacted: {redacted})"
     ruling = ("outcome", "action", "path", "kind", "reason", "label", "severity", "unexplained")
     yield from _pairs({name: detail[name] for name in ruling if detail[name] is not None})
-    yield from _pairs({"question": detail["request"]["question"], "answer": detail["answer"]["text"]})
+    texts = {"question": detail["request"]["question"], "answer": detail["answer"]["text"]}
+    yield from _pairs({name: text for name, text in texts.items() if text is not None})
     yield from _found(detail)
     yield "policy"
     yield from _pairs({name: each for name, each in detail["policy"].items() if each is not None})
     for number, source in enumerate(detail["sources"]):
         name = "" if source["id"] is None else f" {source['id']}"
-        yield one_line(f"source {number}{name}: {source['n_chars']:,} characters, {source['place']}")
+        size = f"{source['n_chars']:,} characters"
+        yield one_line(f"source {number}{name}: {size}, {source['place']}")
         if source["text"] is not None:
             yield from _indented(source["text"])
     if detail["omitted"]:
