@@ -1,4 +1,4 @@
-"""What happens when the database or the audit log fails: the table of docs/admin-api.md, by rows."""
+"""What happens when the database or the audit log fails: docs/admin-api.md has the rows."""
 
 import json
 import sqlite3
