@@ -294,9 +294,7 @@ ENDS = {
 
 
 @pytest.mark.parametrize("name", ENDS)
-def test_what_cannot_mend_itself_ends_the_start(
-    planes: Planes, tmp_path: Path, name: str
-) -> None:
+def test_what_cannot_mend_itself_ends_the_start(planes: Planes, tmp_path: Path, name: str) -> None:
     assert rows()[name][0] == "ends with 2"
     spoil, said = ENDS[name]
     planes(folder=tmp_path).stop()
