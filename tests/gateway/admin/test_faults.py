@@ -1,4 +1,4 @@
-"""What happens when the database or the audit log fails: the table of docs/admin-api.md, by rows."""
+"""When the database or the audit log fails: the table of docs/admin-api.md, row by row."""
 
 import json
 import sqlite3

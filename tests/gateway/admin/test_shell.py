@@ -62,7 +62,7 @@ def test_no_form_of_a_page_is_taken_for_json(demo: Plane) -> None:
 
 def test_both_ports_of_a_demo_are_on_this_machine() -> None:
     config = parse("{gateway: {port: 0}, admin: {host: 0.0.0.0, port: 0}}", name="")
-    with pytest.raises(ConfigError, match="Use admin.host: 127"):
+    with pytest.raises(ConfigError, match=r"reached from elsewhere\. Use admin"):
         listen_for_admins(config, is_local_demo=True)
     for sockets, reachable in ((listen(config), False), (listen_for_admins(config), True)):
         assert is_reachable(sockets) is reachable
@@ -194,3 +194,47 @@ def test_an_end_leaves_nothing_behind(planes: Planes, caplog: pytest.LogCaptureF
         eventually(lambda: own.get("//readyz")["audit"]["waiting"] == 0)
         own.stop()
     assert caplog.text == ""
+
+
+# Its own limits.
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "allowed"),
+    [
+        ("POST", "/me", "GET"),
+        ("DELETE", "/tenants", "GET, POST"),
+        ("PUT", "/tenants/acme/keys/0a", "DELETE"),
+        ("GET", "/audit/verify", "POST"),
+        ("OPTIONS", "/tenants/acme", "DELETE, GET, PATCH, PUT"),
+    ],
+)
+def test_another_method_is_refused_with_those_that_there_are(
+    own: Plane, method: str, path: str, allowed: str
+) -> None:
+    reply = own.ask(method, path, None if method in ("GET", "OPTIONS") else {})
+    assert (reply.status, reply.error["code"]) == (405, "method_not_allowed")
+    assert reply.headers["Allow"] == allowed
+
+
+def test_a_body_that_comes_slowly_is_refused(own: Plane, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("groundwire.gateway.admin.app.BODY_TIMEOUT_S", 0.2)
+    headers = {"Authorization": f"Bearer {ADMIN}", "Content-Type": "application/json"}
+    was_refused = threading.Event()
+
+    def body() -> Iterator[bytes]:
+        yield b'{"metadata": '
+        was_refused.wait(1.0)
+        yield b"{}}"
+
+    url = f"{own.admin_url}/v1/admin/tenants/acme"
+    reply = fetch(url, method="PUT", headers=headers, body=body())
+    assert (reply.status, reply.error["code"]) == (408, "request_timeout")
+
+
+def test_a_body_over_the_limit_is_refused_and_no_setting_is_named(own: Plane) -> None:
+    headers = {"Authorization": f"Bearer {ADMIN}", "Content-Type": "application/json"}
+    url = f"{own.admin_url}/v1/admin/tenants/acme"
+    reply = fetch(url, method="PUT", headers=headers, body=b" " * 65_537)
+    assert (reply.status, reply.error["code"]) == (413, "body_too_large")
+    assert reply.error["next_step"] == "Send less."
