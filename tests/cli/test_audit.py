@@ -12,7 +12,8 @@ from sqlalchemy import text
 
 from groundwire.cli import audit as audit_command
 from groundwire.gateway.audit import FileSink, StoreSink
-from groundwire.gateway.store import Store
+from groundwire.gateway.store import Store, sqlite
+from groundwire.gateway.store.migrate import migrate
 from tests.cli.conftest import invoke
 from tests.gateway.audit.trails import KEY, chain_of, event
 
@@ -116,8 +117,21 @@ def test_without_a_key_it_says_how_to_give_one_and_makes_none(tmp_path: Path) ->
 def test_a_database_that_is_not_there_is_not_made(tmp_path: Path) -> None:
     result = verify("--store", f"sqlite:///{tmp_path / 'groundwire.db'}")
     assert result.exit_code == 2
-    assert "a database that is there" in result.stderr
+    assert "there is no file" in result.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_database_of_another_version_is_not_changed(store_url: str) -> None:
+    async def make() -> str | None:
+        return await migrate(Store(store_url).address, revision="0001")
+
+    if store_url.startswith("sqlite"):
+        sqlite.prepare(Path(store_url.removeprefix("sqlite:///")))
+    asyncio.run(make())
+    result = verify("--store", store_url)
+    assert result.exit_code == 2
+    assert "its tables are of revision 0001" in result.stderr
+    assert asyncio.run(make()) == "0001"
 
 
 def test_a_database_out_of_reach_is_no_pass() -> None:

@@ -22,7 +22,9 @@ ROOT = Path(__file__).parents[2]
 ALERTS = ROOT / "examples" / "prometheus-alerts.yaml"
 DVARAS = "gateway_grounding_check_total"
 CACHE = CacheStats(hits=3, misses=2, evictions=1, entries=4, bytes=500, max_bytes=1000)
-AUDIT = AuditStats(written={"CHECK_INCOMPLETE": 2}, n_failures=1, n_lost=0, depth=7)
+AUDIT = AuditStats(
+    written={"CHECK_INCOMPLETE": 2}, n_failures=1, n_lost=0, depth=7, n_without_detail=3
+)
 
 
 def read(metrics: Metrics) -> dict[tuple[str, frozenset[tuple[str, str]]], float]:
@@ -188,6 +190,7 @@ def test_the_cache_and_the_audit_log_are_read_when_asked() -> None:
     assert value(metrics, "groundwire_audit_failures_total") == 1
     assert value(metrics, "groundwire_audit_lost_total") == 0
     assert value(metrics, "groundwire_audit_queue_depth") == 7
+    assert value(metrics, "groundwire_audit_without_detail_total") == 3
 
 
 def test_two_gateways_in_a_process_count_apart() -> None:

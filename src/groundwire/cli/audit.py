@@ -198,15 +198,16 @@ def _verify_files(
 async def _verify_store(
     config: "Config", url: str | None, keys: Sequence[bytes], anchors: Sequence["Head"]
 ) -> "Verdict":
-    from groundwire.gateway.audit.verify_store import verify_store
+    from groundwire.gateway.audit.verify_store import open_unchanged, verify_store
     from groundwire.gateway.store import Store
 
     store = Store.of(config) if url is None else Store(url)
-    if store.address.path is not None and not store.address.path.exists():
-        raise SettingError("store.url", store.where, "a database that is there (or give --file)")
-    async with store:
+    await open_unchanged(store)
+    try:
         with _progress() as report:
             return await verify_store(store, keys, anchors=anchors, report=report)
+    finally:
+        await store.close()
 
 
 @contextmanager

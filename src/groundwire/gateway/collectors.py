@@ -81,6 +81,11 @@ class AuditCollector(Collector):
         yield CounterMetricFamily(
             "groundwire_audit_lost", "Audit events that were given up.", stats.n_lost
         )
+        yield CounterMetricFamily(
+            "groundwire_audit_without_detail",
+            "Audit events that were kept without their detail, for too much was waiting.",
+            stats.n_without_detail,
+        )
         yield GaugeMetricFamily(
             "groundwire_audit_queue_depth", "Audit events that wait.", stats.depth
         )

@@ -48,7 +48,9 @@ class Writers:
         self._tell(f"go {self._first}")
         self._first += STRIDE
         pid, said = int(self._hear().removeprefix("pid ")), list[int]()
-        wanted = self._chance.choice((0, 1, self._chance.randrange(50), self._chance.randrange(400)))
+        wanted = self._chance.choice(
+            (0, 1, self._chance.randrange(50), self._chance.randrange(400))
+        )
         while len(said) < wanted:
             said.append(int(self._hear()))
         # Somewhere between two of its steps, and not always at the end of one.

@@ -168,6 +168,46 @@ async def test_a_clock_that_goes_back_changes_nothing_but_moments(
     assert any("the clock went back" in note for note in verdict.notes)
 
 
+# Others who write.
+
+
+async def test_a_record_that_somebody_wrote_in_our_place_is_not_taken_for_ours(
+    store_url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    log = await log_in(store_url, patience_s=0.2)
+    await log.write(event(0))
+    await eventually(lambda: "UNCHECKED_ENDPOINT" in log.stats.written)
+    async with Store(store_url) as store:
+        async with store.writing() as connection:
+            names = ", ".join(column.name for column in audit_records.columns)
+            copied = names.replace("seq", "seq + 1")
+            await connection.execute(
+                text(
+                    f"INSERT INTO audit_records ({names}) SELECT {copied} FROM audit_records "
+                    "WHERE seq = 2"
+                )
+            )
+        assert not await log.settle([event(1)])
+        assert log.is_failing
+        assert "it is there already" in caplog.text
+        async with store.writing() as connection:
+            await connection.execute(text("DELETE FROM audit_records WHERE seq = 3"))
+    await eventually(lambda: not log.is_failing)
+    await log.close()
+    assert await numbers_in(store_url) == [0, 1]
+    assert (await verdict_of(store_url)).status is Status.INTACT
+
+
+async def test_a_head_that_somebody_removed_is_put_back_by_its_writer(store_url: str) -> None:
+    log = await log_in(store_url)
+    assert await log.settle([event(0)])
+    async with Store(store_url) as store, store.writing() as connection:
+        await connection.execute(text("DELETE FROM audit_writers"))
+    assert await log.settle([event(1)])
+    await log.close()
+    assert (await verdict_of(store_url)).status is Status.INTACT
+
+
 # A database that fails.
 
 

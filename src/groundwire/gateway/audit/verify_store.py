@@ -13,7 +13,10 @@ from groundwire.gateway.audit.heads import HeadRow
 from groundwire.gateway.audit.record import Head, Record
 from groundwire.gateway.audit.verdict import Kind, Verdict
 from groundwire.gateway.audit.verify import Verifier
-from groundwire.gateway.store import Store
+from groundwire.gateway.store import Store, StoreUnusableError
+from groundwire.gateway.store.engines import Engine
+from groundwire.gateway.store.faults import told
+from groundwire.gateway.store.migrate import HEAD, revision_of
 from groundwire.gateway.store.tables import audit_details, audit_records, audit_writers
 
 #: Told how many records have been read, and how many there are, about.
@@ -23,6 +26,7 @@ Report = Callable[[int, int], None]
 _BATCH = 1000
 #: Details of records that are not there, which are told.
 _MAX_ORPHANS = 100
+_CONNECT_S = 5.0
 
 #: What is read of a record, and of which kinds that may be.
 _FIELDS = (*(column.name for column in audit_records.columns), "detail")
@@ -38,6 +42,29 @@ _KINDS = {
 _IS_DETAIL_OF = and_(
     audit_details.c.writer == audit_records.c.writer, audit_details.c.seq == audit_records.c.seq
 )
+
+
+async def open_unchanged(store: Store) -> None:
+    """Open a store that is as this version of Groundwire makes it. No table is made or changed.
+
+    Raises:
+        StoreError: If it cannot be used, or is another version's.
+    """
+    if store.address.path is not None and not store.address.path.exists():
+        raise StoreUnusableError(f"there is no file {store.address.path}", "Name the one there is")
+    engine = Engine.migrating(store.address, timeout_s=_CONNECT_S)
+    try:
+        with told():
+            async with engine.engine.connect() as connection:
+                found = await connection.run_sync(revision_of)
+    finally:
+        await engine.close()
+    if found != HEAD:
+        raise StoreUnusableError(
+            f"its tables are of revision {found}, and this version of Groundwire reads {HEAD}",
+            "Use the version that made them, or groundwire store migrate",
+        )
+    await store.open()
 
 
 async def verify_store(
