@@ -46,9 +46,9 @@ class Found:
         is_event = line is not None and line.keys() >= _FIELDS
         return cls(
             event=line if line is not None and is_event else _of_columns(row),
-            writer=row["writer"],
-            seq=row["seq"],
-            mac=row["mac"],
+            writer=str(row["writer"]),
+            seq=row["seq"] if isinstance(row["seq"], int) else -1,
+            mac=str(row["mac"]),
             has_detail=bool(row.get("has_detail", detail is not None)),
             detail=None if detail is None else _object(detail),
             is_readable=is_event,
@@ -88,22 +88,29 @@ def line_of(row: Mapping[str, Any]) -> bytes:
 
     Then it is not what was signed, which is what ``audit verify`` says of it.
     """
-    record = Record(**{name: row[name] for name in Record.__slots__})
-    with suppress(UnicodeEncodeError):
-        line = record.to_line()
+    columns = {name: row[name] for name in Record.__slots__}
+    with suppress(UnicodeEncodeError, TypeError):
+        line = Record(**columns).to_line()
         if b"\n" not in line and b"\r" not in line:
             return line
-    written = {name: _written_out(row[name]) for name in ("line", "detail") if row[name]}
-    return Record(**{**{name: row[name] for name in Record.__slots__}, **written}).to_line()
+    plain: dict[str, Any] = {
+        name: value if isinstance(value, int | None) else _written_out(value)
+        for name, value in columns.items()
+    }
+    return Record(**plain).to_line()
 
 
-def _written_out(text: str) -> str:
-    return "".join(each if " " <= each <= "~" else f"\\u{ord(each) & 0xFFFF:04x}" for each in text)
+def _written_out(text: object) -> str:
+    """A text in ASCII, on one line."""
+    return "".join(
+        each if " " <= each <= "~" else f"\\u{ord(each) & 0xFFFF:04x}" for each in str(text)
+    )
 
 
-def _object(text: str) -> dict[str, Any] | None:
-    with suppress(ValueError, RecursionError):
-        data = json.loads(text, parse_constant=_no_constant)
+def _object(text: object) -> dict[str, Any] | None:
+    # SQLite takes values of any kind: what was put there may be no text.
+    with suppress(ValueError, RecursionError, TypeError):
+        data = json.loads(str(text))
         if isinstance(data, dict):
             return data
     return None
@@ -112,16 +119,11 @@ def _object(text: str) -> dict[str, Any] | None:
 def _of_columns(row: Mapping[str, Any]) -> dict[str, Any]:
     try:
         moment = moments.to_datetime(row["moment"])
-    except OverflowError:
+    except (OverflowError, TypeError):
         moment = datetime.max.replace(tzinfo=UTC)
     return {
-        "id": row["event_id"],
+        "id": str(row["event_id"]),
         "timestamp": moment_text(moment),
-        **{name: row[name] for name in ("tenant", "type", "trace_id")},
+        **{name: str(row[name]) for name in ("tenant", "type", "trace_id")},
         "payload": {},
     }
-
-
-def _no_constant(word: str) -> None:
-    """``NaN`` and ``Infinity`` are no JSON, and could not be shown as such."""
-    raise ValueError(word)

@@ -1,12 +1,15 @@
-"""The audit trail in the store, as it is read: pages, one event with its detail, exports."""
+"""The audit trail in the store: pages, one event with its detail, exports, what is too old."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
+from datetime import datetime
 
 from groundwire.gateway.audit.cursor import Position
 from groundwire.gateway.audit.export import exported
 from groundwire.gateway.audit.filters import Filter, InvalidFilterError
 from groundwire.gateway.audit.found import Found, Page, position_of
+from groundwire.gateway.audit.pruning import Plan, make_plan
 from groundwire.gateway.audit.queries import Asked, of_event
+from groundwire.gateway.audit.retention import Pruned, Settles, prune
 from groundwire.gateway.store import Store
 
 #: Events of one page, at most.
@@ -90,3 +93,51 @@ class Trail:
             StoreError: If the database fails, from then on: there are no more lines.
         """
         return exported(self._store, filter)
+
+    async def plan(
+        self,
+        now: datetime,
+        *,
+        retention_days: float | None,
+        detail_days: float | None,
+        keys: Sequence[bytes],
+    ) -> Plan:
+        """What :meth:`prune` would remove, verified as it does.
+
+        Raises:
+            StoreError: If the database fails.
+        """
+        return await make_plan(
+            self._store, now, retention_days=retention_days, detail_days=detail_days, keys=keys
+        )
+
+    async def prune(
+        self,
+        now: datetime,
+        *,
+        retention_days: float | None,
+        detail_days: float | None,
+        audit: Settles,
+        keys: Sequence[bytes],
+    ) -> Pruned:
+        """Remove what is older than it is to be kept; :func:`.retention.prune` says how.
+
+        Args:
+            now: The moment that it is.
+            retention_days: How long records are kept; ``None``: without end.
+            detail_days: How long details are; ``None``: as long as their records.
+            audit: The log that writes into this store: it says before what goes.
+            keys: What chains may be signed with; the first signs what is changed.
+
+        Raises:
+            RetentionError: If it could not be said before.
+            StoreError: If the database fails.
+        """
+        return await prune(
+            self._store,
+            now,
+            retention_days=retention_days,
+            detail_days=detail_days,
+            audit=audit,
+            keys=keys,
+        )
