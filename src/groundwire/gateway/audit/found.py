@@ -110,7 +110,7 @@ def _written_out(text: object) -> str:
 def _object(text: object) -> dict[str, Any] | None:
     # SQLite takes values of any kind: what was put there may be no text.
     with suppress(ValueError, RecursionError, TypeError):
-        data = json.loads(str(text))
+        data = json.loads(str(text), parse_constant=_no_constant)
         if isinstance(data, dict):
             return data
     return None
@@ -127,3 +127,8 @@ def _of_columns(row: Mapping[str, Any]) -> dict[str, Any]:
         **{name: str(row[name]) for name in ("tenant", "type", "trace_id")},
         "payload": {},
     }
+
+
+def _no_constant(word: str) -> None:
+    """``NaN`` and ``Infinity`` are no JSON, and could not be shown as such."""
+    raise ValueError(word)
