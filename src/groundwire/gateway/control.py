@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from groundwire.config import Config, read_overrides
 from groundwire.gateway.admin.logins import Logins
-from groundwire.gateway.audit import AuditEvent
+from groundwire.gateway.audit import AuditEvent, AuditLog
 from groundwire.gateway.audit.configured import audit_log
 from groundwire.gateway.audit.control_events import (
     FIRST_START,
@@ -22,6 +22,8 @@ from groundwire.gateway.audit.control_events import (
     login_failed,
 )
 from groundwire.gateway.audit.redact import Redaction
+from groundwire.gateway.audit.retention import Retention
+from groundwire.gateway.audit.signing import signing_keys
 from groundwire.gateway.audit.trail import Trail
 from groundwire.gateway.folder import data_folder
 from groundwire.gateway.problems import SERVER, Problem
@@ -132,6 +134,7 @@ class ControlPlane:
         )
         self.audit = audit_log(config, is_stored=True)
         self.trail = Trail(self.store)
+        self._retention = _retention(config, self.store, self.audit)
         self.pipeline: Pipeline | None = None
         self._redaction = Redaction.of(config.audit.redact)
         self._logins = Logins()
@@ -182,6 +185,8 @@ class ControlPlane:
         await asyncio.gather(*begun, return_exceptions=True)
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=self.config.gateway.shutdown_s)
+        if self._retention is not None:
+            await self._retention.close()
         await self._write_failures(self._logins.rest())
         await self.audit.close(timeout_s=self.config.gateway.shutdown_s)
         await self.watcher.close()
@@ -217,6 +222,8 @@ class ControlPlane:
             self._problem, self._is_open = None, True
             if not self.is_local_demo:
                 self._on_start(start)
+            if self._retention is not None:
+                await self._retention.open()
         finally:
             self._tried.set()
 
@@ -327,6 +334,20 @@ class ControlPlane:
     def _keep(self, task: "asyncio.Task[Any]") -> None:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+
+def _retention(config: Config, store: Store, audit: AuditLog) -> Retention | None:
+    """What removes old records, if the audit log writes into the store."""
+    own = config.audit
+    if not own.enabled or own.path is not None:
+        return None
+    return Retention(
+        store,
+        audit,
+        retention_days=own.retention_days,
+        detail_days=own.detail_days,
+        keys=signing_keys(config, data_folder(config)),
+    )
 
 
 def store_unavailable(error: StoreError | None = None) -> Problem:

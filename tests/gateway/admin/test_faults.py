@@ -1,4 +1,4 @@
-"""What happens when the database or the audit log fails: docs/admin-api.md has the rows."""
+"""When the database or the audit log fails: the table of docs/admin-api.md, row by row."""
 
 import json
 import sqlite3
@@ -294,9 +294,7 @@ ENDS = {
 
 
 @pytest.mark.parametrize("name", ENDS)
-def test_what_cannot_mend_itself_ends_the_start(
-    planes: Planes, tmp_path: Path, name: str
-) -> None:
+def test_what_cannot_mend_itself_ends_the_start(planes: Planes, tmp_path: Path, name: str) -> None:
     assert rows()[name][0] == "ends with 2"
     spoil, said = ENDS[name]
     planes(folder=tmp_path).stop()

@@ -1,4 +1,4 @@
-"""Whatever the two OpenAPI documents allow, and much they do not, is answered without a 5xx."""
+"""What the OpenAPI documents allow, and much that they do not, is answered without a 5xx."""
 
 from collections.abc import Iterator
 from contextlib import suppress

@@ -96,9 +96,7 @@ def test_events_come_in_pages(own: Plane) -> None:
         (f"cursor={'a' * 3000}", "invalid_cursor", "cursor"),
     ],
 )
-def test_what_cannot_be_asked_for_is_refused(
-    own: Plane, query: str, code: str, param: str
-) -> None:
+def test_what_cannot_be_asked_for_is_refused(own: Plane, query: str, code: str, param: str) -> None:
     reply = own.ask("GET", f"/audit/events?{query}")
     assert reply.status in (400, 422)
     assert (reply.error["code"], reply.error["param"]) == (code, param)
@@ -167,9 +165,7 @@ def test_a_trail_is_verified_while_it_is_written(stored: Plane) -> None:
     assert found["records"] >= 3
 
 
-def test_what_was_changed_in_the_database_is_found_and_can_be_seen(
-    planes: Planes
-) -> None:
+def test_what_was_changed_in_the_database_is_found_and_can_be_seen(planes: Planes) -> None:
     own = planes()
     own.ask("PUT", "/tenants/acme", DVARAS)
     with sqlite3.connect(own.folder / "groundwire.db") as connection:

@@ -8,11 +8,12 @@ import asyncio
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
+from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from groundwire import __version__
@@ -27,7 +28,7 @@ from groundwire.gateway.health import livez, readyz
 from groundwire.gateway.health import metrics as metrics_page
 from groundwire.gateway.limits import Limits
 from groundwire.gateway.metrics import Metrics
-from groundwire.gateway.problems import NOT_FOUND, Problem, problem_response
+from groundwire.gateway.problems import INVALID_REQUEST, NOT_FOUND, Problem, problem_response
 from groundwire.gateway.readiness import Readiness, Waiting
 from groundwire.gateway.state import trace_id
 from groundwire.gateway.trace import Tracing, log_failure
@@ -35,8 +36,13 @@ from groundwire.gateway.trace import Tracing, log_failure
 #: Bytes of a request: a tenant with all that it may have.
 MAX_BODY_BYTES = 65_536
 
+#: A client may take so long to send them.
+BODY_TIMEOUT_S = 10.0
+
 #: Requests at a time; people and programs that administer are few.
 MAX_REQUESTS = 64
+
+ROUTERS = (tenants.router, keys.router, trail.router, own.router)
 
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 
@@ -58,20 +64,49 @@ def create_admin_app(control: ControlPlane, *, readiness: Readiness, metrics: Me
     )
     app.state.control, app.state.readiness, app.state.metrics = control, readiness, metrics
     app.state.verifying = asyncio.Lock()
-    for part in (tenants.router, keys.router, trail.router, own.router):
-        app.include_router(part)
+    for router in ROUTERS:
+        app.include_router(router)
     describe(app)
     app.router.routes.extend(_routes())
     for error in (Problem, GroundwireError, HTTPException, RequestValidationError):
         app.add_exception_handler(error, _tell)
     # Each layer goes around those before it.
     app.add_middleware(Waiting, readiness=readiness)
-    app.add_middleware(Limits, max_requests=MAX_REQUESTS, max_body_bytes=MAX_BODY_BYTES)
+    app.add_middleware(InTime)
+    app.add_middleware(
+        Limits, max_requests=MAX_REQUESTS, max_body_bytes=MAX_BODY_BYTES, is_fixed=True
+    )
     app.add_middleware(AdminAuthentication, control=control)
     app.add_middleware(Uncached)
     app.add_middleware(Tracing)
     app.add_middleware(CountingAdmins, metrics=metrics)
     return app
+
+
+class InTime:
+    """Refuses bodies that come slowly: places are few, and nobody keeps one for nothing."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        deadline = asyncio.get_running_loop().time() + BODY_TIMEOUT_S
+        is_complete = False
+
+        async def receive_in_time() -> Message:
+            nonlocal is_complete
+            if is_complete:
+                return await receive()
+            try:
+                async with asyncio.timeout_at(deadline):
+                    message = await receive()
+            except TimeoutError:
+                raise _too_slow() from None
+            is_complete = not message.get("more_body", False)
+            return message
+
+        await self._app(scope, receive_in_time, send)
 
 
 class Uncached:
@@ -102,8 +137,26 @@ def _routes() -> tuple[Route, ...]:
     )
 
 
+def _too_slow() -> Problem:
+    return Problem(
+        status=408,
+        type=INVALID_REQUEST,
+        code="request_timeout",
+        message=f"The body of the request was not complete within {BODY_TIMEOUT_S:g} s.",
+        next_step="Send it again, faster.",
+    )
+
+
 async def _nothing(request: Request) -> Response:
-    del request
+    if allowed := _methods_at(request.scope):
+        raise Problem(
+            status=405,
+            type=INVALID_REQUEST,
+            code="method_not_allowed",
+            message=f"This path does not take {request.method}.",
+            next_step="/openapi.json says what it takes.",
+            headers={"Allow": ", ".join(allowed)},
+        )
     raise Problem(
         status=404,
         type=NOT_FOUND,
@@ -112,6 +165,13 @@ async def _nothing(request: Request) -> Response:
         next_step="The admin API begins at /v1/admin; /openapi.json lists what there is. Chats go "
         "to the other port.",
     )
+
+
+def _methods_at(scope: Scope) -> list[str]:
+    """What the path of a request takes, if there is something at it."""
+    own = [route for router in ROUTERS for route in router.routes if isinstance(route, APIRoute)]
+    there = [route for route in own if route.matches(scope)[0] is not Match.NONE]
+    return sorted({method for route in there for method in route.methods or ()})
 
 
 async def _tell(request: Request, error: Exception) -> Response:

@@ -40,6 +40,7 @@ _ERRORS = {
     401: "There is no admin key in the request, or one that is not taken.",
     403: "The key is a tenant's, or its role may not do this.",
     404: "There is no such tenant, key or event.",
+    408: "The body was not complete in time.",
     409: "What was to be made is there already, or what was to be removed cannot be.",
     412: "It is of another version by now: see ETag.",
     413: "The body is too large.",
@@ -47,7 +48,7 @@ _ERRORS = {
     422: "A field is missing, unknown or not possible; the message says what is.",
     503: "The database, or the audit log, cannot be used now.",
 }
-_READING, _WITH_BODY = (401, 403, 422, 503), (400, 413, 415)
+_READING, _WITH_BODY = (401, 403, 422, 503), (400, 408, 413, 415)
 
 
 class AdminRoute(NativeRoute):
