@@ -15,6 +15,7 @@ import json
 import random
 import secrets
 import sqlite3
+import statistics
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -258,7 +259,7 @@ async def measured(store: Store, sample: Sample, rounds: int) -> list[Row]:
     trail, rows = Trail(store), []
     for kind in KINDS:
         asked = [kind.asked(sample, is_sqlite=store.is_sqlite) for _ in range(rounds)]
-        times, n_events = [], 0
+        times, n_events = [], []
         for each in asked[: rounds // 10] + asked:
             begin = time.perf_counter()
             page = await trail.page(
@@ -268,9 +269,9 @@ async def measured(store: Store, sample: Sample, rounds: int) -> list[Row]:
                 newest_first=each.newest_first,
             )
             times.append((time.perf_counter() - begin) * 1000)
-            n_events += len(page.events)
-        times = times[rounds // 10 :]
-        rows.append(_times(kind.what, times) | {"events": round(n_events / len(times))})
+            n_events.append(len(page.events))
+        times, n_events = times[rounds // 10 :], n_events[rounds // 10 :]
+        rows.append(_times(kind.what, times) | {"events": round(statistics.mean(n_events))})
     ids = [sample.row()["event_id"] for _ in range(rounds)]
     times = []
     for event_id in ids:
