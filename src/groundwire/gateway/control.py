@@ -48,6 +48,9 @@ _FIRST_S = 2.0
 #: Between two looks for failed logins that are to be told.
 _TELLING_S = 5.0
 
+#: At the end, an audit log that cannot be written and has nothing to write has this time.
+_VAIN_S = 1.0
+
 #: A database that comes back does so in seconds.
 _RETRY_AFTER = {"Retry-After": "2"}
 
@@ -188,7 +191,10 @@ class ControlPlane:
         if self._retention is not None:
             await self._retention.close()
         await self._write_failures(self._logins.rest())
-        await self.audit.close(timeout_s=self.config.gateway.shutdown_s)
+        # Where nothing waits and nothing can be written, only the end of the chain would be missing.
+        is_vain = self.audit.is_failing and not self.audit.stats.depth
+        limit_s = self.config.gateway.shutdown_s
+        await self.audit.close(timeout_s=min(limit_s, _VAIN_S) if is_vain else limit_s)
         await self.watcher.close()
         await self.store.close()
 
