@@ -48,6 +48,9 @@ _FIRST_S = 2.0
 #: Between two looks for failed logins that are to be told.
 _TELLING_S = 5.0
 
+#: What is wrong with a database that nothing more is known of: before and after it was read.
+_UNREAD, _UNREADABLE = "it has not been read yet", "it cannot be read"
+
 #: At the end, an audit log that cannot be written and has nothing to write has this time.
 _VAIN_S = 1.0
 
@@ -141,7 +144,7 @@ class ControlPlane:
         self.pipeline: Pipeline | None = None
         self._redaction = Redaction.of(config.audit.redact)
         self._logins = Logins()
-        self._problem: str | None = None
+        self._start, self._problem = Start(), _UNREAD
         self._is_open = False
         self._tried = asyncio.Event()
         self._opening: asyncio.Task[None] | None = None
@@ -205,7 +208,7 @@ class ControlPlane:
         return ControlState(
             is_open=self._is_open,
             is_up=is_up,
-            problem=None if is_up else self._problem or "it does not answer",
+            problem=None if is_up else self._problem,
             revision=self.directory.revision,
             age_s=self.watcher.age_s if self._is_open else 0.0,
             is_audit_failing=self.audit.is_failing,
@@ -217,7 +220,7 @@ class ControlPlane:
             for pause_s in pauses():
                 await wait_until_open(self.store, on_failure=self._not_yet)
                 try:
-                    start = await self._first_keys()
+                    await self._prepare()
                     await self.watcher.open()
                     break
                 except (StoreError, TimeoutError) as error:
@@ -225,9 +228,10 @@ class ControlPlane:
                         raise
                     self._not_yet(error)
                 await asyncio.sleep(pause_s)
-            self._problem, self._is_open = None, True
+            self._problem, self._is_open = _UNREADABLE, True
             if not self.is_local_demo:
-                self._on_start(start)
+                self._on_start(self._start)
+                self._start = Start()
             if self._retention is not None:
                 await self._retention.open()
         finally:
@@ -238,15 +242,16 @@ class ControlPlane:
         self._problem = error.problem if isinstance(error, StoreError) else "it does not answer"
         self._tried.set()
 
-    async def _first_keys(self) -> Start:
-        if self.is_local_demo:
-            return Start()
+    async def _prepare(self) -> None:
+        """See to it that there are keys. Those that were made are kept until they can be shown."""
+        if self.is_local_demo or self._start != Start():
+            return
         start = await prepare(self.registry, self.config, data_folder(self.config))
+        self._start = start
         events = self.events(FIRST_START, trace_id="")
         for made in (start.tenant_key, start.admin_key):
             if made is not None:
                 await self.audit.write(events.key_created(made.record))
-        return start
 
     # Changes.
 
@@ -339,7 +344,12 @@ class ControlPlane:
 
     def _keep(self, task: "asyncio.Task[Any]") -> None:
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(self._forget)
+
+    def _forget(self, task: "asyncio.Task[Any]") -> None:
+        self._tasks.discard(task)
+        if not task.cancelled():
+            task.exception()  # it is told to who waits for the task, if anybody still does
 
 
 def _retention(config: Config, store: Store, audit: AuditLog) -> Retention | None:
