@@ -1,7 +1,8 @@
 """An audit trail that is made up: as many records as one wants, quickly, the same for a seed.
 
-A few tenants have most of it, some have little, one has ten records, one has left; of the types some are common
-and some are rare. The records have the shape and the size of true ones; what signs them does not.
+A few tenants have most of it, some have little, one has ten records, one has left; of the types
+some are common and some are rare. The records have the shape and the size of true ones; what signs
+them is made up as well.
 """
 
 import json

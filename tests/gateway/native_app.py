@@ -1,6 +1,6 @@
 """A small app with the native endpoints, the real shell around them, and a caller from a header."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -27,6 +27,7 @@ from groundwire.gateway.problems import Problem, as_problem, problem_response
 from groundwire.gateway.state import trace_id
 from groundwire.gateway.trace import Tracing
 from groundwire.gateway.verifying import Verifications
+from groundwire.policy import Overrides
 from tests.fixed_judge import FixedJudge
 from tests.gateway.serving import serving
 
@@ -41,6 +42,11 @@ class SomeServices:
     verifications: Verifications
     audit: AuditLog = field(default_factory=lambda: AuditLog(None))
     metrics: Metrics = field(default_factory=Metrics)
+
+    @property
+    def tenants(self) -> Mapping[str, Overrides]:
+        """What the configuration says of them."""
+        return self.config.tenants
 
 
 class FromHeader:

@@ -202,6 +202,7 @@ class ReleasedStream:
         """Let out what may leave before the answer is complete."""
         if index in self._passed:
             # What still comes has no text: counts, or the end once more.
+            self._outbox.put(self._held.answer(index).settle(self._held.head))
             self._put_last(self._held.answer(index).finish(self._held.head))
         elif self._release is Release.MARK:
             self._outbox.put(self._held.answer(index).clear())

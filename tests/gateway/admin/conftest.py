@@ -13,8 +13,10 @@ Planes = Callable[..., Plane]
 
 
 @pytest.fixture
-def planes(tmp_path: Path) -> Iterator[Planes]:
+def planes(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Planes]:
     """Starts gateways with an admin plane; each has a folder of its own unless one is given."""
+    if "store_url" in request.fixturenames:
+        request.getfixturevalue("store_url")  # first, so that gateways end before their database
     with ExitStack() as stack:
         n_started = 0
 

@@ -85,7 +85,8 @@ class Written:
     async def add(self, *events: AuditEvent) -> list[Record]:
         """Write events."""
         records = [self.chain.link(event) for event in events]
-        await self._keep(records, ended_at=None)
+        if records:
+            await self._keep(records, ended_at=None)
         return records
 
     async def end(self, seconds: float) -> Record:

@@ -483,6 +483,27 @@ async def test_the_hourly_task_prunes_through_the_audit_log(opened: Opened, stor
 
 
 @pytest.mark.asyncio
+async def test_who_writes_meanwhile_is_not_kept_waiting(opened: Opened, store_url: str) -> None:
+    async with opened() as store:
+        old = Written(store)
+        await old.start(0)
+        await days_of(old, *[1] * 5000)
+        audit = AuditLog(StoreSink(Store(store_url), [KEY]), key=KEY)
+        await audit.open()
+        done = asyncio.create_task(
+            prune(store, at(90 * DAY), retention_days=30, detail_days=1, audit=audit, keys=[KEY])
+        )
+        n_settled = 0
+        while not done.done():
+            assert await audit.settle([made(n_settled)])  # within its patience, or it is false
+            n_settled += 1
+        assert (await done).n_records == 5000
+        assert n_settled > 5  # a piece has 1,000, and others are let in between two of them
+        assert await audit.close() == 0
+        assert await status(store) == []
+
+
+@pytest.mark.asyncio
 async def test_a_failure_is_logged_once_and_tried_again(
     opened: Opened, caplog: pytest.LogCaptureFixture
 ) -> None:

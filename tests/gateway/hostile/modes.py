@@ -12,11 +12,12 @@ BLOCK = "check: {action: block}"
 MODES = {
     "sentence": BLOCK,
     "deferred": f"{BLOCK}\ngateway: {{release: deferred}}",
+    "settled": f"{BLOCK}\naudit: {{durability: before_response}}",
     "header": "check: {action: header}",
     "body": "check: {action: body}",
     "log": "check: {action: log}",
 }
-HELD = pytest.mark.parametrize("mode", ["sentence", "deferred"])
+HELD = pytest.mark.parametrize("mode", ["sentence", "deferred", "settled"])
 EVERY = pytest.mark.parametrize("mode", MODES)
 BAD = f"It is in Paris. It was built in {WRONG}. It is tall."
 #: Stands where nobody judges it; whoever sees it was told what was withheld.
