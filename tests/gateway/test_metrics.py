@@ -11,6 +11,7 @@ from ruamel.yaml import YAML
 from groundwire.config import parse
 from groundwire.engine.cache import CacheStats
 from groundwire.gateway.audit import AuditStats
+from groundwire.gateway.control import ControlState
 from groundwire.gateway.metrics import Metrics, Mode, UpstreamFailure, endpoint_of
 from groundwire.gateway.refusals import RefusalCode
 from groundwire.pipeline import Checked, Pipeline
@@ -24,6 +25,16 @@ DVARAS = "gateway_grounding_check_total"
 CACHE = CacheStats(hits=3, misses=2, evictions=1, entries=4, bytes=500, max_bytes=1000)
 AUDIT = AuditStats(
     written={"CHECK_INCOMPLETE": 2}, n_failures=1, n_lost=0, depth=7, n_without_detail=3
+)
+
+CONTROL = ControlState(
+    is_open=True,
+    is_up=True,
+    problem=None,
+    revision=3,
+    age_s=0.5,
+    is_audit_failing=False,
+    n_waiting=0,
 )
 
 
@@ -221,6 +232,7 @@ def test_the_alerts_are_about_metrics_that_exist() -> None:
     metrics = Metrics()
     metrics.watch_cache(lambda: CACHE)
     metrics.watch_audit(lambda: AUDIT)
+    metrics.watch_control(lambda: CONTROL)
     known = set(re.findall(r"# TYPE (\S+)", metrics.render()[0].decode()))
     alerts = [rule for group in rules["groups"] for rule in group["rules"]]
     assert len(alerts) >= 5

@@ -48,6 +48,12 @@ _FIRST_S = 2.0
 #: Between two looks for failed logins that are to be told.
 _TELLING_S = 5.0
 
+#: What is wrong with a database that nothing more is known of: before and after it was read.
+_UNREAD, _UNREADABLE = "it has not been read yet", "it cannot be read"
+
+#: At the end, an audit log that cannot be written and has nothing to write has this time.
+_VAIN_S = 1.0
+
 #: A database that comes back does so in seconds.
 _RETRY_AFTER = {"Retry-After": "2"}
 
@@ -138,7 +144,7 @@ class ControlPlane:
         self.pipeline: Pipeline | None = None
         self._redaction = Redaction.of(config.audit.redact)
         self._logins = Logins()
-        self._problem: str | None = None
+        self._start, self._problem = Start(), _UNREAD
         self._is_open = False
         self._tried = asyncio.Event()
         self._opening: asyncio.Task[None] | None = None
@@ -188,7 +194,10 @@ class ControlPlane:
         if self._retention is not None:
             await self._retention.close()
         await self._write_failures(self._logins.rest())
-        await self.audit.close(timeout_s=self.config.gateway.shutdown_s)
+        # Where nothing waits and nothing can be written, only the end of the chain would be missing.
+        is_vain = self.audit.is_failing and not self.audit.stats.depth
+        limit_s = self.config.gateway.shutdown_s
+        await self.audit.close(timeout_s=min(limit_s, _VAIN_S) if is_vain else limit_s)
         await self.watcher.close()
         await self.store.close()
 
@@ -199,7 +208,7 @@ class ControlPlane:
         return ControlState(
             is_open=self._is_open,
             is_up=is_up,
-            problem=None if is_up else self._problem or "it does not answer",
+            problem=None if is_up else self._problem,
             revision=self.directory.revision,
             age_s=self.watcher.age_s if self._is_open else 0.0,
             is_audit_failing=self.audit.is_failing,
@@ -211,7 +220,7 @@ class ControlPlane:
             for pause_s in pauses():
                 await wait_until_open(self.store, on_failure=self._not_yet)
                 try:
-                    start = await self._first_keys()
+                    await self._prepare()
                     await self.watcher.open()
                     break
                 except (StoreError, TimeoutError) as error:
@@ -219,9 +228,10 @@ class ControlPlane:
                         raise
                     self._not_yet(error)
                 await asyncio.sleep(pause_s)
-            self._problem, self._is_open = None, True
+            self._problem, self._is_open = _UNREADABLE, True
             if not self.is_local_demo:
-                self._on_start(start)
+                self._on_start(self._start)
+                self._start = Start()
             if self._retention is not None:
                 await self._retention.open()
         finally:
@@ -232,15 +242,16 @@ class ControlPlane:
         self._problem = error.problem if isinstance(error, StoreError) else "it does not answer"
         self._tried.set()
 
-    async def _first_keys(self) -> Start:
-        if self.is_local_demo:
-            return Start()
+    async def _prepare(self) -> None:
+        """See to it that there are keys. Those that were made are kept until they can be shown."""
+        if self.is_local_demo or self._start != Start():
+            return
         start = await prepare(self.registry, self.config, data_folder(self.config))
+        self._start = start
         events = self.events(FIRST_START, trace_id="")
         for made in (start.tenant_key, start.admin_key):
             if made is not None:
                 await self.audit.write(events.key_created(made.record))
-        return start
 
     # Changes.
 
@@ -333,7 +344,12 @@ class ControlPlane:
 
     def _keep(self, task: "asyncio.Task[Any]") -> None:
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(self._forget)
+
+    def _forget(self, task: "asyncio.Task[Any]") -> None:
+        self._tasks.discard(task)
+        if not task.cancelled():
+            task.exception()  # it is told to who waits for the task, if anybody still does
 
 
 def _retention(config: Config, store: Store, audit: AuditLog) -> Retention | None:
