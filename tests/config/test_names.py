@@ -25,6 +25,7 @@ from groundwire.config.kinds import (
     StoreUrl,
     Text,
     Url,
+    Words,
 )
 from groundwire.config.names import NAMES, WITHOUT_EFFECT, Alias
 from groundwire.config.tree import SETTINGS
@@ -47,6 +48,10 @@ def values_of(kind: Kind) -> st.SearchStrategy[Any]:
         return st.floats(low, high, exclude_min=kind.is_low_open, exclude_max=kind.is_high_open)
     if isinstance(kind, Choice):
         return st.sampled_from(list(kind.values))
+    if isinstance(kind, Words):
+        some = st.sets(st.sampled_from(kind.values), min_size=1)
+        ordered = some.map(lambda words: ",".join(each for each in kind.values if each in words))
+        return st.just(kind.nothing) | ordered
     if isinstance(kind, Device):
         return st.just("cpu") | st.integers(0, 99).map("cuda:{}".format)
     return {

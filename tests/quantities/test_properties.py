@@ -75,10 +75,11 @@ _HOSTILE = [
 def test_time_grows_no_faster_than_the_text(piece: str) -> None:
     def seconds(length: int) -> float:
         text = piece * (length // len(piece))
-        start = time.perf_counter()
+        # Of this thread alone: what else the machine does is no part of it.
+        start = time.thread_time()
         quantities(text)
-        return time.perf_counter() - start
+        return time.thread_time() - start
 
-    # 32 times the text may take 200 times as long on a busy machine; quadratic would be 1,024.
+    # 32 times the text may take 200 times as long beside others; quadratic would be 1,024.
     small = min(seconds(1_000) for _ in range(5))
-    assert min(seconds(32_000) for _ in range(2)) <= 200 * small + 0.05
+    assert min(seconds(32_000) for _ in range(3)) <= 200 * small + 0.05

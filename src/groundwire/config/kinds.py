@@ -173,6 +173,34 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
+class Words:
+    """Some of the words there are, with commas between or as a list; one stands for none."""
+
+    values: Sequence[str]
+    nothing: str = "none"
+
+    @property
+    def legal(self) -> str:  # noqa: D102
+        return f"{self.nothing}, or some of {', '.join(self.values)} with commas between"
+
+    def read(self, raw: object) -> str:  # noqa: D102
+        parts = raw.split(",") if isinstance(raw, str) else raw
+        if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
+            raise KindError(self.legal)
+        words = [part.strip().lower() for part in parts]
+        if words == [self.nothing]:
+            return self.nothing
+        if wrong := [word for word in words if word not in self.values]:
+            raise KindError(self.legal, guess(wrong[0], self.values))
+        if not words:
+            raise KindError(self.legal)
+        return ",".join(value for value in self.values if value in words)
+
+    def write(self, value: str) -> object:  # noqa: D102
+        return value
+
+
+@dataclass(frozen=True, slots=True)
 class Text:
     """A text that is not blank."""
 
@@ -323,6 +351,23 @@ class Name:
 
 
 @dataclass(frozen=True, slots=True)
+class DetectorName:
+    """A detector that a tenant may have. Which there are, depends on ``detector.name``."""
+
+    legal: str = (
+        "one of reader, similarity, similarity:neural, similarity:hash, or what detector.name says"
+    )
+
+    def read(self, raw: object) -> str:  # noqa: D102
+        if not isinstance(raw, str) or not raw.strip() or not raw.isprintable():
+            raise KindError(self.legal)
+        return raw
+
+    def write(self, value: str) -> object:  # noqa: D102
+        return value
+
+
+@dataclass(frozen=True, slots=True)
 class Pattern:
     """A regular expression of Python's that has a group ``id``."""
 
@@ -331,8 +376,10 @@ class Pattern:
     def read(self, raw: object) -> str:  # noqa: D102
         try:
             groups = re.compile(raw).groupindex if isinstance(raw, str) else {}
-        except re.error as error:
+        except (re.error, OverflowError) as error:
             raise KindError(f"{self.legal}: {error}") from None
+        except RecursionError:
+            raise KindError(f"{self.legal}: it is nested too deeply") from None
         if "id" not in groups:
             raise KindError(self.legal)
         return str(raw)

@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Self
 
+from groundwire.choosing import Detectors
 from groundwire.config.document import Entry, Part, Place, Scalar, Table, read_document
 from groundwire.config.fields import HIDDEN, Problems, conflict, describe_wrong, plain
 from groundwire.config.keys import DEFAULT_TENANT, shared_key
@@ -129,6 +130,11 @@ class Config:
         return policy_of(self.check, self.explain)
 
     @property
+    def detectors(self) -> Detectors:
+        """The detectors that tenants may name."""
+        return Detectors(configured=self.detector.name, embedder=self.similarity.embedder)
+
+    @property
     def limits(self) -> Limits:
         """How much evidence is taken where no tenant says otherwise."""
         return limits_of(self.evidence)
@@ -215,7 +221,18 @@ def parse(text: str, *, name: str, environ: Mapping[str, str] | None = None) -> 
         one, other = map(repr, shared)
         where = config.origins.get(f"tenants.{shared[1]}", config.origins["gateway.api_key"])
         raise ConfigError([f"{where}: a key of tenant {other} is also one of {one}. Remove one."])
+    if wrong := tuple(_wrong_detectors(config)):
+        raise ConfigError(wrong)
     return config
+
+
+def _wrong_detectors(config: Config) -> Iterator[str]:
+    """Tenants whose detector is none, or whose thresholds mean nothing to it."""
+    for id_, own in config.tenants.items():
+        try:
+            config.detectors.choose(own)
+        except ConfigError as error:
+            yield f"{config.origins[f'tenants.{id_}']}: tenant {id_!r}: {error}"
 
 
 def arguments(format: Format, values: Mapping[str, object]) -> dict[str, Any]:

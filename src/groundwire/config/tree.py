@@ -20,6 +20,7 @@ from groundwire.config.kinds import (
     StoreUrl,
     Text,
     Url,
+    Words,
 )
 from groundwire.detection import OPERATING_POINTS
 from groundwire.policy import Action, Limits, OnError, Policy
@@ -42,6 +43,8 @@ SEVERITY = Number(low=0, high=4, is_whole=True)
 POSITIVE = Number(low=1, is_whole=True)
 COUNT = Number(low=0, is_whole=True)
 SECONDS = Number(low=0, is_low_open=True, unit="seconds")
+OPERATING_POINT = OneOf((THRESHOLD, Choice(OPERATING_POINTS)))
+RELEASE = Choice(("sentence", "deferred"))
 
 
 def setting(default: object, kind: Kind, text: str) -> Any:  # noqa: ANN401 - as dataclasses.field
@@ -103,7 +106,7 @@ class DetectorSettings:
     revision: str | None = setting(None, Optional(Text()), "Commit of a hub model, 40 digits.")
     operating_point: str | float = setting(
         "balanced",
-        OneOf((THRESHOLD, Choice(OPERATING_POINTS))),
+        OPERATING_POINT,
         "From which probability on a word piece is flagged, by name or as a number.",
     )
     min_pieces: int = setting(
@@ -242,7 +245,7 @@ class Gateway:
     )
     release: str = setting(
         "sentence",
-        Choice(("sentence", "deferred")),
+        RELEASE,
         "When text that may be withheld is let go in a stream: sentence by sentence once judged, "
         "or all of it at the end.",
     )
@@ -329,9 +332,8 @@ class Audit:
     )
     redact: str = setting(
         "secret",
-        Text(),
-        "What is taken out of texts before they are kept, names with commas between: secret, "
-        "email, phone, card, iban, ip; none: nothing.",
+        Words(("secret", "email", "iban", "card", "phone", "ip")),
+        "What is taken out of texts before they are kept.",
     )
     durability: str = setting(
         "batched",

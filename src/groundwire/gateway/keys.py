@@ -1,4 +1,4 @@
-"""The keys that requests come with: where they are from, and the first one, made at first start.
+"""The keys that requests come with: what is kept of them, and who takes them.
 
 Only hashes are kept. A key is 32 random bytes, so its SHA-256 needs neither salt nor stretching.
 """
@@ -8,18 +8,22 @@ import json
 import os
 import secrets
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from groundwire.config import Config
 from groundwire.config.keys import DEFAULT_TENANT, hash_of, key_hash
 from groundwire.errors import ConfigError
 
+#: How keys of tenants begin that we make, and keys of the admin plane. Configured ones may not.
 PREFIX = "gw_"
+ADMIN_PREFIX = "gwa_"
+
 FILE = "keys.json"
 
 _VERSION = 1
@@ -44,11 +48,55 @@ class Key:
         return self.sha256[:12]
 
 
-class Keyring:
+class Role(StrEnum):
+    """What the owner of a key may do on the admin plane."""
+
+    ADMIN = "admin"  # everything
+    AUDITOR = "auditor"  # read everything, and change nothing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdminKey:
+    """A key of the admin plane that was found.
+
+    Attributes:
+        key_id: What logs and events call it.
+        role: What its owner may do.
+        name: For people to read.
+    """
+
+    key_id: str
+    role: Role
+    name: str | None = None
+
+
+class Keys(Protocol):
     """All keys that are taken."""
+
+    def find(self, key: bytes) -> Key | None:
+        """The tenant's key that these bytes are, if it is taken now."""
+        ...
+
+    def find_admin(self, key: bytes) -> AdminKey | None:
+        """The admin key that these bytes are, if it is taken now."""
+        ...
+
+    def is_ours(self, key: bytes) -> bool:
+        """Whether it is or was a key of ours, taken or not: such a one is not sent on."""
+        ...
+
+
+def is_made_here(key: bytes) -> bool:
+    """Whether it begins like a key that a gateway makes, this one or another."""
+    return key.startswith((PREFIX.encode(), ADMIN_PREFIX.encode()))
+
+
+class Keyring:
+    """The keys of a configuration, or of a file: they hold until the end."""
 
     def __init__(self, keys: Iterable[Key]) -> None:
         self.keys = tuple(keys)
+        self._by_hash = {key.sha256: key for key in self.keys}
 
     @classmethod
     def of(cls, config: Config) -> "Keyring":
@@ -59,16 +107,45 @@ class Keyring:
 
     def find(self, key: bytes) -> Key | None:
         """Whose key it is. How long this takes does not depend on how much of a key is right."""
-        digest, found = key_hash(key), None
-        for each in self.keys:
-            if hmac.compare_digest(each.sha256, digest):
-                found = each
-        return found
+        return find_by_hash(self._by_hash, key_hash(key))
+
+    def find_admin(self, key: bytes) -> AdminKey | None:
+        """None: there is no admin plane without a store."""
+        return None
+
+    def is_ours(self, key: bytes) -> bool:
+        """Whether it is a key of ours, or begins like one."""
+        return is_made_here(key) or self.find(key) is not None
 
     @property
     def tenants(self) -> tuple[str, ...]:
         """Who has a key, each once."""
         return tuple(dict.fromkeys(key.tenant for key in self.keys))
+
+
+class Hashed(Protocol):
+    """Something that is kept under the hash of a key."""
+
+    @property
+    def sha256(self) -> str:
+        """The hash, 64 hexadecimal digits."""
+        ...
+
+
+_Hashed = TypeVar("_Hashed", bound=Hashed)
+
+
+def find_by_hash(known: Mapping[str, _Hashed], digest: str) -> _Hashed | None:
+    """What is known under the hash of a key, in a time that tells nothing about other keys.
+
+    A lookup may take longer the more digits of a hash are right. That is safe: whoever sends keys
+    cannot choose their hashes, not even the first digits, but by trying keys; and of a key, its
+    hash tells nothing. The comparison after it takes the same time for any two hashes.
+    """
+    found = known.get(digest)
+    if found is None or not hmac.compare_digest(found.sha256, digest):
+        return None
+    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,9 +165,9 @@ class Start:
     new_key: str | None = None
 
 
-def new_key() -> str:
+def new_key(prefix: str = PREFIX) -> str:
     """A key that nobody can guess: 32 random bytes."""
-    return f"{PREFIX}{secrets.token_urlsafe(32)}"
+    return f"{prefix}{secrets.token_urlsafe(32)}"
 
 
 def prepare_keys(config: Config, folder: Path) -> Start:

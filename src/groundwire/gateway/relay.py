@@ -7,12 +7,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from groundwire.gateway import state, unchecked
-from groundwire.gateway.audit import unchecked_endpoint_event
+from groundwire.gateway.audit import Keeping, unchecked_endpoint_event
 from groundwire.gateway.coding import CodingError, Decoder, is_known
 from groundwire.gateway.incoming import Incoming
 from groundwire.gateway.model_list import ACCEPTED, all_models
 from groundwire.gateway.paths import Target, target_of
 from groundwire.gateway.problems import INVALID_REQUEST, NOT_FOUND, Problem
+from groundwire.gateway.recording import Recorder
 from groundwire.gateway.refusals import RefusalCode, refused
 from groundwire.gateway.services import Services
 from groundwire.gateway.streamed import (
@@ -139,15 +140,17 @@ async def _allow(
 ) -> None:
     """Let a request to an endpoint that is not checked pass, or not; either is on record."""
     tenant = state.caller(request).tenant
-    decision = unchecked.decision_for(tenant, services.config)
+    decision = unchecked.decision_for(services.tenants.get(tenant), services.config)
     event = unchecked_endpoint_event(
         tenant=tenant,
         trace_id=state.trace_id(request),
         path=f"/v1/{target.path}",
         model=model,
         decision=decision,
+        keeping=Keeping.of(services.config.audit),
     )
-    await services.audit.write(event)
+    if not await Recorder(services, trace_id=event.trace_id).event(event):
+        raise refused(RefusalCode.AUDIT_UNAVAILABLE)
     if decision == unchecked.REFUSE:
         problem = refused(RefusalCode.UNCHECKED_ENDPOINT)
         services.metrics.refused(problem.code)

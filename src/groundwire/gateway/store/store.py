@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Self
+from typing import Any, Self
 
 from sqlalchemy import text
 from sqlalchemy.engine import URL, make_url
@@ -168,6 +168,15 @@ class Store:
                 await connection.execute(text("BEGIN IMMEDIATE"))
                 yield connection
                 await connection.commit()
+
+    async def separate(self) -> Any:  # noqa: ANN401 - asyncpg's, which has no types
+        """A connection of the driver beside the others, for who listens; the caller closes it.
+
+        Raises:
+            StoreError: If there is none to be had.
+        """
+        with told():
+            return await self._ready().separate()
 
     @asynccontextmanager
     async def _turn(self) -> AsyncIterator[None]:

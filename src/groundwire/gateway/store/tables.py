@@ -88,10 +88,13 @@ audit_records = Table(
     Column("detail_sha256", String(64)),
     Column("previous", String(64), nullable=False),
     Column("mac", String(64), nullable=False),
+    # One for each way to ask: each gives the order of time, so that a page reads no more rows than
+    # it shows, however many there are.
     Index(None, "moment", "writer", "seq"),
     Index(None, "tenant", "moment", "writer", "seq"),
+    Index(None, "tenant", "type", "moment", "writer", "seq"),
     Index(None, "type", "moment", "writer", "seq"),
-    Index(None, "trace_id"),
+    Index(None, "trace_id", "moment", "writer", "seq"),
     Index(None, "event_id"),
 )
 
@@ -117,4 +120,8 @@ audit_writers = Table(
     # Its last record.
     Column("seq", BigInteger, nullable=False),
     Column("mac", String(64), nullable=False),
+    # The writer whose chain names this end, as it is now; null: it has moved since, or is new.
+    Column("named_by", String(32)),
+    # Of the row: nobody else can put back where the chain ends.
+    Column("signature", String(64), nullable=False),
 )

@@ -31,8 +31,9 @@ def upgrade() -> None:
     for columns in (
         ("moment", "writer", "seq"),
         ("tenant", "moment", "writer", "seq"),
+        ("tenant", "type", "moment", "writer", "seq"),
         ("type", "moment", "writer", "seq"),
-        ("trace_id",),
+        ("trace_id", "moment", "writer", "seq"),
         ("event_id",),
     ):
         op.create_index(f"ix_audit_records_{'_'.join(columns)}", "audit_records", list(columns))
@@ -52,5 +53,7 @@ def upgrade() -> None:
         sa.Column("ended_at", sa.BigInteger),
         sa.Column("seq", sa.BigInteger, nullable=False),
         sa.Column("mac", sa.String(64), nullable=False),
+        sa.Column("named_by", sa.String(32)),
+        sa.Column("signature", sa.String(64), nullable=False),
         sa.PrimaryKeyConstraint("writer", name="pk_audit_writers"),
     )

@@ -1,0 +1,128 @@
+"""``groundwire keys``: on the database itself, while gateways run and while none does."""
+
+import json
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import Result
+
+from tests.cli.conftest import invoke
+from tests.gateway.admin.plane import plane, recorded
+from tests.gateway.wire import eventually
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path / 'groundwire.db'}"
+
+
+def keys(*args: str, folder: Path, **environ: str) -> Result:
+    return invoke("keys", *args, environ={"GROUNDWIRE_GATEWAY_DATA_DIR": str(folder), **environ})
+
+
+def made(*args: str, folder: Path) -> str:
+    result = keys("create", *args, folder=folder)
+    assert result.exit_code == 0, result.output
+    return result.stdout.strip()
+
+
+def listed(*args: str, folder: Path) -> list[dict[str, Any]]:
+    result = keys("list", *args, "--json", folder=folder)
+    assert result.exit_code == 0, result.output
+    return [json.loads(line) for line in result.stdout.splitlines()]
+
+
+def test_a_lost_admin_key_is_replaced_while_the_gateway_runs(tmp_path: Path) -> None:
+    with plane(tmp_path) as own:
+        secret = made("--admin", folder=tmp_path)
+        assert secret.startswith("gwa_")
+        eventually(lambda: own.ask("GET", "/me", key=secret).status == 200)
+        assert own.get("/me", key=secret)["role"] == "admin"
+        (created,) = own.get("/audit/events?type=KEY_CREATED")["events"]
+        assert created["payload"]["actor"] == "command-line"
+        assert own.ask("POST", "/audit/verify").json()["status"] == "intact"
+        result = keys("revoke", created["payload"]["key_id"], "--admin", folder=tmp_path)
+        assert result.exit_code == 0
+        eventually(lambda: own.ask("GET", "/me", key=secret).status == 401)
+
+
+def test_keys_are_made_listed_and_revoked_without_a_gateway(tmp_path: Path, url: str) -> None:
+    with plane(tmp_path) as own:
+        own.ask("PUT", "/tenants/acme", {})
+    first = made("--tenant", "acme", "--name", "laptop", "--expires-in", "30", folder=tmp_path)
+    auditor = made("--admin", "auditor", folder=tmp_path)
+    assert (first[:3], auditor[:4]) == ("gw_", "gwa_")
+    (key,) = listed("--tenant", "acme", folder=tmp_path)
+    assert (key["status"], key["name"], key["tenant"]) == ("active", "laptop", "acme")
+    assert key["expires_at"] > key["created_at"]
+    assert [each["role"] for each in listed("--admin", folder=tmp_path)] == ["auditor"]
+    revoked = keys("revoke", key["id"], "--tenant", "acme", folder=tmp_path)
+    assert (revoked.exit_code, revoked.stderr) == (0, f"Revoked {key['id']}.\n")
+    shown = keys("list", "--tenant", "acme", folder=tmp_path).stdout
+    assert shown.startswith(f"{key['id']}  revoked   ")
+    assert "never used" in shown
+    assert first not in shown
+    database = (tmp_path / "groundwire.db").read_bytes()
+    assert first.encode() not in database
+    types = [each["type"] for each in recorded(url, "KEY_CREATED", "KEY_REVOKED")]
+    assert types == ["KEY_CREATED", "KEY_CREATED", "KEY_REVOKED"]
+
+
+def test_only_the_key_goes_to_standard_output(tmp_path: Path) -> None:
+    result = keys("create", "--admin", folder=tmp_path)
+    assert result.stdout.count("\n") == 1
+    assert result.stderr.startswith("A key of the role admin, ")
+    assert result.stdout.strip() not in result.stderr
+
+
+def test_the_database_may_be_named(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'other.db'}"
+    result = keys("create", "--admin", "--store", url, folder=tmp_path)
+    assert result.exit_code == 0
+    with sqlite3.connect(tmp_path / "other.db") as connection:
+        assert connection.execute("SELECT role FROM keys").fetchall() == [("admin",)]
+    connection.close()
+    assert not (tmp_path / "groundwire.db").exists()
+
+
+def test_a_log_on_standard_output_does_not_mix_with_the_key(tmp_path: Path) -> None:
+    result = keys("create", "--admin", folder=tmp_path, GROUNDWIRE_AUDIT_PATH="-")
+    assert result.exit_code == 0
+    assert result.stdout.startswith("gwa_")
+    assert result.stdout.count("\n") == 1
+    assert "This is not recorded" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("args", "problem"),
+    [
+        (["create"], "--tenant ID, or --admin"),
+        (["create", "--tenant", "a", "--admin"], "--tenant ID, or --admin"),
+        (["list"], "--tenant ID, or --admin"),
+        (["revoke", "0123456789ab"], "--tenant ID, or --admin"),
+        (["create", "--tenant", "nobody"], "There is no tenant 'nobody'"),
+        (["create", "--tenant", ""], "--tenant"),
+        (["create", "--admin", "owner"], "'owner' is not one of"),
+        (["create", "--admin", "--expires-in", "0"], "0"),
+        (["create", "--admin", "--name", "a\nb"], "name: it must be one line"),
+        (["revoke", "0123456789ab", "--admin"], "There is no key '0123456789ab' here"),
+        (["revoke", "x", "--tenant", "nobody"], "There is no key 'x' here"),
+        (["list", "--tenant", "nobody"], "There is no tenant 'nobody'"),
+        (["create", "--admin", "--store", "mysql://a/b"], "store.url = 'mysql://a/b' is not"),
+    ],
+)
+def test_what_cannot_be_is_said(args: list[str], problem: str, tmp_path: Path) -> None:
+    result = keys(*args, folder=tmp_path)
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert problem in " ".join(result.stderr.split())
+
+
+def test_a_database_that_is_away_is_said_without_its_password(tmp_path: Path) -> None:
+    url = "postgresql://me:s3cret@127.0.0.1:9/nothing"
+    result = keys("create", "--admin", "--store", url, folder=tmp_path)
+    assert result.exit_code == 2
+    assert "it cannot be reached" in result.stderr
+    assert "s3cret" not in result.output
