@@ -40,6 +40,7 @@ COMMANDS = {
         "Train the reader, an encoder, the explainer or the gate.",
     ),
     "audit": ("groundwire.cli.audit:audit", "Look at the audit trail, verify it, export it."),
+    "store": ("groundwire.cli.store:store", "Look at the database, bring it up to date."),
     "config": ("groundwire.cli.config:config", "Check a configuration, or show what is in effect."),
     "doctor": ("groundwire.cli.doctor:doctor", "Say what works here and what is missing."),
 }

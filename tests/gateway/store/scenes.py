@@ -17,7 +17,7 @@ import aiosqlite
 import asyncpg
 from sqlalchemy import text
 
-from groundwire.gateway.store import Store, sqlite
+from groundwire.gateway.store import Store, threads
 from groundwire.gateway.store.migrate import _LOCK, VERSION_TABLE
 from tests.postgres import Postgres
 
@@ -25,7 +25,7 @@ from tests.postgres import Postgres
 _NOBODY = 65534
 _NO_LIMIT = 1_000_000_000
 
-_connect = sqlite.connect
+_connect = threads.connect
 
 _Own = TypeVar("_Own")
 Scene = Callable[[_Own], AbstractAsyncContextManager[None]]

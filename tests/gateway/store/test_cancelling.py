@@ -64,7 +64,9 @@ async def cancel_some(store: Store, seed: int) -> None:
         task = asyncio.create_task(work)
         stage = rng.choice(STAGES)
         if stage is not None:
-            await stages.wait(stage)
+            reached = asyncio.create_task(stages.wait(stage))
+            await asyncio.wait([reached, task], return_when=asyncio.FIRST_COMPLETED)
+            reached.cancel()
             for _ in range(rng.choice((0, 1, 2, 5, 20))):
                 await asyncio.sleep(0)
             task.cancel()

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from groundwire.gateway import store as room
-from groundwire.gateway.store import Store, StoreError, engines, sqlite
+from groundwire.gateway.store import Store, StoreError, engines, sqlite, threads
 from groundwire.gateway.store.migrate import HEAD
 from tests.gateway.store import rows, scenes
 from tests.gateway.store.scenes import Database, File, Scene, statements
@@ -109,7 +109,7 @@ def file(monkeypatch: pytest.MonkeyPatch) -> Iterator[File]:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "groundwire.db"
         own = File(path, Store(f"sqlite:///{path}", pool_size=1, timeout_s=SHORT_S))
-        monkeypatch.setattr(sqlite, "connect", own.connect)
+        monkeypatch.setattr(threads, "connect", own.connect)
         yield own
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from groundwire.gateway.store import Store, StoreUnusableError, sqlite
+from groundwire.gateway.store import Store, StoreUnusableError, sqlite, threads
 from tests.gateway.store import rows
 
 posix = pytest.mark.skipif(os.name != "posix", reason="modes of files are POSIX's")
@@ -149,9 +149,9 @@ async def test_writers_of_one_store_have_their_turns_without_asking_the_file_aga
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # With no patience at all, whoever met another writer in SQLite would fail.
-    real = sqlite.connect
+    real = threads.connect
     monkeypatch.setattr(
-        sqlite, "connect", lambda path, pragmas: real(path, [*pragmas, "busy_timeout=0"])
+        threads, "connect", lambda path, pragmas: real(path, [*pragmas, "busy_timeout=0"])
     )
     async with Store(f"sqlite:///{tmp_path}/a.db") as store:
         await asyncio.gather(*(rows.make(store, str(number)) for number in range(50)))

@@ -7,10 +7,11 @@ from functools import partial
 from typing import Any, Self
 from weakref import WeakSet
 
+from sqlalchemy.event import listen
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import AsyncAdaptedQueuePool, NullPool
 
-from groundwire.gateway.store import sqlite
+from groundwire.gateway.store import sqlite, threads
 from groundwire.gateway.store.address import Address
 
 #: A statement of PostgreSQL takes this long at most.
@@ -45,7 +46,7 @@ class Engine:
             _postgresql(address, timeout_s=timeout_s, statement_s=STATEMENT_S)
             if address.path is None
             else partial(
-                sqlite.connect,
+                threads.connect,
                 address.path,
                 (
                     f"synchronous={'FULL' if is_synced else 'NORMAL'}",
@@ -54,7 +55,7 @@ class Engine:
                 ),
             )
         )
-        return cls(
+        engine = cls(
             _driver(address),
             connect,
             poolclass=AsyncAdaptedQueuePool,
@@ -64,6 +65,9 @@ class Engine:
             # A connection to a server that was started again is dead, and looks alive.
             pool_pre_ping=address.path is None,
         )
+        if address.path is not None:
+            listen(engine.engine.sync_engine, "checkout", threads.require_open)
+        return engine
 
     @classmethod
     def migrating(cls, address: Address, *, timeout_s: float) -> Self:
@@ -75,7 +79,7 @@ class Engine:
         connect = (
             _postgresql(address, timeout_s=timeout_s, statement_s=None)
             if address.path is None
-            else partial(sqlite.connect, address.path, ("foreign_keys=OFF",))
+            else partial(threads.connect, address.path, ("foreign_keys=OFF",))
         )
         return cls(_driver(address), connect, poolclass=NullPool)
 

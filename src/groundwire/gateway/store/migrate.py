@@ -4,9 +4,12 @@ There is no way back: a later version may have thrown away what an earlier one n
 downgrade is to restore the backup of before.
 """
 
+import asyncio
+
 from sqlalchemy import Connection, inspect, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from groundwire.gateway.store import sqlite
 from groundwire.gateway.store.address import Address
 from groundwire.gateway.store.engines import Engine
 from groundwire.gateway.store.errors import StoreUnusableError, StoreVersionError
@@ -23,6 +26,21 @@ SCRIPTS = "groundwire.gateway.store:migrations"
 
 #: Any number, the same for all that migrate.
 _LOCK = 4_713_920_518
+
+
+async def make_ready(address: Address, *, timeout_s: float) -> str | None:
+    """Make the file if it is one and is not there, and bring the tables up to date.
+
+    Returns:
+        The revision it was at; ``None`` if it had no tables of ours.
+
+    Raises:
+        StoreError: If that is not possible.
+    """
+    with told():
+        if address.path is not None:
+            await asyncio.to_thread(sqlite.prepare, address.path)
+        return await migrate(address, timeout_s=timeout_s)
 
 
 async def migrate(
@@ -66,6 +84,28 @@ def revision_of(connection: Connection) -> str | None:
     return None if found is None else str(found)
 
 
+def require_known(found: str | None, revision: str = HEAD, *, scripts: str = SCRIPTS) -> None:
+    """Make sure that a revision can be brought to another.
+
+    Raises:
+        StoreVersionError: If it cannot.
+    """
+    if found is None or found == revision:
+        return
+    from alembic.config import Config
+    from alembic.script import ScriptDirectory
+
+    settings = Config()
+    settings.set_main_option("script_location", scripts)
+    known = {each.revision for each in ScriptDirectory.from_config(settings).walk_revisions()}
+    if found not in known:
+        raise StoreVersionError(
+            f"its tables are of revision {found}, which a later version of Groundwire made; this "
+            f"one knows {revision}",
+            "Use that version, or another database",
+        )
+
+
 async def _lock(connection: AsyncConnection, *, is_sqlite: bool) -> None:
     """Begin a transaction that no other migration runs beside."""
     if is_sqlite:
@@ -78,20 +118,13 @@ def _upgrade(connection: Connection, revision: str, scripts: str) -> str | None:
     # Alembic takes a while to import, and most starts find everything in place.
     from alembic import command
     from alembic.config import Config
-    from alembic.script import ScriptDirectory
 
+    found = revision_of(connection)
+    require_known(found, revision, scripts=scripts)
     settings = Config()
     settings.set_main_option("script_location", scripts)
     settings.attributes["connection"] = connection
     settings.attributes["version_table"] = VERSION_TABLE
-    known = {each.revision for each in ScriptDirectory.from_config(settings).walk_revisions()}
-    found = revision_of(connection)
-    if found is not None and found not in known:
-        raise StoreVersionError(
-            f"its tables are of revision {found}, which a later version of Groundwire made; this "
-            f"one knows {revision}",
-            "Use that version, or another database",
-        )
     command.upgrade(settings, revision)
     if connection.dialect.name == "sqlite":
         _require_references(connection)

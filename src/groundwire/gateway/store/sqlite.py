@@ -1,18 +1,13 @@
 """Files of SQLite: who may read them, and how they are opened."""
 
-import asyncio
 import errno
 import os
 import sqlite3
 import tempfile
 import time
-from collections.abc import Iterable
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
-from typing import Any, cast
-
-import aiosqlite
+from typing import cast
 
 from groundwire.gateway.store.errors import StoreError, StoreFullError, StoreUnusableError
 
@@ -62,27 +57,6 @@ def file_id(path: Path) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-async def connect(path: Path, pragmas: Iterable[str]) -> aiosqlite.Connection:
-    """Open a file. Transactions begin where they are told to, and nowhere else.
-
-    Raises:
-        sqlite3.Error: If it cannot be opened.
-    """
-    opening = _Connection(partial(_open, path), iter_chunk_size=64)
-    # A connection that nobody closes must not keep the process from ending. Before 0.22 it is a
-    # thread, since then it has one.
-    thread: Any = getattr(opening, "_thread", opening)
-    thread.daemon = True
-    connection = await opening
-    try:
-        for pragma in pragmas:
-            await connection.execute_fetchall(f"PRAGMA {pragma}")
-    except BaseException:
-        await connection.close()
-        raise
-    return connection
-
-
 def _make_folder(folder: Path) -> None:
     try:
         folder.mkdir(mode=0o700, parents=True)
@@ -126,30 +100,14 @@ def _require_access(path: Path) -> None:
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
 
-class _Connection(aiosqlite.Connection):
-    """A connection that is stopped once.
-
-    A task that is cancelled while it closes one stops it, and so does the closing. In aiosqlite the
-    second then waits for a thread that has ended.
-    """
-
-    _stopped = False
-
-    def stop(self) -> asyncio.Future[Any] | None:
-        """Have the thread close the connection, and end."""
-        if self._stopped:
-            return None
-        self._stopped = True
-        return super().stop()
-
-
-def _open(path: Path) -> sqlite3.Connection:
+def open_file(path: Path) -> sqlite3.Connection:
+    """Open a file. Transactions begin where they are told to, and nowhere else."""
     return sqlite3.connect(uri(path), uri=True, timeout=BUSY_S, isolation_level=None)
 
 
 def _keep_log(path: Path) -> None:
     """Have writers write to a log (WAL), so that nobody who reads waits; the file remembers it."""
-    connection = _open(path)
+    connection = open_file(path)
     try:
         mode = _journal_mode(connection)
     finally:

@@ -20,7 +20,7 @@ from groundwire.gateway.store.errors import (
     StoreUnusableError,
 )
 from groundwire.gateway.store.faults import told
-from groundwire.gateway.store.migrate import migrate
+from groundwire.gateway.store.migrate import make_ready
 
 #: The database where none is configured, in the folder of what the gateway keeps.
 FILE = "groundwire.db"
@@ -103,18 +103,15 @@ class Store:
         """
         if self._engine is not None:
             return
-        with told():
-            if self.address.path is not None:
-                await asyncio.to_thread(sqlite.prepare, self.address.path)
-            await migrate(self.address, timeout_s=self._timeout_s)
-            self._file = self._file_id()
-            self._writer = asyncio.Lock()
-            self._engine = Engine.working(
-                self.address,
-                pool_size=self._pool_size,
-                timeout_s=self._timeout_s,
-                is_synced=self._is_synced,
-            )
+        await make_ready(self.address, timeout_s=self._timeout_s)
+        self._file = self._file_id()
+        self._writer = asyncio.Lock()
+        self._engine = Engine.working(
+            self.address,
+            pool_size=self._pool_size,
+            timeout_s=self._timeout_s,
+            is_synced=self._is_synced,
+        )
 
     async def close(self) -> None:
         """Let go of all connections. Transactions that do not end in a moment are not kept."""
