@@ -18,11 +18,13 @@ from groundwire.cli.console import to_json
 from groundwire.cli.inputs import TEXT_FILE, refuse_empty
 from groundwire.cli.serve import require_gateway
 from groundwire.cli.setting_options import setting_option, with_values
+from groundwire.errors import SettingError
 
 if TYPE_CHECKING:
     from groundwire.config import Config
     from groundwire.gateway.audit import AuditEvent, AuditLog
     from groundwire.gateway.audit.control_events import ControlEvents
+    from groundwire.gateway.store import Store
     from groundwire.gateway.tenants import KeyRecord, Registry
 
 _T = TypeVar("_T")
@@ -34,7 +36,7 @@ EPILOG = """\b
 Examples:
   groundwire keys create --admin
   groundwire keys create --admin auditor --name "the auditors" --expires-in 90
-  groundwire keys create --tenant acme --store postgresql://user:password@db/groundwire
+  groundwire keys create --tenant acme --config groundwire.yaml
   groundwire keys list --tenant acme
   groundwire keys revoke 1e2a42d676ea --tenant acme
 """
@@ -53,6 +55,8 @@ def keys() -> None:
     """Make, list and revoke keys, of tenants and of the admin plane.
 
     Works on the database itself: no gateway has to run. Those that do know of it within a second.
+    What is changed is recorded in the audit trail, so it takes the gateways' audit.key: that of
+    --config, GROUNDWIRE_AUDIT_KEY, or the file in gateway.data_dir.
     """
 
 
@@ -196,17 +200,23 @@ def _run(config: "Config", work: _Work[_T], events: _Events[_T] | None = None) -
 
 
 async def _done(config: "Config", work: _Work[_T], events: _Events[_T] | None) -> _T:
+    from groundwire.gateway.audit.configured import audit_log
     from groundwire.gateway.audit.control_events import COMMAND_LINE, ControlEvents
+    from groundwire.gateway.audit.own_trail import check_own
     from groundwire.gateway.audit.redact import Redaction
     from groundwire.gateway.store import Store
     from groundwire.gateway.tenants import Configured, Registry
 
     # First what could keep it from being recorded.
-    audit = None if events is None else _audit_log(config)
+    keys = () if events is None else _signing_keys(config)
     redact = Redaction.of(config.audit.redact).apply
     store = Store.of(config)
-    await store.open()
+    await _open(store, is_read=events is None)
     try:
+        if keys and config.audit.path is None:
+            async with store.reading() as connection:
+                await check_own(connection, keys)
+        audit = audit_log(config, is_stored=True) if keys else None
         done = await work(Registry(store, configured=Configured.of(config)))
         if audit is not None and events is not None:
             made = ControlEvents(actor=COMMAND_LINE, trace_id="", redact=redact)
@@ -216,13 +226,40 @@ async def _done(config: "Config", work: _Work[_T], events: _Events[_T] | None) -
         await store.close()
 
 
-def _audit_log(config: "Config") -> "AuditLog | None":
-    from groundwire.gateway.audit.configured import audit_log
+def _signing_keys(config: "Config") -> Sequence[bytes]:
+    """What the record is to be signed with; nothing if there will be none.
 
+    The gateways' key, that is, and never a new one: who verifies would take what it has signed for
+    forged.
+    """
+    if not config.audit.enabled:
+        return ()
     if config.audit.path == "-":
         _say("This is not recorded: the audit log is what a gateway prints (audit.path: -).")
-        return None
-    return audit_log(config, is_stored=True)
+        return ()
+    from groundwire.gateway.audit.signing import known_keys
+    from groundwire.gateway.folder import data_folder
+
+    keys = known_keys(config, data_folder(config))
+    if not keys:
+        raise SettingError(
+            "audit.key",
+            None,
+            "what the gateways sign their records with, or this could not be recorded: give their "
+            "configuration with --config, or GROUNDWIRE_AUDIT_KEY. A first start makes one",
+        )
+    return keys
+
+
+async def _open(store: "Store", *, is_read: bool) -> None:
+    """Open a database that is there; one that is only read stays as it is."""
+    from groundwire.gateway.audit.verify_store import open_unchanged
+
+    if store.address.path is not None and not store.address.path.exists():
+        raise SettingError(
+            "store.url", store.where, "a database that is there: groundwire serve makes one"
+        )
+    await (open_unchanged(store) if is_read else store.open())
 
 
 async def _record(audit: "AuditLog", events: Sequence["AuditEvent"]) -> None:
