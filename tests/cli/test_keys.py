@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from click.testing import Result
 
+import groundwire.cli.keys
 from groundwire.gateway.audit.verify_store import verify_store
 from groundwire.gateway.store import Store
 from tests.cli.conftest import invoke
@@ -214,3 +215,20 @@ def test_listing_changes_no_table(tmp_path: Path) -> None:
         tables = connection.execute("SELECT name FROM sqlite_master").fetchall()
     connection.close()
     assert tables == [("other",)]
+
+
+def test_what_is_done_and_could_not_be_recorded_ends_with_1(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prepare(tmp_path)
+    with sqlite3.connect(tmp_path / "groundwire.db") as connection:
+        connection.execute(
+            "CREATE TRIGGER no BEFORE INSERT ON audit_records BEGIN SELECT RAISE(ABORT, 'no'); END"
+        )
+    connection.close()
+    monkeypatch.setattr(groundwire.cli.keys, "RECORD_S", 0.5)
+    result = keys("create", "--admin", folder=tmp_path)
+    assert result.exit_code == 1
+    assert result.stdout.startswith("gwa_")
+    assert "it is done, and could not be recorded" in result.stderr
+    assert n_keys(tmp_path) == 1
