@@ -21,6 +21,7 @@ from groundwire.gateway.audit.control_events import (
     login,
     login_failed,
 )
+from groundwire.gateway.audit.own_trail import check_start
 from groundwire.gateway.audit.redact import Redaction
 from groundwire.gateway.audit.retention import Retention
 from groundwire.gateway.audit.signing import signing_keys
@@ -220,6 +221,7 @@ class ControlPlane:
             for pause_s in pauses():
                 await wait_until_open(self.store, on_failure=self._not_yet)
                 try:
+                    await check_start(self.store, self.config)
                     await self._prepare()
                     await self.watcher.open()
                     break
