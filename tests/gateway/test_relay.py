@@ -103,6 +103,16 @@ def test_method_path_query_and_body_go_up_as_they_came(
     assert request.body == body
 
 
+@pytest.mark.parametrize("written", ["{}", "Bearer%20{}", "%67wa_{}"])
+def test_a_key_in_the_query_stays_here(url: str, server: ScriptedUpstream, written: str) -> None:
+    key = "gwa_" + "aB3_-" * 8
+    query = written.format(key.removeprefix("gwa_") if "%67" in written else key)
+    reply = fetch(f"{url}/v1/models?api_key={query}", headers=AUTHORIZED)
+    assert (reply.status, reply.error["code"]) == (400, "key_in_query")
+    assert key not in reply.text
+    assert server.requests == ()
+
+
 def test_a_head_request_has_headers_alone(url: str, server: ScriptedUpstream) -> None:
     reply = fetch(f"{url}/v1/models", method="HEAD", headers=AUTHORIZED)
     assert (reply.status, reply.body) == (200, b"")

@@ -194,7 +194,7 @@ class ControlPlane:
         if self._retention is not None:
             await self._retention.close()
         await self._write_failures(self._logins.rest())
-        # Where nothing waits and nothing can be written, only the end of the chain would be missing.
+        # Where nothing waits and nothing can be written, only the end of the chain would be lost.
         is_vain = self.audit.is_failing and not self.audit.stats.depth
         limit_s = self.config.gateway.shutdown_s
         await self.audit.close(timeout_s=min(limit_s, _VAIN_S) if is_vain else limit_s)

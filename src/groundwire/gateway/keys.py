@@ -6,6 +6,7 @@ Only hashes are kept. A key is 32 random bytes, so its SHA-256 needs neither sal
 import hmac
 import json
 import os
+import re
 import secrets
 import tempfile
 from collections.abc import Iterable, Mapping
@@ -23,6 +24,9 @@ from groundwire.errors import ConfigError
 #: How keys of tenants begin that we make, and keys of the admin plane. Configured ones may not.
 PREFIX = "gw_"
 ADMIN_PREFIX = "gwa_"
+
+#: What may be such a key, wherever in a text it stands. One has 43 characters after its prefix.
+_MADE_HERE = re.compile(r"(?<![A-Za-z0-9])gwa?_[A-Za-z0-9_-]{20}")
 
 FILE = "keys.json"
 
@@ -89,6 +93,11 @@ class Keys(Protocol):
 def is_made_here(key: bytes) -> bool:
     """Whether it begins like a key that a gateway makes, this one or another."""
     return key.startswith((PREFIX.encode(), ADMIN_PREFIX.encode()))
+
+
+def holds_key(text: str) -> bool:
+    """Whether what may be a key that a gateway made stands anywhere in a text."""
+    return _MADE_HERE.search(text) is not None
 
 
 class Keyring:
