@@ -14,11 +14,12 @@ from groundwire.gateway.tenants.configured import Configured
 from groundwire.gateway.tenants.errors import (
     ConfiguredError,
     InvalidKeyError,
+    LastAdminKeyError,
     UnknownKeyError,
     UnknownTenantError,
 )
 from groundwire.gateway.tenants.legal import KEY_ID, is_id, read_expiry, read_id, read_name
-from groundwire.gateway.tenants.record import KeyRecord, NewKey, TenantRecord
+from groundwire.gateway.tenants.record import KeyRecord, KeyStatus, NewKey, TenantRecord
 from groundwire.gateway.tenants.rows import key_of, tenant_of
 from groundwire.gateway.tenants.transaction import Change, Changes
 
@@ -96,16 +97,21 @@ class StoredKeys:
                 await self._put_bare(change, tenant)
             return await change.make_key(tenant=tenant, role=role, name=key_name, expires_at=ends)
 
-    async def revoke_key(self, key_id: str, *, tenant: str | None) -> KeyRecord:
+    async def revoke_key(
+        self, key_id: str, *, tenant: str | None, keeps_admin: bool = False
+    ) -> KeyRecord:
         """Let a key be taken no more, for good. One that is revoked stays as it is.
 
         Args:
             key_id: Of the key.
             tenant: Whose it is; ``None``: one of the admin plane. No other's is found.
+            keeps_admin: Whether an admin key has to be left that lasts. Who has the database at
+                hand makes another, and who has keys alone cannot.
 
         Raises:
             UnknownKeyError: If there is no such key there.
             ConfiguredError: If it stands in the configuration.
+            LastAdminKeyError: If no admin key would be left that lasts, and one has to be.
         """
         if not KEY_ID.fullmatch(key_id):
             raise UnknownKeyError(key_id)
@@ -115,7 +121,12 @@ class StoredKeys:
             found = await change.find_keys((columns.id == key_id) & owner)
             if not found:
                 raise self._no_key(key_id, tenant)
-            return found[0] if found[0].revoked_at is not None else await change.revoke(found[0])
+            record = found[0]
+            if record.revoked_at is not None:
+                return record
+            if keeps_admin:
+                await self._require_another_admin(change, record)
+            return await change.revoke(record)
 
     async def note_use(self, uses: Mapping[str, int]) -> None:
         """Keep when keys were used last.
@@ -178,6 +189,19 @@ class StoredKeys:
         return n_new
 
     # Parts.
+
+    async def _require_another_admin(self, change: Change, record: KeyRecord) -> None:
+        """See to it that an admin key is left that lasts: changes follow each other, so of two
+        that revoke each other's key at once, the second is refused.
+        """  # noqa: D205
+        is_idle = record.status(to_datetime(now())) is not KeyStatus.ACTIVE
+        if record.role is not Role.ADMIN or is_idle or self._configured.admin is not None:
+            return
+        columns = tables.keys.c
+        lasts = columns.revoked_at.is_(None) & columns.expires_at.is_(None)
+        is_other = (columns.role == str(Role.ADMIN)) & (columns.id != record.id)
+        if not await change.find_keys(is_other & lasts, limit=1):
+            raise LastAdminKeyError(record.id)
 
     async def _put_bare(self, change: Change, id_: str, *, is_asked: bool = False) -> None:
         """See to it that a tenant is stored, so that it can have keys."""
