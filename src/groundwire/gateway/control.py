@@ -133,7 +133,8 @@ class ControlPlane:
             SettingError: If the audit log cannot be written.
         """
         self.config, self.is_local_demo, self._on_start = config, is_local_demo, on_start
-        self.store = Store.of(config)
+        # A tenant or a key that was told to be there, or revoked, stays so after a power cut.
+        self.store = Store.of(config, is_synced=True)
         self.directory = Directory(config)
         self.registry = Registry(self.store, configured=self.directory.configured)
         self.watcher = Watcher(

@@ -7,6 +7,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
+from groundwire.config.tree import Admin
 from groundwire.gateway import state, unchecked
 from groundwire.gateway.audit import Keeping, unchecked_endpoint_event
 from groundwire.gateway.coding import CodingError, Decoder, is_known
@@ -193,8 +194,17 @@ def _check(request: Request, target: Target) -> None:
             type=NOT_FOUND,
             code="unknown_path",
             message="Nothing is administered on this port, and nothing of it goes to the upstream.",
-            next_step="Set what tenants have of their own in the configuration, under tenants.",
+            next_step=_administered_at(state.services(request).config.admin),
         )
+
+
+def _administered_at(settings: Admin) -> str:
+    if not settings.enabled:
+        return (
+            "The admin plane is off: set admin.enabled, or set what tenants have of their own in "
+            "the configuration, under tenants."
+        )
+    return f"The admin plane is on another port: {settings.port}, at {settings.host}."
 
 
 def _raw_path(request: Request) -> bytes:

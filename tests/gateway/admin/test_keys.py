@@ -9,6 +9,7 @@ import pytest
 from groundwire.config.keys import key_hash
 from tests.gateway.admin.conftest import Planes
 from tests.gateway.admin.plane import ADMIN, Plane
+from tests.gateway.chats import KEY
 from tests.gateway.client import fetch
 from tests.gateway.wire import Script, completion
 
@@ -40,6 +41,17 @@ def test_a_key_is_taken_at_once_and_until_it_is_revoked(stored: Plane) -> None:
     assert again.json() == revoked.json()
     (listed,) = stored.get("/tenants/acme/keys")["keys"]
     assert listed == revoked.json()
+
+
+def test_a_change_is_on_the_disk_when_it_is_told(own: Plane) -> None:
+    assert own.control.store._is_synced
+
+
+def test_the_other_port_says_where_keys_are_made(own: Plane) -> None:
+    reply = fetch(f"{own.url}/v1/admin/keys", headers={"Authorization": f"Bearer {KEY}"})
+    assert reply.status == 404
+    port = own.control.config.admin.port
+    assert f"The admin plane is on another port: {port}" in reply.error["next_step"]
 
 
 def test_a_key_of_one_tenant_is_not_revoked_under_another(own: Plane) -> None:
