@@ -21,12 +21,13 @@ import pytest
 from groundwire.cli.serve import PACKAGES, describe
 from groundwire.config import parse
 from groundwire.config.keys import key_hash
-from groundwire.gateway.keys import Key, write_keys
+from groundwire.gateway.keys import Key
 from groundwire.gateway.store import Store
 from tests.cli.conftest import invoke
 from tests.gateway.admin.plane import recorded as recorded_in
 from tests.gateway.chats import request as chat_request
 from tests.gateway.client import Reply, fetch
+from tests.gateway.keys import write_keys
 from tests.gateway.wire import Gate, Pause, Piece, Script, ScriptedUpstream, chunk, event
 
 PATIENCE_S = 60.0
