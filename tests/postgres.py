@@ -39,7 +39,7 @@ _SETTINGS = {
 def programs() -> Path | None:
     """The folder with PostgreSQL's programs, the newest if there are several; else ``None``."""
     found = shutil.which("postgres")
-    folders = [Path(found).parent] if found else []
+    folders = [Path(found).resolve().parent] if found else []
     versions = [path for path in Path("/usr/lib/postgresql").glob("*/bin") if path.is_dir()]
     folders += sorted(versions, key=lambda path: float(path.parent.name), reverse=True)
     return next((each for each in folders if (each / "initdb").is_file()), None)

@@ -7,12 +7,14 @@ import pytest
 from sqlalchemy import exc
 
 from groundwire.gateway.store import (
+    Store,
     StoreBusyError,
     StoreError,
     StoreFullError,
     StoreUnavailableError,
     StoreUnusableError,
     faults,
+    tables,
 )
 
 
@@ -69,6 +71,23 @@ def test_a_code_of_postgresql_is_known_by_its_class(code: str, kind: type[StoreE
     assert type(error) is kind
     assert f"(PostgresError, {code})" in str(error)
     assert "hunter2" not in f"{error}{error!r}"
+
+
+@pytest.mark.postgres
+@pytest.mark.asyncio
+@pytest.mark.parametrize("row", [{"name": "hunter2\0"}, {"version": 2**40}])
+async def test_what_postgresql_cannot_hold_is_no_fault_that_passes(
+    postgres_url: str, row: dict[str, object]
+) -> None:
+    values = {"id": "a", "metadata": {}, "policy": {}, "created_at": 1, "updated_at": 1}
+    async with Store(postgres_url) as store:
+        with pytest.raises(StoreError, match="it takes no such row") as raised:
+            async with store.writing() as connection:
+                await connection.execute(
+                    tables.tenants.insert().values(values | {"version": 1} | row)
+                )
+    assert not raised.value.is_passing
+    assert "hunter2" not in str(raised.value)
 
 
 @pytest.mark.parametrize("error", [OSError(111, "hunter2"), TimeoutError("hunter2")])

@@ -12,6 +12,7 @@ from groundwire.gateway.store import (
     Store,
     StoreError,
     StoreUnavailableError,
+    StoreUnusableError,
     engines,
     tables,
 )
@@ -248,3 +249,37 @@ async def test_a_server_can_be_reached_by_a_socket_of_the_file_system(
     async with Store(url) as store:
         await rows.make(store, "a")
     assert postgres.run("SELECT id FROM tenants", name) == [("a",)]
+
+
+@pytest.mark.postgres
+async def test_a_user_that_may_not_change_tables_can_use_them(
+    postgres: Postgres, postgres_url: str
+) -> None:
+    name = postgres_url.rpartition("/")[2]
+    postgres.run(f"CREATE ROLE user_of_{name} LOGIN PASSWORD 'x'")
+    own = postgres.url(name, f"user_of_{name}", "x")
+    try:
+        with pytest.raises(StoreUnusableError, match="its user may not do that"):
+            await Store(own).open()
+        async with Store(postgres_url) as store:
+            await rows.make(store, "a")
+        postgres.run(
+            "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public "
+            f"TO user_of_{name}",
+            name,
+        )
+        async with Store(own) as store:
+            await rows.make(store, "b")
+            assert await rows.names(store) == ["a", "b"]
+    finally:
+        postgres.run(f"DROP OWNED BY user_of_{name}", name)
+        postgres.run(f"DROP ROLE user_of_{name}")
+
+
+@pytest.mark.postgres
+async def test_a_password_may_be_in_the_environment_alone(
+    postgres: Postgres, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PGPASSWORD", postgres.password)
+    async with Store(postgres_url.replace(f":{postgres.password}@", "@")) as store:
+        assert await rows.names(store) == []

@@ -3,7 +3,6 @@
 Their messages may hold what was to be stored, and where: ours have the class and the code alone.
 """
 
-import asyncio
 import sqlite3
 import ssl
 from collections.abc import Iterator, Mapping
@@ -196,15 +195,18 @@ def _fault(error: BaseException) -> tuple[Fault, str]:
     if code := getattr(error, "sqlstate", None):
         code = str(code)
         return _POSTGRESQL.get(code) or _POSTGRESQL.get(code[:2], _UNKNOWN), code
-    if isinstance(error, asyncio.TimeoutError):
-        return Fault(StoreUnavailableError, "it does not answer in time", _GONE.remedy), ""
-    return _of_network(error), ""
+    return _without_code(error), ""
 
 
-def _of_network(error: BaseException) -> Fault:
-    no_trust = isinstance(error, ssl.SSLCertVerificationError | ssl.CertificateError)
-    # asyncpg's own check of its settings, and of what the server can do, have no code.
-    wrong = ("ClientConfigurationError", "UnsupportedClientFeatureError")
-    if no_trust or type(error).__name__ in wrong or "rejected SSL upgrade" in str(error):
+def _without_code(error: BaseException) -> Fault:
+    """What we say about an error of the network, or of the driver's own."""
+    name = type(error).__name__
+    if isinstance(error, TimeoutError):
+        return Fault(StoreUnavailableError, "it does not answer in time", _GONE.remedy)
+    if isinstance(error, ssl.SSLCertVerificationError) or "rejected SSL upgrade" in str(error):
         return _NO_TRUST
+    if name in ("ClientConfigurationError", "UnsupportedClientFeatureError"):
+        return _NO_TRUST  # asyncpg's, of sslmode and its files
+    if name == "DataError" or isinstance(error, sqlite3.ProgrammingError | sqlite3.InterfaceError):
+        return _NO_SUCH_ROW  # a driver cannot write it down
     return _GONE
