@@ -189,6 +189,7 @@ def test_what_was_put_into_a_trail_does_not_act_on_a_terminal(tmp_path: Path) ->
     [
         (["--store", "sqlite:///a.db", "--file", __file__], "not both"),
         (["--partial"], "--partial with --file"),
+        (["--partial", "--file", __file__, "--write-anchors", "a"], "verify all of it"),
         (["--file", "/nowhere/audit.jsonl"], "does not exist"),
     ],
 )

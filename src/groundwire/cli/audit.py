@@ -139,6 +139,8 @@ def verify(
         raise click.UsageError("Give --store or --file, not both.")
     if is_partial and not files:
         raise click.UsageError("Write --partial with --file: a store has the whole trail.")
+    if is_partial and write_anchors is not None:
+        raise click.UsageError("A part of a trail does not say where it stands: verify all of it.")
     read = read_config(ctx, config)
     from groundwire.gateway.audit.anchors import read_anchors
     from groundwire.gateway.audit.anchors import write_anchors as write

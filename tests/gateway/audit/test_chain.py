@@ -2,9 +2,11 @@
 
 import hmac
 import json
+import time
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from uuid import RFC_4122, UUID
 
 import pytest
 from hypothesis import assume, given
@@ -90,6 +92,18 @@ def test_what_a_client_chooses_can_be_stored_and_looked_up(text: str) -> None:
     assert record.trace_id == kept
     assert json.loads(record.line)["trace_id"] == text
     assert record.line.isascii()
+
+
+def test_the_ids_of_events_are_uuids_that_grow_with_time() -> None:
+    ids = []
+    for _ in range(3):
+        ids.append(UUID(event(0).id))
+        time.sleep(0.002)
+    assert {each.version for each in ids} == {7}
+    assert {each.variant for each in ids} == {RFC_4122}
+    assert ids == sorted(ids)
+    assert len({event(0).id for _ in range(10_000)}) == 10_000
+    assert abs((ids[0].int >> 80) / 1000 - time.time()) < 3600
 
 
 def test_a_key_is_called_by_something_that_tells_nothing_of_it() -> None:

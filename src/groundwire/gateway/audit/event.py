@@ -1,14 +1,20 @@
 """One event of the audit log, and how it is written."""
 
 import json
+import os
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
-from uuid import uuid4
+from uuid import UUID
 
 from groundwire.detection import FrozenMapping
+
+# The bits of a UUID: 48 of milliseconds, and all others but those of version and variant.
+_TIME, _CHANCE = (2**48 - 1) << 80, (2**12 - 1) << 64 | (2**62 - 1)
+_VERSION_7 = 7 << 76 | 2 << 62
 
 #: Whose events are those about no tenant: no tenant can have this id.
 NO_TENANT = "-"
@@ -46,7 +52,12 @@ def moment_text(moment: datetime) -> str:
 
 
 def _new_id() -> str:
-    return str(uuid4())
+    """A UUID of version 7, which begins with the time: an index of them grows at its end alone.
+
+    Where ids are random, each event writes another page of a large index.
+    """
+    milliseconds, chance = time.time_ns() // 1_000_000, int.from_bytes(os.urandom(10), "big")
+    return str(UUID(int=milliseconds << 80 & _TIME | chance & _CHANCE | _VERSION_7))
 
 
 def _now() -> datetime:
