@@ -2,16 +2,15 @@
 
 PostgreSQL chooses an index by what it guesses. For a tenant that has most of the trail it reads the
 index of moments and leaves out other tenants: if that tenant left a month ago, it reads a month in
-vain. So it is asked for a range and an order that the tenant's own index has and no other: it does
-not see that ``tenant >= 'acme' AND tenant <= 'acme'`` means one. SQLite sees an equality and takes
-the index that begins with it.
+vain. So it is asked for any of two tenants, who are the same, in the order of tenants first: only
+the index that begins with the tenant has that order. SQLite sees an equality and takes that index.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from sqlalchemy import ColumnElement, literal, tuple_
+from sqlalchemy import ARRAY, ColumnElement, any_, literal, tuple_
 
 Values: TypeAlias = tuple[Any, ...]
 
@@ -64,35 +63,36 @@ class Stretch:
 
     def conditions(self, *, is_sqlite: bool) -> list[ColumnElement[bool]]:
         """What holds of its rows."""
-        if is_sqlite:
-            n_equal = len(self.equal)
-            same = zip(self.columns, self.equal, strict=False)
-            conditions = [column == value for column, value in same]
-            return conditions + self._bounds(self.columns[n_equal:], (), is_closed=False)
-        return self._bounds(self.columns, self.equal, is_closed=True)
+        n_equal = len(self.equal)
+        pairs = zip(self.columns[:n_equal], self.equal, strict=True)
+        conditions = [column == value for column, value in pairs]
+        if conditions and not is_sqlite:
+            first = self.columns[0]
+            any_of = literal([self.equal[0]] * 2, ARRAY(first.type))
+            conditions[0] = first == any_(any_of)
+        return conditions + self._bounds(self.columns[n_equal:])
 
     def order(self, *, is_sqlite: bool) -> Sequence[ColumnElement[Any]]:
         """The order of its rows, as the index has it."""
-        columns = self.columns[len(self.equal) :] if is_sqlite else self.columns
+        columns = list(self.columns[len(self.equal) :])
+        if self.equal and not is_sqlite:
+            columns = [self.columns[0], *columns]
         return [column.desc() for column in columns] if self.newest_first else columns
 
-    def _bounds(
-        self, columns: Sequence[ColumnElement[Any]], equal: Values, *, is_closed: bool
-    ) -> list[ColumnElement[bool]]:
+    def _bounds(self, columns: Sequence[ColumnElement[Any]]) -> list[ColumnElement[bool]]:
         """At most one bound on each side: of two, PostgreSQL may begin at the wrong one."""
         found = []
-        low, high = equal + self.low, equal + self.high
-        if low:
-            names, values = _rows(columns, low)
+        if self.low:
+            names, values = _rows(columns, self.low)
             found.append(names > values if self.is_open else names >= values)
-        if high:
-            names, values = _rows(columns, high)
-            found.append(names < values if self.high or not is_closed else names <= values)
+        if self.high:
+            names, values = _rows(columns, self.high)
+            found.append(names < values)
         return found
 
 
 def _rows(columns: Sequence[ColumnElement[Any]], values: Values) -> tuple[Any, Any]:
-    """The first columns as a row, and values as another."""
+    """The first columns as a row, and values as another; of one, as it is."""
     named = columns[: len(values)]
-    bound = (literal(value, column.type) for column, value in zip(named, values, strict=True))
-    return tuple_(*named), tuple_(*bound)
+    bound = [literal(value, column.type) for column, value in zip(named, values, strict=True)]
+    return (named[0], bound[0]) if len(bound) == 1 else (tuple_(*named), tuple_(*bound))

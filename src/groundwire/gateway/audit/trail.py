@@ -58,10 +58,11 @@ class Trail:
         asked = Asked(filter=filter, is_sqlite=is_sqlite, after=after, newest_first=newest_first)
         async with self._store.reading() as connection:
             found = await connection.execute(asked.page(limit + 1))
-            rows = found.mappings().all()
+            rows = [dict(row) for row in found.mappings()]
             end = None
             if len(rows) <= limit and asked.is_bounded:
-                end = (await connection.execute(asked.last_examined())).mappings().first()
+                last = (await connection.execute(asked.last_examined())).mappings().first()
+                end = None if last is None else dict(last)
         if len(rows) > limit:
             rows, end = rows[:limit], rows[limit - 1]
         return Page(
@@ -80,7 +81,7 @@ class Trail:
         async with self._store.reading() as connection:
             found = await connection.execute(of_event(event_id))
             row = found.mappings().first()
-        return None if row is None else Found.of(row)
+        return None if row is None else Found.of(dict(row))
 
     def export(self, filter: Filter = ALL) -> AsyncIterator[bytes]:
         """All that is asked for, with details, as lines of JSON such as the audit log writes.
