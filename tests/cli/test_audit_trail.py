@@ -4,15 +4,18 @@ import asyncio
 import gzip
 import json
 import os
+import sqlite3
 import stat
 import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from sqlalchemy import text
 
+from groundwire.cli.audit_trail import _new_file
 from groundwire.gateway.audit import EventType, Keeping, response_events, signing
 from groundwire.gateway.store import Store
 from tests.cli.conftest import invoke
@@ -288,6 +291,37 @@ def test_an_export_is_there_as_a_whole_or_not_at_all(folder: Path, url: str) -> 
     assert result.exit_code == 2
     assert run("export", "--tenant", "\x07", "--out", folder / "other").exit_code == 2
     assert {path.name for path in folder.iterdir()} == {"audit.jsonl", "data"}
+
+
+def test_a_file_that_comes_while_an_export_is_written_is_not_replaced(tmp_path: Path) -> None:
+    out = tmp_path / "audit.jsonl"
+
+    def export() -> None:
+        with _new_file(out) as file:
+            file.write(b"{}\n")
+            out.write_text("another's", encoding="utf-8")
+
+    with pytest.raises(click.UsageError, match="is there already"):
+        export()
+    assert out.read_text(encoding="utf-8") == "another's"
+    assert [each.name for each in tmp_path.iterdir()] == ["audit.jsonl"]
+
+
+@pytest.mark.parametrize(
+    "args", [["list"], ["show", "1"], ["export", "--out", "-"], ["prune", "--dry-run"]]
+)
+def test_what_only_reads_changes_no_table(args: list[str], folder: Path, config: Path) -> None:
+    path = folder / "data" / "groundwire.db"
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE other (id INTEGER)")
+    connection.close()
+    result = run(*args, "--config", config)
+    assert result.exit_code == 2
+    assert "groundwire store migrate" in result.stderr
+    with sqlite3.connect(path) as connection:
+        tables = connection.execute("SELECT name FROM sqlite_master").fetchall()
+    connection.close()
+    assert tables == [("other",)]
 
 
 # prune

@@ -1,5 +1,6 @@
 """``groundwire keys``: on the database itself, while gateways run and while none does."""
 
+import asyncio
 import json
 import sqlite3
 from pathlib import Path
@@ -8,14 +9,30 @@ from typing import Any
 import pytest
 from click.testing import Result
 
+import groundwire.cli.keys
+from groundwire.gateway.audit.verify_store import verify_store
+from groundwire.gateway.store import Store
 from tests.cli.conftest import invoke
 from tests.gateway.admin.plane import plane, recorded
 from tests.gateway.wire import eventually
+
+OWN = "0123456789abcdef" * 4
 
 
 @pytest.fixture
 def url(tmp_path: Path) -> str:
     return f"sqlite:///{tmp_path / 'groundwire.db'}"
+
+
+def prepare(folder: Path, name: str = "groundwire.db") -> None:
+    """A database and a key of the trail, as the first start of a gateway makes them."""
+    asyncio.run(migrated(f"sqlite:///{folder / name}"))
+    (folder / "audit.key").write_text(OWN)
+
+
+async def migrated(url: str) -> None:
+    async with Store(url):
+        pass
 
 
 def keys(*args: str, folder: Path, **environ: str) -> Result:
@@ -71,6 +88,7 @@ def test_keys_are_made_listed_and_revoked_without_a_gateway(tmp_path: Path, url:
 
 
 def test_only_the_key_goes_to_standard_output(tmp_path: Path) -> None:
+    prepare(tmp_path)
     result = keys("create", "--admin", folder=tmp_path)
     assert result.stdout.count("\n") == 1
     assert result.stderr.startswith("A key of the role admin, ")
@@ -79,6 +97,7 @@ def test_only_the_key_goes_to_standard_output(tmp_path: Path) -> None:
 
 def test_the_database_may_be_named(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'other.db'}"
+    prepare(tmp_path, "other.db")
     result = keys("create", "--admin", "--store", url, folder=tmp_path)
     assert result.exit_code == 0
     with sqlite3.connect(tmp_path / "other.db") as connection:
@@ -88,6 +107,7 @@ def test_the_database_may_be_named(tmp_path: Path) -> None:
 
 
 def test_a_log_on_standard_output_does_not_mix_with_the_key(tmp_path: Path) -> None:
+    prepare(tmp_path)
     result = keys("create", "--admin", folder=tmp_path, GROUNDWIRE_AUDIT_PATH="-")
     assert result.exit_code == 0
     assert result.stdout.startswith("gwa_")
@@ -114,6 +134,7 @@ def test_a_log_on_standard_output_does_not_mix_with_the_key(tmp_path: Path) -> N
     ],
 )
 def test_what_cannot_be_is_said(args: list[str], problem: str, tmp_path: Path) -> None:
+    prepare(tmp_path)
     result = keys(*args, folder=tmp_path)
     assert result.exit_code == 2
     assert result.stdout == ""
@@ -121,8 +142,93 @@ def test_what_cannot_be_is_said(args: list[str], problem: str, tmp_path: Path) -
 
 
 def test_a_database_that_is_away_is_said_without_its_password(tmp_path: Path) -> None:
+    prepare(tmp_path)
     url = "postgresql://me:s3cret@127.0.0.1:9/nothing"
     result = keys("create", "--admin", "--store", url, folder=tmp_path)
     assert result.exit_code == 2
     assert "it cannot be reached" in result.stderr
     assert "s3cret" not in result.output
+
+
+# What could not be recorded is not done.
+
+
+def n_keys(folder: Path) -> int:
+    with sqlite3.connect(folder / "groundwire.db") as connection:
+        (n_rows,) = connection.execute("SELECT count(*) FROM keys").fetchone()
+    connection.close()
+    return int(n_rows)
+
+
+def test_another_users_folder_has_no_key_of_the_trail_and_none_is_made(
+    tmp_path: Path, url: str
+) -> None:
+    prepare(tmp_path)
+    result = keys("create", "--admin", "--store", url, folder=tmp_path / "other")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "audit.key" in result.stderr
+    assert "--config" in result.stderr
+    assert n_keys(tmp_path) == 0
+    assert not (tmp_path / "other").exists()
+
+
+def test_a_key_that_has_signed_nothing_of_a_trail_adds_nothing_to_it(
+    tmp_path: Path, url: str
+) -> None:
+    prepare(tmp_path)
+    made("--admin", folder=tmp_path)
+    other = "f" * 64
+    result = keys("create", "--admin", folder=tmp_path / "b", GROUNDWIRE_AUDIT_KEY=other)
+    assert result.exit_code == 2
+    args = ("create", "--admin", "--store", url)
+    result = keys(*args, folder=tmp_path / "b", GROUNDWIRE_AUDIT_KEY=other)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "none of the keys here (audit.key) has signed" in result.stderr
+    assert n_keys(tmp_path) == 1
+
+    async def status() -> str:
+        async with Store(url) as store:
+            return str((await verify_store(store, [OWN.encode()])).status)
+
+    assert asyncio.run(status()) == "intact"
+
+
+@pytest.mark.parametrize(
+    "args", [["create", "--admin"], ["list", "--admin"], ["revoke", "0123456789ab", "--admin"]]
+)
+def test_a_database_that_is_not_there_is_not_made(args: list[str], tmp_path: Path) -> None:
+    (tmp_path / "audit.key").write_text(OWN)
+    result = keys(*args, folder=tmp_path)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "a database that is there" in result.stderr
+    assert [each.name for each in tmp_path.iterdir()] == ["audit.key"]
+
+
+def test_listing_changes_no_table(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "groundwire.db") as connection:
+        connection.execute("CREATE TABLE other (id INTEGER)")
+    connection.close()
+    result = keys("list", "--admin", folder=tmp_path)
+    assert result.exit_code == 2
+    assert "groundwire store migrate" in result.stderr
+    with sqlite3.connect(tmp_path / "groundwire.db") as connection:
+        tables = connection.execute("SELECT name FROM sqlite_master").fetchall()
+    connection.close()
+    assert tables == [("other",)]
+
+
+def test_what_is_done_and_could_not_be_recorded_ends_with_1(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prepare(tmp_path)
+    with sqlite3.connect(tmp_path / "groundwire.db") as connection:
+        connection.execute(
+            "CREATE TRIGGER no BEFORE INSERT ON audit_records BEGIN SELECT RAISE(ABORT, 'no'); END"
+        )
+    connection.close()
+    monkeypatch.setattr(groundwire.cli.keys, "RECORD_S", 0.5)
+    result = keys("create", "--admin", folder=tmp_path)
+    assert result.exit_code == 1
+    assert result.stdout.startswith("gwa_")
+    assert "it is done, and could not be recorded" in result.stderr
+    assert n_keys(tmp_path) == 1

@@ -1,5 +1,6 @@
 """``groundwire serve`` as a process: its start, its keys, its end."""
 
+import asyncio
 import os
 import re
 import signal
@@ -20,11 +21,13 @@ import pytest
 from groundwire.cli.serve import PACKAGES, describe
 from groundwire.config import parse
 from groundwire.config.keys import key_hash
-from groundwire.gateway.keys import Key, write_keys
+from groundwire.gateway.keys import Key
+from groundwire.gateway.store import Store
 from tests.cli.conftest import invoke
 from tests.gateway.admin.plane import recorded as recorded_in
 from tests.gateway.chats import request as chat_request
 from tests.gateway.client import Reply, fetch
+from tests.gateway.keys import write_keys
 from tests.gateway.wire import Gate, Pause, Piece, Script, ScriptedUpstream, chunk, event
 
 PATIENCE_S = 60.0
@@ -393,6 +396,29 @@ def test_a_stored_key_that_cannot_be_read_stops_the_start(tmp_path: Path) -> Non
         GROUNDWIRE_GATEWAY_DATA_DIR=str(tmp_path),
     )
     assert "keys.json: the stored key cannot be read" in said
+
+
+def test_a_trail_that_only_other_keys_have_signed_stops_the_start(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'groundwire.db'}"
+    (tmp_path / "audit.key").write_text("0123456789abcdef" * 4)
+    asyncio.run(opened_once(url))
+    own = {"GROUNDWIRE_GATEWAY_DATA_DIR": str(tmp_path)}
+    assert invoke("keys", "create", "--admin", environ=own).exit_code == 0
+    said = refused(
+        *("--upstream", "http://127.0.0.1:9/v1", "--port", "0", "--admin-port", "0"),
+        GROUNDWIRE_GATEWAY_DATA_DIR=str(tmp_path / "replica"),
+        GROUNDWIRE_STORE_URL=url,
+    )
+    assert "none of the keys here (audit.key) has signed any of the 1 chains" in said
+    assert "GROUNDWIRE_AUDIT_KEY" in said
+    assert [each["type"] for each in recorded(tmp_path)] == [
+        *("CHAIN_STARTED", "KEY_CREATED", "CHAIN_ENDED")
+    ]
+
+
+async def opened_once(url: str) -> None:
+    async with Store(url):
+        pass
 
 
 def test_the_key_of_a_file_is_not_sent_to_the_upstream_of_an_option(tmp_path: Path) -> None:

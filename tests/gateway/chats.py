@@ -1,12 +1,13 @@
 """A gateway between a client and a scripted upstream, for tests of what passes through it."""
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, AnyStr
 
 import httpx2 as httpx
 
@@ -101,6 +102,13 @@ def events_of(raw: bytes) -> list[Any]:
     """The events in the bytes of a stream."""
     said = (block.removeprefix("data: ") for block in raw.decode().split("\n\n") if block)
     return [block if block == "[DONE]" else json.loads(block) for block in said if block[0] != ":"]
+
+
+def without_ids(said: AnyStr) -> AnyStr:
+    """What was said, but for ids, whose digits may be those of :data:`WRONG` by chance."""
+    if isinstance(said, bytes):
+        return re.sub(rb"[0-9a-f]{32}", b"", said)
+    return re.sub(r"[0-9a-f]{32}", "", said)
 
 
 def text_of(events: list[Any], index: int = 0) -> str:

@@ -31,6 +31,7 @@ from groundwire.gateway.audit.retention import Pruned
 from groundwire.gateway.audit.signing import known_keys
 from groundwire.gateway.audit.store_sink import StoreSink
 from groundwire.gateway.audit.trail import MAX_LIMIT, Trail
+from groundwire.gateway.audit.verify_store import open_unchanged
 from groundwire.gateway.folder import data_folder
 from groundwire.gateway.store import Store
 from groundwire.render import visible
@@ -243,7 +244,7 @@ def prune(ctx: click.Context, /, *, config: Path | None, url: str | None, dry_ru
     keys = _keys(read)
 
     async def run() -> Plan | Pruned:
-        async with _trail(read, url) as trail:
+        async with _trail(read, url, is_read=dry_run) as trail:
             if dry_run:
                 return await trail.plan(datetime.now(UTC), **days, keys=keys)
             sink = StoreSink(_store(read, url), keys)
@@ -285,8 +286,8 @@ async def _events(
 
 
 @asynccontextmanager
-async def _trail(config: Config, url: str | None) -> AsyncIterator[Trail]:
-    """The trail in the store of a configuration, or in another."""
+async def _trail(config: Config, url: str | None, *, is_read: bool = True) -> AsyncIterator[Trail]:
+    """The trail in the store of a configuration, or in another; one only read stays as it is."""
     if url is None and config.audit.path is not None:
         raise SettingError(
             "audit.path",
@@ -296,8 +297,11 @@ async def _trail(config: Config, url: str | None) -> AsyncIterator[Trail]:
     store = _store(config, url)
     if store.address.path is not None and not store.address.path.exists():
         raise SettingError("store.url", store.where, "a database that is there")
-    async with store:
+    await (open_unchanged(store) if is_read else store.open())
+    try:
         yield Trail(store)
+    finally:
+        await store.close()
 
 
 def _store(config: Config, url: str | None) -> Store:
@@ -321,7 +325,7 @@ def _new_file(path: Path) -> Iterator[IO[bytes]]:
         sys.stdout.flush()
         return
     if path.exists():
-        raise click.UsageError(f"{path} is there already. Name another file, or remove it.")
+        raise _there_already(path)
     # mkstemp makes files that only this user can read.
     handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
@@ -331,10 +335,26 @@ def _new_file(path: Path) -> Iterator[IO[bytes]]:
                     yield packed  # type: ignore[misc]
             else:
                 yield file
-        Path(temporary).rename(path)
+        _name(Path(temporary), path)
     finally:
         with suppress(FileNotFoundError):
             Path(temporary).unlink()
+
+
+def _name(temporary: Path, path: Path) -> None:
+    """Give a file its name, and never that of another which has come meanwhile."""
+    try:
+        path.hardlink_to(temporary)
+    except FileExistsError:
+        raise _there_already(path) from None
+    except (OSError, NotImplementedError):  # a file system without links
+        if path.exists():
+            raise _there_already(path) from None
+        temporary.rename(path)
+
+
+def _there_already(path: Path) -> click.UsageError:
+    return click.UsageError(f"{path} is there already. Name another file, or remove it.")
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import click
 
@@ -18,11 +18,14 @@ from groundwire.cli.console import to_json
 from groundwire.cli.inputs import TEXT_FILE, refuse_empty
 from groundwire.cli.serve import require_gateway
 from groundwire.cli.setting_options import setting_option, with_values
+from groundwire.cli.status import ExitStatus
+from groundwire.errors import SettingError
 
 if TYPE_CHECKING:
     from groundwire.config import Config
     from groundwire.gateway.audit import AuditEvent, AuditLog
     from groundwire.gateway.audit.control_events import ControlEvents
+    from groundwire.gateway.store import Store
     from groundwire.gateway.tenants import KeyRecord, Registry
 
 _T = TypeVar("_T")
@@ -30,13 +33,22 @@ _T = TypeVar("_T")
 _Work = Callable[["Registry"], Awaitable[_T]]
 _Events = Callable[[_T, "ControlEvents"], Sequence["AuditEvent"]]
 
+#: How long the record of what was done is tried.
+RECORD_S = 30.0
+
 EPILOG = """\b
 Examples:
   groundwire keys create --admin
   groundwire keys create --admin auditor --name "the auditors" --expires-in 90
-  groundwire keys create --tenant acme --store postgresql://user:password@db/groundwire
+  groundwire keys create --tenant acme --config groundwire.yaml
   groundwire keys list --tenant acme
   groundwire keys revoke 1e2a42d676ea --tenant acme
+
+\b
+Exit status:
+  0  done
+  1  done, and could not be recorded in the audit trail
+  2  nothing was done
 """
 
 
@@ -48,11 +60,19 @@ class Owner:
     role: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class _Done(Generic[_T]):
+    value: _T
+    is_recorded: bool = True
+
+
 @click.group(epilog=EPILOG)
 def keys() -> None:
     """Make, list and revoke keys, of tenants and of the admin plane.
 
     Works on the database itself: no gateway has to run. Those that do know of it within a second.
+    What is changed is recorded in the audit trail, so it takes the gateways' audit.key: that of
+    --config, GROUNDWIRE_AUDIT_KEY, or the file in gateway.data_dir.
     """
 
 
@@ -118,7 +138,7 @@ def create(
 
     from groundwire.gateway.tenants import Role
 
-    made = _run(
+    done = _run(
         config,
         lambda registry: registry.create_key(
             tenant=owner.tenant,
@@ -128,9 +148,11 @@ def create(
         ),
         lambda made, events: [events.key_created(made.record)],
     )
+    made = done.value
     whose = f"tenant {owner.tenant}" if owner.role is None else f"the role {owner.role}"
     _say(f"A key of {whose}, {made.record.id}. It is shown this once:")
     click.echo(made.secret)
+    _end(ctx, done)
 
 
 @keys.command("list", short_help="List keys.")
@@ -150,7 +172,7 @@ def list_(
     """List the keys of a tenant, or those of the admin plane, the latest first: never the keys
     themselves."""  # noqa: D205, D209
     config, owner = _prepared(ctx, file, store), _owner(tenant, role)
-    for each in _run(config, lambda registry: _all(registry, owner)):
+    for each in _run(config, lambda registry: _all(registry, owner)).value:
         click.echo(to_json(_data(each)) if as_json else _line(each))
 
 
@@ -170,12 +192,13 @@ def revoke(
 ) -> None:
     """Let a key be taken no more, for good. KEY is its id, as the list has it."""
     config, owner = _prepared(ctx, file, store), _owner(tenant, role)
-    revoked = _run(
+    done = _run(
         config,
         lambda registry: registry.revoke_key(key_id, tenant=owner.tenant),
         lambda revoked, events: [events.key_revoked(revoked)],
     )
-    _say(f"Revoked {revoked.id}.")
+    _say(f"Revoked {done.value.id}.")
+    _end(ctx, done)
 
 
 def _owner(tenant: str | None, role: str | None) -> Owner:
@@ -190,49 +213,86 @@ def _prepared(ctx: click.Context, file: Path | None, store: object) -> "Config":
     return with_values(read_config(ctx, file), given)
 
 
-def _run(config: "Config", work: _Work[_T], events: _Events[_T] | None = None) -> _T:
+def _end(ctx: click.Context, done: "_Done[Any]") -> None:
+    if not done.is_recorded:
+        _say("warning: it is done, and could not be recorded in the audit log.")
+        ctx.exit(ExitStatus.FLAGGED)
+
+
+def _run(config: "Config", work: _Work[_T], events: _Events[_T] | None = None) -> "_Done[_T]":
     """Do something with the registry of a configuration, and record what it was."""
     return asyncio.run(_done(config, work, events))
 
 
-async def _done(config: "Config", work: _Work[_T], events: _Events[_T] | None) -> _T:
+async def _done(config: "Config", work: _Work[_T], events: _Events[_T] | None) -> "_Done[_T]":
+    from groundwire.gateway.audit.configured import audit_log
     from groundwire.gateway.audit.control_events import COMMAND_LINE, ControlEvents
+    from groundwire.gateway.audit.own_trail import check_own
     from groundwire.gateway.audit.redact import Redaction
     from groundwire.gateway.store import Store
     from groundwire.gateway.tenants import Configured, Registry
 
     # First what could keep it from being recorded.
-    audit = None if events is None else _audit_log(config)
+    keys = () if events is None else _signing_keys(config)
     redact = Redaction.of(config.audit.redact).apply
     store = Store.of(config)
-    await store.open()
+    await _open(store, is_read=events is None)
     try:
+        if keys and config.audit.path is None:
+            async with store.reading() as connection:
+                await check_own(connection, keys)
+        audit = audit_log(config, is_stored=True) if keys else None
         done = await work(Registry(store, configured=Configured.of(config)))
         if audit is not None and events is not None:
             made = ControlEvents(actor=COMMAND_LINE, trace_id="", redact=redact)
-            await _record(audit, events(done, made))
-        return done
+            return _Done(done, is_recorded=await _is_recorded(audit, events(done, made)))
+        return _Done(done)
     finally:
         await store.close()
 
 
-def _audit_log(config: "Config") -> "AuditLog | None":
-    from groundwire.gateway.audit.configured import audit_log
+def _signing_keys(config: "Config") -> Sequence[bytes]:
+    """What the record is to be signed with; nothing if there will be none.
 
+    The gateways' key, that is, and never a new one: who verifies would take what it has signed for
+    forged.
+    """
+    if not config.audit.enabled:
+        return ()
     if config.audit.path == "-":
         _say("This is not recorded: the audit log is what a gateway prints (audit.path: -).")
-        return None
-    return audit_log(config, is_stored=True)
+        return ()
+    from groundwire.gateway.audit.signing import known_keys
+    from groundwire.gateway.folder import data_folder
+
+    keys = known_keys(config, data_folder(config))
+    if not keys:
+        raise SettingError(
+            "audit.key",
+            None,
+            "what the gateways sign their records with, or this could not be recorded: give their "
+            "configuration with --config, or GROUNDWIRE_AUDIT_KEY. A first start makes one",
+        )
+    return keys
 
 
-async def _record(audit: "AuditLog", events: Sequence["AuditEvent"]) -> None:
+async def _open(store: "Store", *, is_read: bool) -> None:
+    """Open a database that is there; one that is only read stays as it is."""
+    from groundwire.gateway.audit.verify_store import open_unchanged
+
+    if store.address.path is not None and not store.address.path.exists():
+        raise SettingError(
+            "store.url", store.where, "a database that is there: groundwire serve makes one"
+        )
+    await (open_unchanged(store) if is_read else store.open())
+
+
+async def _is_recorded(audit: "AuditLog", events: Sequence["AuditEvent"]) -> bool:
+    """Record what was done, and say whether that is on disk."""
     await audit.open()
-    try:
-        is_settled = await audit.settle(events)
-    finally:
-        await audit.close()
-    if not is_settled:
-        _say("warning: it is done, and could not be recorded in the audit log.")
+    for event in events:
+        await audit.write(event)
+    return await audit.close(timeout_s=RECORD_S) == 0
 
 
 async def _all(registry: "Registry", owner: Owner) -> "list[KeyRecord]":

@@ -4,6 +4,7 @@ A key comes as ``Authorization: Bearer``, as ``X-API-Key`` or as ``X-Groundwire-
 one, Authorization belongs to the upstream.
 """
 
+import re
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 
@@ -24,6 +25,12 @@ OWN_HEADER = b"x-groundwire-key"
 CREDENTIALS = frozenset({"authorization", "x-api-key", "api-key"})
 
 _BEARER = b"bearer "
+
+#: What may stand between a key and what is before or after it.
+_BETWEEN = re.compile(rb"[\s,;=\"']+")
+
+#: Each word costs a hash: credentials of more are not looked at, and stay here.
+_MAX_WORDS = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,13 +124,14 @@ def first_known(given: list[bytes], keyring: Keys) -> Key | None:
 
 def may_pass(scope: Scope, keyring: Keys) -> bool:
     """Whether no credential is a key of ours: those stay here, wherever they were put."""
-    return not any(
-        keyring.is_ours(word)
+    words = {
+        word
         for name in CREDENTIALS
         for value in values(scope, name.encode())
-        # All words of it, for a key may come under any scheme, or under none.
-        for word in value.split()[:4]
-    )
+        # A key may come under any scheme or none, and what is between words may be part of it.
+        for word in (*value.split(), *_BETWEEN.split(value))
+    }
+    return len(words) <= _MAX_WORDS and not any(map(keyring.is_ours, words))
 
 
 def values(scope: Scope, name: bytes) -> list[bytes]:

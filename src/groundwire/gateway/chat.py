@@ -29,7 +29,7 @@ from groundwire.gateway.state import caller, services, trace_id
 from groundwire.gateway.streamed import Streamed, gone_response, until_disconnect
 from groundwire.gateway.upstream import Reply, UpstreamBrokenError
 from groundwire.gateway.whole import LARGE_BYTES, check_body, marked, of_new_body
-from groundwire.pipeline import CheckPath, Pipeline, RequestContext
+from groundwire.pipeline import Checked, CheckPath, Pipeline, RequestContext
 from groundwire.policy import Action, Overrides, decide, reach, resolve
 
 _T = TypeVar("_T")
@@ -188,7 +188,7 @@ class Exchange:
         if context.path is CheckPath.NOT_FACTUAL:
             # Nothing is known of the answer, and nothing needs to be.
             skipped = pipeline.check(context, Answer(index=0, kind=AnswerKind.EMPTY))
-            await self._recorder.complete(context, [skipped])
+            await self._require_kept(context, skipped)
         return relayed(reply)
 
     async def _pass_unchecked(
@@ -200,8 +200,17 @@ class Exchange:
             return relayed(reply)
         unread = Answer(index=0, kind=AnswerKind.TEXT)
         failed = pipeline.unavailable(context, unread, OverloadedError.__name__)
-        await self._recorder.complete(context, [failed])
+        await self._require_kept(context, failed)
         return relayed(reply)
+
+    async def _require_kept(self, context: RequestContext, answer: Checked) -> None:
+        """Keep what became of an answer that is not checked.
+
+        Raises:
+            Problem: If it cannot be kept, and nothing may leave without; its reply is closed then.
+        """
+        if not await self._recorder.complete(context, [answer]):
+            raise refused(RefusalCode.AUDIT_UNAVAILABLE)
 
     @property
     def _is_behind(self) -> bool:

@@ -6,12 +6,12 @@ late, and may go: the process lives on, says so, and finds back by itself.
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from groundwire.config import Config, read_overrides
+from groundwire.config import Config
 from groundwire.gateway.admin.logins import Logins
 from groundwire.gateway.audit import AuditEvent, AuditLog
 from groundwire.gateway.audit.configured import audit_log
@@ -21,6 +21,7 @@ from groundwire.gateway.audit.control_events import (
     login,
     login_failed,
 )
+from groundwire.gateway.audit.own_trail import check_start
 from groundwire.gateway.audit.redact import Redaction
 from groundwire.gateway.audit.retention import Retention
 from groundwire.gateway.audit.signing import signing_keys
@@ -39,6 +40,7 @@ from groundwire.gateway.store.opening import pauses
 from groundwire.gateway.tenants import Directory, Registry, Role, Watcher
 from groundwire.gateway.tenants.first_start import Start, prepare
 from groundwire.pipeline import Pipeline
+from groundwire.policy import Overrides
 
 _T = TypeVar("_T")
 
@@ -132,7 +134,8 @@ class ControlPlane:
             SettingError: If the audit log cannot be written.
         """
         self.config, self.is_local_demo, self._on_start = config, is_local_demo, on_start
-        self.store = Store.of(config)
+        # A tenant or a key that was told to be there, or revoked, stays so after a power cut.
+        self.store = Store.of(config, is_synced=True)
         self.directory = Directory(config)
         self.registry = Registry(self.store, configured=self.directory.configured)
         self.watcher = Watcher(
@@ -194,7 +197,7 @@ class ControlPlane:
         if self._retention is not None:
             await self._retention.close()
         await self._write_failures(self._logins.rest())
-        # Where nothing waits and nothing can be written, only the end of the chain would be missing.
+        # Where nothing waits and nothing can be written, the end of the chain alone would miss.
         is_vain = self.audit.is_failing and not self.audit.stats.depth
         limit_s = self.config.gateway.shutdown_s
         await self.audit.close(timeout_s=min(limit_s, _VAIN_S) if is_vain else limit_s)
@@ -220,6 +223,7 @@ class ControlPlane:
             for pause_s in pauses():
                 await wait_until_open(self.store, on_failure=self._not_yet)
                 try:
+                    await check_start(self.store, self.config)
                     await self._prepare()
                     await self.watcher.open()
                     break
@@ -249,20 +253,19 @@ class ControlPlane:
         start = await prepare(self.registry, self.config, data_folder(self.config))
         self._start = start
         events = self.events(FIRST_START, trace_id="")
-        for made in (start.tenant_key, start.admin_key):
-            if made is not None:
-                await self.audit.write(events.key_created(made.record))
+        recorded = [each for change in start.tenants for each in events.changed(change)]
+        recorded += [events.key_created(each) for each in start.keys]
+        # They are there, whether this can be written now or later: nobody is refused for it.
+        await self.audit.settle(recorded)
 
     # Changes.
 
-    def check_policy(self, policy: Mapping[str, Any]) -> None:
-        """Make sure that a policy can hold.
+    def check_overrides(self, overrides: Overrides) -> None:
+        """Make sure that what a tenant would have of its own can hold.
 
         Raises:
             ConfigError: If it cannot, with what is possible.
         """
-        given = {name: value for name, value in policy.items() if value is not None}
-        overrides = read_overrides(given)
         if self.pipeline is not None:
             self.pipeline.check_overrides(overrides)
 

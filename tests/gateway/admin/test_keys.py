@@ -1,11 +1,15 @@
 """Keys over HTTP: made, shown once, listed, revoked."""
 
+import json
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
+from groundwire.config.keys import key_hash
 from tests.gateway.admin.conftest import Planes
 from tests.gateway.admin.plane import ADMIN, Plane
+from tests.gateway.chats import KEY
 from tests.gateway.client import fetch
 from tests.gateway.wire import Script, completion
 
@@ -37,6 +41,17 @@ def test_a_key_is_taken_at_once_and_until_it_is_revoked(stored: Plane) -> None:
     assert again.json() == revoked.json()
     (listed,) = stored.get("/tenants/acme/keys")["keys"]
     assert listed == revoked.json()
+
+
+def test_a_change_is_on_the_disk_when_it_is_told(own: Plane) -> None:
+    assert own.control.store._is_synced
+
+
+def test_the_other_port_says_where_keys_are_made(own: Plane) -> None:
+    reply = fetch(f"{own.url}/v1/admin/keys", headers={"Authorization": f"Bearer {KEY}"})
+    assert reply.status == 404
+    port = own.control.config.admin.port
+    assert f"The admin plane is on another port: {port}" in reply.error["next_step"]
 
 
 def test_a_key_of_one_tenant_is_not_revoked_under_another(own: Plane) -> None:
@@ -100,6 +115,19 @@ def test_an_admin_key_has_a_role_and_does_not_revoke_itself(stored: Plane) -> No
     assert stored.ask("GET", "/me", key=secret).status == 401
 
 
+def test_the_last_admin_key_that_lasts_is_not_revoked(planes: Planes) -> None:
+    own = planes(environ={"GROUNDWIRE_ADMIN_API_KEY": ""})
+    (start,) = own.starts
+    assert start.admin_key is not None
+    brief = {"role": "admin", "expires_at": in_hours(1)}
+    made = own.ask("POST", "/keys", brief, key=start.admin_key.secret).json()
+    last = f"/keys/{start.admin_key.record.id}"
+    reply = own.ask("DELETE", last, key=made["secret"])
+    assert (reply.status, reply.error["code"]) == (409, "last_admin_key")
+    assert own.ask("POST", "/keys", {"role": "admin"}, key=made["secret"]).status == 201
+    assert own.ask("DELETE", last, key=made["secret"]).status == 200
+
+
 @pytest.mark.parametrize(
     "body", [{}, {"role": "owner"}, {"role": None}, {"role": "admin", "tenant": "acme"}]
 )
@@ -139,11 +167,34 @@ def test_the_first_start_makes_one_key_of_each_kind(planes: Planes) -> None:
     admin = start.admin_key.secret
     assert own.get("/me", key=admin)["role"] == "admin"
     own.stop()
-    made = own.recorded("KEY_CREATED")
-    assert [(each["tenant"], each["payload"]["actor"]) for each in made] == [
-        ("default", "first-start"),
-        ("-", "first-start"),
+    made = own.recorded("TENANT_CREATED", "KEY_CREATED")
+    assert [(each["type"], each["tenant"], each["payload"]["actor"]) for each in made] == [
+        ("TENANT_CREATED", "default", "first-start"),
+        ("KEY_CREATED", "default", "first-start"),
+        ("KEY_CREATED", "-", "first-start"),
     ]
+
+
+def test_a_key_that_is_taken_over_is_recorded_with_its_tenant(
+    planes: Planes, tmp_path: Path
+) -> None:
+    row = {"tenant": "default", "sha256": key_hash("gw_of_an_earlier_version"), "created": ""}
+    (tmp_path / "keys.json").write_text(json.dumps({"version": 1, "keys": [row]}))
+    own = planes(folder=tmp_path, environ={"GROUNDWIRE_GATEWAY_API_KEY": ""})
+    own.stop()
+    made = own.recorded("TENANT_CREATED", "KEY_CREATED")
+    assert [(each["type"], each["tenant"]) for each in made] == [
+        ("TENANT_CREATED", "default"),
+        ("KEY_CREATED", "default"),
+    ]
+    assert made[1]["payload"]["key_id"] == row["sha256"][:12]
+
+
+def test_a_configured_tenant_that_is_stored_with_its_key_is_recorded(own: Plane) -> None:
+    assert own.ask("POST", "/tenants/default/keys", {}).status == 201
+    own.stop()
+    types = [each["type"] for each in own.recorded("TENANT_CREATED", "KEY_CREATED")]
+    assert types == ["TENANT_CREATED", "KEY_CREATED"]
 
 
 def test_when_a_key_was_used_last_is_told_after_a_while(planes: Planes) -> None:

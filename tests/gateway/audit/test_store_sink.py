@@ -117,6 +117,53 @@ async def test_a_head_that_somebody_changed_is_not_signed_by_the_next_start(
     assert (await verdict_of(store_url)).status is Status.TAMPERED
 
 
+@pytest.mark.parametrize(
+    "change", ["ended_at = 'x'", "seq = 'x'", "mac = 7", "signature = x'00'", "named_by = 1.5"]
+)
+async def test_a_head_of_another_kind_does_not_stop_the_log(
+    change: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    url = f"sqlite:///{tmp_path / 'groundwire.db'}"
+    await (await log_in(url)).close()
+    with sqlite3.connect(tmp_path / "groundwire.db") as connection:
+        connection.execute(f"UPDATE audit_writers SET {change}")
+    connection.close()
+    log = await log_in(url)
+    assert await log.settle([event(0)])
+    await log.close()
+    assert await numbers_in(url) == [0]
+    assert (await verdict_of(url)).status is Status.TAMPERED
+
+
+OTHER = b"f" * 32
+
+
+async def test_a_trail_of_other_keys_alone_gets_no_record_and_the_log_says_why(
+    store_url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    await (await log_in(store_url)).close()
+    sink = StoreSink(Store(store_url), [OTHER], refuses_foreign=True)
+    log = AuditLog(sink, key=OTHER, patience_s=0.2)
+    await log.open()
+    assert not await log.settle([event(0)])
+    assert log.is_failing
+    await log.close(timeout_s=0.1)
+    assert "none of the keys here (audit.key) has signed any of the 1 chains" in caplog.text
+    assert await numbers_in(store_url) == []
+    assert (await verdict_of(store_url)).status is Status.INTACT
+
+
+async def test_a_trail_with_one_chain_of_ours_is_ours_whatever_became_of_its_end(
+    store_url: str,
+) -> None:
+    await (await log_in(store_url)).close()
+    async with Store(store_url) as store, store.writing() as connection:
+        await connection.execute(text("UPDATE audit_writers SET seq = 1"))
+    log = await opened(StoreSink(Store(store_url), [OTHER, KEY], refuses_foreign=True))
+    assert await log.settle([event(0)])
+    await log.close()
+
+
 async def test_several_logs_write_side_by_side(store_url: str) -> None:
     logs = [await log_in(store_url) for _ in range(3)]
 

@@ -10,7 +10,16 @@ import pytest
 
 from groundwire import Detector
 from tests.fixed_judge import FixedJudge
-from tests.gateway.chats import WRONG, Gateway, events_of, finish_of, gateway, request, text_of
+from tests.gateway.chats import (
+    WRONG,
+    Gateway,
+    events_of,
+    finish_of,
+    gateway,
+    request,
+    text_of,
+    without_ids,
+)
 from tests.gateway.hostile.modes import EVERY, HELD, MODES, SMUGGLED, end, said, told
 from tests.gateway.wire import DONE, Gate, Piece, Script, chunk, completion, event, eventually
 
@@ -87,7 +96,7 @@ def test_what_stands_beside_the_text_does_not_leave_before_the_answer_has_passed
     script = [said("It is here. "), *PLACES[place], said(f" In {WRONG}. More."), end(), DONE]
     got = told(running[mode], Script.sse(script))
     assert SMUGGLED.encode() not in got
-    assert WRONG.encode() not in got
+    assert WRONG.encode() not in without_ids(got)
     assert finish_of(events_of(got)) == "content_filter"
 
 
@@ -108,7 +117,7 @@ def test_text_after_the_end_of_an_answer_does_not_leave_unjudged(
                 got += next(incoming)
             gate.open()
             got += b"".join(incoming)
-    assert WRONG.encode() not in got
+    assert WRONG.encode() not in without_ids(got)
     assert text_of(events_of(got)) in ("", "It is here.")
 
 
@@ -148,7 +157,7 @@ def test_text_that_comes_while_the_end_is_judged_does_not_leave_with_it(
             sleep(0.2)  # until it is read
             judge.goes_on.set()
             got = response.read()
-    assert WRONG.encode() not in got
+    assert WRONG.encode() not in without_ids(got)
 
 
 @HELD

@@ -89,10 +89,11 @@ def tables() -> list[dict[str, list[str]]]:
 
 def cases(number: int, scenes: Mapping[str, Scene[Any]]) -> list[Any]:
     """Each row, in each of its columns that has something in it."""
+    rows_told = tables()[number:] or [{}]  # without the page, nothing of this is run
     return [
         pytest.param(name, column, id=f"{name}-{STARTS[column]}")
         for name in scenes
-        for column, cell in enumerate(tables()[number].get(name.replace("`", ""), ["?", "?"]))
+        for column, cell in enumerate(rows_told[0].get(name.replace("`", ""), ["?", "?"]))
         if cell
     ]
 

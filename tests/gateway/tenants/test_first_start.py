@@ -9,10 +9,11 @@ import pytest
 from groundwire.config import Config, parse
 from groundwire.config.keys import key_hash
 from groundwire.errors import ConfigError
-from groundwire.gateway.keys import Key, write_keys
+from groundwire.gateway.keys import Key
 from groundwire.gateway.store import Store
 from groundwire.gateway.store.moments import now
 from groundwire.gateway.tenants import Directory, Registry, Role, Start, prepare
+from tests.gateway.keys import write_keys
 
 pytestmark = pytest.mark.asyncio
 

@@ -19,7 +19,7 @@ from groundwire.gateway.tenants import (
     VersionMismatchError,
 )
 from groundwire.gateway.tenants.stored_keys import MAX_PAGE
-from groundwire.policy import Action
+from groundwire.policy import Action, Overrides
 
 pytestmark = pytest.mark.asyncio
 
@@ -310,3 +310,38 @@ async def test_a_snapshot_has_all_tenants_however_many_come_at_a_time(
     for snapshot, version in ((first, 1), (second, 2)):
         assert set(snapshot.tenants) == {each["id"] for each in rows}
         assert {each.version for each in snapshot.tenants.values()} == {version}
+
+
+def not_both(own: Overrides) -> None:
+    if own.detector is not None and own.operating_point is not None:
+        raise ConfigError(["operating_point is not possible with this detector"])
+
+
+async def test_of_two_policies_that_hold_alone_and_not_together_one_is_refused(
+    registry: Registry,
+) -> None:
+    await registry.create("acme")
+    parts: list[dict[str, object]] = [{"detector": "lexical"}, {"operating_point": "recall"}]
+    made = await asyncio.gather(
+        *(registry.set_policy("acme", each, merges=True, check=not_both) for each in parts),
+        return_exceptions=True,
+    )
+    assert [type(each) for each in made].count(ConfigError) == 1
+    record = await registry.tenant("acme")
+    assert (len(record.policy), record.version) == (1, 2)
+
+
+async def test_a_policy_has_to_hold_with_what_else_a_tenant_has(store: Store) -> None:
+    config = parse("tenants: {acme: {operating_point: recall}}", name="")
+    registry = Registry(store, configured=Configured.of(config))
+    with pytest.raises(ConfigError, match="not possible with this detector"):
+        await registry.set_policy("acme", {"detector": "lexical"}, merges=False, check=not_both)
+    assert not (await registry.tenant("acme")).is_stored
+    with pytest.raises(ConfigError, match="not possible with this detector"):
+        await registry.create(
+            "beta",
+            policy={"detector": "lexical", "operating_point": "recall"},
+            check=not_both,
+        )
+    with pytest.raises(UnknownTenantError):
+        await registry.tenant("beta")

@@ -1,5 +1,6 @@
 """Keys in a database, the same on SQLite and PostgreSQL."""
 
+import asyncio
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -16,6 +17,7 @@ from groundwire.gateway.tenants import (
     InvalidKeyError,
     InvalidTenantError,
     KeyStatus,
+    LastAdminKeyError,
     Registry,
     Role,
     UnknownKeyError,
@@ -72,6 +74,31 @@ async def test_keys_come_in_pages_the_latest_first(registry: Registry) -> None:
         assert len(page) <= 3
         found += [key.id for key in page]
     assert found == made[::-1]
+
+
+async def test_of_two_admins_who_revoke_each_other_one_stays(registry: Registry) -> None:
+    keys = [(await registry.create_key(role=Role.ADMIN)).record for _ in range(2)]
+    gone = await asyncio.gather(
+        *(registry.revoke_key(each.id, tenant=None, keeps_admin=True) for each in keys),
+        return_exceptions=True,
+    )
+    assert [type(each) for each in gone].count(LastAdminKeyError) == 1
+    assert sum(each.revoked_at is None for each in await registry.admin_keys()) == 1
+
+
+async def test_an_admin_key_that_expires_and_an_auditor_do_not_replace_one_that_lasts(
+    registry: Registry, store: Store
+) -> None:
+    last = (await registry.create_key(role=Role.ADMIN)).record
+    brief = (await registry.create_key(role=Role.ADMIN, expires_at=TOMORROW)).record
+    auditor = (await registry.create_key(role=Role.AUDITOR)).record
+    with pytest.raises(LastAdminKeyError, match="without expires_at"):
+        await registry.revoke_key(last.id, tenant=None, keeps_admin=True)
+    for each in (brief, auditor):
+        await registry.revoke_key(each.id, tenant=None, keeps_admin=True)
+    config = parse("admin: {api_key: gwa_configured_admin_key}", name="")
+    beside = Registry(store, configured=Configured.of(config))
+    assert (await beside.revoke_key(last.id, tenant=None, keeps_admin=True)).revoked_at is not None
 
 
 @pytest.mark.parametrize("key_id", ["0" * 12, "", "\0", "\udc80", "' OR 1=1", "z" * 12])
@@ -161,8 +188,8 @@ tenants: {acme: {keys: [gw_configured_key_one, gw_configured_key_two]}}
 
 async def test_a_key_of_which_the_hash_is_known_is_taken_over_once(registry: Registry) -> None:
     keys = [Key("default", key_hash("gw_one")), Key("acme", key_hash("gw_two"))]
-    assert await registry.import_keys(keys) == 2
-    assert await registry.import_keys(keys) == 0
+    assert len((await registry.import_keys(keys)).keys) == 2
+    assert (await registry.import_keys(keys)).keys == ()
     assert [each.id for each in await registry.tenants()] == ["acme", "default"]
     (kept,) = await registry.keys("default")
     assert (kept.sha256, kept.name) == (key_hash("gw_one"), "keys.json")

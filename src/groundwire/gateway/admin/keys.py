@@ -118,7 +118,8 @@ async def create_admin_key(request: Request, body: NewAdminKey) -> NewKey:
 async def revoke_admin_key(request: Request, key_id: KeyId) -> Key:
     """Let an admin key be taken no more, for good.
 
-    A key does not revoke itself: so there is always one left that can make others.
+    A key does not revoke itself, and none is revoked without which no admin key would be left that
+    does not expire, stored or configured: so there is always one that can make others.
     """
     if key_id == admin(request).key_id:
         raise Problem(
@@ -141,14 +142,20 @@ def _page(found: tuple[KeyRecord, ...], limit: int) -> KeyPage:
 
 async def _made(request: Request, make: Callable[[Registry], Awaitable[Made]]) -> NewKey:
     events = events_of(request)
-    made = await control_of(request).change(make, lambda new: (events.key_created(new.record),))
+    made = await control_of(request).change(
+        make,
+        lambda new: (
+            *(event for each in new.tenants for event in events.changed(each)),
+            events.key_created(new.record),
+        ),
+    )
     return NewKey(key=Key.of(made.record), secret=made.secret)
 
 
 async def _revoked(request: Request, key_id: str, tenant: str | None) -> Key:
     events = events_of(request)
     record = await control_of(request).change(
-        lambda registry: registry.revoke_key(key_id, tenant=tenant),
+        lambda registry: registry.revoke_key(key_id, tenant=tenant, keeps_admin=tenant is None),
         lambda revoked: (events.key_revoked(revoked),),
     )
     return Key.of(record)

@@ -2,6 +2,7 @@
 
 from groundwire.config import Config
 from groundwire.gateway.audit.log import AuditLog
+from groundwire.gateway.audit.own_trail import refuses_foreign
 from groundwire.gateway.audit.signing import signing_keys
 from groundwire.gateway.audit.sinks import FileSink, Sink, StdoutSink
 from groundwire.gateway.audit.store_sink import StoreSink
@@ -36,7 +37,8 @@ def audit_log(config: Config, *, is_stored: bool) -> AuditLog:
     if own.path == "-":
         sink = StdoutSink()
     elif own.path is None and is_stored:
-        sink = StoreSink(Store.of(config, is_synced=is_synced), keys)
+        store = Store.of(config, is_synced=is_synced)
+        sink = StoreSink(store, keys, refuses_foreign=refuses_foreign(config))
     else:
         sink = FileSink(own.path or data_folder(config) / FILE, is_synced=is_synced)
     # Nothing removes details from a file: they are kept there if they are to be kept for ever.

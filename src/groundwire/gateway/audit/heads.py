@@ -65,6 +65,14 @@ class HeadRow:
             signature=row["signature"],
         )
 
+    @classmethod
+    def read(cls, row: Mapping[str, Any]) -> "HeadRow | None":
+        """The same; ``None`` if it has values of another kind."""
+        try:
+            return cls.of(row)
+        except TypeError:
+            return None
+
     def named(self, writer: str, key: bytes) -> "HeadRow":
         """The same, named by a chain."""
         return self.signed(

@@ -19,19 +19,6 @@ MIN_CHARS = 32
 _MAX_FILE_BYTES = 100_000
 
 
-def signing_key(config: Config, folder: Path) -> bytes:
-    """What a new chain is signed with.
-
-    Args:
-        config: Whose ``audit.key`` it is, if it has one.
-        folder: Where it is kept else; the first start makes it.
-
-    Raises:
-        ConfigError: If there is none, and none can be made.
-    """
-    return signing_keys(config, folder)[0]
-
-
 def known_keys(config: Config, folder: Path) -> Sequence[bytes]:
     """The keys that there are, to verify with; none is made.
 

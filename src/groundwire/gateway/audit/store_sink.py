@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from groundwire.gateway.audit.event import EventType
 from groundwire.gateway.audit.heads import HeadRow
+from groundwire.gateway.audit.own_trail import check_own
 from groundwire.gateway.audit.record import Head, Record
 from groundwire.gateway.store import Store, StoreError
 from groundwire.gateway.store.tables import audit_details, audit_records, audit_writers
@@ -41,14 +42,17 @@ _NAME_ROW = (
 class StoreSink:
     """Keeps records in a database. It has an event loop of its own, in the thread that calls it."""
 
-    def __init__(self, store: Store, keys: Sequence[bytes]) -> None:
+    def __init__(
+        self, store: Store, keys: Sequence[bytes], *, refuses_foreign: bool = False
+    ) -> None:
         """Make it; it connects when it is first asked for something.
 
         Args:
             store: The database, which nobody else uses.
             keys: What chains may be signed with; the first signs the heads.
+            refuses_foreign: Whether nothing is written to a trail that none of them has a part in.
         """
-        self._store, self._keys = store, keys
+        self._store, self._keys, self._refuses_foreign = store, keys, refuses_foreign
         self._runner = asyncio.Runner()
         self._is_open = False
         # Whether some records may be kept that we were not told of: a commit broke off.
@@ -60,6 +64,7 @@ class StoreSink:
         """Where other chains stand that none has named yet.
 
         Raises:
+            ForeignTrailError: If nothing may be written there.
             StoreError: If the database fails.
         """
         self._named = self._run(self._read_heads())
@@ -96,13 +101,16 @@ class StoreSink:
 
     async def _read_heads(self) -> Sequence[HeadRow]:
         async with self._store.reading() as connection:
+            if self._refuses_foreign:
+                await check_own(connection, self._keys)
             found = await connection.execute(
                 select(audit_writers)
                 .where(audit_writers.c.named_by.is_(None))
                 .order_by(audit_writers.c.writer)
             )
-            rows = [HeadRow.of(dict(row)) for row in found.mappings()]
-        genuine = [row for row in rows if row.is_signed(self._keys)]
+            # One that cannot even be read must not stop the log.
+            rows = [HeadRow.read(dict(row)) for row in found.mappings()]
+        genuine = [row for row in rows if row is not None and row.is_signed(self._keys)]
         if len(genuine) < len(rows):
             # To sign what somebody has changed would make it true.
             log.error(

@@ -9,6 +9,7 @@
     ├── UnknownKeyError
     ├── TenantExistsError
     ├── VersionMismatchError             somebody else changed it meanwhile
+    ├── LastAdminKeyError                without it, nobody could make others any more
     └── ConfiguredError                  it stands in the configuration, and is changed there
 """
 
@@ -87,6 +88,20 @@ class VersionMismatchError(TenantError):
         return (
             f"The tenant {shown(self.tenant)} is of version {self.found} by now, and the change "
             f"was for version {self.expected}. Read it again, and decide again."
+        )
+
+
+class LastAdminKeyError(TenantError):
+    """An admin key is to be revoked, and none would be left that lasts."""
+
+    def __init__(self, key_id: str) -> None:
+        super().__init__(key_id)
+        self.key_id = key_id
+
+    def __str__(self) -> str:
+        return (
+            f"Without the key {shown(self.key_id)} there is no admin key that does not expire. "
+            "Make one with the role admin and without expires_at, then revoke this one."
         )
 
 

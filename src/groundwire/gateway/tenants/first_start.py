@@ -9,8 +9,9 @@ from groundwire.config import Config
 from groundwire.config.keys import DEFAULT_TENANT
 from groundwire.gateway.keys import FILE, Key, read_keys
 from groundwire.gateway.tenants.configured import Configured
-from groundwire.gateway.tenants.record import NewKey
+from groundwire.gateway.tenants.record import Changed, KeyRecord, NewKey
 from groundwire.gateway.tenants.registry import Registry
+from groundwire.gateway.tenants.stored_keys import Kept
 
 log = logging.getLogger(__name__)
 
@@ -22,12 +23,25 @@ class Start:
     Attributes:
         tenant_key: The first key of the tenant ``default``.
         admin_key: The first key with the role admin.
-        n_imported: How many keys were taken over from the file of an earlier version.
+        imported: The keys that were taken over from the file of an earlier version.
+        tenants: The tenants that were stored for these keys.
     """
 
     tenant_key: NewKey | None = None
     admin_key: NewKey | None = None
-    n_imported: int = 0
+    imported: tuple[KeyRecord, ...] = ()
+    tenants: tuple[Changed, ...] = ()
+
+    @property
+    def n_imported(self) -> int:
+        """How many keys were taken over from the file of an earlier version."""
+        return len(self.imported)
+
+    @property
+    def keys(self) -> tuple[KeyRecord, ...]:
+        """All keys that were stored."""
+        made = (self.tenant_key, self.admin_key)
+        return (*self.imported, *(each.record for each in made if each is not None))
 
 
 async def prepare(registry: Registry, config: Config, folder: Path) -> Start:
@@ -46,27 +60,32 @@ async def prepare(registry: Registry, config: Config, folder: Path) -> Start:
         StoreError: If the database fails.
     """
     configured = Configured.of(config)
-    n_imported = 0
+    imported = Kept()
     if not configured.keys:
         # With one, the key in the file was not taken, and is not to be from now on.
-        n_imported = await _import(registry, folder / FILE)
+        imported = await _import(registry, folder / FILE)
     tenant_key, admin_key = await registry.first_keys(
         tenant=None if configured.keys else DEFAULT_TENANT,
         needs_admin=config.admin.enabled and configured.admin is None,
     )
-    return Start(tenant_key=tenant_key, admin_key=admin_key, n_imported=n_imported)
+    return Start(
+        tenant_key=tenant_key,
+        admin_key=admin_key,
+        imported=imported.keys,
+        tenants=(*imported.tenants, *(() if tenant_key is None else tenant_key.tenants)),
+    )
 
 
-async def _import(registry: Registry, path: Path) -> int:
+async def _import(registry: Registry, path: Path) -> Kept:
     """Take over the keys of a file, once: what is deleted later must not come back with it."""
     keys: tuple[Key, ...] = read_keys(path) or ()
     if not keys:
-        return 0
-    n_imported = await registry.import_keys(keys)
+        return Kept()
+    imported = await registry.import_keys(keys)
     try:
         with suppress(FileNotFoundError):  # another process has done the same
             path.rename(path.with_name(f"{path.name}.imported"))
     except OSError as error:
         reason = error.strerror or type(error).__name__
         log.warning("%s was taken over, and is to be removed: %s", path, reason)
-    return n_imported
+    return imported

@@ -156,10 +156,17 @@ class KeyRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewKey:
-    """A key that was just made. ``secret`` is the key: it is shown once and kept nowhere."""
+    """A key that was just made.
+
+    Attributes:
+        record: What is stored of it.
+        secret: The key: it is shown once and kept nowhere.
+        tenants: Its tenant, if that stood in the configuration alone and is stored with it.
+    """
 
     record: KeyRecord
     secret: str = field(repr=False)
+    tenants: "tuple[Changed, ...]" = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

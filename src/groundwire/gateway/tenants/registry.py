@@ -1,6 +1,6 @@
 """Tenants and keys in the database: what the admin plane reads and changes."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
@@ -20,11 +20,16 @@ from groundwire.gateway.tenants.legal import (
     read_text,
 )
 from groundwire.gateway.tenants.loading import load
-from groundwire.gateway.tenants.record import Changed, Deleted, Diff, Snapshot, TenantRecord
+from groundwire.gateway.tenants.record import Changed, Deleted, Diff, Snapshot, TenantRecord, over
 from groundwire.gateway.tenants.stored_keys import MAX_PAGE, StoredKeys
 from groundwire.gateway.tenants.transaction import Change
+from groundwire.policy import Overrides
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+def _possible(overrides: Overrides) -> None:
+    """All that can be read is possible."""
 
 
 class Registry(StoredKeys):
@@ -73,8 +78,16 @@ class Registry(StoredKeys):
         name: str | None = None,
         metadata: Mapping[str, object] = _NOTHING,
         policy: Mapping[str, object] = _NOTHING,
+        check: Callable[[Overrides], None] = _possible,
     ) -> Changed:
         """Store a new tenant.
+
+        Args:
+            id_: Of the tenant.
+            name: For people to read.
+            metadata: Texts by key; numbers, true and false are kept as JSON writes them.
+            policy: Fields of :class:`~groundwire.policy.Overrides`.
+            check: As of :meth:`set_policy`.
 
         Raises:
             InvalidTenantError: If it cannot be as asked.
@@ -91,6 +104,8 @@ class Registry(StoredKeys):
         async with self._changes.begin() as change:
             if id_ in self._configured.tenants or await change.tenant(id_) is not None:
                 raise TenantExistsError(id_)
+            if wanted.policy:
+                check(wanted.overrides)
             return await self._put(change, None, wanted)
 
     async def put_metadata(
@@ -144,6 +159,7 @@ class Registry(StoredKeys):
         *,
         merges: bool,
         if_version: int | None = None,
+        check: Callable[[Overrides], None] = _possible,
     ) -> Changed:
         """Give a tenant a policy.
 
@@ -152,6 +168,9 @@ class Registry(StoredKeys):
             policy: Fields of :class:`~groundwire.policy.Overrides`; ``None`` unsets one.
             merges: Whether fields that are not named stay as they are.
             if_version: The version that the change is for; 0: only if it is not stored yet.
+            check: Raises ConfigError if what the tenant would then have of its own cannot hold,
+                with its metadata and what the configuration has of it. It is asked when nobody
+                else can change the tenant any more.
 
         Raises:
             ConfigError: If a field or a value is not possible, with what is.
@@ -163,7 +182,9 @@ class Registry(StoredKeys):
             before = await self._changeable(change, id_, if_version)
             old = before or TenantRecord(id=id_)
             own = FrozenMapping(merge_policy(old.policy if merges else {}, changes))
-            return await self._put(change, before, replace(old, policy=own))
+            wanted = replace(old, policy=own)
+            check(over(wanted.overrides, self._configured.tenants.get(id_)))
+            return await self._put(change, before, wanted)
 
     async def delete(self, id_: str, *, if_version: int | None = None) -> Deleted:
         """Delete a tenant; its keys are not taken from then on.

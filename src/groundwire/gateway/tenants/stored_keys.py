@@ -1,6 +1,7 @@
 """The keys of tenants and of the admin plane, in the database."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -14,11 +15,19 @@ from groundwire.gateway.tenants.configured import Configured
 from groundwire.gateway.tenants.errors import (
     ConfiguredError,
     InvalidKeyError,
+    LastAdminKeyError,
     UnknownKeyError,
     UnknownTenantError,
 )
 from groundwire.gateway.tenants.legal import KEY_ID, is_id, read_expiry, read_id, read_name
-from groundwire.gateway.tenants.record import KeyRecord, NewKey, TenantRecord
+from groundwire.gateway.tenants.record import (
+    Changed,
+    Diff,
+    KeyRecord,
+    KeyStatus,
+    NewKey,
+    TenantRecord,
+)
 from groundwire.gateway.tenants.rows import key_of, tenant_of
 from groundwire.gateway.tenants.transaction import Change, Changes
 
@@ -30,6 +39,14 @@ FIRST_START = "first start"
 IMPORTED = "keys.json"
 
 _USES_AT_ONCE = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """What a start has stored: keys of which hashes were known, and their tenants."""
+
+    keys: tuple[KeyRecord, ...] = ()
+    tenants: tuple[Changed, ...] = ()
 
 
 class StoredKeys:
@@ -92,20 +109,25 @@ class StoredKeys:
             raise InvalidKeyError("key", "it is either a tenant's, or has a role")
         key_name, ends = read_name(name), read_expiry(expires_at, now=to_datetime(now()))
         async with self._changes.begin() as change:
-            if tenant is not None:
-                await self._put_bare(change, tenant)
-            return await change.make_key(tenant=tenant, role=role, name=key_name, expires_at=ends)
+            stored = () if tenant is None else await self._put_bare(change, tenant)
+            made = await change.make_key(tenant=tenant, role=role, name=key_name, expires_at=ends)
+            return replace(made, tenants=stored)
 
-    async def revoke_key(self, key_id: str, *, tenant: str | None) -> KeyRecord:
+    async def revoke_key(
+        self, key_id: str, *, tenant: str | None, keeps_admin: bool = False
+    ) -> KeyRecord:
         """Let a key be taken no more, for good. One that is revoked stays as it is.
 
         Args:
             key_id: Of the key.
             tenant: Whose it is; ``None``: one of the admin plane. No other's is found.
+            keeps_admin: Whether an admin key has to be left that lasts. Who has the database at
+                hand makes another, and who has keys alone cannot.
 
         Raises:
             UnknownKeyError: If there is no such key there.
             ConfiguredError: If it stands in the configuration.
+            LastAdminKeyError: If no admin key would be left that lasts, and one has to be.
         """
         if not KEY_ID.fullmatch(key_id):
             raise UnknownKeyError(key_id)
@@ -115,7 +137,12 @@ class StoredKeys:
             found = await change.find_keys((columns.id == key_id) & owner)
             if not found:
                 raise self._no_key(key_id, tenant)
-            return found[0] if found[0].revoked_at is not None else await change.revoke(found[0])
+            record = found[0]
+            if record.revoked_at is not None:
+                return record
+            if keeps_admin:
+                await self._require_another_admin(change, record)
+            return await change.revoke(record)
 
     async def note_use(self, uses: Mapping[str, int]) -> None:
         """Keep when keys were used last.
@@ -153,36 +180,49 @@ class StoredKeys:
             if tenant is not None and not await change.find_keys(
                 columns.tenant.is_not(None), limit=1
             ):
-                await self._put_bare(change, tenant, is_asked=True)
+                stored = await self._put_bare(change, tenant, is_asked=True)
                 own = await change.make_key(tenant=tenant, name=FIRST_START)
+                own = replace(own, tenants=stored)
             if needs_admin and not await change.find_keys(
                 (columns.role == str(Role.ADMIN)) & is_live, limit=1
             ):
                 admin = await change.make_key(role=Role.ADMIN, name=FIRST_START)
         return own, admin
 
-    async def import_keys(self, keys: Iterable[Key]) -> int:
-        """Store keys of which the hash is known, and their tenants.
-
-        Returns:
-            How many were not stored before.
-        """
-        n_new = 0
+    async def import_keys(self, keys: Iterable[Key]) -> Kept:
+        """Store keys of which the hash is known, and their tenants; what is stored stays."""
+        found, tenants = list[KeyRecord](), list[Changed]()
         async with self._changes.begin() as change:
             for key in keys:
                 if await change.find_keys(tables.keys.c.sha256 == key.sha256):
                     continue
-                await self._put_bare(change, key.tenant, is_asked=True)
-                await change.keep_key(key.sha256, tenant=key.tenant, name=IMPORTED)
-                n_new += 1
-        return n_new
+                tenants += await self._put_bare(change, key.tenant, is_asked=True)
+                found.append(await change.keep_key(key.sha256, tenant=key.tenant, name=IMPORTED))
+        return Kept(keys=tuple(found), tenants=tuple(tenants))
 
     # Parts.
 
-    async def _put_bare(self, change: Change, id_: str, *, is_asked: bool = False) -> None:
-        """See to it that a tenant is stored, so that it can have keys."""
-        if await self._changeable(change, id_, None, is_asked=is_asked) is None:
-            await change.put(None, TenantRecord(id=read_id(id_)))
+    async def _require_another_admin(self, change: Change, record: KeyRecord) -> None:
+        """See to it that an admin key is left that lasts: changes follow each other, so of two
+        that revoke each other's key at once, the second is refused.
+        """  # noqa: D205
+        is_idle = record.status(to_datetime(now())) is not KeyStatus.ACTIVE
+        if record.role is not Role.ADMIN or is_idle or self._configured.admin is not None:
+            return
+        columns = tables.keys.c
+        lasts = columns.revoked_at.is_(None) & columns.expires_at.is_(None)
+        is_other = (columns.role == str(Role.ADMIN)) & (columns.id != record.id)
+        if not await change.find_keys(is_other & lasts, limit=1):
+            raise LastAdminKeyError(record.id)
+
+    async def _put_bare(
+        self, change: Change, id_: str, *, is_asked: bool = False
+    ) -> tuple[Changed, ...]:
+        """See to it that a tenant is stored, so that it can have keys; what that has changed."""
+        if await self._changeable(change, id_, None, is_asked=is_asked) is not None:
+            return ()
+        record = await change.put(None, TenantRecord(id=read_id(id_)))
+        return (Changed(record=record, diff=Diff.between(None, record), is_new=True),)
 
     async def _changeable(
         self, change: Change, id_: str, if_version: int | None, *, is_asked: bool = False
