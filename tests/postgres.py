@@ -35,6 +35,21 @@ _SETTINGS = {
     "log_min_messages": "log",
 }
 
+#: Runs a server as long as whoever holds the other end of its input lives; if that is killed, the
+#: server ends and its folder goes.
+_GUARD = """\
+"$@" & server=$!
+exec 3<&0
+(
+  read -r word <&3 && exit
+  kill -INT "$server"
+  while kill -0 "$server" 2>/dev/null; do sleep 0.1; done
+  rm -rf "$PWD"
+) &
+exec 3<&-
+wait "$server"
+"""
+
 
 def programs() -> Path | None:
     """The folder with PostgreSQL's programs, the newest if there are several; else ``None``."""
@@ -54,6 +69,7 @@ class Postgres:
         self.password = secrets.token_hex(16)
         self._bin, self._user = bin_folder, _unprivileged()
         self._process: subprocess.Popen[bytes] | None = None
+        self._pid: int | None = None
         self._paused: tuple[int, ...] = ()
         self._numbers = count(1)
         # Not pytest's folder: its name is too long for a socket, and others may not enter it.
@@ -79,8 +95,8 @@ class Postgres:
     @property
     def pid(self) -> int:
         """The process that all others of the server belong to."""
-        assert self._process is not None, "the server does not run"
-        return self._process.pid
+        assert self._pid is not None, "the server does not run"
+        return self._pid
 
     def url(self, database: str, user: str = _USER, password: str | None = None) -> str:
         """Where a database is, for the superuser or another."""
@@ -92,11 +108,12 @@ class Postgres:
         assert self._process is None, "the server runs"
         settings = _SETTINGS | {"port": str(self.port), "unix_socket_directories": self._folder}
         options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
+        self._status.unlink(missing_ok=True)  # that of one that was killed
         with (self._folder / "log").open("ab") as log:
             self._process = subprocess.Popen(
-                [self._bin / "postgres", "-D", self._data, *options],
+                ["/bin/sh", "-c", _GUARD, "sh", self._bin / "postgres", "-D", self._data, *options],
                 **self._as_user(),
-                stdin=subprocess.DEVNULL,
+                stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=log,
                 start_new_session=True,  # Ctrl+C is for the tests, which end it then
@@ -169,6 +186,10 @@ class Postgres:
     def _data(self) -> Path:
         return self._folder / "data"
 
+    @property
+    def _status(self) -> Path:
+        return self._data / "postmaster.pid"
+
     def _as_user(self) -> dict[str, Any]:
         own: dict[str, Any] = {"cwd": self._folder, "env": os.environ | {"LC_ALL": "C"}}
         if self._user is not None:
@@ -196,10 +217,11 @@ class Postgres:
     def _wait(self) -> None:
         """Until the file of its process says that it is ready; that takes no connection."""
         assert self._process is not None
-        status, deadline = self._data / "postmaster.pid", time.monotonic() + PATIENCE_S
+        deadline = time.monotonic() + PATIENCE_S
         while self._process.poll() is None and time.monotonic() < deadline:
-            lines = status.read_text().splitlines() if status.exists() else []
-            if lines[:1] == [str(self.pid)] and lines[7:] and lines[7].strip() == "ready":
+            lines = self._status.read_text().splitlines() if self._status.exists() else []
+            self._pid = int(lines[0]) if lines else None
+            if lines[7:] and lines[7].strip() == "ready":
                 return
             time.sleep(0.01)
         log = (self._folder / "log").read_text(errors="replace")
@@ -208,15 +230,15 @@ class Postgres:
 
     def _end(self, how: signal.Signals) -> None:
         assert self._process is not None, "the server does not run"
-        process, self._process = self._process, None
-        with suppress(ProcessLookupError):
-            process.send_signal(how)
+        process, pid = self._process, self._pid
+        self._process = self._pid = None
+        self._signal((pid,) if pid is not None else (), how)
         try:
             process.wait(PATIENCE_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait(PATIENCE_S)
-            raise
+        finally:
+            assert process.stdin is not None
+            process.stdin.write(b"it has ended\n")
+            process.stdin.close()
 
 
 def _unprivileged() -> str | None:

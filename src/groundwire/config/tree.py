@@ -307,7 +307,7 @@ class StoreSettings:
         "gateway.data_dir.",
     )
     timeout_s: float = setting(5.0, SECONDS, "To connect, and to wait for a connection.")
-    max_connections: int = setting(5, POSITIVE, "Connections of one process, to PostgreSQL.")
+    max_connections: int = setting(5, POSITIVE, "Connections of one process at a time.")
     poll_s: float = setting(
         0.25, SECONDS, "Between two looks for changes that other processes made to a SQLite file."
     )

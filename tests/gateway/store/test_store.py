@@ -115,6 +115,14 @@ async def test_a_store_that_is_not_open_may_be_so_later(store_url: str) -> None:
         await store.close()  # nothing more
 
 
+async def test_a_store_that_is_opened_twice_at_once_is_open_once(store_url: str) -> None:
+    store = Store(store_url)
+    await asyncio.gather(*(store.open() for _ in range(4)))
+    await asyncio.gather(*(rows.make(store, str(number)) for number in range(4)))
+    await store.close()
+    assert not store.is_open
+
+
 async def test_a_transaction_that_does_not_end_is_cut_off_when_the_store_is_closed(
     store_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -101,9 +101,11 @@ class Store:
         Raises:
             StoreError: If that is not possible: whether to try again has a point, it says.
         """
-        if self._engine is not None:
+        if self.is_open:
             return
         await make_ready(self.address, timeout_s=self._timeout_s)
+        if self.is_open:  # somebody else was faster
+            return
         self._file = self._file_id()
         self._writer = asyncio.Lock()
         self._engine = Engine.working(

@@ -87,9 +87,11 @@ async def _is_cancelled_before(future: asyncio.Future[Any]) -> bool:
     is_cancelled = False
     while not future.done():
         try:
-            await asyncio.wait([future])
+            await asyncio.shield(future)
         except asyncio.CancelledError:
-            is_cancelled = True
+            is_cancelled = not future.cancelled()
+        except Exception:  # noqa: BLE001 - who asked looks at the future
+            break
     if is_cancelled and not future.cancelled():
         future.exception()  # nobody else looks
     return is_cancelled
