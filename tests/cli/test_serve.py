@@ -183,7 +183,14 @@ def test_the_first_start_prints_a_key_of_each_kind_once_and_the_next_takes_them(
         assert first.printed == ""
         assert "sk-1" not in first.said
     assert [each["type"] for each in recorded(tmp_path)] == [
-        *("CHAIN_STARTED", "TENANT_CREATED", "KEY_CREATED", "KEY_CREATED", "ADMIN_LOGIN", "ADMIN_LOGIN_FAILED"),
+        *(
+            "CHAIN_STARTED",
+            "TENANT_CREATED",
+            "KEY_CREATED",
+            "KEY_CREATED",
+            "ADMIN_LOGIN",
+            "ADMIN_LOGIN_FAILED",
+        ),
         "CHAIN_ENDED",
     ]
     with gateway(*args, **environ) as second:
