@@ -87,6 +87,18 @@ def test_keys_are_made_listed_and_revoked_without_a_gateway(tmp_path: Path, url:
     assert types == ["KEY_CREATED", "KEY_CREATED", "KEY_REVOKED"]
 
 
+def test_a_tenant_of_the_configuration_is_stored_with_its_first_key(
+    tmp_path: Path, url: str
+) -> None:
+    prepare(tmp_path)
+    file = tmp_path / "groundwire.yaml"
+    file.write_text("tenants:\n  acme: {}\n")
+    made("--tenant", "acme", "--config", str(file), folder=tmp_path)
+    made("--tenant", "acme", "--config", str(file), folder=tmp_path)
+    found = recorded(url, "TENANT_CREATED", "KEY_CREATED")
+    assert [each["type"] for each in found] == ["TENANT_CREATED", "KEY_CREATED", "KEY_CREATED"]
+
+
 def test_only_the_key_goes_to_standard_output(tmp_path: Path) -> None:
     prepare(tmp_path)
     result = keys("create", "--admin", folder=tmp_path)

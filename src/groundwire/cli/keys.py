@@ -146,7 +146,7 @@ def create(
             name=name,
             expires_at=expires_at,
         ),
-        lambda made, events: [events.key_created(made.record)],
+        lambda made, events: events.key_made(made),
     )
     made = done.value
     whose = f"tenant {owner.tenant}" if owner.role is None else f"the role {owner.role}"

@@ -142,13 +142,7 @@ def _page(found: tuple[KeyRecord, ...], limit: int) -> KeyPage:
 
 async def _made(request: Request, make: Callable[[Registry], Awaitable[Made]]) -> NewKey:
     events = events_of(request)
-    made = await control_of(request).change(
-        make,
-        lambda new: (
-            *(event for each in new.tenants for event in events.changed(each)),
-            events.key_created(new.record),
-        ),
-    )
+    made = await control_of(request).change(make, events.key_made)
     return NewKey(key=Key.of(made.record), secret=made.secret)
 
 

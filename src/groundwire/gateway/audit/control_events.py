@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from groundwire.gateway.audit.event import NO_TENANT, AuditEvent, EventType
-from groundwire.gateway.tenants import Changed, Deleted, KeyRecord, Role
+from groundwire.gateway.tenants import Changed, Deleted, KeyRecord, NewKey, Role
 
 #: Who did what needs no key: ``groundwire keys``, and a start that finds no key.
 COMMAND_LINE, FIRST_START = "command-line", "first-start"
@@ -65,6 +65,11 @@ class ControlEvents:
         record = deleted.record
         payload = {"version": record.version, "keys": keys}
         return self._event(EventType.TENANT_DELETED, record.id, payload)
+
+    def key_made(self, made: NewKey) -> tuple[AuditEvent, ...]:
+        """A key was made; and before it its tenant, if that is stored only now."""
+        stored = (event for change in made.tenants for event in self.changed(change))
+        return (*stored, self.key_created(made.record))
 
     def key_created(self, key: KeyRecord) -> AuditEvent:
         """A key was made."""
