@@ -6,7 +6,6 @@ of tenants and keys. ``chain`` links them to records, ``sinks`` and ``store_sink
 ``log`` stands between: no event is dropped. ``configured`` makes the log of a configuration.
 ``trail`` reads what the store has, ``retention`` removes what is too old, and ``verify`` says
 whether what is kept is what was written.
->>>>>>> wip-trail
 """
 
 from groundwire.gateway.audit.chain import Chain
