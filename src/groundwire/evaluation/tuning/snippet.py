@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from groundwire.config.tenants import KINDS
 from groundwire.detection import Score
 from groundwire.evaluation.tuning.tuning import Tuning
-from groundwire.similarity import EMBEDDERS
+from groundwire.models import EMBEDDERS
 
 _COMMIT = re.compile("[0-9a-f]{40}")
 #: The column whose groups are tenants of a configuration.
