@@ -77,7 +77,10 @@ class BenchResult:
             },
             flag_all={each.name: each.of_flagging_all(answers, tasks) for each in bench.metrics},
             check=check,
-            differences=tuple(_differences(sample or Sample(), check, evaluation)),
+            differences=(
+                *_of_another_split(read_judged(path), split),
+                *_differences(sample or Sample(), check, evaluation),
+            ),
             evaluation=evaluation,
         )
 
@@ -131,6 +134,15 @@ def _differences(sample: Sample, check: Check, evaluation: Evaluation) -> Iterab
         yield "nobody here knows how many answers there should be"
     if evaluation.n_failed:
         yield f"{evaluation.n_failed:,} rows failed, and count as not flagged if they have a label"
+
+
+def _of_another_split(rows: Iterable[JudgedRow], split: str) -> Iterable[str]:
+    """A file of one's own may say what it is a part of."""
+    for row in rows:
+        said = row.columns.get("split", split)
+        if said != split:
+            yield f"row {row.row:,} says that it is of the split {said!r}, not {split!r}"
+            return
 
 
 def _scores(bench: Bench, path: Path, keeps: Callable[[JudgedRow], bool]) -> Scores:

@@ -57,7 +57,7 @@ def _table(result: BenchResult) -> Iterator[str]:
     rows.append(["flag everything", *_plain(result.flag_all, names), "this run"])
     for each in bench.published:
         mark = _noted(notes, each.note)
-        cells = [f"{each.scores[name]:g}" if name in each.scores else "-" for name in names]
+        cells = [_printed(each.scores.get(name)) for name in names]
         rows.append([each.system + mark, *cells, each.source])
     yield from _aligned(rows)
     yield from (f"[{number}] {note}" for number, note in enumerate(notes, 1))
@@ -78,6 +78,13 @@ def _with_ends(score: Score | None) -> str:
     if score is None or score.value is None:
         return "-"
     return f"{percent(score.value)} ({percent(score.low)} to {percent(score.high)})"
+
+
+def _printed(value: float | None) -> str:
+    """As it was printed: with one digit, or two."""
+    if value is None:
+        return "-"
+    return f"{value:.1f}" if round(value, 1) == value else f"{value:.2f}"
 
 
 def _noted(notes: list[str], note: str) -> str:
