@@ -1,7 +1,7 @@
 """N-gram overlap: which share of a sentence's word pairs stands in the sources.
 
-The oldest of baselines (ROUGE, https://aclanthology.org/W04-1013): it knows no meaning, and what does
-must be better.
+The oldest of baselines (ROUGE, https://aclanthology.org/W04-1013): it knows no meaning, and
+what does must be better.
 """
 
 import re
