@@ -81,7 +81,12 @@ def test_the_mean_over_datasets_counts_each_the_same(run: CommandLine, tmp_path:
     ],
 )
 def test_each_benchmark_has_its_own_metric(
-    run: CommandLine, tmp_path: Path, name: str, make: Callable[[Path], Path], metric: str, expected: float
+    run: CommandLine,
+    tmp_path: Path,
+    name: str,
+    make: Callable[[Path], Path],
+    metric: str,
+    expected: float,
 ) -> None:
     found = result(run, name, "--data", make(tmp_path / "d"))
     assert found["bench"]["metric"] == metric

@@ -2,10 +2,13 @@
 
 import os
 from concurrent.futures import ThreadPoolExecutor
+from typing import Protocol, runtime_checkable
 
 from groundwire.detector import Detector, Judge
 from groundwire.errors import SettingError
 from groundwire.evaluation.adapters.names import FORMS, AdapterName, parse
+
+_LETTUCE_THRESHOLD = 0.5
 
 
 def adapter(
@@ -33,9 +36,28 @@ def adapter(
     parsed = parse(name)
     if parsed is None:
         raise SettingError("detector", name, f"one of {', '.join(FORMS.values())}")
+    is_low = not isinstance(operating_point, str) and operating_point < _LETTUCE_THRESHOLD
+    if parsed.kind == "lettucedetect" and is_low:
+        valid = f"from {_LETTUCE_THRESHOLD} on with lettucedetect, which marks nothing below it"
+        raise SettingError("operating_point", operating_point, valid)
     judge, threads = _open(parsed, revision, threads, device)
     workers = ThreadPoolExecutor(1, "groundwire")
-    return Detector(judge, operating_point=operating_point, threads=threads, workers=workers)
+    return _Adapted(judge, operating_point=operating_point, threads=threads, workers=workers)
+
+
+class _Adapted(Detector):
+    """A detector whose judge may have something of its own to close."""
+
+    def close(self) -> None:
+        """Let go of the threads and of the judge."""
+        super().close()
+        if isinstance(self.judge, _Closable):
+            self.judge.close()
+
+
+@runtime_checkable
+class _Closable(Protocol):
+    def close(self) -> None: ...
 
 
 def _open(

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from urllib.parse import urlsplit
+from weakref import finalize
 
 from groundwire.config.kinds import KindError, is_loopback
 from groundwire.config.tree import SETTINGS
@@ -67,9 +68,11 @@ class MissingJudgeKeyError(ModelError):
         return f"There is no key for the judge. Set {KEY_VARIABLE}; any text does if it wants none."
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class LlmJudge:
     """Asks a model for a verdict on each sentence of an answer.
+
+    Its connections are closed with it, for not everyone who holds a detector closes it.
 
     Attributes:
         name: ``judge:MODEL@URL``.
@@ -84,6 +87,9 @@ class LlmJudge:
     answers: None = field(default=None, init=False)  # a verdict is no probability
     # Once a key or a model is refused, no other call can succeed.
     _final: list[EndpointError] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        finalize(self, self.endpoint.close)
 
     @classmethod
     def open_at(
@@ -132,6 +138,10 @@ class LlmJudge:
         """Keep what is to be sent."""
         del threshold, tenant
         return JudgeReading(self, sources, question)
+
+    def close(self) -> None:
+        """Close its connections."""
+        self.endpoint.close()
 
     def verdicts(self, prompt: Prompt) -> list[Verdict]:
         """Ask for the verdicts on all claims of an answer.
