@@ -1,6 +1,6 @@
 """What a detector reached on a benchmark, and whether that compares with what others reached."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -65,20 +65,22 @@ class BenchResult:
             ResultsError: If it is none.
         """
         evaluation = Evaluation.read(path)
-        answers, tasks = _columns(read_judged(path))
+        gathered = _Gathered.of(read_judged(path), bench, split)
+        answers, tasks = gathered.columns, gathered.tasks
         check = check_counts(bench.expected.get(split), *_counts(answers, tasks))
         return cls(
             bench=bench,
             split=split,
             commit=commit,
-            scores={each.name: each.of(answers, tasks) for each in bench.metrics},
+            scores=_scores(bench, answers, tasks),
             variants={
-                variant.name: _scores(bench, path, variant.keeps) for variant in bench.variants
+                name: _scores(bench, found.columns(), found.tasks)
+                for name, found in gathered.variants.items()
             },
             flag_all={each.name: each.of_flagging_all(answers, tasks) for each in bench.metrics},
             check=check,
             differences=(
-                *_of_another_split(read_judged(path), split),
+                *gathered.differences,
                 *_differences(sample or Sample(), check, evaluation),
             ),
             evaluation=evaluation,
@@ -136,26 +138,42 @@ def _differences(sample: Sample, check: Check, evaluation: Evaluation) -> Iterab
         yield f"{evaluation.n_failed:,} rows failed, and count as not flagged if they have a label"
 
 
-def _of_another_split(rows: Iterable[JudgedRow], split: str) -> Iterable[str]:
-    """A file of one's own may say what it is a part of."""
-    for row in rows:
-        said = row.columns.get("split", split)
-        if said != split:
-            yield f"row {row.row:,} says that it is of the split {said!r}, not {split!r}"
-            return
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Gathered:
+    """The numbers of all answers, and of those of each variant."""
+
+    columns: Columns
+    tasks: Sequence[str]
+    variants: Mapping[str, Collector]
+    differences: tuple[str, ...]
+
+    @classmethod
+    def of(cls, rows: Iterable[JudgedRow], bench: Bench, split: str) -> Self:
+        """Read rows once."""
+        every, other = Collector(), ""
+        variants = {variant.name: Collector() for variant in bench.variants}
+        for row in rows:
+            # A file of one's own may say what it is a part of.
+            said = row.columns.get("split", split)
+            if said != split and not other:
+                other = f"row {row.row:,} says that it is of the split {said!r}, not {split!r}"
+            if row.hallucinated is None:
+                continue
+            judged = judged_of(row, verdict_of(row))
+            every.add(row.row, judged)
+            for variant in bench.variants:
+                if variant.keeps(row):
+                    variants[variant.name].add(row.row, judged)
+        return cls(
+            columns=every.columns(),
+            tasks=every.tasks,
+            variants=variants,
+            differences=(other,) if other else (),
+        )
 
 
-def _scores(bench: Bench, path: Path, keeps: Callable[[JudgedRow], bool]) -> Scores:
-    answers, tasks = _columns(row for row in read_judged(path) if keeps(row))
+def _scores(bench: Bench, answers: Columns, tasks: Sequence[str]) -> Scores:
     return {each.name: each.of(answers, tasks) for each in bench.metrics}
-
-
-def _columns(rows: Iterable[JudgedRow]) -> tuple[Columns, list[str]]:
-    collector = Collector()
-    for row in rows:
-        if row.hallucinated is not None:
-            collector.add(row.row, judged_of(row, verdict_of(row)))
-    return collector.columns(), collector.tasks
 
 
 def _counts(answers: Columns, tasks: Sequence[str]) -> tuple[Counts, dict[str, Counts]]:
