@@ -63,6 +63,22 @@ def test_half_of_a_release_is_refused(tmp_path: Path) -> None:
         rows("ragtruth", folder)
 
 
+def test_a_wrong_row_of_the_release_does_not_end_the_others(tmp_path: Path) -> None:
+    folder = official.ragtruth(tmp_path)
+    path = folder / "response.jsonl"
+    lines = path.read_bytes().splitlines()
+    lines[1] = lines[1].replace(b'"1950"', b'"1951"')  # what its span says
+    lines[2] = lines[2].replace(b'"s1"', b'"s9"')
+    path.write_bytes(b"\n".join([*lines, b"{bad"]))
+    found = rows("ragtruth", folder)
+    assert problems(iter(found)) == {
+        2: "the span 25-29 is '1950' and not '1951'",
+        3: "source_id 's9' is not in source_info.jsonl",
+        5: problems(iter(found))[5],
+    }
+    assert [row.row for row in found if isinstance(row, NumberedAnswer)] == [1, 4]
+
+
 # The others.
 
 

@@ -19,9 +19,9 @@ from groundwire.evaluation.benches.records import (
     table_patterns,
 )
 from groundwire.evaluation.datasets.files import AnyRow, read_labelled
-from groundwire.evaluation.datasets.formats import numbered
 from groundwire.evaluation.datasets.labelled import GoldSpan, LabelledAnswer
-from groundwire.evaluation.datasets.ragtruth import RESPONSES, SOURCES, read_release
+from groundwire.evaluation.datasets.ragtruth import RESPONSES, SOURCES, ReleaseSources
+from groundwire.evaluation.datasets.rows import Row
 from groundwire.rows import RowError
 
 #: A label that says whether an answer is supported → whether it is hallucinated.
@@ -61,12 +61,19 @@ def ragtruth(files: Sequence[Path], split: str) -> Iterator[AnyRow]:
     """Both layouts; people marked the characters."""
     if len(files) == 1:
         return read_labelled(files[0])
-    return numbered(map(_with_model, read_release(files[0].parent, split=split)))
+    answers, sources = files
+    return answers_of([answers], partial(_ragtruth, ReleaseSources.read(sources.parent), split))
 
 
-def _with_model(answer: LabelledAnswer) -> LabelledAnswer:
-    """What the one-file layout has as columns too."""
-    return replace(answer, columns={"model": answer.model, "quality": answer.quality})
+def _ragtruth(sources: ReleaseSources, split: str, record: Record) -> Iterator[LabelledAnswer]:
+    row = Row(record.file, record.line, record.values)
+    try:
+        if row.get("split", str) == split:
+            found = sources.answer(row)
+            columns = {"model": found.model, "quality": found.quality}  # as in one file
+            yield replace(found, columns=columns)
+    except DatasetError as error:
+        raise RowError(error.problem) from error  # where it stands is told anyway
 
 
 # HaluEval.

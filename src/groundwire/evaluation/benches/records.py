@@ -134,7 +134,7 @@ def answers_of(
                     row=row, answer=_named(answer, seen, row), sha256=digest.hexdigest()[:16]
                 )
     if row == 0:
-        raise DatasetError(files[0], None, "it has no rows")
+        raise DatasetError(files[0], None, "it has no rows, or none of the part that is asked for")
 
 
 def _named(answer: LabelledAnswer, seen: Seen, row: int) -> LabelledAnswer:
