@@ -1,8 +1,13 @@
 """N-gram overlap as a detector."""
 
+import json
+from pathlib import Path
+
 from groundwire import Detection
 from groundwire.detection import Outcome
 from groundwire.evaluation.adapters.adapter import adapter
+from tests.cli.conftest import invoke
+from tests.evaluation.datasets.tables import json_lines, write
 
 SOURCES = ["The bridge was opened in 1932.", "It is 503 metres long, and made of steel."]
 
@@ -42,3 +47,14 @@ def test_without_sources_nothing_is_said() -> None:
     with adapter("ngram") as detector:
         found = detector.detect(sources=[], answer="It is long.")
     assert found.outcome is Outcome.UNVERIFIED
+
+
+def test_no_configuration_runs_a_detector_of_others(tmp_path: Path) -> None:
+    rows = [
+        {"context": SOURCES[0], "answer": answer, "label": label}
+        for answer, label in ((SOURCES[0], 0), ("Its towers are made of granite.", 1))
+    ]
+    data = write(tmp_path / "t.jsonl", json_lines(*rows))
+    printed = invoke("tune", "--data", data, "--detector", "ngram", "--target", "f1", "--json")
+    assert printed.exit_code in (0, 1), printed.stderr
+    assert json.loads(printed.stdout)["configuration"] == ""

@@ -32,6 +32,11 @@ class AdapterName:
     url: str | None = None
 
 
+def is_adapter(name: str) -> bool:
+    """Whether a name is that of a detector of others, however it goes on."""
+    return name.partition(":")[0] in FORMS
+
+
 def parse(name: str | None) -> AdapterName | None:
     """Take a name apart; ``None`` if it is one of our own detectors, a folder or a hub model.
 
@@ -43,9 +48,9 @@ def parse(name: str | None) -> AdapterName | None:
     Raises:
         SettingError: If it begins like one and ends like none.
     """
-    kind, colon, rest = (name or "").partition(":")
-    if kind not in FORMS:
+    if name is None or not is_adapter(name):
         return None
+    kind, colon, rest = name.partition(":")
     if kind == "ngram":
         if colon:
             raise SettingError("detector", name, FORMS[kind])

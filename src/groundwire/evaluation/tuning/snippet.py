@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from groundwire.config.tenants import KINDS
 from groundwire.detection import Score
+from groundwire.evaluation.adapters.names import is_adapter
 from groundwire.evaluation.tuning.tuning import Tuning
 from groundwire.similarity import EMBEDDERS
 
@@ -17,8 +18,10 @@ TENANT = "tenant"
 def to_yaml(tuning: Tuning) -> str:
     """The lines, or nothing if there is no threshold.
 
-    Tenants get thresholds of their own where a configuration has a field for them.
+    No configuration names a detector of others, so there is nothing for one either. Tenants get thresholds of their own where a configuration has a field for them.
     """
+    if is_adapter(tuning.header.detector.name):
+        return ""
     return "".join(f"{line}\n" for line in [*_detector(tuning), *_tenants(tuning)])
 
 
