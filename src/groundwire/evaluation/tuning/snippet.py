@@ -18,7 +18,8 @@ TENANT = "tenant"
 def to_yaml(tuning: Tuning) -> str:
     """The lines, or nothing if there is no threshold.
 
-    No configuration names a detector of others, so there is nothing for one either. Tenants get thresholds of their own where a configuration has a field for them.
+    No configuration names a detector of others, so there is nothing for one either. Tenants get
+    thresholds of their own where a configuration has a field for them.
     """
     if is_adapter(tuning.header.detector.name):
         return ""
