@@ -36,6 +36,7 @@ COMMANDS = {
         "groundwire.cli.evaluate:evaluate",
         "Score a detector on labelled answers.",
     ),
+    "bench": ("groundwire.cli.bench:bench", "Score a detector on a benchmark by its name."),
     "tune": ("groundwire.cli.tune:tune", "Choose a threshold by labelled answers."),
     "regress": ("groundwire.cli.regress:regress", "Fail if scores fell against a baseline."),
     "report": ("groundwire.cli.report:report", "Make a page, Markdown or JUnit of results."),

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 
 from groundwire.detection import Score
+from groundwire.evaluation.adapters.names import is_adapter
 from groundwire.evaluation.tuning.tuning import Tuning
 from groundwire.models import EMBEDDERS
 
@@ -14,7 +15,12 @@ TENANT = "tenant"
 
 
 def to_yaml(tuning: Tuning) -> str:
-    """The lines, or nothing if there is no threshold. Tenants get thresholds of their own."""
+    """The lines, or nothing if there is no threshold. Tenants get thresholds of their own.
+
+    No configuration names a detector of others, so there is nothing for one either.
+    """
+    if is_adapter(tuning.header.detector.name):
+        return ""
     return "".join(f"{line}\n" for line in [*_detector(tuning), *_tenants(tuning)])
 
 
