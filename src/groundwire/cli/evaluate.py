@@ -151,7 +151,7 @@ def evaluate(
     with results_file(files) as path:
         data_hashes = fingerprints(data)
         detector = ctx.ensure_object(Setup).load(choice)
-        header = Header(detector=detector.info, data=data_hashes, command=_command())
+        header = Header(detector=detector.info, data=data_hashes, command=command_line())
         started = time.monotonic()
         with rows_told(partial(_count, data, tasks, limit), hint=output is not None) as tell:
             done = run(detector, read(), output=path, header=header, replace=force, on_row=tell)
@@ -236,5 +236,6 @@ def _count(data: Path, tasks: Collection[str], limit: int | None) -> int | None:
     return n if limit is None or n is None else min(limit, n)
 
 
-def _command() -> str:
+def command_line() -> str:
+    """What was called, to be called again."""
     return shlex.join(["groundwire", *sys.argv[1:]])

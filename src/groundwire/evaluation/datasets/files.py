@@ -40,7 +40,7 @@ _BATCH_ROWS = 256
 #: What stands for a byte that is no UTF-8.
 _NOT_UTF8 = re.compile("[\udc80-\udcff]")
 
-_SUFFIXES = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet")
+SUFFIXES = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +107,7 @@ class NumberedQuestion:
 
 
 #: A line of a file, what tells it from another, and its values by column or what is wrong with it.
-_Line: TypeAlias = tuple[int, bytes, Mapping[str, Any] | str]
+Line: TypeAlias = tuple[int, bytes, Mapping[str, Any] | str]
 
 
 def read_labelled(path: Path, mapping: ColumnMapping | None = None) -> Iterator[AnyRow]:
@@ -148,7 +148,7 @@ def numbered_question(row: tuple[int, Question, str]) -> NumberedQuestion:
 def _read_table(path: Path, reader: "RowReader[_T]") -> Iterator[tuple[int, _T, str] | FailedRow]:
     numbers, row = count(1), 0
     for file in files_of(path):
-        for line, content, values in _lines(file):
+        for line, content, values in lines_of(file):
             row = next(numbers)
             yield reader.read(row, f"{file}:{line}", content, values)
     if row == 0:
@@ -175,9 +175,9 @@ def files_of(path: Path) -> tuple[Path, ...]:
     """
     if not path.is_dir():
         return (path,)
-    found = tuple(sorted(each for each in path.iterdir() if _suffix(each) in _SUFFIXES))
+    found = tuple(sorted(each for each in path.iterdir() if suffix_of(each) in SUFFIXES))
     if not found:
-        raise DatasetError(path, None, f"it has no file that ends in {', '.join(_SUFFIXES)}")
+        raise DatasetError(path, None, f"it has no file that ends in {', '.join(SUFFIXES)}")
     return found
 
 
@@ -257,12 +257,19 @@ class Seen:
         return True
 
 
-def _suffix(path: Path) -> str:
+def suffix_of(path: Path) -> str:
+    """How the name of a file ends, packed or not, in lower case."""
     return Path(path.name.removesuffix(".gz")).suffix.lower()
 
 
-def _lines(path: Path) -> Iterator[_Line]:
-    match _suffix(path):
+def lines_of(path: Path) -> Iterator[Line]:
+    """The rows of a file as they stand, whatever its format.
+
+    Raises:
+        DatasetError: If it cannot be read at all.
+        MissingExtraError: If it is Parquet, and what reads that is not installed.
+    """
+    match suffix_of(path):
         case ".csv":
             return _csv_lines(path, ",")
         case ".tsv":
@@ -273,7 +280,7 @@ def _lines(path: Path) -> Iterator[_Line]:
 
 
 def _count(path: Path) -> int | None:
-    match _suffix(path):
+    match suffix_of(path):
         case ".csv" | ".tsv" as suffix:
             with open_lines(path) as stream:
                 delimiter = "," if suffix == ".csv" else "\t"
@@ -288,7 +295,7 @@ def _count(path: Path) -> int | None:
 # JSON Lines.
 
 
-def _json_lines(path: Path) -> Iterator[_Line]:
+def _json_lines(path: Path) -> Iterator[Line]:
     number = 0
     with open_lines(path) as lines:
         try:
@@ -315,7 +322,7 @@ def _json_object(line: bytes) -> Mapping[str, Any] | str:
 # CSV.
 
 
-def _csv_lines(path: Path, delimiter: str) -> Iterator[_Line]:
+def _csv_lines(path: Path, delimiter: str) -> Iterator[Line]:
     with open_lines(path) as stream, _csv_reader(stream, delimiter) as rows:
         header: list[str] | None = None
         while True:
@@ -370,7 +377,7 @@ def _csv_row(header: Sequence[str], fields: Sequence[str]) -> Mapping[str, Any] 
 # Parquet.
 
 
-def _parquet(path: Path) -> Iterator[_Line]:
+def _parquet(path: Path) -> Iterator[Line]:
     number = 0
     with _parquet_file(path) as table:
         batches = table.iter_batches(batch_size=_BATCH_ROWS)
