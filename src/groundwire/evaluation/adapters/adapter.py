@@ -1,7 +1,6 @@
 """Opens a detector of others by its name."""
 
 import os
-from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol, runtime_checkable
 
 from groundwire.detector import Detector, Judge
@@ -41,8 +40,7 @@ def adapter(
         valid = f"from {_LETTUCE_THRESHOLD} on with lettucedetect, which marks nothing below it"
         raise SettingError("operating_point", operating_point, valid)
     judge, threads = _open(parsed, revision, threads, device)
-    workers = ThreadPoolExecutor(1, "groundwire")
-    return _Adapted(judge, operating_point=operating_point, threads=threads, workers=workers)
+    return _Adapted(judge, operating_point=operating_point, threads=threads)
 
 
 class _Adapted(Detector):
