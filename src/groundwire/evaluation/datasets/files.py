@@ -95,11 +95,19 @@ def read_labelled(path: Path, mapping: ColumnMapping | None = None) -> Iterator[
     for file in files_of(path):
         for line, content, values in _lines(file):
             row = next(numbers)
-            # What a row says depends on how its columns are read.
-            digest = sha256(columns.fingerprint + content).hexdigest()[:16]
+            digest = _digest(columns, content)
             yield _read(row, digest, f"{file}:{line}", values, columns, ids)
     if row == 0:
         raise DatasetError(path, None, "it has no rows")
+
+
+def table_row(values: Mapping[str, Any], columns: ColumnMapping, *, row: int) -> AnyRow:
+    """One row of a table that is at hand, as :func:`read_labelled` reads it from a Parquet file.
+
+    Whether its id is there twice, only who has the whole table can know.
+    """
+    digest = _digest(columns, _content(values))
+    return _read(row, digest, f"row {row:,}", values, columns, Seen())
 
 
 def count_rows(path: Path) -> int | None:
@@ -135,6 +143,15 @@ def fingerprints(path: Path) -> dict[str, str]:
         with file.open("rb") as stream:
             found[file.name] = file_digest(stream, "sha256").hexdigest()
     return found
+
+
+def _digest(columns: ColumnMapping, content: bytes) -> str:
+    # What a row says depends on how its columns are read.
+    return sha256(columns.fingerprint + content).hexdigest()[:16]
+
+
+def _content(values: Mapping[str, Any] | str) -> bytes:
+    return json.dumps(values, sort_keys=True, default=str).encode()
 
 
 def _read(
@@ -309,8 +326,7 @@ def _parquet(path: Path) -> Iterator[_Line]:
                 return
             for values in _batch_rows(batch):
                 number += 1
-                content = json.dumps(values, sort_keys=True, default=str).encode()
-                yield number, content, values
+                yield number, _content(values), values
 
 
 def _parquet_file(path: Path) -> Any:  # noqa: ANN401 - pyarrow has no types
