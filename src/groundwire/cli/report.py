@@ -9,7 +9,6 @@ import click
 
 from groundwire.cli.inputs import READ_RESULTS, RESULT_FILE
 
-
 EPILOG = """\b
 Examples:
   groundwire report results.jsonl --html report.html
