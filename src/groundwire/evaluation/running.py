@@ -110,6 +110,7 @@ def run_on(
                 n_new += 1
                 on_row(n_done + n_new)
             writer.end_batch()
+    remaining.require_all_judged(n_new)
     remaining.require_all_met()
     return Run(n_rows=n_done + n_new, n_new=n_new)
 
@@ -141,11 +142,12 @@ class Remaining:
     def __init__(self, rows: Iterable[AnyRow], done: Mapping[int, str], output: Path) -> None:
         self.done = done
         self._rows, self._output = rows, output
-        self._n_met = 0
+        self._n_met = self._n_given = 0
 
     def __iter__(self) -> Iterator[AnyRow]:
         for row in self._rows:
             if row.row not in self.done:
+                self._n_given += 1
                 yield row
                 continue
             if self.done[row.row] != row.sha256:
@@ -156,6 +158,17 @@ class Remaining:
                     f"columns are read otherwise. {_REMEDY}",
                 )
             self._n_met += 1
+
+    def require_all_judged(self, n_judged: int) -> None:
+        """Refuse to call it done while rows have no result: what judges is to leave none out.
+
+        Raises:
+            ResultsError: If there are any.
+        """
+        if n := self._n_given - n_judged:
+            raise ResultsError(
+                self._output, None, f"{n:,} rows have no result. Judge them with --resume."
+            )
 
     def require_all_met(self) -> None:
         """Refuse results of rows that are not in the data, once all of it has been read.

@@ -4,6 +4,7 @@ What is judged goes through Ray's object store, which moves to disk what memory 
 results come back to who called: only there are files needed.
 """
 
+import logging
 import os
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
@@ -20,16 +21,19 @@ from groundwire.evaluation.scale.workers import Recipe, WorkerError
 STORE_BYTES = 200 * 2**20
 
 
-class Judge:
-    """An actor: it loads the model once, and judges the batches that come its way."""
+def actor(recipe: Recipe) -> type:
+    """A class of actors: each loads the model once, and judges the batches that come its way."""
+    # What it needs is in the class, and not among its arguments: those are in the object store,
+    # where an actor that is started again may not find them.
 
-    def __init__(self, recipe: Recipe) -> None:
-        """Load it."""
-        self._detector = recipe.detector()
+    class Judge:
+        def __init__(self) -> None:
+            self._detector = recipe.detector()
 
-    def __call__(self, table: Any) -> Any:  # noqa: ANN401 - pyarrow has no types
-        """Judge one batch."""
-        return judge_batch(self._detector, table)
+        def __call__(self, table: Any) -> Any:  # noqa: ANN401 - pyarrow has no types
+            return judge_batch(self._detector, table)
+
+    return Judge
 
 
 def on_ray(recipe: Recipe, n_workers: int | None = None) -> Judging:
@@ -56,11 +60,11 @@ def _judge(
         if not batches:
             return
         n_actors = n_workers or max(1, int(ray.cluster_resources().get("CPU", 1)))
-        context = ray.data.DataContext.get_current()
-        context.enable_progress_bars = False
+        # How far it is, the command tells itself.
+        logging.getLogger("ray.data").setLevel(logging.ERROR)
+        ray.data.DataContext.get_current().enable_progress_bars = False
         judged = ray.data.from_arrow_refs(batches).map_batches(
-            Judge,
-            fn_constructor_args=(recipe,),
+            actor(recipe),
             batch_size=None,  # a block as it is: the answers to a context stay together
             batch_format="pyarrow",
             zero_copy_batch=True,
@@ -85,7 +89,7 @@ def _cluster(n_workers: int | None) -> Iterator[None]:
         yield
         return
     if os.environ.get("RAY_ADDRESS"):
-        ray.init(logging_level="warning", log_to_driver=False)
+        ray.init(logging_level="error", log_to_driver=False)
     else:
         start_local(n_workers)
     try:
@@ -102,7 +106,7 @@ def start_local(n_cpus: int | None = None) -> None:
         num_cpus=n_cpus,
         include_dashboard=False,
         object_store_memory=STORE_BYTES,
-        logging_level="warning",
+        logging_level="error",
         log_to_driver=False,
         _node_ip_address="127.0.0.1",
     )

@@ -36,7 +36,7 @@ def _judge(
     processes = []
     busy: list[Connection] = []
     try:
-        for block, _ in zip(blocks, range(n_workers), strict=False):
+        for _, block in zip(range(n_workers), blocks, strict=False):
             ours, theirs = context.Pipe()
             process = context.Process(target=_work, args=(theirs, recipe), daemon=True)
             process.start()
