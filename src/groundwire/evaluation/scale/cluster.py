@@ -21,19 +21,16 @@ from groundwire.evaluation.scale.workers import Recipe, WorkerError
 STORE_BYTES = 200 * 2**20
 
 
-def actor(recipe: Recipe) -> type:
-    """A class of actors: each loads the model once, and judges the batches that come its way."""
-    # What it needs is in the class, and not among its arguments: those are in the object store,
-    # where an actor that is started again may not find them.
+class Judge:
+    """An actor: it loads the model once, and judges the batches that come its way."""
 
-    class Judge:
-        def __init__(self) -> None:
-            self._detector = recipe.detector()
+    def __init__(self, recipe: Recipe) -> None:
+        """Load it."""
+        self._detector = recipe.detector()
 
-        def __call__(self, table: Any) -> Any:  # noqa: ANN401 - pyarrow has no types
-            return judge_batch(self._detector, table)
-
-    return Judge
+    def __call__(self, table: Any) -> Any:  # noqa: ANN401 - pyarrow has no types
+        """Judge one batch."""
+        return judge_batch(self._detector, table)
 
 
 def on_ray(recipe: Recipe, n_workers: int | None = None) -> Judging:
@@ -64,7 +61,8 @@ def _judge(
         logging.getLogger("ray.data").setLevel(logging.ERROR)
         ray.data.DataContext.get_current().enable_progress_bars = False
         judged = ray.data.from_arrow_refs(batches).map_batches(
-            actor(recipe),
+            Judge,
+            fn_constructor_args=(recipe,),
             batch_size=None,  # a block as it is: the answers to a context stay together
             batch_format="pyarrow",
             zero_copy_batch=True,
@@ -101,6 +99,7 @@ def _cluster(n_workers: int | None) -> Iterator[None]:
 def start_local(n_cpus: int | None = None) -> None:
     """Start Ray on this machine and for this process alone: nothing of it can be reached."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # it tells nobody that it runs
+    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")  # what goes wrong is raised
     _ray().init(
         address="local",
         num_cpus=n_cpus,
