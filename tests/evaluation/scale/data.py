@@ -32,7 +32,7 @@ def generated(n: int, n_answers: int = 3) -> list[Mapping[str, Any]]:
                 "sources": [words(2 * context, 60), words(2 * context + 1, 60)],
                 "answer": words(2 * context if i % 2 else -i, 27),
                 "label": None if i == 5 else "grounded" if i % 2 else "hallucinated",
-                "model": "a \ud800 half" if i == 3 else "m",
+                "note": "a \ud800 half" if i == 3 else "m",
             }
         )
     rows[7] = {"id": "g7", "answer": 5}

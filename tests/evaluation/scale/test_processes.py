@@ -1,7 +1,11 @@
 """Worker processes on this machine."""
 
+import json
 import os
-from collections.abc import Iterator
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -10,15 +14,20 @@ import pytest
 from groundwire.cli.detectors import AnyDetector, Choice, load_detector
 from groundwire.detection import Detection
 from groundwire.errors import GroundwireError
-from groundwire.evaluation.datasets.files import AnyRow
-from groundwire.evaluation.judged import read_judged
-from groundwire.evaluation.running import Block, here, run_on
+from groundwire.evaluation.datasets.files import AnyRow, read_labelled
+from groundwire.evaluation.evaluation import Evaluation
+from groundwire.evaluation.judged import read_header, read_judged
+from groundwire.evaluation.running import Block, here, judge_block, run_on
 from groundwire.evaluation.scale.processes import on_processes
 from groundwire.evaluation.scale.workers import Recipe, WorkerError
 from groundwire.example import Example
-from tests.evaluation.results import failed, header, rows_of, some_answers
-from tests.evaluation.scale.data import CHOICE, info, recipe, rows_in, scores
+from tests.evaluation.datasets.tables import json_lines, write
+from tests.evaluation.results import failed, header, rows_of, some_answers, without_times
+from tests.evaluation.scale.data import CHOICE, generated, info, recipe, rows_in, scores
 from tests.fakes import FIXED, FixedDetector
+
+#: A bound on how long a process may take here; none comes near it.
+PATIENCE_S = 120
 
 
 def fixed(choice: Choice) -> AnyDetector:
@@ -100,3 +109,45 @@ def test_no_more_is_read_ahead_than_there_are_workers() -> None:
     for n_judged, _ in enumerate(judging, 1):
         assert n_read <= n_judged + 2
     assert n_read == 9
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="asks Linux who its children are")
+def test_the_workers_of_a_process_that_is_killed_end_and_the_same_command_goes_on(
+    tmp_path: Path,
+) -> None:
+    write(tmp_path / "data.jsonl", json_lines(*generated(1500)))
+    code = "from groundwire.cli import main; main()"
+    command = [
+        *(sys.executable, "-c", code, "evaluate", "--data", "data.jsonl", "--output", "r.jsonl"),
+        *("--detector", "similarity:hash", "--workers", "2", "--resume", "--json"),
+    ]
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL)
+    output = tmp_path / "r.jsonl"
+    _wait(lambda: output.exists() and output.read_bytes().count(b"\n") > 50)
+    workers = _children(process.pid)
+    process.kill()
+    assert process.wait(PATIENCE_S) == -9
+    assert len(workers) >= 2
+    _wait(lambda: not any(Path(f"/proc/{worker}/exe").exists() for worker in workers))
+    done = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, timeout=PATIENCE_S, check=False
+    )
+    cut = without_times(Evaluation.read(output).to_dict())
+    rows = list(read_labelled(tmp_path / "data.jsonl"))
+    alone = without_times(
+        Evaluation.of(read_header(output), judge_block(load_detector(CHOICE), rows)).to_dict()
+    )
+    assert cut == alone
+    assert json.loads(done.stdout)["n"] == 1500
+
+
+def _children(pid: int) -> list[int]:
+    return [int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def _wait(is_so: Callable[[], bool]) -> None:
+    until = time.monotonic() + PATIENCE_S
+    while not is_so():
+        assert time.monotonic() < until
+        time.sleep(0.02)
