@@ -1,8 +1,8 @@
 """Rows a second of ``groundwire evaluate``: this process, worker processes, and Ray.
 
-Run it: ``python benchmarks/scale.py --out benchmarks/results/scale.json`` (extra ``ray``). Rates are
-of what comes after the first fifth of the rows: models are loaded and workers started by then. What
-the start took is told beside.
+Run it: ``python benchmarks/scale.py --out benchmarks/results/scale.json`` (extra ``ray``). Rates
+are of what comes after the first fifth of the rows: models are loaded and workers started by then.
+What the start took is told beside.
 """
 
 import argparse

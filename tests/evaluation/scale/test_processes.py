@@ -114,7 +114,7 @@ def test_no_more_is_read_ahead_than_there_are_workers() -> None:
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="asks Linux who its children are")
 def test_the_workers_of_a_process_that_is_killed_end_and_the_same_command_goes_on(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(tmp_path / "data.jsonl", json_lines(*generated(1500)))
     code = "from groundwire.cli import main; main()"
@@ -134,7 +134,8 @@ def test_the_workers_of_a_process_that_is_killed_end_and_the_same_command_goes_o
         command, cwd=tmp_path, capture_output=True, timeout=PATIENCE_S, check=False
     )
     cut = without_times(Evaluation.read(output).to_dict())
-    rows = list(read_labelled(tmp_path / "data.jsonl"))
+    monkeypatch.chdir(tmp_path)  # messages name the file as the command does
+    rows = list(read_labelled(Path("data.jsonl")))
     alone = without_times(
         Evaluation.of(read_header(output), judge_block(load_detector(CHOICE), rows)).to_dict()
     )
