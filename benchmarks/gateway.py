@@ -43,7 +43,7 @@ CASES: Mapping[str, Mapping[str, Any]] = {
     "block, deferred": {"check": {"action": "block"}, "gateway": {"release": "deferred"}},
 }
 #: Of these: findings are read twice, and then not reported, so that no stream ends early.
-_UNREPORTED: Mapping[str, Any] = {"detector": {"min_probability": 1, "cache_mb": 1500}}
+UNREPORTED: Mapping[str, Any] = {"detector": {"min_probability": 1, "cache_mb": 1500}}
 BARS_MS = {
     "1 stream, cold": {"p50": 15, "p99": 40},
     "warm": {"p50": 60, "p99": 250},
@@ -101,7 +101,7 @@ def measure_load(stack: ExitStack, folder: Path, options: argparse.Namespace) ->
 def measure_added(stack: ExitStack, folder: Path, options: argparse.Namespace) -> Part:
     """What checking adds to a streamed answer."""
     direct = stack.enter_context(processes.upstream())
-    taken = _grounded(options.tokens, seed=options.seed)
+    taken = grounded(options.tokens, seed=options.seed)
     streams = added.Streams(direct, taken, per_s=options.per_s)
     with ExitStack() as alone:
         checking = [alone.enter_context(_checking(name, direct, folder)) for name in CASES]
@@ -193,10 +193,10 @@ def _proxies(
 
 
 def _checking(name: str, direct: Server, folder: Path) -> Any:  # noqa: ANN401 - a context
-    return processes.gateway(name, direct, folder, {**CASES[name], **_UNREPORTED})
+    return processes.gateway(name, direct, folder, {**CASES[name], **UNREPORTED})
 
 
-def _grounded(n_context: int, *, seed: int) -> Iterator[corpus.Sample]:
+def grounded(n_context: int, *, seed: int) -> Iterator[corpus.Sample]:
     """Samples whose answers say nothing wrong; the detector may doubt one all the same."""
     for n in count(seed):
         yield corpus.synthesize(n_context, seed=n, wrong=0.0)

@@ -67,7 +67,7 @@ def _versions(machine: Mapping[str, Any]) -> dict[str, str]:
 def _bars(results: Mapping[str, Report]) -> str:
     order = (
         *("stream", "gateway_streams", "gateway", "joint", "startup", "gate", "memory"),
-        *("spans", "padding", "verify"),
+        *("spans", "padding", "verify", "audit_queries"),
     )
     rows = [
         (bar["what"], bar["bar"], bar["measured"] or "–", bar["holds"], f"`{name}.py`")
@@ -75,6 +75,25 @@ def _bars(results: Mapping[str, Report]) -> str:
         for bar in results.get(name, {}).get("bars", ())
     ]
     return _table(("what", "bar", "measured", "holds", "by"), rows)
+
+
+def _audit_queries(results: Mapping[str, Report]) -> str:
+    result = results["audit_queries"]
+    rows = [
+        (
+            row["what"],
+            row["events"],
+            *(f"{row[key]:,.1f}" for key in ("p50", "p95", "max")),
+            *(f"{other[key]:,.1f}" for key in ("p50", "p95")),
+        )
+        for row, other in zip(result["postgresql"]["rows"], result["sqlite"]["rows"], strict=True)
+    ]
+    note = (
+        f"{result['records']:,} events, {result['postgresql']['version']}, "
+        f"SQLite {result['sqlite']['version']}."
+    )
+    header = ("asked for", "events", "P50, ms", "P95", "max", "SQLite, P50", "P95")
+    return f"{note}\n\n{_table(header, rows)}"
 
 
 def _gateway_streams(results: Mapping[str, Report]) -> str:
@@ -520,6 +539,7 @@ _PARTS: dict[str, Callable[[Mapping[str, Report]], str]] = {
     "gateway_added": _gateway_added,
     "gateway_memory": _gateway_memory,
     "gateway_leaving": _gateway_leaving,
+    "audit_queries": _audit_queries,
     "verify": _verify,
     "citations": _citations,
     "planted": _planted,

@@ -1,4 +1,4 @@
-"""What all tests share: the embedded model, opened once."""
+"""What all tests share: the embedded model, opened once; databases."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +13,11 @@ from groundwire.engine.runtime import KeysValues
 from groundwire.engine.tokenizer import WordPieces
 from groundwire.evidence import WordWeights
 from groundwire.models import find_model
+from tests.postgres import _mortal as _mortal
+from tests.postgres import mortal_postgres as mortal_postgres
+from tests.postgres import postgres as postgres
+from tests.postgres import postgres_url as postgres_url
+from tests.postgres import store_url as store_url
 
 # How long an example takes says more about the machine than about the code.
 settings.register_profile("groundwire", deadline=None, print_blob=True)

@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from ruamel.yaml import YAML
@@ -70,3 +71,45 @@ def test_the_files_that_are_copied_and_mounted_exist() -> None:
     mounted, target, _ = service()["volumes"][0].split(":")
     assert (FOLDER / mounted).is_file()
     assert f'CMD ["--config", "{target}"]' in dockerfile()
+
+
+def variant() -> dict[str, Any]:
+    """What PostgreSQL adds."""
+    data = YAML(typ="safe").load(FOLDER / "compose.postgres.yaml")
+    assert isinstance(data, dict)
+    return data
+
+
+def test_the_gateway_knows_the_database_that_comes_with_it() -> None:
+    gateway, database = variant()["services"]["gateway"], variant()["services"]["postgres"]
+    (url,) = gateway["environment"].values()
+    own = database["environment"]
+    password = own["POSTGRES_PASSWORD"]
+    assert password.startswith("${POSTGRES_PASSWORD:?")
+    config = parse("", name="", environ={"GROUNDWIRE_STORE_URL": url.replace(password, "5ec2e7")})
+    assert config.store.url is not None
+    read = urlsplit(config.store.url.reveal())
+    assert (read.username, read.password, read.hostname, read.path.strip("/")) == (
+        *(own["POSTGRES_USER"], "5ec2e7", "postgres", own["POSTGRES_DB"]),
+    )
+
+
+def test_the_gateway_starts_once_the_database_takes_connections() -> None:
+    services = variant()["services"]
+    assert services["gateway"]["depends_on"] == {"postgres": {"condition": "service_healthy"}}
+    own, check = services["postgres"]["environment"], services["postgres"]["healthcheck"]["test"]
+    assert check[check.index("--username") + 1] == own["POSTGRES_USER"]
+    assert check[check.index("--dbname") + 1] == own["POSTGRES_DB"]
+
+
+def test_the_database_keeps_what_it_has_and_is_reached_by_the_gateway_alone() -> None:
+    database = variant()["services"]["postgres"]
+    (volume,) = database["volumes"]
+    assert volume.partition(":")[0] in variant()["volumes"]
+    assert "ports" not in database
+
+
+def test_the_variant_adds_to_services_that_there_are() -> None:
+    base = YAML(typ="safe").load(FOLDER / "compose.yaml")
+    assert set(variant()["services"]) - set(base["services"]) == {"postgres"}
+    assert not set(variant()["services"]["gateway"]) & {"image", "build", "ports", "volumes"}

@@ -25,7 +25,9 @@ ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
 PAGES += sorted((ROOT / "docs").glob("*.md"))
 #: Their examples talk to a gateway, which runs meanwhile.
-GATEWAY_PAGES = ("gateway.md", "migrate-dvara.md", "migrate-halugate.md", "rollout.md")
+GATEWAY_PAGES = (
+    *("admin-api.md", "gateway.md", "migrate-dvara.md", "migrate-halugate.md", "rollout.md"),
+)
 #: What their commands are made of.
 COMMANDS = ("bash", "curl", "jq", "shuf")
 

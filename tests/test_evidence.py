@@ -334,7 +334,7 @@ def test_a_source_needs_more_than_a_passage_of_a_source_that_is_read(cut: Cutter
     one, two = cut(f"{FACT}\n\n{filler}\n\n{lesser}"), cut(FACT, lesser)
     assert any(lesser in cut.read(one.passages[i]) for i in one.select(query).first)
     assert {cut.read(two.passages[i]) for i in two.select(query).first} == {FACT}
-    best, other = two._ranked(query)[1]
+    best, other = two.ranked(query)[1]
     assert FIRST_FLOOR < other / best < SOURCE_FLOOR
 
 

@@ -13,31 +13,35 @@ from pathlib import Path
 from time import perf_counter
 from typing import Protocol, Self
 
-import numpy as np
-from numpy.typing import NDArray
-
 from groundwire.detection import (
     Claim,
     Detection,
     DetectorInfo,
     Score,
 )
-from groundwire.engine.cache import ByteCache, CacheStats
+from groundwire.engine.cache import CacheStats
 from groundwire.engine.reader import Reader, n_threads
-from groundwire.engine.runtime import KeysValues
 from groundwire.engine.scores import AnswerCalibration
-from groundwire.engine.turns import Turns
+from groundwire.engine.shared import Shared
 from groundwire.errors import (
     DetectionError,
     GroundwireError,
     InputError,
     SettingError,
+    UnknownModelError,
 )
 from groundwire.example import Example, Source, SourceLike, read_sources, require_text
-from groundwire.models import ENCODER, find_model, find_reader, verify
-from groundwire.passages import CutSource
+from groundwire.models import (
+    DETECTORS,
+    EMBEDDERS,
+    ENCODER,
+    Manifest,
+    find_model,
+    find_reader,
+    verify,
+)
 from groundwire.settings import MAX_THREADS, check_for_embedded, is_number, require_whole
-from groundwire.similarity import EMBEDDERS, MIN_WORDS
+from groundwire.similarity import MIN_WORDS
 from groundwire.stream import Reading, Stream
 
 #: Megabytes for sources that were read, unless something else is said.
@@ -78,9 +82,8 @@ class Detector:
         min_pieces: int = 1,
         max_answer_chars: int = 1_000_000,
         threads: int | None = None,
-        workers: ThreadPoolExecutor | None = None,
-        turns: Turns | None = None,
-        cache: ByteCache[KeysValues] | ByteCache[NDArray[np.float32]] | None = None,
+        shared: Shared | None = None,
+        owns_shared: bool = True,
     ) -> None:
         """Put a detector together; :meth:`load` is the usual way.
 
@@ -95,9 +98,8 @@ class Detector:
             max_answer_chars: A longer answer is refused.
             threads: Answers of a batch that are checked at a time; by default one for each
                 processor this process may use.
-            workers: Threads that read claims side by side.
-            turns: What reads sources ahead.
-            cache: What :attr:`cache` tells about.
+            shared: What the judge computes with; ``None`` if it has all it needs.
+            owns_shared: Whether that is closed with the detector.
         """
         self._judge = judge
         self._min_words, self._min_probability = min_words, min_probability
@@ -113,12 +115,11 @@ class Detector:
         self._min_pieces = min_pieces
         require_whole("max_answer_chars", max_answer_chars, 1)
         self._threads = n_threads(threads)
-        self._workers = workers or ThreadPoolExecutor(1, "groundwire")
-        self._turns = turns
-        self._cache = cache
-        self._is_closed = False
+        self._has_cache = shared is not None
+        self._shared = shared or Shared.of(self._threads, cache_mb=128, ttl_s=3600)
+        self._owns_shared, self._is_closed = owns_shared, False
         self._process = os.getpid()
-        self._info = self._choose(operating_point)
+        self._info = self.info_at(operating_point)
 
     @classmethod
     def load(
@@ -188,38 +189,14 @@ class Detector:
         if compares or manifest is not None:
             check_for_embedded(revision=revision, device=device, max_length=max_length)
         threads = n_threads(threads)
-        turns = Turns(threads)
-        # One more than there are turns, to prepare what it will read while the others read.
-        workers = ThreadPoolExecutor(threads + 1, "groundwire")
-        budget = int(cache_mb * 1e6)
-        # Word pieces of a source take a hundredth of its keys and values.
-        sources: ByteCache[CutSource] = ByteCache(budget // 10, ttl_s=cache_ttl_s)
-        room = budget - budget // 10
-        vectors: ByteCache[NDArray[np.float32]] = ByteCache(room, ttl_s=cache_ttl_s)
-        cache: ByteCache[KeysValues] = ByteCache(room, ttl_s=cache_ttl_s)
-        verify(manifest or find_model())
+        shared = Shared.of(threads, cache_mb=cache_mb, ttl_s=cache_ttl_s)
         judge: Judge
-        if compares:
-            from groundwire.engine.comparer import Comparer
-
-            if EMBEDDERS[name] == "neural":
-                verify(find_model(ENCODER))
-            judge = Comparer.load(
-                name,
-                threads=threads,
-                cache=vectors,
-                sources=sources,
-                workers=workers,
-                turns=turns,
-                min_words=MIN_WORDS if min_compared_words is None else min_compared_words,
-            )
-        elif manifest is not None:
-            judge = Reader.load(
-                manifest, cache=cache, sources=sources, workers=workers, turns=turns
-            )
+        if compares or manifest is not None:
+            judge = _embedded(name, manifest, shared, min_compared_words)
         else:
             from groundwire.engine.whole import Whole
 
+            verify(find_model())  # it has the tables that find what to quote
             judge = Whole.load(
                 name, revision=revision, device=device, threads=threads, max_length=max_length
             )
@@ -231,9 +208,55 @@ class Detector:
             min_pieces=min_pieces,
             max_answer_chars=max_answer_chars,
             threads=threads,
-            workers=workers,
-            turns=turns,
-            cache=vectors if compares else cache,
+            shared=shared,
+        )
+
+    def beside(
+        self,
+        model: str,
+        *,
+        operating_point: str | float = "balanced",
+        min_words: int = 0,
+        min_probability: float = 0.0,
+        min_pieces: int = 1,
+        min_compared_words: int | None = None,
+        max_answer_chars: int = 1_000_000,
+    ) -> Self:
+        """Load another embedded detector, which shares the threads and the cache of this one.
+
+        Whoever closes this one closes both; to close the other does nothing to this one.
+
+        Args:
+            model: ``reader``, ``similarity`` or ``similarity:hash``.
+            operating_point: As for :meth:`load`, as all that follows.
+            min_words: Likewise.
+            min_probability: Likewise.
+            min_pieces: Likewise.
+            min_compared_words: Likewise.
+            max_answer_chars: Likewise.
+
+        Raises:
+            UnknownModelError: If no embedded detector has this name.
+            CorruptModelError: If a file does not have the hash of its manifest.
+            SettingError: If a setting is outside its range.
+            DetectionError: If this detector is closed.
+        """
+        self._require_usable()
+        if model not in EMBEDDERS and model not in DETECTORS:
+            raise UnknownModelError(model, DETECTORS)
+        if min_compared_words is not None:
+            require_whole("min_compared_words", min_compared_words, 0, otherwise=", or None")
+        manifest = None if model in EMBEDDERS else find_reader(model)
+        return type(self)(
+            _embedded(model, manifest, self._shared, min_compared_words),
+            operating_point=operating_point,
+            min_words=min_words,
+            min_probability=min_probability,
+            min_pieces=min_pieces,
+            max_answer_chars=max_answer_chars,
+            threads=self._threads,
+            shared=self._shared,
+            owns_shared=False,
         )
 
     @property
@@ -244,12 +267,43 @@ class Detector:
     @property
     def cache(self) -> CacheStats | None:
         """Counters of the cache of sources; ``None`` if this detector keeps none."""
-        return self._cache.stats if self._cache else None
+        return self._shared.cache.stats if self._has_cache else None
 
     @property
     def info(self) -> DetectorInfo:
         """Which detector this is, with its threshold."""
         return self._info
+
+    def info_at(self, operating_point: str | float) -> DetectorInfo:
+        """Which detector this is at another operating point.
+
+        Raises:
+            SettingError: If there is no such one.
+        """
+        judge = self._judge
+        if isinstance(operating_point, str):
+            if operating_point not in judge.operating_points:
+                known = ", ".join(judge.operating_points)
+                raise SettingError(
+                    "operating_point",
+                    operating_point,
+                    f"one of {known}, or a threshold in (0, 1], for the detector {judge.name}",
+                )
+            name, threshold = operating_point, judge.operating_points[operating_point]
+        else:
+            name = "custom"
+            # Compared before it is converted: 10**400 is a number, and no float.
+            is_possible = is_number(operating_point) and 0 < operating_point <= 1
+            threshold = float(operating_point) if is_possible else nan
+        if not 0 < threshold <= 1:
+            raise SettingError("operating_point", operating_point, "a threshold in (0, 1]")
+        return DetectorInfo(
+            name=judge.name,
+            revision=judge.revision,
+            operating_point=name,
+            threshold=threshold,
+            score=judge.score,
+        )
 
     @property
     def work(self) -> dict[str, int]:
@@ -311,7 +365,7 @@ class Detector:
             SettingError: If there is no such operating point.
         """
         if operating_point is not None:
-            self._choose(operating_point)  # refused here, once, and not for each example
+            self.info_at(operating_point)  # refused here, once, and not for each example
         return self._batch(iter(examples), operating_point, tenant)
 
     def _batch(
@@ -389,17 +443,10 @@ class Detector:
         operating_point: str | float | None,
         tenant: str,
     ) -> "Stream":
-        if self._is_closed:
-            raise DetectionError("This detector is closed. Load another with Detector.load().")
-        if self._process != os.getpid():
-            # Threads do not survive a fork: waiting for one would never end.
-            raise DetectionError(
-                "This detector was loaded before the process was forked. "
-                "Load one in each process, after the fork."
-            )
+        self._require_usable()
         if not isinstance(tenant, str):
             raise SettingError("tenant", tenant, "a text")
-        info = self._info if operating_point is None else self._choose(operating_point)
+        info = self._info if operating_point is None else self.info_at(operating_point)
         started = perf_counter()
         reading = self._judge.open(sources, question, threshold=info.threshold, tenant=tenant)
         return Stream(
@@ -458,11 +505,13 @@ class Detector:
             stream.close()
 
     def close(self) -> None:
-        """Let go of the threads; what is being judged is finished first."""
+        """Let go of the threads; what is being judged is finished first.
+
+        The threads of one that was made :meth:`beside` another are the other's, and stay.
+        """
         self._is_closed = True
-        if self._turns is not None:
-            self._turns.close()
-        self._workers.shutdown()
+        if self._owns_shared:
+            self._shared.close()
 
     def __enter__(self) -> Self:
         return self
@@ -470,28 +519,44 @@ class Detector:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _choose(self, operating_point: str | float) -> DetectorInfo:
-        judge = self._judge
-        if isinstance(operating_point, str):
-            if operating_point not in judge.operating_points:
-                known = ", ".join(judge.operating_points)
-                raise SettingError(
-                    "operating_point",
-                    operating_point,
-                    f"one of {known}, or a threshold in (0, 1], for the detector {judge.name}",
-                )
-            name, threshold = operating_point, judge.operating_points[operating_point]
-        else:
-            name = "custom"
-            # Compared before it is converted: 10**400 is a number, and no float.
-            is_possible = is_number(operating_point) and 0 < operating_point <= 1
-            threshold = float(operating_point) if is_possible else nan
-        if not 0 < threshold <= 1:
-            raise SettingError("operating_point", operating_point, "a threshold in (0, 1]")
-        return DetectorInfo(
-            name=judge.name,
-            revision=judge.revision,
-            operating_point=name,
-            threshold=threshold,
-            score=judge.score,
+    def _require_usable(self) -> None:
+        if self._is_closed or self._shared.is_closed:
+            raise DetectionError("This detector is closed. Load another with Detector.load().")
+        if self._process != os.getpid():
+            # Threads do not survive a fork: waiting for one would never end.
+            raise DetectionError(
+                "This detector was loaded before the process was forked. "
+                "Load one in each process, after the fork."
+            )
+
+
+def _embedded(
+    name: str, manifest: Manifest | None, shared: Shared, min_compared_words: int | None
+) -> Judge:
+    """A judge that needs nothing from outside, or the reader of a folder.
+
+    Raises:
+        CorruptModelError: If a file does not have the hash of its manifest.
+    """
+    verify(manifest or find_model())
+    if manifest is not None:
+        return Reader.load(
+            manifest,
+            cache=shared.cache,
+            sources=shared.sources,
+            workers=shared.workers,
+            turns=shared.turns,
         )
+    from groundwire.engine.comparer import Comparer
+
+    if EMBEDDERS[name] == "neural":
+        verify(find_model(ENCODER))
+    return Comparer.load(
+        name,
+        threads=shared.threads,
+        cache=shared.cache,
+        sources=shared.sources,
+        workers=shared.workers,
+        turns=shared.turns,
+        min_words=MIN_WORDS if min_compared_words is None else min_compared_words,
+    )

@@ -19,7 +19,8 @@
     │   └── MissingExtraError (ImportError)
     ├── GateError (RuntimeError)         whether a check is due could not be told: check
     └── DetectionError (RuntimeError)    a check was due and failed
-        └── UnreadableError              the model cannot read what was given
+        ├── UnreadableError              the model cannot read what was given
+        └── AnswerFailedError            nothing of an answer could be judged, and why
 
 Each message says what happened, with the numbers, and what to do next.
 """
@@ -237,3 +238,10 @@ class UnreadableError(DetectionError):
             "There is no claim, or no evidence, that the model can read. It takes words in a "
             "language that the model was made for: English for the embedded one."
         )
+
+
+class AnswerFailedError(DetectionError):
+    """Nothing of an answer could be judged; says why, where a reason of its claims could not.
+
+    A reading raises it to end the check: any other error leaves claims that are not checked.
+    """

@@ -146,10 +146,10 @@ class Evidence:
 
     def rank(self, query: "Query") -> NDArray[np.intp]:
         """All passages, best first; ties in canonical order. Shape ``(n_passages,)``."""
-        return self._ranked(query)[0]
+        return self.ranked(query)[0]
 
-    def _ranked(self, query: "Query") -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-        """The order, and the scores in it."""
+    def ranked(self, query: "Query") -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+        """The same order, and the scores in it."""
         scores = self._index.scores(query.ids, query.weights)
         scores += _COSINE_WEIGHT * (self._vectors @ self.words.mean(query.main_ids))
         # Equal up to rounding is equal: a matrix product may round by a row's place.
@@ -164,7 +164,7 @@ class Evidence:
             query: What the claim says.
             budget: Word pieces to spend on each look.
         """
-        order, scores = self._ranked(query)
+        order, scores = self.ranked(query)
         if not len(order):
             return Selection((), ())
         best = np.zeros(len(order))

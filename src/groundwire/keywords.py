@@ -13,6 +13,10 @@ from typing import Any
 _SPACELESS = ("CJK", "HIRAGANA", "KATAKANA", "HALFWIDTH", "THAI", "LAO", "KHMER", "MYANMAR")
 
 
+#: Memory that a pattern of a configuration may take; RE2's own bound.
+MAX_PATTERN_BYTES = 8 * 2**20
+
+
 class PatternError(ValueError):
     """A regular expression that RE2 does not take."""
 
@@ -48,27 +52,38 @@ def has_word(text: str, word: str) -> bool:
 
 def has_pattern(text: str, pattern: str, *, is_case_sensitive: bool) -> bool:
     """Whether a regular expression (RE2's syntax) matches somewhere in a text."""
-    return compile_pattern(pattern, is_case_sensitive=is_case_sensitive).search(text) is not None
+    return _kept(pattern, is_case_sensitive=is_case_sensitive).search(text) is not None
 
 
-@lru_cache(maxsize=1024)
-def compile_pattern(pattern: str, *, is_case_sensitive: bool) -> Any:  # noqa: ANN401 - no types
+def compile_pattern(
+    pattern: str, *, is_case_sensitive: bool, max_bytes: int = MAX_PATTERN_BYTES
+) -> Any:  # noqa: ANN401 - no types
     """Compile a regular expression.
 
+    Args:
+        pattern: In RE2's syntax.
+        is_case_sensitive: Whether case counts.
+        max_bytes: Of memory that it may take.
+
     Raises:
-        PatternError: If it is none, or needs what takes more than linear time: back references
-            and looking around.
+        PatternError: If it is none, takes more memory, or needs what takes more than linear time:
+            back references and looking around.
     """
     import re2  # only a configuration with a regular expression needs it
 
     options = re2.Options()
     options.case_sensitive = is_case_sensitive
     options.log_errors = False
+    options.max_mem = max_bytes
     try:
         return re2.compile(pattern, options)
     except re2.error as error:
         reason = error.args[0] if error.args else "it cannot be read"
         raise PatternError(reason.decode() if isinstance(reason, bytes) else str(reason)) from error
+
+
+#: Patterns of a configuration, which are few; those of requests are not kept here.
+_kept = lru_cache(maxsize=1024)(compile_pattern)
 
 
 def _joins(neighbour: str, edge: str) -> bool:

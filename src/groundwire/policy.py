@@ -97,7 +97,10 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overrides:
-    """What a tenant has of its own; ``None`` inherits. As limits, 0 is no limit."""
+    """What a tenant has of its own; ``None`` inherits. As limits, 0 is no limit.
+
+    ``detector`` and its thresholds are read by :mod:`groundwire.choosing`.
+    """
 
     enabled: bool | None = None
     action: Action | None = None
@@ -110,6 +113,10 @@ class Overrides:
     explain: bool | None = None
     max_sources: int | None = None
     max_source_chars: int | None = None
+    detector: str | None = None
+    operating_point: str | float | None = None
+    similarity_threshold: float | None = None
+    release: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

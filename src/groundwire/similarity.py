@@ -17,9 +17,6 @@ MIN_WORDS = 5
 #: DVARA's, for the ``hash`` embedder; another embedder needs another.
 THRESHOLD = 0.7
 
-#: What the detector is called in options, configuration, metrics and results, and its embedder.
-EMBEDDERS = {"similarity": "neural", "similarity:neural": "neural", "similarity:hash": "hash"}
-
 
 def is_compared(claim: str, min_words: int = MIN_WORDS) -> bool:
     """Whether a claim has enough words to be compared.

@@ -24,7 +24,12 @@ from groundwire.detection import (
 )
 from groundwire.engine.scores import AnswerCalibration, ClaimScores
 from groundwire.engine.sentence import has_statement
-from groundwire.errors import DetectionError, EmptyAnswerError, LimitExceededError
+from groundwire.errors import (
+    AnswerFailedError,
+    DetectionError,
+    EmptyAnswerError,
+    LimitExceededError,
+)
 from groundwire.evidence import Evidence
 from groundwire.example import require_text
 from groundwire.segment import Segment, Segmenter
@@ -224,6 +229,8 @@ class Stream:
             return [ClaimScores.unread(Reason.NO_EVIDENCE)] * len(ready)
         try:
             return self._reading.read(self.text, ready)
+        except AnswerFailedError:
+            raise  # says more than that claims were not checked
         except Exception as error:  # noqa: BLE001 - whatever went wrong, they were not checked
             # The message may quote the answer, which has no place in a log.
             log.warning("%d claims could not be judged: %s", len(ready), type(error).__name__)

@@ -47,7 +47,9 @@ def with_fixed_detector(body: str, *args: str) -> subprocess.CompletedProcess[st
     return python(code + body, *args)
 
 
-@pytest.mark.parametrize("args", [["--help"], ["--version"], ["check", "--help"], ["models", "-h"]])
+@pytest.mark.parametrize(
+    "args", [["--help"], ["--version"], ["check", "--help"], ["verify", "-h"], ["models", "-h"]]
+)
 def test_help_imports_nothing_heavy(args: list[str]) -> None:
     code = (
         "import sys\n"

@@ -1,6 +1,6 @@
 """``groundwire serve`` as a process: its start, its keys, its end."""
 
-import json
+import asyncio
 import os
 import re
 import signal
@@ -13,21 +13,28 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import httpx2 as httpx
 import pytest
 
 from groundwire.cli.serve import PACKAGES, describe
 from groundwire.config import parse
-from groundwire.gateway.keys import Keyring, Start
+from groundwire.config.keys import key_hash
+from groundwire.gateway.keys import Key
+from groundwire.gateway.store import Store
 from tests.cli.conftest import invoke
+from tests.gateway.admin.plane import recorded as recorded_in
 from tests.gateway.chats import request as chat_request
 from tests.gateway.client import Reply, fetch
+from tests.gateway.keys import write_keys
 from tests.gateway.wire import Gate, Pause, Piece, Script, ScriptedUpstream, chunk, event
 
 PATIENCE_S = 60.0
 LISTENS = re.compile(r"^Listening on (http://\S+) ", re.MULTILINE)
+ADMINS = re.compile(r"^The admin plane listens on (http://\S+)\.$", re.MULTILINE)
 KEY = re.compile(r"\bgw_[\w-]{43}\b")
+ADMIN_KEY = re.compile(r"\bgwa_[\w-]{43}\b")
 
 posix = pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
 
@@ -42,7 +49,7 @@ class Gateway:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             encoding="utf-8",
-            env=own | environ | {"PYTHONUTF8": "1"},
+            env=own | {"GROUNDWIRE_ADMIN_PORT": "0", "PYTHONUTF8": "1"} | environ,
         )
         self.said, self.printed = "", ""
         self._readers = [threading.Thread(target=read) for read in (self._read, self._read_out)]
@@ -64,6 +71,19 @@ class Gateway:
         found = LISTENS.search(self.said)
         assert found is not None, self.said
         return found[1]
+
+    def admin_url(self) -> str:
+        """Where its admin plane listens, once it does."""
+        self.url()
+        found = ADMINS.search(self.said)
+        assert found is not None, self.said
+        return found[1]
+
+    def says(self, text: str) -> bool:
+        """Whether it has said something, or says it soon: a database that is slow to open makes
+        what is known of keys come after the line that it listens."""  # noqa: D205, D209
+        wait_for(lambda: text in self.said or self._process.poll() is not None)
+        return text in self.said
 
     def tell(self, number: int) -> None:
         """Send it a signal."""
@@ -138,33 +158,115 @@ def upstream() -> Iterator[str]:
     thread.join(PATIENCE_S)
 
 
+def recorded(folder: Path) -> list[dict[str, Any]]:
+    """What the database of a folder has of the audit trail."""
+    return recorded_in(f"sqlite:///{folder / 'groundwire.db'}")
+
+
 def authorized(key: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {key}"}
 
 
 @posix
-def test_the_first_start_prints_a_key_once_and_the_next_takes_it(
+def test_the_first_start_prints_a_key_of_each_kind_once_and_the_next_takes_them(
     upstream: str, tmp_path: Path
 ) -> None:
     args = ("--upstream", upstream, "--port", "0")
     environ = {"GROUNDWIRE_GATEWAY_DATA_DIR": str(tmp_path), "UPSTREAM_KEY": "sk-1"}
     with gateway(*args, "--upstream-key-env", "UPSTREAM_KEY", **environ) as first:
-        url = first.url()
-        (key,) = KEY.findall(first.said)
+        url, admin_url = first.url(), first.admin_url()
+        assert first.says("groundwire keys create --admin makes another, should it be lost.\n")
+        assert "keys      a new one, of tenant default\n" in first.said
+        (key,), (admin,) = KEY.findall(first.said), ADMIN_KEY.findall(first.said)
         assert fetch(f"{url}/v1/models", headers=authorized(key)).status == 200
         assert Upstream.seen == ("Bearer sk-1", None)
         assert fetch(f"{url}/v1/models").status == 401
+        assert fetch(f"{url}/v1/models", headers=authorized(admin)).status == 401
+        me = fetch(f"{admin_url}/v1/admin/me", headers=authorized(admin))
+        assert me.json()["role"] == "admin"
+        assert fetch(f"{admin_url}/v1/admin/me", headers=authorized(key)).status == 403
         first.tell(signal.SIGTERM)
         assert first.end() == 0
         assert first.printed == ""
         assert "sk-1" not in first.said
+    assert [each["type"] for each in recorded(tmp_path)] == [
+        *(
+            "CHAIN_STARTED",
+            "TENANT_CREATED",
+            "KEY_CREATED",
+            "KEY_CREATED",
+            "ADMIN_LOGIN",
+            "ADMIN_LOGIN_FAILED",
+        ),
+        "CHAIN_ENDED",
+    ]
     with gateway(*args, **environ) as second:
-        url = second.url()
-        assert "keys      the one of an earlier start, whose hash is in " in second.said
+        url, admin_url = second.url(), second.admin_url()
+        assert second.says("admin     the keys in the store\n")
+        assert "keys      those in the store\n" in second.said
         assert not KEY.search(second.said)
+        assert not ADMIN_KEY.search(second.said)
         assert fetch(f"{url}/v1/models", headers=authorized(key)).status == 200
+        assert fetch(f"{admin_url}/v1/admin/me", headers=authorized(admin)).status == 200
         second.tell(signal.SIGINT)
         assert second.end() == 0
+
+
+@posix
+def test_the_key_that_an_earlier_version_has_made_is_taken_over(
+    upstream: str, tmp_path: Path
+) -> None:
+    write_keys(tmp_path / "keys.json", [Key("default", key_hash("gw_0000000000000000"))])
+    with gateway(
+        *("--upstream", upstream, "--port", "0"), GROUNDWIRE_GATEWAY_DATA_DIR=str(tmp_path)
+    ) as started:
+        url = started.url()
+        assert started.says("keys      those in the store; 1 of keys.json are in it now\n")
+        own = authorized("gw_0000000000000000")
+        assert fetch(f"{url}/v1/models", headers=own).status == 200
+
+
+@posix
+def test_without_an_admin_plane_there_is_no_port_and_no_key_for_it(
+    upstream: str, tmp_path: Path
+) -> None:
+    store = tmp_path / "elsewhere" / "my.db"
+    with gateway(
+        *("--upstream", upstream, "--port", "0", "--no-admin", "--store", f"sqlite:///{store}"),
+        GROUNDWIRE_GATEWAY_DATA_DIR=str(tmp_path),
+    ) as started:
+        started.url()
+        assert started.says("admin     off\n")
+        assert f"store     sqlite:///{store}\n" in started.said
+        assert "admin plane" not in started.said
+        assert not ADMIN_KEY.search(started.said)
+    assert store.is_file()
+
+
+@posix
+def test_the_password_of_a_database_is_not_shown(upstream: str, tmp_path: Path) -> None:
+    with gateway(
+        *("--upstream", upstream, "--port", "0", "--store", "postgresql://me:s3cret@127.0.0.1:9/x"),
+        GROUNDWIRE_GATEWAY_DATA_DIR=str(tmp_path),
+    ) as started:
+        url = started.url()
+        assert "store     postgresql://me:***@127.0.0.1:9/x\n" in started.said
+        ready = fetch(f"{url}/readyz")
+        assert (ready.status, ready.json()["store"]["status"]) == (503, "unavailable")
+        started.tell(signal.SIGTERM)
+        assert started.end() == 0
+    assert "s3cret" not in started.said
+
+
+@posix
+def test_others_who_may_reach_the_admin_plane_are_told_of(upstream: str, tmp_path: Path) -> None:
+    with gateway(
+        *("--upstream", upstream, "--port", "0"),
+        GROUNDWIRE_GATEWAY_DATA_DIR=str(tmp_path),
+        GROUNDWIRE_ADMIN_HOST="0.0.0.0",
+    ) as started:
+        started.url()
+        assert "warning: other machines may reach the admin plane at 0.0.0.0." in started.said
 
 
 @posix
@@ -177,7 +279,7 @@ def test_requests_in_flight_end_before_it_does(upstream: str, tmp_path: Path) ->
         GROUNDWIRE_GATEWAY_API_KEY="gw_0000000000000000",
     ) as started:
         url, own = started.url(), authorized("gw_0000000000000000")
-        assert "keys      of the configuration: default (1)" in started.said
+        assert started.says("keys      of the configuration: default (1); and those in the store\n")
         thread = threading.Thread(
             target=lambda: replies.append(fetch(f"{url}/v1/models", headers=own))
         )
@@ -210,8 +312,7 @@ def test_requests_that_are_late_are_cut_off_and_recorded(tmp_path: Path) -> None
                     response.read()
             assert started.end() == 0
         assert "A stream failed" not in started.said
-    (line,) = (tmp_path / "audit.jsonl").read_text().splitlines()
-    payload = json.loads(line)["payload"]
+    payload = recorded(tmp_path)[-2]["payload"]
     assert payload["disposition"] == "cancelled"
     assert not {"code", "scan_failed", "truncated"} & set(payload)
 
@@ -233,6 +334,9 @@ def test_options_win_over_variables_and_those_over_the_file(upstream: str, tmp_p
         assert f"upstream  default: {upstream}, all models\n" in started.said
         assert "checks    on, action block, released at the end, detector reader\n" in started.said
         assert "keys      none is needed" in started.said
+        admin_url = started.admin_url()
+        assert fetch(f"{admin_url}/v1/admin/tenants").status == 200
+        assert fetch(f"{admin_url}/v1/admin/tenants", host="evil.example").status == 403
         assert fetch(f"{url}/v1/models", headers=authorized("sk-9")).status == 200
         assert Upstream.seen == ("Bearer sk-9", None)
         assert fetch(f"{url}/v1/models", host="evil.example").status == 403
@@ -272,6 +376,8 @@ def test_without_an_upstream_it_says_how_to_name_one() -> None:
         (["--upstream-key-env", "HOME"], "There is no upstream"),
         (["--upstream", "http://a", "--local-demo", "--host", "0.0.0.0"], "on this machine only"),
         (["--upstream", "http://a", "--host", "256.1.1.1"], "is no address of this machine"),
+        (["--upstream", "http://a", "--admin-port", "x"], "admin.port = 'x' is not possible."),
+        (["--upstream", "http://a", "--store", "mysql://a/b"], "store.url = 'mysql://a/b' is not"),
     ],
 )
 def test_what_cannot_be_is_said(args: list[str], problem: str, tmp_path: Path) -> None:
@@ -280,16 +386,18 @@ def test_what_cannot_be_is_said(args: list[str], problem: str, tmp_path: Path) -
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_port_that_is_taken_is_said_and_no_key_is_made(tmp_path: Path) -> None:
+@pytest.mark.parametrize("option", ["--port", "--admin-port"])
+def test_a_port_that_is_taken_is_said_and_no_key_is_made(option: str, tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         said = refused(
-            *("--upstream", "http://127.0.0.1:9/v1", "--port", str(port)),
+            *("--upstream", "http://127.0.0.1:9/v1", "--port", "0", "--admin-port", "0"),
+            *(option, str(port)),
             GROUNDWIRE_GATEWAY_DATA_DIR=str(tmp_path),
         )
     assert said == (
         f"error: Another program listens on port {port} of 127.0.0.1. End it, or choose another "
-        "port: --port N, or --port 0 for any free one.\n"
+        f"port: {option} N, or {option} 0 for any free one.\n"
     )
     assert list(tmp_path.iterdir()) == []
 
@@ -297,10 +405,33 @@ def test_a_port_that_is_taken_is_said_and_no_key_is_made(tmp_path: Path) -> None
 def test_a_stored_key_that_cannot_be_read_stops_the_start(tmp_path: Path) -> None:
     (tmp_path / "keys.json").write_text("{", encoding="utf-8")
     said = refused(
-        *("--upstream", "http://127.0.0.1:9/v1", "--port", "0"),
+        *("--upstream", "http://127.0.0.1:9/v1", "--port", "0", "--admin-port", "0"),
         GROUNDWIRE_GATEWAY_DATA_DIR=str(tmp_path),
     )
     assert "keys.json: the stored key cannot be read" in said
+
+
+def test_a_trail_that_only_other_keys_have_signed_stops_the_start(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'groundwire.db'}"
+    (tmp_path / "audit.key").write_text("0123456789abcdef" * 4)
+    asyncio.run(opened_once(url))
+    own = {"GROUNDWIRE_GATEWAY_DATA_DIR": str(tmp_path)}
+    assert invoke("keys", "create", "--admin", environ=own).exit_code == 0
+    said = refused(
+        *("--upstream", "http://127.0.0.1:9/v1", "--port", "0", "--admin-port", "0"),
+        GROUNDWIRE_GATEWAY_DATA_DIR=str(tmp_path / "replica"),
+        GROUNDWIRE_STORE_URL=url,
+    )
+    assert "none of the keys here (audit.key) has signed any of the 1 chains" in said
+    assert "GROUNDWIRE_AUDIT_KEY" in said
+    assert [each["type"] for each in recorded(tmp_path)] == [
+        *("CHAIN_STARTED", "KEY_CREATED", "CHAIN_ENDED")
+    ]
+
+
+async def opened_once(url: str) -> None:
+    async with Store(url):
+        pass
 
 
 def test_the_key_of_a_file_is_not_sent_to_the_upstream_of_an_option(tmp_path: Path) -> None:
@@ -330,6 +461,5 @@ def test_the_start_names_decisions_for_they_win_over_the_action() -> None:
         f"  - {{name: poems, plugins: [{plugin % 'false'}]}}\n  - {{name: rest}}\n",
         name="groundwire.yaml",
     )
-    start = Start(keyring=Keyring.of(config))
-    lines = list(describe(config, start, address="http://127.0.0.1:1", is_local_demo=True))
+    lines = list(describe(config, is_local_demo=True))
     assert "          but for decisions: facts (block), poems (off)" in lines

@@ -67,7 +67,9 @@ def test_a_variable_wins_over_the_list() -> None:
         ("upstreams: [{name: a, url: 'http://a', wieght: 2}]", "did you mean 'weight'?"),
         ("gateway: {release: late}", "It must be one of sentence, deferred."),
         ("gateway: {port: 65536}", "a whole number, from 0 to 65535"),
-        ("audit: {text: full}", "one of cut, hash"),
+        ("audit: {text: all}", "one of cut, hash, full"),
+        ("audit: {redact: 'secret, emial'}", "did you mean 'email'?"),
+        ("audit: {redact: []}", "none, or some of secret, email, iban, card, phone, ip with"),
         ("upstream: {connect_timeout_s: 0}", "a number of seconds, above 0"),
     ],
 )
@@ -150,3 +152,11 @@ def test_what_kubernetes_sets_for_a_service_of_our_name_is_none_of_ours() -> Non
     }
     assert parse("", name="", environ=environ) == Config()
     assert parse("", name="", environ={"GROUNDWIRE_GATEWAY_PORT": "81"}).gateway.port == 81
+
+
+@pytest.mark.parametrize(
+    "written", ["IP, email", "[email, ip]", "email,ip,email"], ids=["text", "list", "twice"]
+)
+def test_what_is_redacted_is_a_list_of_words_however_it_is_written(written: str) -> None:
+    config = parse(f"audit: {{redact: {written if '[' in written else repr(written)}}}", name="c")
+    assert config.audit.redact == "email,ip"

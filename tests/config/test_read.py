@@ -107,6 +107,46 @@ def test_a_secret_is_never_shown() -> None:
     assert "sk-1" not in found[0]
 
 
+def test_a_tenant_may_have_a_detector_a_threshold_and_a_release() -> None:
+    text = """
+tenants:
+  a: {detector: similarity:hash, similarity_threshold: 0.6, release: Deferred}
+  b: {operating_point: precision}
+  c: {operating_point: 0.25, detector: reader}
+"""
+    assert parse(text, name="c.yaml").tenants == {
+        "a": Overrides(detector="similarity:hash", similarity_threshold=0.6, release="deferred"),
+        "b": Overrides(operating_point="precision"),
+        "c": Overrides(operating_point=0.25, detector="reader"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("own", "problem"),
+    [
+        ("{detector: reeder}", "detector = 'reeder' is not possible. It must be one of reader, si"),
+        ("{detector: 1}", "detector = 1 is not possible. It must be one of reader, similarity, "),
+        ("{operating_point: 0}", "operating_point = 0 is not possible. It must be a number, abov"),
+        ("{operating_point: best}", "'best' is not possible. It must be a number, above 0 to 1, "),
+        ("{similarity_threshold: 2}", "similarity_threshold = 2 is not possible. It must be a num"),
+        ("{release: late}", "release = 'late' is not possible. It must be one of sentence, def"),
+        ("{similarity_threshold: 0.5}", "0.5 is for a detector that compares, and reader gives"),
+        ("{detector: similarity, operating_point: 0.5}", "0.5 is a probability, and similarity c"),
+    ],
+)
+def test_a_detector_and_its_threshold_that_mean_nothing_are_refused(own: str, problem: str) -> None:
+    (found,) = problems(f"tenants:\n  acme: {own}")
+    assert found.startswith("c.yaml:2: ")
+    assert problem in found
+
+
+def test_what_a_tenant_may_have_depends_on_the_configured_detector() -> None:
+    text = "detector.name: similarity\ntenants: {acme: {similarity_threshold: 0.5}}"
+    assert parse(text, name="c.yaml").tenants["acme"].similarity_threshold == 0.5
+    text = "detector: {name: a/b, revision: abc}\ntenants: {acme: {detector: a/b}}"
+    assert parse(text, name="c.yaml").tenants["acme"].detector == "a/b"
+
+
 def test_tenants_are_strict_in_a_file() -> None:
     config = parse("tenants: {acme: {action: BLOCK, max_sources: 0}}", name="c.yaml")
     assert config.tenants == {"acme": Overrides(action=Action.BLOCK, max_sources=0)}

@@ -36,6 +36,8 @@ decisions:
   - {name: always}
 tenants:
   acme: {enabled: no, on_error: block}
+  other: {detector: "similarity:hash", similarity_threshold: 0.5, release: deferred}
+  third: {operating_point: recall}
 """
 
 

@@ -1,7 +1,6 @@
 """A graph whose verdicts can be worked out by hand, and which tells what it was asked to read."""
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from threading import Event, Lock
 
@@ -14,7 +13,7 @@ from groundwire.engine.features import N_FEATURES
 from groundwire.engine.reader import Calibration, Reader, Work
 from groundwire.engine.roles import Role
 from groundwire.engine.runtime import HEADS, LAYERS, WIDTH, KeysValues, ReaderGraph, Verdict
-from groundwire.engine.turns import Turns
+from groundwire.engine.shared import Shared
 
 SURE = 20.0
 
@@ -119,18 +118,17 @@ def looking_up(
     reader: Reader, graph: ReaderGraph, *, cache_bytes: int = 1_000_000_000, threads: int = 2
 ) -> Detector:
     """A detector with another graph, and a cache of its own."""
+    shared = Shared(threads, cache=ByteCache(cache_bytes), sources=ByteCache(cache_bytes))
     judge = replace(
         reader,
         graph=graph,
         calibration=Calibration(),
         operating_points={"balanced": 0.5},
         answers=None,
-        cache=ByteCache(cache_bytes),
-        sources=ByteCache(cache_bytes),
-        workers=ThreadPoolExecutor(threads),
-        turns=Turns(threads),
+        cache=shared.cache,
+        sources=shared.sources,
+        workers=shared.workers,
+        turns=shared.turns,
         counter=Work(),
     )
-    return Detector(
-        judge, workers=judge.workers, turns=judge.turns, cache=judge.cache, threads=threads
-    )
+    return Detector(judge, shared=shared, threads=threads)

@@ -156,7 +156,7 @@ def turns_of(detector: Detector) -> Turns:
 def rest(detector: Detector) -> None:
     """Wait until nothing is done in the background."""
     turns_of(detector)._background.shutdown()
-    detector._workers.shutdown()
+    detector._shared.workers.shutdown()
 
 
 def test_a_stream_that_is_closed_while_it_waits_reads_nothing_ahead(

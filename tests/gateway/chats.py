@@ -1,12 +1,13 @@
 """A gateway between a client and a scripted upstream, for tests of what passes through it."""
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, AnyStr
 
 import httpx2 as httpx
 
@@ -14,7 +15,9 @@ from groundwire import Detector, Pipeline
 from groundwire.config import Config, parse
 from groundwire.conversation import Said
 from groundwire.gateway.app import create_app
+from groundwire.policy import Overrides
 from tests.fixed_judge import FixedJudge
+from tests.gateway.audited import events_in
 from tests.gateway.serving import serving
 from tests.gateway.wire import ScriptedUpstream, eventually
 
@@ -57,11 +60,17 @@ class Gateway:
         sent = {**self.headers, "Content-Type": "application/json", **(headers or {})}
         return httpx.post(f"{self.url}/chat/completions", content=content, headers=sent, timeout=20)
 
+    def post_to(self, path: str, body: Mapping[str, Any]) -> httpx.Response:
+        """Ask another endpoint under ``/v1``."""
+        return httpx.post(f"{self.url}/{path}", json=body, headers=self.headers, timeout=20)
+
     @contextmanager
-    def asking(self, body: Mapping[str, Any]) -> Iterator[httpx.Response]:
+    def asking(
+        self, body: Mapping[str, Any], *, path: str = "chat/completions"
+    ) -> Iterator[httpx.Response]:
         """The same; the block reads the response."""
         with httpx.stream(
-            "POST", f"{self.url}/chat/completions", json=body, headers=self.headers, timeout=20
+            "POST", f"{self.url}/{path}", json=body, headers=self.headers, timeout=20
         ) as response:
             yield response
 
@@ -73,9 +82,7 @@ class Gateway:
 
     def events(self) -> list[dict[str, Any]]:
         """The audit log so far."""
-        if not self.audit.exists():
-            return []
-        return [json.loads(line) for line in self.audit.read_text().splitlines()]
+        return events_in(self.audit)
 
     def wait_for_events(self, n: int) -> list[dict[str, Any]]:
         """The audit log once it has so many events."""
@@ -95,6 +102,13 @@ def events_of(raw: bytes) -> list[Any]:
     """The events in the bytes of a stream."""
     said = (block.removeprefix("data: ") for block in raw.decode().split("\n\n") if block)
     return [block if block == "[DONE]" else json.loads(block) for block in said if block[0] != ":"]
+
+
+def without_ids(said: AnyStr) -> AnyStr:
+    """What was said, but for ids, whose digits may be those of :data:`WRONG` by chance."""
+    if isinstance(said, bytes):
+        return re.sub(rb"[0-9a-f]{32}", b"", said)
+    return re.sub(r"[0-9a-f]{32}", "", said)
 
 
 def text_of(events: list[Any], index: int = 0) -> str:
@@ -136,6 +150,7 @@ def gateway(
     detector: Detector | None = None,
     loads: bool = True,
     environ: Mapping[str, str] | None = None,
+    tenants: Mapping[str, Overrides] | None = None,
     pipeline_of: Callable[[Config], Pipeline] | None = None,
 ) -> Iterator[Gateway]:
     """A gateway with a configuration of its own, and an upstream behind it.
@@ -146,6 +161,7 @@ def gateway(
         detector: What judges; by default one that doubts :data:`WRONG`.
         loads: Whether there is a detector at all.
         environ: Further variables.
+        tenants: What tenants have of their own, in place of what the configuration says.
         pipeline_of: Makes the pipeline; by default one around the detector alone, without gate and
             explainer. Whoever gives another closes it.
     """
@@ -162,6 +178,8 @@ def gateway(
                 **(environ or {}),
             },
         )
+        if tenants is not None:
+            config = replace(config, tenants=tenants)
         make = pipeline_of or partial(pipeline_around, detector or fixed())
         pipeline = make(config) if loads else None
         app = create_app(config, pipeline=pipeline, loads=False)

@@ -1,9 +1,9 @@
 """A small app with the native endpoints, the real shell around them, and a caller from a header."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from queue import SimpleQueue
 from typing import Any
 
@@ -18,12 +18,16 @@ from groundwire import Detector, Pipeline
 from groundwire.config import Config, parse
 from groundwire.engine.reader import n_threads
 from groundwire.errors import GroundwireError
+from groundwire.gateway.audit import AuditLog
 from groundwire.gateway.auth import Caller
 from groundwire.gateway.limits import Limits
+from groundwire.gateway.metrics import Metrics
 from groundwire.gateway.native import describe, router
 from groundwire.gateway.problems import Problem, as_problem, problem_response
 from groundwire.gateway.state import trace_id
 from groundwire.gateway.trace import Tracing
+from groundwire.gateway.verifying import Verifications
+from groundwire.policy import Overrides
 from tests.fixed_judge import FixedJudge
 from tests.gateway.serving import serving
 
@@ -35,6 +39,14 @@ class SomeServices:
     config: Config
     pipeline: Pipeline | None
     checks: ThreadPoolExecutor
+    verifications: Verifications
+    audit: AuditLog = field(default_factory=lambda: AuditLog(None))
+    metrics: Metrics = field(default_factory=Metrics)
+
+    @property
+    def tenants(self) -> Mapping[str, Overrides]:
+        """What the configuration says of them."""
+        return self.config.tenants
 
 
 class FromHeader:
@@ -100,12 +112,16 @@ def native(
     """
     read = parse(config, name="groundwire.yaml", environ={})
     checks = ThreadPoolExecutor(2 * n_threads(read.detector.threads))
+    verifications = Verifications(read, None if pipeline is None else pipeline.detector)
     try:
-        services = SomeServices(config=read, pipeline=pipeline, checks=checks)
+        services = SomeServices(
+            config=read, pipeline=pipeline, checks=checks, verifications=verifications
+        )
         app = native_app(services)
         with serving(app if seen is None else Statuses(app, seen)) as base:
             yield base
     finally:
+        verifications.close()
         checks.shutdown(cancel_futures=True)
 
 

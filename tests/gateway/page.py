@@ -1,4 +1,7 @@
-"""The pages about the gateway, run from top to bottom: each configuration, each command."""
+"""The pages about the gateway, run from top to bottom: each configuration, each command.
+
+The gateway runs as ``groundwire serve`` has it, with its database and its admin plane.
+"""
 
 import json
 import os
@@ -20,7 +23,8 @@ from sybil.typing import Evaluator, Parser
 from groundwire import Pipeline
 from groundwire.config import Config, parse
 from groundwire.gateway.app import create_app
-from tests.gateway.serving import serving
+from groundwire.gateway.control import ControlPlane
+from tests.gateway.serving import serving_both
 from tests.gateway.wire import (
     Recorded,
     Script,
@@ -31,6 +35,7 @@ from tests.gateway.wire import (
 )
 
 KEY = "gw_" + "k" * 43
+ADMIN_KEY = "gwa_" + "a" * 43
 #: What the upstream of the pages answers, by the name of the model.
 ANSWERS = {
     "right": "The Eiffel Tower was built from 1887 to 1889. It is 330 metres tall.",
@@ -143,7 +148,10 @@ class Page:
         environ = {
             "GROUNDWIRE_UPSTREAM_URL": self._upstream_url,
             "GROUNDWIRE_GATEWAY_API_KEY": KEY,
+            "GROUNDWIRE_GATEWAY_PORT": "0",
             "GROUNDWIRE_GATEWAY_DATA_DIR": str(self.folder),
+            "GROUNDWIRE_ADMIN_API_KEY": ADMIN_KEY,
+            "GROUNDWIRE_ADMIN_PORT": "0",
             "GROUNDWIRE_DETECTOR_THREADS": "2",
         }
         return parse(self._text, name="groundwire.yaml", environ=environ | self._environ)
@@ -161,9 +169,13 @@ class Page:
         config = self._config()
         with warnings.catch_warnings(record=True) as warned, ExitStack() as stack:
             warnings.simplefilter("always")
-            pipeline = stack.enter_context(Pipeline.load(config))
-            self._app = create_app(config, pipeline=pipeline)
-            self._url = stack.enter_context(serving(self._app))
+            control = ControlPlane(config)
+            tenants = control.directory.as_mapping()
+            pipeline = stack.enter_context(Pipeline.load(config, tenants=tenants))
+            self._app = create_app(config, pipeline=pipeline, control=control)
+            planes = stack.enter_context(serving_both(self._app, config, control))
+            self._url, self._admin_url = planes.url, planes.admin_url
+            eventually(lambda: self._app.state.readiness.services is not None)
             self._running = stack.pop_all()
         self.warned = [str(each.message) for each in warned]
 
@@ -174,7 +186,12 @@ class Page:
         return is_idle and not services.background.n_running and not services.audit.stats.depth
 
     def _client_environ(self) -> dict[str, str]:
-        return {"OPENAI_BASE_URL": f"{self._url}/v1", "OPENAI_API_KEY": KEY}
+        return {
+            "OPENAI_BASE_URL": f"{self._url}/v1",
+            "OPENAI_API_KEY": KEY,
+            "GROUNDWIRE_ADMIN_URL": self._admin_url,
+            "GROUNDWIRE_ADMIN_KEY": ADMIN_KEY,
+        }
 
     @contextmanager
     def _visible(self) -> Iterator[None]:

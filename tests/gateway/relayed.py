@@ -1,6 +1,5 @@
 """The relay behind the layers of the shell, with all services but a pipeline."""
 
-import json
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -22,6 +21,7 @@ from groundwire.gateway.relay import relay
 from groundwire.gateway.services import open_services
 from groundwire.gateway.state import trace_id
 from groundwire.gateway.trace import Tracing
+from tests.gateway.audited import events_in
 from tests.gateway.wire import ScriptedUpstream
 
 #: Of the tenant default.
@@ -39,8 +39,8 @@ def config_for(
     url = upstream if isinstance(upstream, str) else upstream.url
     upstreams = "" if "upstreams:" in more else f"upstream: {{url: '{url}', api_key: sk-up}}\n"
     text = (
-        f"gateway: {{api_key: {KEY}{gateway}}}\naudit: {{path: '{folder / 'audit.jsonl'}'}}\n"
-        f"{upstreams}{more}"
+        f"gateway: {{api_key: {KEY}, data_dir: '{folder}'{gateway}}}\n"
+        f"audit: {{path: '{folder / 'audit.jsonl'}'}}\n{upstreams}{more}"
     )
     return parse(text, name="groundwire.yaml")
 
@@ -71,8 +71,7 @@ def relay_app(config: Config) -> Starlette:
 
 def events(folder: Path) -> list[dict[str, Any]]:
     """What stands in the audit log."""
-    lines = (folder / "audit.jsonl").read_text(encoding="utf-8").splitlines()
-    return [json.loads(line) for line in lines]
+    return events_in(folder / "audit.jsonl")
 
 
 async def _tell(request: Request, problem: Exception) -> Response:

@@ -9,7 +9,16 @@ from typing import Any
 
 import uvicorn
 
-from groundwire.gateway.server import LimitedProtocol
+from groundwire.config import Config
+from groundwire.gateway.admin.app import create_admin_app
+from groundwire.gateway.control import ControlPlane
+from groundwire.gateway.server import (
+    Beside,
+    LimitedProtocol,
+    Server,
+    listen,
+    listen_for_admins,
+)
 
 #: Longer than a start or an end takes on a busy machine; nothing waits this long if all is well.
 PATIENCE_S = 20.0
@@ -48,6 +57,51 @@ def serving(app: Any, **settings: Any) -> Iterator[str]:  # noqa: ANN401 - any A
             thread.join(PATIENCE_S)
         listener.close()
         assert not thread.is_alive(), "the server did not end"
+
+
+class Planes:
+    """A data plane and its admin plane, in one thread, as ``groundwire serve`` has them.
+
+    Attributes:
+        url: Of the data plane.
+        admin_url: Of the admin plane.
+    """
+
+    def __init__(self, app: Any, config: Config, control: ControlPlane) -> None:  # noqa: ANN401
+        """Start them.
+
+        Args:
+            app: The data plane.
+            config: Whose ports are 0.
+            control: What both share.
+        """
+        state = app.state
+        admin = create_admin_app(control, readiness=state.readiness, metrics=state.metrics)
+        (one,), (other,) = listen(config), listen_for_admins(config)
+        self.url, self.admin_url = (
+            f"http://127.0.0.1:{each.getsockname()[1]}" for each in (one, other)
+        )
+        beside = Beside(admin, config, [other], address="")
+        self._server = Server(app, config, says=lambda _: None, address="", beside=beside)
+        self._thread = threading.Thread(target=_run, args=(self._server, one), daemon=True)
+        self._thread.start()
+        _wait_for_start(beside, self._thread)
+
+    def stop(self) -> None:
+        """End both, in order."""
+        self._server.should_exit = True
+        self._thread.join(2 * PATIENCE_S)
+        assert not self._thread.is_alive(), "the server did not end"
+
+
+@contextmanager
+def serving_both(app: Any, config: Config, control: ControlPlane) -> Iterator[Planes]:  # noqa: ANN401
+    """A data plane and its admin plane, while the block runs."""
+    planes = Planes(app, config, control)
+    try:
+        yield planes
+    finally:
+        planes.stop()
 
 
 def _run(server: uvicorn.Server, listener: socket.socket) -> None:

@@ -15,8 +15,10 @@ from groundwire.compat.dvara import GroundingResult
 from groundwire.config import parse
 from groundwire.gateway.audit import (
     AuditEvent,
+    AuditText,
     Disposition,
     EventType,
+    Keeping,
     StreamSummary,
     grounding_unavailable_event,
     response_events,
@@ -43,6 +45,15 @@ from tests.pipeline.chats import POEM, RIGHT, WRONG, asked, judged, sent
 GOLDEN = Path(__file__).with_name("golden")
 LOG = Policy(action=Action.LOG)
 OF: dict[str, Any] = {"tenant": "acme", "trace_id": "t1"}
+HASHED = Keeping(text=AuditText.HASH)
+ABOUT_ANSWERS = {
+    EventType.HALLUCINATION_DETECTED,
+    EventType.HALLUCINATION_DETECTED_STREAMING,
+    EventType.GROUNDING_UNAVAILABLE,
+    EventType.STREAMING_ENFORCEMENT_SUMMARY,
+    EventType.CHECK_INCOMPLETE,
+    EventType.UNCHECKED_ENDPOINT,
+}
 HELD = StreamSummary(
     release="deferred", disposition=Disposition.REFUSED, delivered_chars=0, withheld_chars=900
 )
@@ -73,7 +84,7 @@ def test_the_event_of_a_response_is_as_in_the_file() -> None:
 
 
 def test_the_event_with_hashes_is_as_in_the_file() -> None:
-    (event,) = response_events(checked(policy=LOG), **OF, text="hash")
+    (event,) = response_events(checked(policy=LOG), **OF, keeping=HASHED)
     assert fixed(event) == golden("hallucination_detected_hash")
 
 
@@ -98,9 +109,9 @@ def test_the_event_of_an_endpoint_that_is_not_checked_is_as_in_the_file() -> Non
     assert fixed(event) == golden("unchecked_endpoint")
 
 
-def test_every_type_has_a_file() -> None:
+def test_every_type_that_is_about_answers_has_a_file() -> None:
     types = {golden(path.stem)["type"] for path in GOLDEN.glob("*.json")}
-    assert types == set(EventType)
+    assert types == ABOUT_ANSWERS
 
 
 # DVARA's facts.
@@ -132,14 +143,14 @@ def test_block_and_ungrounded_is_written() -> None:
 def test_an_address_in_a_claim_is_not_in_the_log_if_texts_are_hashed() -> None:
     text = "Write to alice@example.com, who was born in 1950."
     for make in (response_events, stream_events):
-        (event,) = make(checked(text), **OF, text="hash")
+        (event,) = make(checked(text), **OF, keeping=HASHED)
         assert b"alice" not in event.to_line()
         assert event.payload["ungrounded_claim_hashes"] == (hashed(text),)
         assert re.fullmatch("[0-9a-f]{16}", hashed(text))
 
 
 def test_a_span_alone_has_no_hash_that_could_be_guessed() -> None:
-    (event,) = response_events(checked(), **OF, text="hash")
+    (event,) = response_events(checked(), **OF, keeping=HASHED)
     assert hashed("1950") not in event.to_line().decode()
     assert event.payload["unsupported_span_count"] == 2
 

@@ -76,6 +76,22 @@ def test_nor_does_one_that_was_put_where_the_upstreams_goes(
     assert whose(fetch(f"{demo}/v1/a", headers=misplaced))[1] is False
 
 
+@pytest.mark.parametrize("around", ["a b c d {}", "Basic,{}", 'Digest key="{}"', "a={};b=c"])
+def test_nor_does_a_configured_one_whatever_stands_around_it(running: Running, around: str) -> None:
+    own = "key-of-a-customer"
+    url = running(shell(parse(f"gateway.api_key: {own}", name="c.yaml")))
+    for key, passes in ((own, False), (f"{own}s", True)):
+        misplaced = {"X-Groundwire-Key": own, "Authorization": around.format(key)}
+        assert whose(fetch(f"{url}/v1/a", headers=misplaced))[1] is passes
+
+
+def test_credentials_of_too_many_words_stay(url: str) -> None:
+    for n_words, passes in ((60, True), (2_000, False)):
+        many = " ".join(f"w{n}" for n in range(n_words))
+        reply = fetch(f"{url}/v1/a", headers={"X-Groundwire-Key": KEY, "Authorization": many})
+        assert whose(reply)[1] is passes
+
+
 @pytest.mark.parametrize(
     "path", ["/v1/models", "/api/v1/nli", "/", "/v1", "//v1/models", "/livez/"]
 )

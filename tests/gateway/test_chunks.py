@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from groundwire.gateway.chunks import Chunk, Halves, UnreadableChunkError, read_chunk
-from groundwire.gateway.held import HeldStream
+from groundwire.gateway.held import HeldAnswer, HeldStream
 from groundwire.gateway.sse import Event, EventSplitter, encode
 
 HEAD = {"id": "c1", "object": "chat.completion.chunk", "created": 7, "model": "m"}
@@ -28,6 +28,11 @@ def held(*chunks: dict[str, Any], withholds: bool = True) -> HeldStream:
     for data in chunks:
         stream.take(Event.of(encode(data)), read(data))
     return stream
+
+
+def rest(answer: HeldAnswer, **more: Any) -> list[bytes]:  # noqa: ANN401
+    """All that has not left."""
+    return answer.settle(HEAD) + answer.finish(HEAD, **more)
 
 
 def told(events: list[bytes]) -> list[dict[str, Any]]:
@@ -136,13 +141,13 @@ def test_what_is_never_judged_waits_for_the_whole_answer(delta: dict[str, Any]) 
     answer = stream.answer(0)
     assert text(cleared := answer.clear()) == "One."
     assert told(cleared) == [chunk({"content": "One."})]
-    assert told(answer.settle(HEAD)) == [chunk(delta), chunk({}, finish_reason="stop")]
+    assert told(rest(answer)) == [chunk(delta), chunk({}, finish_reason="stop")]
 
 
 def test_text_beside_the_end_leaves_before_it() -> None:
     answer = held(chunk({"content": "One."}, finish_reason="stop")).answer(0)
     assert text(answer.clear()) == "One."
-    (last,) = told(answer.settle(HEAD))
+    (last,) = told(rest(answer))
     assert last["choices"][0]["finish_reason"] == "stop"
     assert not last["choices"][0]["delta"]
 
@@ -151,7 +156,7 @@ def test_without_withholding_only_the_end_waits() -> None:
     calls = {"tool_calls": [{"index": 0}]}
     stream = held(chunk(calls), chunk({}, finish_reason="tool_calls"), withholds=False)
     assert told(stream.answer(0).clear()) == [chunk(calls)]
-    marked = told(stream.answer(0).settle(HEAD, extension={"outcome": "skipped"}))
+    marked = told(rest(stream.answer(0), extension={"outcome": "skipped"}))
     assert marked == [
         {**chunk({}, finish_reason="tool_calls"), "groundwire": {"outcome": "skipped"}}
     ]
@@ -192,7 +197,7 @@ def test_what_is_held_is_counted_and_what_has_left_is_not() -> None:
     stream.answer(0).clear(4)
     assert stream.n_held == 8
     stream.answer(0).clear()
-    stream.answer(0).settle(HEAD)
+    rest(stream.answer(0))
     assert (stream.n_held, stream.n_bytes) == (0, 0)
 
 

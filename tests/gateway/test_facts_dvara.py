@@ -486,7 +486,7 @@ def test_the_documented_detector_compares_and_says_so(tmp_path: Path, documented
         own.upstream.script(Script.json(completion(grounded)), Script.json(completion(ungrounded)))
         passed, refused = (own.post(with_sources(grounded)) for _ in range(2))
         (found,) = own.wait_for_events(1)
-        labels = {"detector": "similarity", "mode": "complete"}
+        labels = {"detector": "similarity:hash", "mode": "complete"}
         assert own.metric("groundwire_checks_total", outcome="grounded", **labels) == 1
         assert own.metric("groundwire_checks_total", outcome="hallucinated", **labels) == 1
     assert (passed.status_code, refused.status_code) == (200, 403)

@@ -2,8 +2,9 @@
 
 import json
 import threading
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 from groundwire import Detector
 from tests.fixed_judge import FixedJudge
 from tests.gateway.chats import WRONG, Gateway, events_of, fixed, gateway, request
+from tests.gateway.settled import GIVES_UP_S, watched
 from tests.gateway.wire import (
     DONE,
     End,
@@ -21,6 +23,7 @@ from tests.gateway.wire import (
     chunk,
     completion,
     event,
+    eventually,
     stream_events,
 )
 
@@ -32,6 +35,7 @@ COLUMNS = (
     ("`block`", ("block",), ("sentence", "deferred")),
 )
 GOOD = "It was built in 1887. "
+BAD = f"It was built in {WRONG}."
 SAID = [event(chunk({"role": "assistant", "content": ""})), event(chunk({"content": GOOD}))]
 END = [event(chunk({}, finish="stop")), DONE]
 
@@ -57,11 +61,16 @@ class StuckJudge(FixedJudge):
 
 @dataclass(frozen=True, kw_only=True)
 class Fault:
-    """What fails: the upstream, by its script, or the check."""
+    """What fails: the upstream, by its script, the check, or the audit log.
+
+    Attributes:
+        log: Whether the audit log ``breaks`` with the record of the response, or ``is broken``.
+    """
 
     script: Script
     settings: Mapping[str, str] = field(default_factory=dict)
     judge: Callable[[], Detector] = fixed
+    log: str = ""
 
 
 def whole(**changes: Any) -> Script:  # noqa: ANN401
@@ -80,6 +89,8 @@ def stuck() -> Detector:
     return Detector(StuckJudge(doubtful={}))
 
 
+BEFORE = {"audit.durability": "before_response"}
+REFUSE = {"audit.on_failure": "refuse"}
 IDLE = {"upstream.idle_timeout_s": "0.2"}
 STUCK = {"gateway.check_timeout_s": "0.2"}
 GZIP = (("Content-Type", "text/event-stream"), ("Content-Encoding", "gzip"))
@@ -104,6 +115,16 @@ WHOLE = {
     "It takes longer than `gateway.check_timeout_s`": Fault(
         script=whole(), settings=STUCK, judge=stuck
     ),
+    "The audit log cannot be written": Fault(script=whole(), log="is broken"),
+    "The audit log cannot be written, and `audit.on_failure` is `refuse`": Fault(
+        script=whole(), settings=REFUSE, log="is broken"
+    ),
+    "A finding cannot be recorded, under `before_response`": Fault(
+        script=Script.json(completion(BAD)), settings=BEFORE, log="breaks"
+    ),
+    "A finding cannot be recorded, under `before_response` and `refuse`": Fault(
+        script=Script.json(completion(BAD)), settings=BEFORE | REFUSE, log="breaks"
+    ),
 }
 STREAMED = {
     "The stream breaks off": Fault(script=stream(end=End.RESET)),
@@ -118,6 +139,18 @@ STREAMED = {
     "The check fails": Fault(script=Script.sse(stream_events([GOOD])), judge=failing),
     "It takes longer than `gateway.check_timeout_s`": Fault(
         script=Script.sse(stream_events([GOOD])), settings=STUCK, judge=stuck
+    ),
+    "The audit log cannot be written": Fault(
+        script=Script.sse(stream_events([GOOD])), log="is broken"
+    ),
+    "The audit log cannot be written, and `audit.on_failure` is `refuse`": Fault(
+        script=Script.sse(stream_events([GOOD])), settings=REFUSE, log="is broken"
+    ),
+    "A finding cannot be recorded, under `before_response`": Fault(
+        script=Script.sse(stream_events([BAD])), settings=BEFORE, log="breaks"
+    ),
+    "A finding cannot be recorded, under `before_response` and `refuse`": Fault(
+        script=Script.sse(stream_events([BAD])), settings=BEFORE | REFUSE, log="breaks"
     ),
 }
 
@@ -190,14 +223,38 @@ CASES = [
 ]
 
 
+@contextmanager
+def failing_gateway(
+    folder: Path, fault: Fault, yaml: str, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Gateway]:
+    """A gateway whose check or audit log fails, if that is the fault."""
+    StuckJudge.go_on.clear()
+    if not fault.log:
+        with gateway(folder, yaml, detector=fault.judge()) as own:
+            yield own
+        return
+    with watched(folder, yaml, monkeypatch, patience_s=GIVES_UP_S) as (own, sink):
+        sink.is_broken = True
+        if fault.log == "is broken":
+            own.post_to("check", {"sources": ["x"], "answer": BAD})
+            eventually(lambda: own.metric("groundwire_audit_failures_total") > 0)
+        yield own
+
+
 @pytest.mark.parametrize(("number", "name", "column", "action", "release"), CASES)
 def test_a_fault_ends_as_the_page_says(
-    tmp_path: Path, *, number: int, name: str, column: int, action: str, release: str
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    number: int,
+    name: str,
+    column: int,
+    action: str,
+    release: str,
 ) -> None:
     fault = (WHOLE, STREAMED)[number][name]
     expected = tables()[number][name]
-    StuckJudge.go_on.clear()
-    with gateway(tmp_path, settings(fault, action, release), detector=fault.judge()) as own:
+    with failing_gateway(tmp_path, fault, settings(fault, action, release), monkeypatch) as own:
         try:
             own.upstream.script(fault.script)
             got = outcome(own, request(stream=bool(number)))
@@ -208,6 +265,24 @@ def test_a_fault_ends_as_the_page_says(
     assert got == expected[column]
     if action == "log":
         assert on_record(own) == expected[-1]
+
+
+@pytest.mark.parametrize(
+    ("number", "name"),
+    [(number, name) for number, faults in enumerate((WHOLE, STREAMED)) for name in faults],
+)
+def test_under_before_response_log_ends_as_header_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, name: str
+) -> None:
+    fault = (WHOLE, STREAMED)[number][name]
+    fault = replace(fault, settings={**fault.settings, **BEFORE})
+    with failing_gateway(tmp_path, fault, settings(fault, "log", "sentence"), monkeypatch) as own:
+        try:
+            own.upstream.script(fault.script)
+            got = outcome(own, request(stream=bool(number)))
+        finally:
+            StuckJudge.go_on.set()
+    assert got == tables()[number][name][1]
 
 
 def test_the_page_has_all_faults() -> None:

@@ -11,6 +11,7 @@ from ruamel.yaml import YAML
 from groundwire.config import parse
 from groundwire.engine.cache import CacheStats
 from groundwire.gateway.audit import AuditStats
+from groundwire.gateway.control import ControlState
 from groundwire.gateway.metrics import Metrics, Mode, UpstreamFailure, endpoint_of
 from groundwire.gateway.refusals import RefusalCode
 from groundwire.pipeline import Checked, Pipeline
@@ -22,7 +23,19 @@ ROOT = Path(__file__).parents[2]
 ALERTS = ROOT / "examples" / "prometheus-alerts.yaml"
 DVARAS = "gateway_grounding_check_total"
 CACHE = CacheStats(hits=3, misses=2, evictions=1, entries=4, bytes=500, max_bytes=1000)
-AUDIT = AuditStats(written={"CHECK_INCOMPLETE": 2}, n_failures=1, n_lost=0, depth=7)
+AUDIT = AuditStats(
+    written={"CHECK_INCOMPLETE": 2}, n_failures=1, n_lost=0, depth=7, n_without_detail=3
+)
+
+CONTROL = ControlState(
+    is_open=True,
+    is_up=True,
+    problem=None,
+    revision=3,
+    age_s=0.5,
+    is_audit_failing=False,
+    n_waiting=0,
+)
 
 
 def read(metrics: Metrics) -> dict[tuple[str, frozenset[tuple[str, str]]], float]:
@@ -148,6 +161,7 @@ def test_requests_upstreams_and_refusals() -> None:
         ("/v1/models", "models"),
         ("/v1/models/gpt-4o", "models"),
         ("/v1/check/batch", "check_batch"),
+        ("/v1/verify/trace", "verify_trace"),
         ("/api/v1/nli", "nli"),
         ("/v1/files/secret-name", "passed_through"),
         ("/wp-login.php", "other"),
@@ -187,6 +201,7 @@ def test_the_cache_and_the_audit_log_are_read_when_asked() -> None:
     assert value(metrics, "groundwire_audit_failures_total") == 1
     assert value(metrics, "groundwire_audit_lost_total") == 0
     assert value(metrics, "groundwire_audit_queue_depth") == 7
+    assert value(metrics, "groundwire_audit_without_detail_total") == 3
 
 
 def test_two_gateways_in_a_process_count_apart() -> None:
@@ -217,6 +232,7 @@ def test_the_alerts_are_about_metrics_that_exist() -> None:
     metrics = Metrics()
     metrics.watch_cache(lambda: CACHE)
     metrics.watch_audit(lambda: AUDIT)
+    metrics.watch_control(lambda: CONTROL)
     known = set(re.findall(r"# TYPE (\S+)", metrics.render()[0].decode()))
     alerts = [rule for group in rules["groups"] for rule in group["rules"]]
     assert len(alerts) >= 5

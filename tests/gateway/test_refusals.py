@@ -62,8 +62,10 @@ def test_an_answer_that_passes_is_no_reason_to_block() -> None:
         blocked(checked())
 
 
-def test_no_refusal_is_one_that_clients_try_again() -> None:
-    for code in RefusalCode:
+def test_no_refusal_is_one_that_clients_try_again_but_for_want_of_a_record() -> None:
+    problem = refused(RefusalCode.AUDIT_UNAVAILABLE)
+    assert (problem.status, problem.type, problem.code) == (503, "server_error", problem.code)
+    for code in set(RefusalCode) - {RefusalCode.AUDIT_UNAVAILABLE}:
         problem = refused(code)
         assert (problem.status, problem.type, problem.code) == (403, "guardrail_violation", code)
 

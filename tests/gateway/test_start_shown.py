@@ -34,6 +34,7 @@ def test_a_start_prints_what_is_shown(page: str, tmp_path: Path) -> None:
         XDG_CONFIG_HOME=str(tmp_path / ".config"),
         OPENAI_API_KEY="sk-0",
     ) as started:
-        url = started.url()
+        url, admin_url = started.url(), started.admin_url()
         printed = started.said.replace(url, "http://127.0.0.1:8080").replace(str(tmp_path), "~")
-    assert re.sub(r"gw_\S{43}", "gw_...", printed) == found["shown"]
+    printed = printed.replace(admin_url, "http://127.0.0.1:8090")
+    assert re.sub(r"(gwa?_)\S{43}", r"\1...", printed) == found["shown"]

@@ -117,6 +117,53 @@ def test_tenants_and_limits_arrive() -> None:
         assert len(pipeline.open(body, tenant="acme").conversation.offered) == 1
 
 
+@pytest.mark.parametrize(
+    ("text", "own", "threshold"),
+    [
+        # Its own threshold, for the configured one is of other scores.
+        ("detector: {operating_point: 0.2}", "{detector: similarity:hash}", 0.7),
+        ("detector: {operating_point: recall}", "{detector: similarity:hash}", 0.7),
+        ("detector.name: similarity:hash", "{detector: reader}", None),
+        ("similarity.threshold: 0.5\nsimilarity.embedder: hash", "{detector: similarity}", 0.5),
+        ("similarity.threshold: 0.5", "{detector: similarity:hash}", 0.7),
+        (
+            "similarity.threshold: 0.5\ndetector.name: similarity",
+            "{detector: similarity:hash}",
+            0.7,
+        ),
+        (
+            "similarity.threshold: 0.5",
+            "{detector: similarity:hash, similarity_threshold: 0.4}",
+            0.4,
+        ),
+        # What the configured one has, where it is the tenant's too.
+        ("detector: {operating_point: 0.2}", "{explain: false}", 0.2),
+        ("detector: {operating_point: 0.2}", "{detector: reader}", 0.2),
+        ("detector: {operating_point: 0.2}", "{operating_point: 0.3}", 0.3),
+        ("similarity.threshold: 0.5\ndetector.name: similarity", "{detector: similarity}", 0.5),
+    ],
+)
+def test_each_tenant_has_a_threshold_of_its_detector(
+    text: str, own: str, threshold: float | None
+) -> None:
+    with load(f"{OFF}explain.enabled: false\n{text}\ntenants: {{acme: {own}}}") as pipeline:
+        found = pipeline.check(pipeline.open(sent("It is red."), tenant="acme"), "It is red.")
+    assert found.detection is not None
+    info = found.detection.detector
+    assert info.threshold == (0.34 if threshold is None else threshold)
+
+
+def test_filters_hold_for_detectors_of_tenants_as_far_as_they_mean_anything() -> None:
+    text = (
+        f"{OFF}detector: {{min_pieces: 3, min_probability: 0.2, max_answer_chars: 20}}\n"
+        "similarity: {min_words: 2}\ntenants: {acme: {detector: similarity:hash}}"
+    )
+    with load(text) as pipeline:
+        context = pipeline.open(sent("The house is red."), tenant="acme")
+        assert pipeline.check(context, "It rains.").outcome is Outcome.HALLUCINATED
+        assert pipeline.check(context, "It rains. " * 3).reason == "LimitExceededError"
+
+
 def test_domains_are_read_by_the_encoder_of_the_gate() -> None:
     text = """
 signals: {domains: [{name: history, threshold: 0.1}]}
@@ -190,6 +237,12 @@ def test_a_setting_that_is_not_possible_is_told_with_its_line(text: str, problem
         load(f"{text}\n{OFF}")
 
 
+def test_a_threshold_that_the_detector_of_a_tenant_does_not_have_is_told_with_its_line() -> None:
+    text = "tenants:\n  acme: {detector: similarity, operating_point: precision}"
+    with pytest.raises(ConfigError, match=r"groundwire.yaml:2: tenant 'acme': .* balanced, recall"):
+        load(f"{text}\n{OFF}")
+
+
 @pytest.mark.parametrize("section", ["gate", "explain"])
 def test_a_model_that_cannot_be_loaded_is_told_with_its_line(section: str) -> None:
     with pytest.raises(ConfigError, match=r"groundwire\.yaml:2: "):
@@ -205,7 +258,6 @@ def test_another_device_for_an_embedded_model_is_warned_about() -> None:
 @pytest.mark.parametrize(
     ("text", "unused"),
     [
-        ("verify: {target: 0.9}", r"verify.target \(groundwire.yaml:1\)"),
         ("similarity: {min_words: 3}", "similarity.min_words"),
         ("detector.name: similarity:neural\nsimilarity: {embedder: hash}", "similarity.embedder"),
         (
@@ -219,11 +271,19 @@ def test_a_setting_that_nothing_reads_is_warned_about(text: str, unused: str) ->
         load(f"{text}\n{OFF}").close()
 
 
+def test_what_the_detector_of_a_tenant_reads_is_no_setting_that_nothing_reads(
+    recwarn: pytest.WarningsRecorder,
+) -> None:
+    text = "similarity: {threshold: 0.5}\ntenants: {acme: {detector: similarity}}"
+    load(f"{text}\n{OFF}").close()
+    assert list(recwarn) == []
+
+
 def test_a_file_that_the_gateway_shares_warns_of_nothing(recwarn: pytest.WarningsRecorder) -> None:
     text = (
         "gateway: {release: deferred, port: 9090}\naudit.text: hash\n"
         "upstreams: [{name: a, url: 'http://10.0.0.7/v1'}]\n"
-        "tenants: {acme: {keys: gw_0000000000000000}}\n"
+        "tenants: {acme: {keys: gw_0000000000000000}}\nverify: {target: 0.9}\n"
     )
     Pipeline.load(parse(text, name="groundwire.yaml")).close()
     assert list(recwarn) == []

@@ -80,6 +80,16 @@ def test_another_pattern_reads_other_citations_and_no_brackets() -> None:
     ]
 
 
+def test_a_pattern_may_have_letters_of_all_scripts_and_not_any_size() -> None:
+    found = read_claims(
+        "It is so {東京}.", span_ids=["東京"], citation_regex=r"\{(?P<id>[\p{L}_-]+)\}"
+    )
+    assert found[0].cites == ("東京",)
+    huge = r"(?P<id>(\p{L}{1,900}){1,9})"
+    with pytest.raises(CitationPatternError, match="cannot be used"):
+        read_claims("A.", span_ids=[], citation_regex=huge)
+
+
 def test_a_pattern_reads_characters_not_bytes() -> None:
     assert cited("Der Turm ist groß 😀 {S0}. Ü {S1}.", citation_regex=CURLY) == [
         ("Der Turm ist groß 😀.", ("S0",)),

@@ -224,6 +224,17 @@ def test_a_trace_as_a_mapping_keeps_idx_7_and_passes() -> None:
     assert (detail["idx"], detail["status"], detail["target"]) == (7, "passed", 0.9)
 
 
+def test_a_step_is_asked_about_at_the_wire_as_a_claim_is() -> None:
+    step = {"idx": 7, "claim": "The sky is blue [S0].", "confidence": 0.98}
+    with endpoint(with_evidence(0.97, 0.05)) as (wire, _):
+        how = {"verifier": "openai", "base_url": wire.base_url, "api_key": "sk-test"}
+        report = audit_trace_budget([step], SPANS, **how)  # type: ignore[arg-type]
+    assert [(asked.claims, asked.is_prior) for asked in wire.asked] == [
+        (["The sky is blue."], False)
+    ]
+    assert statuses(report) == ["not_entailed"]
+
+
 def test_three_claims_of_which_two_are_scored_are_flagged_as_truncated() -> None:
     verifier = ScriptedVerifier(with_evidence(0.97, 0.05))
     report = detect_hallucination(
@@ -239,6 +250,31 @@ def test_three_claims_of_which_two_are_scored_are_flagged_as_truncated() -> None
     assert summary["unscored"] == [{"idx": 2, "claim": "C is true.", "cites": []}]
     assert statuses(report) == ["passed", "passed"]
     assert report.flagged
+
+
+def test_a_claim_beyond_the_limit_is_not_sent() -> None:
+    answer = "A is true. B is true. C is true."
+    with endpoint(with_evidence(0.97, 0.05)) as (wire, check):
+        report = check(answer, max_claims=2, context_mode="all")
+    assert [asked.claims for asked in wire.asked] == [["A is true.", "B is true."]] * 2
+    assert (report.truncated, report.flagged) == (True, True)
+
+
+def test_an_address_that_is_passed_wins_over_that_of_the_environment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    believes = with_evidence(0.97, 0.05)
+    with endpoint(believes) as (other, _), endpoint(believes) as (wire, check):
+        monkeypatch.setenv("OPENAI_BASE_URL", other.base_url)
+        assert not check("The sky is blue [S0].").flagged
+    assert (len(wire.asked), len(other.asked)) == (2, 0)
+
+
+def test_no_key_stands_in_a_report_with_all_its_prompts() -> None:
+    with endpoint(with_evidence(0.97, 0.05)) as (_, check):
+        report = check("The sky is blue [S0].", include_prompts=True, api_key="sk-very-secret")
+    assert "The sky is blue." in str(report.to_dict())
+    assert "very-secret" not in f"{report.to_dict()}{report!r}"
 
 
 def test_markers_are_no_part_of_the_claim_that_is_reported() -> None:

@@ -161,7 +161,7 @@ def test_what_the_model_cannot_read_is_a_failure_and_not_a_verdict(
 ) -> None:
     (answer,) = verifier.judge([question])
     assert isinstance(answer, VerifierFailure)
-    assert answer.kind is FailureKind.VERIFIER
+    assert answer.kind is FailureKind.UNREADABLE
     assert "script" in answer.error
 
 
@@ -180,6 +180,7 @@ def test_a_model_that_fails_is_told_without_quoting_the_claim(
     broken = replace(reader, cache=empty_cache, graph=BrokenGraph())  # type: ignore[arg-type]
     (answer,) = LocalVerifier(broken, verifier.claim_map).judge([asked("It is tall.", TOWER)])
     assert isinstance(answer, VerifierFailure)
+    assert answer.kind is FailureKind.VERIFIER
     assert "detector_failed" in answer.error
     assert "Tower" not in answer.error
 

@@ -22,24 +22,33 @@ from groundwire.errors import GroundwireError
 COMMANDS = {
     "check": ("groundwire.cli.check:check", "Check an answer, or a file of answers."),
     "explain": ("groundwire.cli.explain:explain", "Say why words of an answer are marked."),
+    "verify": (
+        "groundwire.cli.verify:verify",
+        "Verify an answer claim by claim against what it cites.",
+    ),
     "serve": (
         "groundwire.cli.serve:serve",
         "Stand before a language model, and check its answers.",
     ),
+    "keys": ("groundwire.cli.keys:keys", "Make, list and revoke keys for the gateway."),
     "demo": ("groundwire.cli.demo:demo", "Show the gateway at work; no key, no network."),
     "evaluate": (
         "groundwire.cli.evaluate:evaluate",
         "Score a detector on labelled answers.",
     ),
+    "bench": ("groundwire.cli.bench:bench", "Score a detector on a benchmark by its name."),
     "tune": ("groundwire.cli.tune:tune", "Choose a threshold by labelled answers."),
     "regress": ("groundwire.cli.regress:regress", "Fail if scores fell against a baseline."),
     "report": ("groundwire.cli.report:report", "Make a page, Markdown or JUnit of results."),
+    "mcp": ("groundwire.cli.mcp:mcp", "Serve agents: verify answers, hold evidence."),
     "gate": ("groundwire.cli.gate:gate", "Say which prompts call for a check."),
     "models": ("groundwire.cli.models:models", "List the embedded models, verify their files."),
     "train": (
         "groundwire.cli.train:train",
         "Train the reader, an encoder, the explainer or the gate.",
     ),
+    "audit": ("groundwire.cli.audit:audit", "Look at the audit trail, verify it, export it."),
+    "store": ("groundwire.cli.store:store", "Look at the database, bring it up to date."),
     "config": ("groundwire.cli.config:config", "Check a configuration, or show what is in effect."),
     "doctor": ("groundwire.cli.doctor:doctor", "Say what works here and what is missing."),
 }

@@ -129,8 +129,9 @@ def detector_options(command: _F) -> _F:
             "model",
             callback=refuse_empty,
             metavar="NAME_OR_PATH",
-            help="reader, similarity, similarity:hash, a folder, or the id of a hub model.  "
-            "[default: reader]",
+            help="reader, similarity, similarity:hash, a folder, or the id of a hub model; of "
+            "others ngram, nli:MODEL, lettucedetect:MODEL, or judge:MODEL@URL (an LLM, to which "
+            "answers and sources are sent).  [default: reader]",
         ),
         click.option(
             "--revision", callback=refuse_empty, metavar="COMMIT", help="The commit of a hub model."

@@ -1,7 +1,7 @@
 """``groundwire config``: what a configuration file is, and what is in effect."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -108,7 +108,9 @@ def _point(config: "Config") -> str:
     return point if isinstance(point, str) else f"from probability {point:g} on"
 
 
-def read_config(ctx: click.Context, file: Path | None) -> "Config":
+def read_config(
+    ctx: click.Context, file: Path | None, *, environ: Mapping[str, str] = os.environ
+) -> "Config":
     """The configuration; what is wrong with it goes to standard error, one problem a line."""
     # YAML takes a tenth of a second to import, which --help does not need.
     from groundwire.config import parse
@@ -116,7 +118,7 @@ def read_config(ctx: click.Context, file: Path | None) -> "Config":
 
     try:
         text = "" if file is None else read_text(file)
-        read = parse(text, name="" if file is None else _name(file), environ=os.environ)
+        read = parse(text, name="" if file is None else _name(file), environ=environ)
     except ConfigError as error:
         for problem in error.problems:
             click.echo(f"error: {visible(problem)}", err=True)

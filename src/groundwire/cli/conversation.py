@@ -23,15 +23,12 @@ if TYPE_CHECKING:
 class NotJsonError(InputError):
     """A file that should be JSON is none."""
 
-    def __init__(self, name: str, problem: str) -> None:
-        super().__init__(name, problem)
-        self.name, self.problem = name, problem
+    def __init__(self, name: str, problem: str, wanted: str) -> None:
+        super().__init__(name, problem, wanted)
+        self.name, self.problem, self.wanted = name, problem, wanted
 
     def __str__(self) -> str:
-        return (
-            f"{self.name} is no JSON: {self.problem}. It should hold "
-            '{"request": {...}, "response": {...}}.'
-        )
+        return f"{self.name} is no JSON: {self.problem}. It should hold {self.wanted}."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +85,7 @@ def check_conversation(
     refuse_shared_stdin([file, configured.config])
     ctx = click.get_current_context()
     config = configured.read(ctx)
-    data = read_json(file)
+    data = read_json(file, wanted='{"request": {...}, "response": {...}}')
 
     from groundwire.conversation import divide_transcript
     from groundwire.render.checked import response_to_terminal
@@ -104,8 +101,12 @@ def check_conversation(
     ctx.exit(exit_status([checked.outcome]))
 
 
-def read_json(file: Path) -> object:
+def read_json(file: Path, *, wanted: str) -> object:
     """What a file holds.
+
+    Args:
+        file: Its path.
+        wanted: What it should hold, for the error.
 
     Raises:
         NotJsonError: If it is no JSON.
@@ -118,9 +119,9 @@ def read_json(file: Path) -> object:
         return json.loads(text)
     except json.JSONDecodeError as error:
         problem = f"{error.msg} at line {error.lineno}, column {error.colno}"
-        raise NotJsonError(name, problem) from error
+        raise NotJsonError(name, problem, wanted) from error
     except (RecursionError, ValueError) as error:  # nested too deep, or a number too long
-        raise NotJsonError(name, str(error)) from error
+        raise NotJsonError(name, str(error), wanted) from error
 
 
 def _of_section(section: str, values: Mapping[str, Any]) -> dict[str, Any]:

@@ -39,7 +39,8 @@ class Choice:
 
     Attributes:
         model: Name, hub id or folder; ``None`` is the embedded reader, ``similarity`` and
-            ``similarity:hash`` compare.
+            ``similarity:hash`` compare; ``ngram``, ``nli:MODEL``, ``lettucedetect:MODEL`` and
+            ``judge:MODEL@URL`` are detectors of others.
         revision: Commit of a hub model.
         operating_point: Name or number of the threshold.
         threads: CPU threads; ``None`` leaves it to the detector.
@@ -56,10 +57,21 @@ class Choice:
 
 
 def load_detector(choice: Choice) -> AnyDetector:
-    """Load the real one."""
+    """Load the real one: ours, or one of others by the name of its adapter."""
     # Numpy and the inference library come with it: 200 ms that --help does not need.
     from groundwire.detector import CACHE_MB, Detector
+    from groundwire.evaluation.adapters.names import parse
 
+    if choice.model is not None and parse(choice.model) is not None:
+        from groundwire.evaluation.adapters.adapter import adapter
+
+        return adapter(
+            choice.model,
+            revision=choice.revision,
+            operating_point=choice.operating_point,
+            threads=choice.threads,
+            device=choice.device,
+        )
     return Detector.load(
         choice.model,
         revision=choice.revision,

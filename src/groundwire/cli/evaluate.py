@@ -207,9 +207,10 @@ class Judging:
         """What judges, how, and how many rows at a time; the detector is gone afterwards."""
         from groundwire.cli.rows import MAX_BLOCK_ROWS
         from groundwire.evaluation.running import here
+        from groundwire.similarity import EMBEDDERS
 
         choice = self.choice
-        if choice.cache_mb is None and (choice.model or "").startswith("similarity"):
+        if choice.cache_mb is None and choice.model in EMBEDDERS:
             choice = replace(choice, cache_mb=SIMILARITY_CACHE_MB)
         detector = self.setup.load(choice)
         try:
@@ -258,7 +259,7 @@ def judge(
 
     hashes = fingerprints(files.batch)
     with judging.start() as (info, how, block_rows):
-        header = Header(detector=info, data=hashes, command=_command())
+        header = Header(detector=info, data=hashes, command=command_line())
         with rows_told(count, hint=files.output is not None) as tell:
             return run_on(
                 how,
@@ -344,5 +345,6 @@ def _count(data: Path, tasks: Collection[str], limit: int | None) -> int | None:
     return n if limit is None or n is None else min(limit, n)
 
 
-def _command() -> str:
+def command_line() -> str:
+    """What was called, to be called again."""
     return shlex.join(["groundwire", *sys.argv[1:]])

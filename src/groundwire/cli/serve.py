@@ -1,7 +1,8 @@
 """``groundwire serve``: the gateway, from the command line."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,16 +13,19 @@ import click
 
 from groundwire.cli.config import read_config
 from groundwire.cli.inputs import TEXT_FILE, refuse_empty
+from groundwire.cli.setting_options import setting_option, with_values
 from groundwire.errors import MissingExtraError
 
 if TYPE_CHECKING:
+    from socket import socket
+
     from groundwire.config import Config
-    from groundwire.gateway.keys import Start
+    from groundwire.gateway.tenants.first_start import Start
 
 #: What the gateway imports beyond the base installation.
 PACKAGES = (
-    *("aiohttp", "brotli", "fastapi", "httptools", "msgspec", "prometheus_client"),
-    *("starlette", "uvicorn"),
+    *("aiohttp", "aiosqlite", "alembic", "asyncpg", "brotli", "fastapi", "httptools", "msgspec"),
+    *("prometheus_client", "sqlalchemy", "starlette", "uvicorn"),
 )
 
 #: Parameters of the command → settings.
@@ -32,12 +36,19 @@ SETTINGS_OF = {
     "action": "check.action",
     "release": "gateway.release",
     "checks": "check.enabled",
+    "store": "store.url",
+    "admin": "admin.enabled",
+    "admin_port": "admin.port",
 }
 
 NO_UPSTREAM = """\
 There is no upstream to send requests to. Name one, for instance:
   groundwire serve --upstream https://api.openai.com/v1 --upstream-key-env OPENAI_API_KEY
   groundwire serve --upstream http://127.0.0.1:11434/v1"""
+
+REACHABLE = """\
+warning: other machines may reach the admin plane at {host}. It needs a key, and speaks plain HTTP:
+put TLS before it."""
 
 EPILOG = """\b
 Examples:
@@ -46,7 +57,8 @@ Examples:
   groundwire serve --config groundwire.yaml --host 0.0.0.0
 
 \b
-Without a key in the configuration, the first start makes one and prints it, once.
+The first start makes a key for clients and an admin key, and prints them, once; keys in the
+configuration come in their place. groundwire keys makes others.
 SIGTERM or Ctrl-C ends it once the requests in flight have ended.
 
 \b
@@ -56,28 +68,9 @@ Exit status:
 """
 
 
-def read_setting(ctx: click.Context, param: click.Parameter, value: object) -> object:
-    """Read an option as the setting that it stands for."""
-    if value is None:
-        return None
-    from groundwire.config.fields import describe_wrong
-    from groundwire.config.kinds import KindError
-    from groundwire.config.tree import SETTINGS
-
-    setting = SETTINGS[SETTINGS_OF[str(param.name)]]
-    try:
-        return setting.kind.read(value)
-    except KindError as error:
-        raise click.BadParameter(describe_wrong(setting.path, value, error), ctx, param) from error
-
-
-def setting_option(*names: str, **settings: Any) -> Callable[[Any], Any]:  # noqa: ANN401
-    """An option that wins over the setting of its name, and has no default of its own."""
-    return click.option(*names, callback=read_setting, **settings)
-
-
 @click.command(epilog=EPILOG)
 @setting_option(
+    SETTINGS_OF["upstream"],
     "--upstream",
     metavar="URL",
     help="Where the OpenAI-compatible API begins that answers, such as https://api.openai.com/v1. "
@@ -90,8 +83,18 @@ def setting_option(*names: str, **settings: Any) -> Callable[[Any], Any]:  # noq
     help="The environment variable that holds the upstream's key. Without one, clients send "
     "theirs as Authorization, and the gateway's as X-Groundwire-Key.",
 )
-@setting_option("--host", metavar="ADDRESS", help="The address to listen on.  [default: 127.0.0.1]")
-@setting_option("--port", metavar="N", help="The port to listen on; 0: any.  [default: 8080]")
+@setting_option(
+    SETTINGS_OF["host"],
+    "--host",
+    metavar="ADDRESS",
+    help="The address to listen on.  [default: 127.0.0.1]",
+)
+@setting_option(
+    SETTINGS_OF["port"],
+    "--port",
+    metavar="N",
+    help="The port to listen on; 0: any.  [default: 8080]",
+)
 @click.option(
     "--config",
     "file",
@@ -100,12 +103,14 @@ def setting_option(*names: str, **settings: Any) -> Callable[[Any], Any]:  # noq
     help="The configuration; environment variables win over it, and options over both.",
 )
 @setting_option(
+    SETTINGS_OF["action"],
     "--action",
     metavar="ACTION",
     help="What is done about hallucinated answers: none, log, flag, header, body or block.  "
     "[default: log]",
 )
 @setting_option(
+    SETTINGS_OF["release"],
     "--release",
     metavar="WHEN",
     help="When a stream lets text go that may have to be withheld: sentence (once judged) or "
@@ -114,11 +119,31 @@ def setting_option(*names: str, **settings: Any) -> Callable[[Any], Any]:  # noq
 @click.option(
     "--check/--no-check", "checks", default=None, help="Whether answers are checked at all."
 )
+@setting_option(
+    SETTINGS_OF["store"],
+    "--store",
+    metavar="URL",
+    help="The database of tenants, keys and the audit trail: postgresql://user:password@host/name, "
+    "or sqlite:///path.  [default: a file of SQLite in gateway.data_dir]",
+)
+@click.option(
+    "--admin/--no-admin",
+    default=None,
+    help="Whether there is an admin plane.  [default: there is]",
+)
+@setting_option(
+    SETTINGS_OF["admin_port"],
+    "--admin-port",
+    metavar="N",
+    help="The port of the admin plane, on this machine unless admin.host says otherwise; 0: any.  "
+    "[default: 8090]",
+)
 @click.option(
     "--local-demo",
     "is_local_demo",
     is_flag=True,
-    help="Need no key, and serve this machine only. Authorization goes on to the upstream.",
+    help="Need no key on either port, and serve this machine only. Authorization goes on to the "
+    "upstream.",
 )
 @click.pass_context
 def serve(
@@ -158,23 +183,17 @@ def require_gateway() -> None:
 
 def with_options(config: "Config", given: dict[str, Any]) -> "Config":
     """A configuration over which options have won."""
-    from groundwire.config import Origin
-    from groundwire.detection import FrozenMapping
-
-    changes: dict[str, Any] = {}
-    for path, value in given.items():
-        section, _, name = path.partition(".")
-        changes[section] = replace(changes.get(section, getattr(config, section)), **{name: value})
+    changed = with_values(config, given)
     url = given.get("upstream.url")
-    if url is not None:
-        changes["listed"] = ()
-        if config.upstream.url not in (None, url) and _is_of_file(config, "upstream.api_key"):
-            # It was given for another server, which is not to see it.
-            changes["upstream"] = replace(changes["upstream"], api_key=None)
-            where = config.origins["upstream.api_key"]
-            say(f"warning: the key at {where} is for {config.upstream.url}, and is not used.")
-    here = dict.fromkeys(given, Origin(source="the command line"))
-    return replace(config, **changes, origins=FrozenMapping({**config.origins, **here}))
+    if url is None:
+        return changed
+    changed = replace(changed, listed=())
+    if config.upstream.url not in (None, url) and _is_of_file(config, "upstream.api_key"):
+        # It was given for another server, which is not to see it.
+        changed = replace(changed, upstream=replace(changed.upstream, api_key=None))
+        where = config.origins["upstream.api_key"]
+        say(f"warning: the key at {where} is for {config.upstream.url}, and is not used.")
+    return changed
 
 
 def _is_of_file(config: "Config", path: str) -> bool:
@@ -204,34 +223,56 @@ def with_key(config: "Config", variable: str) -> "Config":
 def run(config: "Config", *, is_local_demo: bool) -> None:
     """Serve until told to stop."""
     # All of this is heavy, and --help needs none of it.
+    from groundwire.gateway.admin.app import create_admin_app
     from groundwire.gateway.app import create_app
-    from groundwire.gateway.folder import data_folder
-    from groundwire.gateway.keys import Keyring, Start, prepare_keys
-    from groundwire.gateway.server import Server, listen, log_to_stderr
+    from groundwire.gateway.control import ControlPlane
+    from groundwire.gateway.server import (
+        Beside,
+        Server,
+        is_reachable,
+        listen,
+        listen_for_admins,
+        log_to_stderr,
+    )
 
-    # First the port: a key that is made is shown once, and must not be lost to a failed start.
-    sockets = listen(config, is_local_demo=is_local_demo)
-    address = _address(config.gateway.host, sockets[0].getsockname()[1])
-    try:
-        start = (
-            Start(keyring=Keyring.of(config))
-            if is_local_demo
-            else prepare_keys(config, data_folder(config))
-        )
-        for line in describe(config, start, address=address, is_local_demo=is_local_demo):
+    with ExitStack() as stack:
+        # First the ports: a key that is made is shown once, and must not be lost to a failed start.
+        sockets = _held(stack, listen(config, is_local_demo=is_local_demo))
+        address = _address(config.gateway.host, sockets)
+        admins = []
+        if config.admin.enabled:
+            admins = _held(stack, listen_for_admins(config, is_local_demo=is_local_demo))
+        for line in describe(config, is_local_demo=is_local_demo):
             say(line)
+        if is_reachable(admins):
+            say(REACHABLE.format(host=config.admin.host))
         log_to_stderr()
+        control = ControlPlane(
+            config,
+            is_local_demo=is_local_demo,
+            on_start=lambda start: _say_all(describe_keys(config, start, address=address)),
+        )
         app = create_app(
             config,
-            keyring=start.keyring,
+            control=control,
             is_local_demo=is_local_demo,
             on_failure=lambda error: server.fail(error),
         )
-        server = Server(app, config, says=say, address=address)
+        beside = None
+        if admins:
+            admin_app = create_admin_app(
+                control, readiness=app.state.readiness, metrics=app.state.metrics
+            )
+            where = _address(config.admin.host, admins)
+            beside = Beside(admin_app, config, admins, address=where)
+        server = Server(app, config, says=say, address=address, beside=beside)
         server.serve_until_told(sockets)
-    finally:
-        for each in sockets:
-            each.close()
+
+
+def _held(stack: ExitStack, sockets: "list[socket]") -> "list[socket]":
+    for each in sockets:
+        stack.callback(each.close)
+    return sockets
 
 
 def say(line: str) -> None:
@@ -241,9 +282,12 @@ def say(line: str) -> None:
     click.echo(visible(line), err=True)
 
 
-def describe(
-    config: "Config", start: "Start", *, address: str, is_local_demo: bool
-) -> Iterator[str]:
+def _say_all(lines: Iterable[str]) -> None:
+    for line in lines:
+        say(line)
+
+
+def describe(config: "Config", *, is_local_demo: bool) -> Iterator[str]:
     """What is about to run, a line each."""
     for each in config.upstreams:
         models = "all models" if each.models == ("*",) else ", ".join(each.models)
@@ -253,19 +297,32 @@ def describe(
     yield f"checks    {_checks(config)}"
     if decisions := _decisions(config):
         yield f"          but for decisions: {decisions}"
+    yield f"store     {_store(config)}"
     yield f"audit     {_audit(config)}"
     if is_local_demo:
         yield "keys      none is needed: --local-demo serves this machine only"
-        return
-    yield f"keys      {_keys(start)}"
-    if start.new_key is not None:
+
+
+def describe_keys(config: "Config", start: "Start", *, address: str) -> Iterator[str]:
+    """Which keys are taken, a line each; new ones are shown."""
+    yield f"keys      {_keys(config, start)}"
+    yield f"admin     {_admin_keys(config, start)}"
+    if start.tenant_key is not None:
         yield ""
         yield "Clients need this key. It is shown this once:"
         yield ""
-        yield f"  {start.new_key}"
+        yield f"  {start.tenant_key.secret}"
         yield ""
         yield "Use it as any OpenAI key, with this base URL:"
         yield f"  export OPENAI_BASE_URL={address}/v1 OPENAI_API_KEY=..."
+    if start.admin_key is not None:
+        yield ""
+        yield "The admin plane needs this key. It is shown this once:"
+        yield ""
+        yield f"  {start.admin_key.secret}"
+        yield ""
+        yield "groundwire keys create --admin makes another, should it be lost."
+    if start.tenant_key is not None or start.admin_key is not None:
         yield ""
 
 
@@ -287,27 +344,40 @@ def _decisions(config: "Config") -> str:
     return ", ".join(said)
 
 
-def _audit(config: "Config") -> str:
+def _store(config: "Config") -> str:
+    from groundwire.config.kinds import StoreUrl
     from groundwire.gateway.folder import data_folder
+    from groundwire.gateway.store.store import FILE
 
+    url = config.store.url
+    return str(data_folder(config) / FILE) if url is None else str(StoreUrl().write(url))
+
+
+def _audit(config: "Config") -> str:
     if not config.audit.enabled:
         return "off"
     path = config.audit.path
-    return "standard output" if path == "-" else str(path or data_folder(config) / "audit.jsonl")
+    return "standard output" if path == "-" else path or "in the store"
 
 
-def _keys(start: "Start") -> str:
-    if start.new_key is not None:
-        return f"a new one, of tenant default; its hash is in {start.path}"
-    if start.is_used:
-        return f"the one of an earlier start, whose hash is in {start.path}"
-    counts = dict.fromkeys(start.keyring.tenants, 0)
-    for key in start.keyring.keys:
-        counts[key.tenant] += 1
-    listed = ", ".join(f"{name} ({n})" for name, n in counts.items())
-    ignored = f"; the one in {start.path} is not taken" if start.path else ""
-    return f"of the configuration: {listed}{ignored}"
+def _keys(config: "Config", start: "Start") -> str:
+    imported = f"; {start.n_imported} of keys.json are in it now" if start.n_imported else ""
+    if start.tenant_key is not None:
+        return "a new one, of tenant default"
+    if not config.keys:
+        return f"those in the store{imported}"
+    listed = ", ".join(f"{name} ({len(own)})" for name, own in config.keys.items())
+    return f"of the configuration: {listed}; and those in the store"
 
 
-def _address(host: str, port: int) -> str:
+def _admin_keys(config: "Config", start: "Start") -> str:
+    if start.admin_key is not None:
+        return "a new key, with the role admin"
+    if config.admin.api_key is not None:
+        return "the key of the configuration, and those in the store"
+    return "the keys in the store" if config.admin.enabled else "off"
+
+
+def _address(host: str, sockets: "Sequence[socket]") -> str:
+    port = sockets[0].getsockname()[1]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from math import inf, isfinite
 from typing import Any, Protocol
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 #: Of YAML 1.1, which the files of other products are written in.
 TRUE = ("true", "yes", "on", "y")
@@ -173,6 +173,34 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
+class Words:
+    """Some of the words there are, with commas between or as a list; one stands for none."""
+
+    values: Sequence[str]
+    nothing: str = "none"
+
+    @property
+    def legal(self) -> str:  # noqa: D102
+        return f"{self.nothing}, or some of {', '.join(self.values)} with commas between"
+
+    def read(self, raw: object) -> str:  # noqa: D102
+        parts = raw.split(",") if isinstance(raw, str) else raw
+        if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
+            raise KindError(self.legal)
+        words = [part.strip().lower() for part in parts]
+        if words == [self.nothing]:
+            return self.nothing
+        if wrong := [word for word in words if word not in self.values]:
+            raise KindError(self.legal, guess(wrong[0], self.values))
+        if not words:
+            raise KindError(self.legal)
+        return ",".join(value for value in self.values if value in words)
+
+    def write(self, value: str) -> object:  # noqa: D102
+        return value
+
+
+@dataclass(frozen=True, slots=True)
 class Text:
     """A text that is not blank."""
 
@@ -266,6 +294,47 @@ class Endpoint:
         return value
 
 
+#: What a URL of PostgreSQL may have after a question mark: libpq's words, none of them a secret.
+STORE_PARAMETERS = (
+    *("sslmode", "sslrootcert", "sslcert", "sslkey", "sslcrl", "ssl_min_protocol_version"),
+    *("application_name", "search_path", "target_session_attrs"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StoreUrl:
+    """Where a database is. It may hold a password, which is shown as ``***``."""
+
+    legal: str = "postgresql://user:password@host/database, or sqlite:///path/of/a/file"
+
+    def read(self, raw: object) -> Secret:  # noqa: D102
+        try:
+            url = urlsplit(raw if isinstance(raw, str) else "")
+            host, _ = url.hostname, url.port  # a port that is none raises
+        except ValueError:
+            raise KindError(self.legal) from None
+        path = url.path.strip("/")
+        if url.scheme == "sqlite":
+            # What is in memory alone ends with the process, and none but it sees it.
+            is_right = not url.netloc and not url.query and path not in ("", ":memory:")
+        else:
+            is_known = url.scheme in ("postgresql", "postgres")
+            is_right = is_known and bool(host and path) and url.password != "***"
+        if not is_right or url.fragment or _NO_URL.search(str(raw)):
+            raise KindError(self.legal)
+        if not {name for name, _ in parse_qsl(url.query, True)} <= set(STORE_PARAMETERS):
+            known = ", ".join(STORE_PARAMETERS)
+            raise KindError(f"{self.legal}; of parameters it takes {known}")
+        return Secret(str(raw))
+
+    def write(self, value: Secret) -> object:  # noqa: D102
+        url = urlsplit(value.reveal())
+        if url.password is None:
+            return value.reveal()
+        _, _, place = url.netloc.rpartition("@")
+        return url._replace(netloc=f"{url.username or ''}:***@{place}").geturl()
+
+
 @dataclass(frozen=True, slots=True)
 class Name:
     """A name that stands in logs, metrics and headers as it is."""
@@ -282,6 +351,23 @@ class Name:
 
 
 @dataclass(frozen=True, slots=True)
+class DetectorName:
+    """A detector that a tenant may have. Which there are, depends on ``detector.name``."""
+
+    legal: str = (
+        "one of reader, similarity, similarity:neural, similarity:hash, or what detector.name says"
+    )
+
+    def read(self, raw: object) -> str:  # noqa: D102
+        if not isinstance(raw, str) or not raw.strip() or not raw.isprintable():
+            raise KindError(self.legal)
+        return raw
+
+    def write(self, value: str) -> object:  # noqa: D102
+        return value
+
+
+@dataclass(frozen=True, slots=True)
 class Pattern:
     """A regular expression of Python's that has a group ``id``."""
 
@@ -290,8 +376,10 @@ class Pattern:
     def read(self, raw: object) -> str:  # noqa: D102
         try:
             groups = re.compile(raw).groupindex if isinstance(raw, str) else {}
-        except re.error as error:
+        except (re.error, OverflowError) as error:
             raise KindError(f"{self.legal}: {error}") from None
+        except RecursionError:
+            raise KindError(f"{self.legal}: it is nested too deeply") from None
         if "id" not in groups:
             raise KindError(self.legal)
         return str(raw)
@@ -363,7 +451,7 @@ def is_loopback(url: str) -> bool:
 def is_secret(kind: Kind | None) -> bool:
     """Whether values of a kind are never shown, wrong ones included."""
     inner = getattr(kind, "kind", None)
-    return isinstance(kind, SecretText) or (inner is not None and is_secret(inner))
+    return isinstance(kind, SecretText | StoreUrl) or (inner is not None and is_secret(inner))
 
 
 def guess(word: str, known: Sequence[str] | Mapping[str, Any]) -> str:

@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Self
 
+from groundwire.choosing import Detectors
 from groundwire.config.document import Entry, Part, Place, Scalar, Table, read_document
 from groundwire.config.fields import HIDDEN, Problems, conflict, describe_wrong, plain
 from groundwire.config.keys import DEFAULT_TENANT, shared_key
@@ -25,6 +26,7 @@ from groundwire.config.tenants import Tenant, read_tenants
 from groundwire.config.tree import (
     SECTIONS,
     SETTINGS,
+    Admin,
     Audit,
     Check,
     DetectorSettings,
@@ -33,6 +35,7 @@ from groundwire.config.tree import (
     Gate,
     Gateway,
     Similarity,
+    StoreSettings,
     UpstreamDefaults,
     Verify,
     limits_of,
@@ -108,6 +111,8 @@ class Config:
     evidence: EvidenceSettings = field(default_factory=EvidenceSettings)
     verify: Verify = field(default_factory=Verify)
     gateway: Gateway = field(default_factory=Gateway)
+    admin: Admin = field(default_factory=Admin)
+    store: StoreSettings = field(default_factory=StoreSettings)
     audit: Audit = field(default_factory=Audit)
     upstream: UpstreamDefaults = field(default_factory=UpstreamDefaults)
     listed: tuple[Upstream, ...] = ()
@@ -123,6 +128,11 @@ class Config:
     def policy(self) -> Policy:
         """What is done about outcomes where no decision and no tenant says otherwise."""
         return policy_of(self.check, self.explain)
+
+    @property
+    def detectors(self) -> Detectors:
+        """The detectors that tenants may name."""
+        return Detectors(configured=self.detector.name, embedder=self.similarity.embedder)
 
     @property
     def limits(self) -> Limits:
@@ -211,7 +221,18 @@ def parse(text: str, *, name: str, environ: Mapping[str, str] | None = None) -> 
         one, other = map(repr, shared)
         where = config.origins.get(f"tenants.{shared[1]}", config.origins["gateway.api_key"])
         raise ConfigError([f"{where}: a key of tenant {other} is also one of {one}. Remove one."])
+    if wrong := tuple(_wrong_detectors(config)):
+        raise ConfigError(wrong)
     return config
+
+
+def _wrong_detectors(config: Config) -> Iterator[str]:
+    """Tenants whose detector is none, or whose thresholds mean nothing to it."""
+    for id_, own in config.tenants.items():
+        try:
+            config.detectors.choose(own)
+        except ConfigError as error:
+            yield f"{config.origins[f'tenants.{id_}']}: tenant {id_!r}: {error}"
 
 
 def arguments(format: Format, values: Mapping[str, object]) -> dict[str, Any]:

@@ -14,8 +14,16 @@ from groundwire.config.fields import (
     read_fields,
 )
 from groundwire.config.keys import KeyText
-from groundwire.config.kinds import Flag, Kind, KindError, Number, Secret, guess
-from groundwire.config.tree import ACTION, COUNT, ON_ERROR, SEVERITY
+from groundwire.config.kinds import DetectorName, Flag, Kind, KindError, Number, Secret, guess
+from groundwire.config.tree import (
+    ACTION,
+    COUNT,
+    ON_ERROR,
+    OPERATING_POINT,
+    RELEASE,
+    SEVERITY,
+    THRESHOLD,
+)
 from groundwire.errors import ConfigError
 from groundwire.policy import Overrides
 
@@ -32,6 +40,10 @@ KINDS: Mapping[str, Kind] = {
     "explain": Flag(),
     "max_sources": COUNT,  # 0: no limit
     "max_source_chars": COUNT,
+    "detector": DetectorName(),
+    "operating_point": OPERATING_POINT,
+    "similarity_threshold": THRESHOLD,
+    "release": RELEASE,
 }
 
 #: The keys of a tenant, in a file only.

@@ -17,8 +17,10 @@ from groundwire.config.kinds import (
     Pattern,
     Secret,
     SecretText,
+    StoreUrl,
     Text,
     Url,
+    Words,
 )
 from groundwire.detection import OPERATING_POINTS
 from groundwire.policy import Action, Limits, OnError, Policy
@@ -41,6 +43,8 @@ SEVERITY = Number(low=0, high=4, is_whole=True)
 POSITIVE = Number(low=1, is_whole=True)
 COUNT = Number(low=0, is_whole=True)
 SECONDS = Number(low=0, is_low_open=True, unit="seconds")
+OPERATING_POINT = OneOf((THRESHOLD, Choice(OPERATING_POINTS)))
+RELEASE = Choice(("sentence", "deferred"))
 
 
 def setting(default: object, kind: Kind, text: str) -> Any:  # noqa: ANN401 - as dataclasses.field
@@ -102,7 +106,7 @@ class DetectorSettings:
     revision: str | None = setting(None, Optional(Text()), "Commit of a hub model, 40 digits.")
     operating_point: str | float = setting(
         "balanced",
-        OneOf((THRESHOLD, Choice(OPERATING_POINTS))),
+        OPERATING_POINT,
         "From which probability on a word piece is flagged, by name or as a number.",
     )
     min_pieces: int = setting(
@@ -241,7 +245,7 @@ class Gateway:
     )
     release: str = setting(
         "sentence",
-        Choice(("sentence", "deferred")),
+        RELEASE,
         "When text that may be withheld is let go in a stream: sentence by sentence once judged, "
         "or all of it at the end.",
     )
@@ -279,18 +283,84 @@ class Gateway:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Admin:
+    """The admin plane: tenants, keys, policies and the audit trail, on a port of its own."""
+
+    enabled: bool = setting(True, Flag(), "Whether there is one.")
+    host: str = setting("127.0.0.1", Text(), "The address it listens on.")
+    port: int = setting(
+        8090, Number(low=0, high=65_535, is_whole=True), "The port it listens on; 0: any free one."
+    )
+    api_key: Secret | None = setting(
+        None, Optional(KeyText()), "A key with the role admin; others are made with it."
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreSettings:
+    """The database of tenants, keys and the audit trail."""
+
+    url: Secret | None = setting(
+        None,
+        Optional(StoreUrl()),
+        "postgresql://user:password@host/database, or sqlite:///path; null: groundwire.db in "
+        "gateway.data_dir.",
+    )
+    timeout_s: float = setting(5.0, SECONDS, "To connect, and to wait for a connection.")
+    max_connections: int = setting(5, POSITIVE, "Connections of one process at a time.")
+    poll_s: float = setting(
+        0.25, SECONDS, "Between two looks for changes that other processes made to a SQLite file."
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Audit:
     """The record of what was found and done."""
 
     enabled: bool = setting(True, Flag(), "Whether findings are recorded.")
     path: str | None = setting(
-        None, Optional(Text()), "The file; -: standard output; null: audit.jsonl in data_dir."
+        None,
+        Optional(Text()),
+        "A file for it in place of the store; -: standard output; null: the store, or audit.jsonl "
+        "in gateway.data_dir where there is no store.",
     )
     text: str = setting(
         "cut",
-        Choice(("cut", "hash")),
-        "What stands for a claim: its first 100 characters, or the first 16 hexadecimal digits of "
-        "its SHA-256.",
+        Choice(("cut", "hash", "full")),
+        "What stands for a text: its first 100 characters, the first 16 hexadecimal digits of its "
+        "SHA-256, or all of it.",
+    )
+    redact: str = setting(
+        "secret",
+        Words(("secret", "email", "iban", "card", "phone", "ip")),
+        "What is taken out of texts before they are kept.",
+    )
+    durability: str = setting(
+        "batched",
+        Choice(("batched", "before_response")),
+        "When a record is on disk: soon after, or before its response has ended.",
+    )
+    on_failure: str = setting(
+        "allow",
+        Choice(("allow", "refuse")),
+        "What becomes of a response whose record cannot be written.",
+    )
+    key: Secret | None = setting(
+        None,
+        Optional(SecretText()),
+        "What the chain of records is signed with, the same in all replicas; null: a key in "
+        "gateway.data_dir, which the first start makes.",
+    )
+    retention_days: float | None = setting(
+        None,
+        Optional(Number(low=0, is_low_open=True, unit="days")),
+        "How long records are kept; null: without end.",
+    )
+    detail_days: float | None = setting(
+        30.0,
+        Optional(Number(low=0, unit="days")),
+        "How long what was found is kept in full beside its record; 0: not at all; null: as long "
+        "as the record.",
     )
     queue_size: int = setting(10_000, POSITIVE, "Events that wait to be written at most.")
 
@@ -325,6 +395,8 @@ SECTIONS: Mapping[str, type] = {
     "evidence": EvidenceSettings,
     "verify": Verify,
     "gateway": Gateway,
+    "admin": Admin,
+    "store": StoreSettings,
     "audit": Audit,
     "upstream": UpstreamDefaults,
 }

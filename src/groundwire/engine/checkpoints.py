@@ -189,7 +189,7 @@ def open_checkpoint(
             f"(...{task.architecture}): {task.why}."
         )
     labels = task.labels(config)
-    revision = commit or _content_hash(folder)
+    revision = commit or content_hash(folder)
     exported = kept / "checkpoints" / f"{revision}-{_EXPORT}{task.suffix}"
     graph, tokenizer_folder = _graph(folder, exported, task)
     tokenizer, tokenizer_config = _read_tokenizer(tokenizer_folder)
@@ -380,7 +380,7 @@ def _read_json(path: Path) -> dict[str, Any]:
     return content
 
 
-def _content_hash(folder: Path) -> str:
+def content_hash(folder: Path) -> str:
     """SHA-256 over the files that make a checkpoint what it is, names included."""
     digest = hashlib.sha256()
     patterns = (*_TEXT_FILES, _WEIGHTS, *(f"{graph}*" for graph in _GRAPHS))

@@ -25,10 +25,10 @@ from groundwire.engine.turns import Turns
 from groundwire.errors import DetectionError
 from groundwire.evidence import Evidence, WordWeights
 from groundwire.example import Source
-from groundwire.models import DEFAULT_MODEL, ENCODER, find_model
+from groundwire.models import DEFAULT_MODEL, EMBEDDERS, ENCODER, find_model
 from groundwire.passages import PASSAGE_RULES, CutSource, cut_source
 from groundwire.segment import Segment
-from groundwire.similarity import EMBEDDERS, MIN_WORDS, THRESHOLD, is_compared, nearest
+from groundwire.similarity import MIN_WORDS, THRESHOLD, is_compared, nearest
 
 log = logging.getLogger(__name__)
 
@@ -73,7 +73,7 @@ class Comparer:
         """Open the embedder; the files of the embedded models are taken to be verified.
 
         Args:
-            name: One of :data:`groundwire.similarity.EMBEDDERS`.
+            name: One of :data:`groundwire.models.EMBEDDERS`.
             threads: How many texts are embedded side by side, each by one thread.
             cache: For the vectors of sources.
             sources: For sources that were cut into passages.

@@ -32,7 +32,7 @@ _FALLING = ("fpr",)
 #: What is to be equal on both sides, and why it might not be.
 _SAME = {
     "n": "rows",
-    "n_scored": "rows with a label",
+    "n_answers": "rows with a label",
     "n_hallucinated": "hallucinated answers",
 }
 

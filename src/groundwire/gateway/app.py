@@ -9,7 +9,7 @@ API are FastAPI's, and make up the OpenAPI document.
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
@@ -25,7 +25,7 @@ from groundwire.gateway import chat, native, relay
 from groundwire.gateway.auth import Authentication
 from groundwire.gateway.counting import Counting
 from groundwire.gateway.health import livez, metrics, readyz
-from groundwire.gateway.keys import Keyring
+from groundwire.gateway.keys import Keyring, Keys
 from groundwire.gateway.limits import Limits
 from groundwire.gateway.metrics import Metrics
 from groundwire.gateway.problems import Problem, as_problem, not_found, problem_response
@@ -34,6 +34,9 @@ from groundwire.gateway.services import open_services
 from groundwire.gateway.state import trace_id
 from groundwire.gateway.trace import Tracing, log_failure
 from groundwire.pipeline import Pipeline
+
+if TYPE_CHECKING:
+    from groundwire.gateway.control import ControlPlane
 
 DESCRIPTION = (
     "Checks answers of language models against their sources. Everything else under /v1 is what "
@@ -48,7 +51,8 @@ def create_app(
     *,
     pipeline: Pipeline | None = None,
     loads: bool = True,
-    keyring: Keyring | None = None,
+    keyring: Keys | None = None,
+    control: "ControlPlane | None" = None,
     is_local_demo: bool = False,
     on_failure: Callable[[Exception], None] | None = None,
 ) -> FastAPI:
@@ -58,31 +62,38 @@ def create_app(
         config: As it was read.
         pipeline: One that is loaded already; whoever loaded it closes it.
         loads: Whether one is loaded if none is given. Without any, no answer can be checked.
-        keyring: The keys that are taken; ``None``: those of the configuration.
+        keyring: The keys that are taken; ``None``: those of the control plane, or without one
+            those of the configuration.
+        control: Tenants, keys and the audit trail in a database. It is opened and closed here.
         is_local_demo: Whether requests need no key, and must be meant for this machine.
         on_failure: Told if models cannot be loaded, once the app has started.
 
     Raises:
         ConfigError: If there is no key that a request could come with.
     """
-    keyring = Keyring.of(config) if keyring is None else keyring
-    if not keyring.keys and not is_local_demo:
-        raise ConfigError(
-            ["There is no key: set tenants.ID.keys, or GROUNDWIRE_GATEWAY_API_KEY to gw_..."]
-        )
+    taken = _keys(config, keyring, control, is_local_demo=is_local_demo)
     readiness, counted = Readiness(on_failure), Metrics()
+    if control is not None:
+        readiness.control = control
+        counted.watch_control(lambda: control.state)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
 
             async def start() -> None:
-                app.state.services = await open_services(
-                    stack, config, metrics=counted, pipeline=pipeline, loads=loads
+                app.state.services = services = await open_services(
+                    stack, config, metrics=counted, pipeline=pipeline, loads=loads, control=control
                 )
-                readiness.succeed(app.state.services)
+                if control is not None:
+                    control.pipeline = services.pipeline
+                    await control.wait_until_open()
+                readiness.succeed(services)
 
-            if pipeline is not None or not loads:
+            if control is not None:
+                stack.push_async_callback(control.close)
+                await control.begin()
+            elif pipeline is not None or not loads:
                 await start()
                 yield
                 return
@@ -115,10 +126,39 @@ def create_app(
     app.add_middleware(
         Limits, max_requests=gateway.max_requests, max_body_bytes=gateway.max_body_bytes
     )
-    app.add_middleware(Authentication, keyring=keyring, is_local_demo=is_local_demo)
+    app.add_middleware(
+        Authentication,
+        keyring=taken,
+        is_local_demo=is_local_demo,
+        until_known=None if control is None else control.require_open,
+    )
     app.add_middleware(Tracing)
     app.add_middleware(Counting, metrics=counted)
     return app
+
+
+def _keys(
+    config: Config,
+    keyring: Keys | None,
+    control: "ControlPlane | None",
+    *,
+    is_local_demo: bool,
+) -> Keys:
+    """The keys that are taken.
+
+    Raises:
+        ConfigError: If there are none, and none can come.
+    """
+    if keyring is not None:
+        return keyring
+    if control is not None:
+        return control.directory
+    found = Keyring.of(config)
+    if not found.keys and not is_local_demo:
+        raise ConfigError(
+            ["There is no key: set tenants.ID.keys, or GROUNDWIRE_GATEWAY_API_KEY to gw_..."]
+        )
+    return found
 
 
 def _routes() -> Sequence[BaseRoute]:

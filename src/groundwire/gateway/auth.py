@@ -4,13 +4,14 @@ A key comes as ``Authorization: Bearer``, as ``X-API-Key`` or as ``X-Groundwire-
 one, Authorization belongs to the upstream.
 """
 
-from collections.abc import Iterator
+import re
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from groundwire.config.keys import DEFAULT_TENANT
-from groundwire.gateway.keys import PREFIX, Key, Keyring
+from groundwire.gateway.keys import ADMIN_PREFIX, Key, Keys
 from groundwire.gateway.loopback import host_of, is_loopback
 from groundwire.gateway.problems import AUTHENTICATION, PERMISSION, Problem, problem_response
 from groundwire.gateway.state import trace_id
@@ -24,6 +25,12 @@ OWN_HEADER = b"x-groundwire-key"
 CREDENTIALS = frozenset({"authorization", "x-api-key", "api-key"})
 
 _BEARER = b"bearer "
+
+#: What may stand between a key and what is before or after it.
+_BETWEEN = re.compile(rb"[\s,;=\"']+")
+
+#: Each word costs a hash: credentials of more are not looked at, and stay here.
+_MAX_WORDS = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,8 +51,24 @@ class Caller:
 class Authentication:
     """Lets requests in that have a key, and says whose they are."""
 
-    def __init__(self, app: ASGIApp, *, keyring: Keyring, is_local_demo: bool = False) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        keyring: Keys,
+        is_local_demo: bool = False,
+        until_known: Callable[[], Awaitable[None]] | None = None,
+    ) -> None:
+        """Stand before an app.
+
+        Args:
+            app: What answers those that are let in.
+            keyring: The keys that are taken, of tenants and others.
+            is_local_demo: Whether no key is needed.
+            until_known: Waits until all keys are known, and raises a problem if they are not.
+        """
         self._app, self._keyring, self._is_local_demo = app, keyring, is_local_demo
+        self._until_known = until_known
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let one request in, or refuse it."""
@@ -54,6 +77,8 @@ class Authentication:
                 if self._is_local_demo:
                     check_is_local(scope)
                 if scope["path"] not in OPEN:
+                    if self._until_known is not None:
+                        await self._until_known()
                     scope["state"]["caller"] = self._caller(scope)
             except Problem as problem:
                 response = problem_response(problem, trace_id=trace_id(scope))
@@ -72,6 +97,8 @@ class Authentication:
         given = [key for key in candidates(scope) if key]
         key = first_known(given, self._keyring)
         if key is None:
+            if any(each.startswith(ADMIN_PREFIX.encode()) for each in given):
+                raise admin_key()
             raise unknown_key() if given else missing_key()
         return Caller(
             tenant=key.tenant,
@@ -89,21 +116,22 @@ def candidates(scope: Scope) -> Iterator[bytes]:
     yield from values(scope, b"x-api-key")
 
 
-def first_known(given: list[bytes], keyring: Keyring) -> Key | None:
+def first_known(given: list[bytes], keyring: Keys) -> Key | None:
     """The first that is a key of ours."""
     found = [keyring.find(each) for each in given[:4]]  # each costs a hash
     return next((key for key in found if key is not None), None)
 
 
-def may_pass(scope: Scope, keyring: Keyring) -> bool:
+def may_pass(scope: Scope, keyring: Keys) -> bool:
     """Whether no credential is a key of ours: those stay here, wherever they were put."""
-    return not any(
-        word.startswith(PREFIX.encode()) or keyring.find(word) is not None
+    words = {
+        word
         for name in CREDENTIALS
         for value in values(scope, name.encode())
-        # All words of it, for a key may come under any scheme, or under none.
-        for word in value.split()[:4]
-    )
+        # A key may come under any scheme or none, and what is between words may be part of it.
+        for word in (*value.split(), *_BETWEEN.split(value))
+    }
+    return len(words) <= _MAX_WORDS and not any(map(keyring.is_ours, words))
 
 
 def values(scope: Scope, name: bytes) -> list[bytes]:
@@ -167,6 +195,15 @@ def unknown_key() -> Problem:
         "Use the key that groundwire serve printed at its first start, or one that the "
         "configuration has. A key for the upstream is no key for the gateway: send the gateway's "
         "as X-Groundwire-Key beside it.",
+    )
+
+
+def admin_key() -> Problem:
+    """A request with a key of the admin plane, or with one that looks like it."""
+    return _unauthenticated(
+        "invalid_api_key",
+        "The key that was sent is one for the admin plane, which is on another port.",
+        "Send a tenant's key, gw_...: an admin key makes one with POST /v1/admin/tenants/ID/keys.",
     )
 
 

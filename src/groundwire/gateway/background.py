@@ -3,9 +3,11 @@
 import asyncio
 import logging
 from collections.abc import Coroutine
-from typing import Any
+from typing import Any, TypeVar
 
 log = logging.getLogger(__name__)
+
+_T = TypeVar("_T")
 
 
 class Background:
@@ -21,11 +23,12 @@ class Background:
         """How many are not done."""
         return len(self._tasks)
 
-    def start(self, work: Coroutine[Any, Any, Any], *, name: str = "background") -> None:
-        """Begin; ``name`` says what it is, in logs."""
+    def start(self, work: Coroutine[Any, Any, _T], *, name: str = "background") -> asyncio.Task[_T]:
+        """Begin; ``name`` says what it is, in logs. Nobody has to wait for it, and who does may."""
         task = asyncio.get_running_loop().create_task(work, name=name)
         self._tasks.add(task)
         task.add_done_callback(self._end)
+        return task
 
     async def close(self, timeout_s: float) -> int:
         """Wait for all, also for those that they start; cancel what is left.

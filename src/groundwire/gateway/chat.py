@@ -29,13 +29,14 @@ from groundwire.gateway.state import caller, services, trace_id
 from groundwire.gateway.streamed import Streamed, gone_response, until_disconnect
 from groundwire.gateway.upstream import Reply, UpstreamBrokenError
 from groundwire.gateway.whole import LARGE_BYTES, check_body, marked, of_new_body
-from groundwire.pipeline import CheckPath, Pipeline, RequestContext
-from groundwire.policy import Action, decide, reach, resolve
+from groundwire.pipeline import Checked, CheckPath, Pipeline, RequestContext
+from groundwire.policy import Action, Overrides, decide, reach, resolve
 
 _T = TypeVar("_T")
 
 _PATH = "chat/completions"
-
+#: The ways of answers whose check is due.
+_DUE = (CheckPath.CHECKED, CheckPath.NO_EVIDENCE)
 
 #: A client may take so long to send its request.
 BODY_TIMEOUT_S = 60.0
@@ -97,6 +98,8 @@ class Exchange:
         self._services, self._request, self._chat = services, request, chat
         self._caller, self._trace_id = caller(request), trace_id(request)
         self._recorder = Recorder(services, trace_id=self._trace_id)
+        # Read once: a request keeps the policy that it began with.
+        self._own = services.tenants.get(self._caller.tenant) or Overrides()
 
     async def answer(self) -> Response:
         """The response.
@@ -110,13 +113,15 @@ class Exchange:
         if pipeline is None:
             await self._require_no_check()
             return relayed(await self._send())
-        if not pipeline.may_check(tenant=self._caller.tenant, request=self._chat.asks):
+        if not pipeline.may_check(overrides=self._own, request=self._chat.asks):
             return relayed(await self._send())
+        if self._recorder.is_failing:
+            await self._require_no_record(pipeline)
         # The upstream is slow and asked at once: what is found out meanwhile costs no time.
         sending = asyncio.create_task(self._send(), name="ask an upstream")
         try:
             context = await self._in_thread(partial(self._open, pipeline))
-            if context.path not in (CheckPath.CHECKED, CheckPath.NO_EVIDENCE):
+            if context.path not in _DUE:
                 return await self._pass(context, pipeline, sending)
             return await self._check(context, pipeline, sending)
         except BaseException:
@@ -124,7 +129,22 @@ class Exchange:
             raise
 
     def _open(self, pipeline: Pipeline) -> RequestContext:
-        return pipeline.open(self._chat.body, tenant=self._caller.tenant, request=self._chat.asks)
+        return pipeline.open(
+            self._chat.body,
+            tenant=self._caller.tenant,
+            overrides=self._own,
+            request=self._chat.asks,
+        )
+
+    async def _require_no_record(self, pipeline: Pipeline) -> None:
+        """Records cannot be written now, and nothing may leave without.
+
+        Raises:
+            Problem: If the answer would be checked: then its upstream need not be asked.
+        """
+        context = await self._in_thread(partial(self._open, pipeline))
+        if context.path in _DUE and not self._recorder.may_begin():
+            raise refused(RefusalCode.AUDIT_UNAVAILABLE)
 
     async def _send(self) -> Reply:
         headers = client_headers(self._request)
@@ -150,14 +170,14 @@ class Exchange:
             Problem: If it does, and names sources or may not pass unchecked.
         """
         config, tenant = self._services.config, self._caller.tenant
-        policy = resolve(config.policy, tenant=config.tenants.get(tenant), request=self._chat.asks)
+        policy = resolve(config.policy, tenant=self._own, request=self._chat.asks)
         if not policy.enabled:
             return
         conversation = read_request(self._chat.body)
         if conversation.is_explicit or decide(policy, Outcome.UNAVAILABLE) is Action.BLOCK:
-            await self._recorder.event(
-                grounding_unavailable_event(tenant=tenant, trace_id=self._trace_id)
-            )
+            event = grounding_unavailable_event(tenant=tenant, trace_id=self._trace_id)
+            if not await self._recorder.event(event):
+                raise refused(RefusalCode.AUDIT_UNAVAILABLE)
             self._services.metrics.refused(RefusalCode.GROUNDING_UNAVAILABLE)
             raise refused(RefusalCode.GROUNDING_UNAVAILABLE)
 
@@ -168,7 +188,7 @@ class Exchange:
         if context.path is CheckPath.NOT_FACTUAL:
             # Nothing is known of the answer, and nothing needs to be.
             skipped = pipeline.check(context, Answer(index=0, kind=AnswerKind.EMPTY))
-            await self._recorder.complete(context, [skipped])
+            await self._require_kept(context, skipped)
         return relayed(reply)
 
     async def _pass_unchecked(
@@ -180,8 +200,17 @@ class Exchange:
             return relayed(reply)
         unread = Answer(index=0, kind=AnswerKind.TEXT)
         failed = pipeline.unavailable(context, unread, OverloadedError.__name__)
-        await self._recorder.complete(context, [failed])
+        await self._require_kept(context, failed)
         return relayed(reply)
+
+    async def _require_kept(self, context: RequestContext, answer: Checked) -> None:
+        """Keep what became of an answer that is not checked.
+
+        Raises:
+            Problem: If it cannot be kept, and nothing may leave without; its reply is closed then.
+        """
+        if not await self._recorder.complete(context, [answer]):
+            raise refused(RefusalCode.AUDIT_UNAVAILABLE)
 
     @property
     def _is_behind(self) -> bool:
@@ -195,7 +224,8 @@ class Exchange:
         self, context: RequestContext, pipeline: Pipeline, sending: "asyncio.Task[Reply]"
     ) -> Response:
         actions = reach(context.policy, has_evidence=context.path is CheckPath.CHECKED)
-        release = Release.of(actions, self._services.config.gateway.release)
+        wish = self._own.release or self._services.config.gateway.release
+        release = Release.of(actions, wish, settles=self._recorder.settles)
         if release is Release.OBSERVE and self._is_behind:
             return await self._pass_unchecked(context, pipeline, sending)
         checks = Checks(self._services, pipeline, context, release=release)
@@ -219,8 +249,9 @@ class Exchange:
     def _stream(
         self, context: RequestContext, checks: Checks, release: Release, reply: Reply
     ) -> Response:
-        def conclude(report: Coroutine[Any, Any, StreamReport]) -> None:
-            self._services.background.start(self._record(context, report), name="check a stream")
+        def conclude(report: Coroutine[Any, Any, StreamReport]) -> "asyncio.Task[bool]":
+            record = self._record(context, report)
+            return self._services.background.start(record, name="check a stream")
 
         if release is Release.OBSERVE:
             observed = ObservedStream(
@@ -240,6 +271,7 @@ class Exchange:
             max_held_bytes=settings.max_response_bytes,
             keepalive_s=settings.keepalive_s,
             trace_id=self._trace_id,
+            settles=self._recorder.settles,
             conclude=conclude,
         )
         # A proxy before us that buffers would undo the release sentence by sentence.
@@ -250,8 +282,8 @@ class Exchange:
 
     async def _record(
         self, context: RequestContext, report: Coroutine[Any, Any, StreamReport]
-    ) -> None:
-        await self._recorder.streamed(context, await report)
+    ) -> bool:
+        return await self._recorder.streamed(context, await report)
 
     async def _whole(self, context: RequestContext, checks: Checks, reply: Reply) -> Response:
         limit = self._services.config.gateway.max_response_bytes
@@ -261,7 +293,8 @@ class Exchange:
             raise error.problem() from error
         read_at = perf_counter()
         body = await check_body(checks, reply, raw, max_bytes=limit)
-        await self._recorder.complete(context, body.answers, added_s=perf_counter() - read_at)
+        if not await self._recorder.complete(context, body.answers, since=read_at):
+            raise refused(RefusalCode.AUDIT_UNAVAILABLE)
         if any(answer.action is Action.BLOCK for answer in body.answers):
             raise blocked(body.answers)
         return marked(reply, body)

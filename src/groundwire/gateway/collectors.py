@@ -1,6 +1,7 @@
 """What is counted elsewhere, read when Prometheus asks."""
 
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
@@ -8,6 +9,9 @@ from prometheus_client.registry import Collector
 
 from groundwire.engine.cache import CacheStats
 from groundwire.gateway.audit.log import AuditStats
+
+if TYPE_CHECKING:
+    from groundwire.gateway.control import ControlState
 
 
 class WithoutCreated(Collector):
@@ -77,6 +81,39 @@ class AuditCollector(Collector):
         yield CounterMetricFamily(
             "groundwire_audit_lost", "Audit events that were given up.", stats.n_lost
         )
+        yield CounterMetricFamily(
+            "groundwire_audit_without_detail",
+            "Audit events that were kept without their detail, for too much was waiting.",
+            stats.n_without_detail,
+        )
         yield GaugeMetricFamily(
             "groundwire_audit_queue_depth", "Audit events that wait.", stats.depth
+        )
+
+
+class ControlCollector(Collector):
+    """The database of the control plane, and what is known of it."""
+
+    def __init__(self, read: "Callable[[], ControlState]") -> None:
+        self._read = read
+
+    def describe(self) -> Iterator[Metric]:
+        """Nothing, as above."""
+        return iter(())
+
+    def collect(self) -> Iterator[Metric]:
+        """As they are now."""
+        state = self._read()
+        yield GaugeMetricFamily(
+            "groundwire_store_up", "Whether the database can be used.", float(state.is_up)
+        )
+        yield GaugeMetricFamily(
+            "groundwire_directory_revision",
+            "Changes of tenants and keys that are in effect here.",
+            state.revision,
+        )
+        yield GaugeMetricFamily(
+            "groundwire_directory_age_seconds",
+            "Time since what is known of tenants and keys was last seen to be what is stored.",
+            state.age_s,
         )

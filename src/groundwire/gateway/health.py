@@ -20,7 +20,8 @@ async def readyz(request: Request) -> Response:
     """Whether requests can be answered, with the state of models and upstreams.
 
     Upstreams that are down make it ``degraded`` and leave it ready: a request then gets an error
-    that says so, and that is more than a balancer without any gateway could say.
+    that says so, and that is more than a balancer without any gateway could say. So does a database
+    that has gone: requests are answered with what is known.
     """
     readiness: Readiness = request.app.state.readiness
     report = readiness_report(readiness)
@@ -41,15 +42,19 @@ def readiness_report(readiness: Readiness) -> dict[str, Any]:
     if readiness.failure is not None:
         kind = type(readiness.failure).__name__
         return {"status": "failed", "models": {"status": "failed", "error": kind}}
+    control = None if readiness.control is None else readiness.control.state
+    kept = {} if control is None else control.to_dict()
     services = readiness.services
     if services is None:
-        return {"status": "starting", "models": {"status": "loading"}}
+        return {"status": "starting", "models": {"status": "loading"}, **kept}
     states = services.upstreams.states()
     is_down = bool(states) and "up" not in states.values()
+    is_cut_off = control is not None and not control.is_well
     return {
-        "status": "degraded" if is_down else "ready",
+        "status": "degraded" if is_down or is_cut_off else "ready",
         "models": _models(services),
         "upstreams": [{"name": name, "status": state} for name, state in states.items()],
+        **kept,
     }
 
 

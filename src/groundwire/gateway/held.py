@@ -104,20 +104,14 @@ class HeldAnswer:
         return out
 
     def settle(
-        self,
-        head: Mapping[str, Any],
-        *,
-        warning: str | None = None,
-        in_front: bool = False,
-        extension: Mapping[str, Any] | None = None,
+        self, head: Mapping[str, Any], *, warning: str | None = None, in_front: bool = False
     ) -> list[bytes]:
-        """Let all of an answer leave that has passed.
+        """Let all text of an answer leave that has passed.
 
         Args:
             head: What chunks of this response have in common.
             warning: For the user: after the text, or in front if nothing has left yet.
             in_front: Where it stands.
-            extension: What stands under ``groundwire`` in the event that ends the answer.
         """
         out = []
         if warning and in_front:
@@ -125,6 +119,17 @@ class HeldAnswer:
         out += self.clear()
         if warning and not in_front:
             out.append(self._chunk(head, {"content": f"\n\n{warning}"}))
+        return out
+
+    def finish(
+        self, head: Mapping[str, Any], *, extension: Mapping[str, Any] | None = None
+    ) -> list[bytes]:
+        """Let the rest of it leave, once all of its text has: what is no text, and its end.
+
+        Args:
+            head: What chunks of this response have in common.
+            extension: What stands under ``groundwire`` in the event that ends the answer.
+        """
         late, self._late = self._late, []
         if extension is not None:
             if late and self.is_finished:
@@ -132,7 +137,7 @@ class HeldAnswer:
             else:
                 late.append(self._chunk(head, {}, groundwire=extension))
         self.n_held = self.n_bytes = 0
-        return out + late
+        return late
 
     def calls(self) -> list[str]:
         """The arguments of the calls of tools that are held, each as the text it is so far."""

@@ -25,8 +25,19 @@ class Limits:
         n_requests: Requests that are being answered.
     """
 
-    def __init__(self, app: ASGIApp, *, max_requests: int, max_body_bytes: int) -> None:
+    def __init__(
+        self, app: ASGIApp, *, max_requests: int, max_body_bytes: int, is_fixed: bool = False
+    ) -> None:
+        """Stand before an app.
+
+        Args:
+            app: What answers what is not too much.
+            max_requests: Requests at a time.
+            max_body_bytes: Bytes of a body.
+            is_fixed: Whether no setting raises these limits.
+        """
         self._app, self._max_requests, self._max_body_bytes = app, max_requests, max_body_bytes
+        self._is_fixed = is_fixed
         self.n_requests = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -37,10 +48,10 @@ class Limits:
         self.n_requests += 1
         try:
             if self.n_requests > self._max_requests:
-                raise too_many(self._max_requests)
+                raise too_many(self._max_requests, is_fixed=self._is_fixed)
             n_bytes = content_length(scope)
             if n_bytes is not None and n_bytes > self._max_body_bytes:
-                raise too_large(self._max_body_bytes, n_bytes)
+                raise too_large(self._max_body_bytes, n_bytes, is_fixed=self._is_fixed)
         except Problem as problem:
             response = problem_response(problem, trace_id=trace_id(scope))
             await response(scope, receive, send)
@@ -59,7 +70,7 @@ class Limits:
             if message["type"] == "http.request":
                 n_bytes += len(message.get("body", b""))
                 if n_bytes > self._max_body_bytes:
-                    raise too_large(self._max_body_bytes, None)
+                    raise too_large(self._max_body_bytes, None, is_fixed=self._is_fixed)
             return message
 
         return receive_counted
@@ -73,27 +84,29 @@ def content_length(scope: Scope) -> int | None:
     return None
 
 
-def too_many(limit: int) -> Problem:
+def too_many(limit: int, *, is_fixed: bool = False) -> Problem:
     """More requests at a time than are answered."""
+    raised = "" if is_fixed else ", or raise gateway.max_requests"
     return Problem(
         status=503,
         type=SERVER,
         code="too_many_requests_at_a_time",
         message=f"The gateway answers {limit:,} requests at a time, and has as many.",
-        next_step="Try again in a moment, or raise gateway.max_requests.",
+        next_step=f"Try again in a moment{raised}.",
         headers={"Retry-After": "1"},
     )
 
 
-def too_large(limit: int, n_bytes: int | None) -> Problem:
+def too_large(limit: int, n_bytes: int | None, *, is_fixed: bool = False) -> Problem:
     """A body with more bytes than are taken."""
+    raised = "" if is_fixed else ", or raise gateway.max_body_bytes"
     size = "more" if n_bytes is None else f"{n_bytes:,}"
     return Problem(
         status=413,
         type=INVALID_REQUEST,
         code="body_too_large",
         message=f"The body of a request may have {limit:,} bytes, and this one has {size}.",
-        next_step="Send less, or raise gateway.max_body_bytes.",
+        next_step=f"Send less{raised}.",
     )
 
 

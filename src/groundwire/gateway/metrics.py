@@ -6,7 +6,7 @@ label holds what a tenant or a model says: values are names of this file, or of 
 
 from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from prometheus_client import (
     CollectorRegistry,
@@ -21,14 +21,23 @@ from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 from groundwire.detection import Outcome
 from groundwire.engine.cache import CacheStats
 from groundwire.gateway.audit.log import AuditStats
-from groundwire.gateway.collectors import AuditCollector, CacheCollector, WithoutCreated
+from groundwire.gateway.collectors import (
+    AuditCollector,
+    CacheCollector,
+    ControlCollector,
+    WithoutCreated,
+)
 from groundwire.gateway.refusals import RefusalCode
 from groundwire.pipeline import Checked
 from groundwire.policy import Action
 
-Mode: TypeAlias = Literal["complete", "stream"]
+if TYPE_CHECKING:
+    from groundwire.gateway.control import ControlState
+
+Mode: TypeAlias = Literal["complete", "stream", "native"]
 
 _OTHER = "other"
+_NO_DETECTOR = "none"
 #: Path → the name of the endpoint; other paths under ``/v1`` are passed through.
 _ENDPOINTS = {
     "/v1/chat/completions": "chat_completions",
@@ -39,12 +48,33 @@ _ENDPOINTS = {
     "/v1/models": "models",
     "/v1/check": "check",
     "/v1/check/batch": "check_batch",
+    "/v1/verify": "verify",
+    "/v1/verify/trace": "verify_trace",
     "/api/v1/classify/fact-check": "fact_check",
     "/api/v1/nli": "nli",
     "/metrics": "metrics",
     "/livez": "livez",
     "/readyz": "readyz",
     "/openapi.json": "openapi",
+}
+#: The same of the admin plane; what follows the id of a tenant.
+_ADMIN_ENDPOINTS = {
+    "/v1/admin/tenants": "tenants",
+    "/v1/admin/keys": "admin_keys",
+    "/v1/admin/me": "me",
+    "/v1/admin/audit/events": "audit_events",
+    "/v1/admin/audit/export": "audit_export",
+    "/v1/admin/audit/verify": "audit_verify",
+    "/metrics": "metrics",
+    "/livez": "livez",
+    "/readyz": "readyz",
+    "/openapi.json": "openapi",
+}
+_OF_A_TENANT = {
+    "": "tenants",
+    "policy": "policies",
+    "effective": "effective",
+    "keys": "tenant_keys",
 }
 _STATUS_CLASSES = {1: "1xx", 2: "2xx", 3: "3xx", 4: "4xx", 5: "5xx"}
 _STAGES = frozenset({"evidence", "gate", "decide", "index", "read", "explain"})
@@ -116,6 +146,12 @@ class Metrics:
         self._in_flight = Gauge(
             "groundwire_in_flight", "Requests that are being answered.", registry=registry
         )
+        self._admin_requests = Counter(
+            "groundwire_admin_requests_total",
+            "Requests to the admin plane by kind of what they are about and class of status.",
+            ["endpoint", "status_class"],
+            registry=registry,
+        )
         self._upstream_seconds = Histogram(
             "groundwire_upstream_seconds",
             "Time until an upstream has sent the headers of its answer.",
@@ -146,11 +182,12 @@ class Metrics:
         Args:
             answers: All of them, of one response.
             policy_action: What the policy does about a hallucinated answer.
-            mode: Whether the response was streamed.
-            detector: What judged, by its name in the configuration.
+            mode: Whether the response was streamed, or the answer came to an endpoint of our own.
+            detector: What judges for the tenant; empty if what the tenant has is not possible.
         """
         for answer in answers:
-            self._checks.labels(str(answer.outcome), str(answer.action), mode, detector).inc()
+            labels = (str(answer.outcome), str(answer.action), mode, detector or _NO_DETECTOR)
+            self._checks.labels(*labels).inc()
         grounded = is_grounded(answers)
         if mode == "complete" and grounded is not None:
             action = str(policy_action).upper()
@@ -187,6 +224,17 @@ class Metrics:
         self._requests.labels(endpoint, _STATUS_CLASSES.get(status // 100, _OTHER)).inc()
         self._request_seconds.labels(endpoint).observe(seconds)
 
+    def admin_request_ended(self, path: str, *, status: int) -> None:
+        """Count a request to the admin plane.
+
+        Args:
+            path: As the client gave it; of it, only what it is about is kept.
+            status: That was answered; 499 if the client left first.
+        """
+        endpoint = admin_endpoint_of(path)
+        status_class = _STATUS_CLASSES.get(status // 100, _OTHER)
+        self._admin_requests.labels(endpoint, status_class).inc()
+
     # Upstreams.
 
     def upstream_answered(self, upstream: str, *, seconds: float) -> None:
@@ -208,6 +256,10 @@ class Metrics:
         """Tell about the audit log; ``read`` is called at each scrape."""
         self.registry.register(AuditCollector(read))
 
+    def watch_control(self, read: "Callable[[], ControlState]") -> None:
+        """Tell about the database and what is known of it; ``read`` is called at each scrape."""
+        self.registry.register(ControlCollector(read))
+
     def render(self) -> tuple[bytes, str]:
         """All of it, in the text format of Prometheus, and its content type."""
         return generate_latest(WithoutCreated(self.registry)), CONTENT_TYPE_PLAIN_0_0_4
@@ -225,6 +277,24 @@ def endpoint_of(path: str) -> str:
     if path.startswith("/v1/models/"):
         return "models"
     return "passed_through" if path.startswith("/v1/") else _OTHER
+
+
+def admin_endpoint_of(path: str) -> str:
+    """What a request to the admin plane is about, one of a fixed few.
+
+    >>> admin_endpoint_of("/v1/admin/tenants/acme/keys/0a1b"), admin_endpoint_of("/v1/x")
+    ('tenant_keys', 'other')
+    """
+    if (named := _ADMIN_ENDPOINTS.get(path)) is not None:
+        return named
+    if path.startswith("/v1/admin/audit/events/"):
+        return "audit_events"
+    if path.startswith("/v1/admin/keys/"):
+        return "admin_keys"
+    if not path.startswith("/v1/admin/tenants/"):
+        return _OTHER
+    _, _, part = path.removeprefix("/v1/admin/tenants/").partition("/")
+    return _OF_A_TENANT.get(part.partition("/")[0], _OTHER)
 
 
 def is_grounded(answers: Sequence[Checked]) -> bool | None:

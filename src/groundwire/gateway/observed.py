@@ -61,7 +61,7 @@ class ObservedStream:
         answers: AnswersInFlight,
         *,
         content_encoding: str,
-        conclude: Callable[[Coroutine[Any, Any, StreamReport]], None],
+        conclude: Callable[[Coroutine[Any, Any, StreamReport]], object],
     ) -> None:
         """Begin.
 

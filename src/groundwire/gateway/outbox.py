@@ -13,32 +13,36 @@ class Outbox:
 
     def __init__(self) -> None:
         self._events: deque[bytes] = deque()
-        self._is_ended = False
+        self._is_sealed = self._is_ended = False
         self._failure: Exception | None = None
         self._has_some, self._has_room = asyncio.Event(), asyncio.Event()
         self._has_room.set()
 
     @property
-    def is_ended(self) -> bool:
-        """Whether nothing more may be put in."""
-        return self._is_ended
+    def is_sealed(self) -> bool:
+        """Whether nothing more may be put in: all that is still to come are its last events."""
+        return self._is_sealed
 
     def put(self, events: Iterable[bytes]) -> None:
-        """Add events; after the end they are dropped."""
-        if self._is_ended:
-            return
-        self._events += events
-        if self._events:
-            self._has_some.set()
-        if len(self._events) > _ROOM:
-            self._has_room.clear()
+        """Add events; once it is sealed they are dropped."""
+        if not self._is_sealed:
+            self._add(events)
 
-    def end(self, failure: Exception | None = None) -> None:
-        """Say that this was all; with a failure, the reader gets it after the events."""
+    def seal(self) -> None:
+        """Take no more events; the reader waits for :meth:`end`."""
+        self._is_sealed = True
+        self._has_room.set()
+
+    def end(self, last: Iterable[bytes] = (), failure: Exception | None = None) -> None:
+        """Say that this was all, but for these last events; the first to say so is heard.
+
+        With a failure, the reader gets it after the events.
+        """
         if not self._is_ended:
+            self.seal()
+            self._add(last)
             self._is_ended, self._failure = True, failure
             self._has_some.set()
-            self._has_room.set()
 
     async def room(self) -> None:
         """Wait until few events wait: who reads from the upstream is no faster than the client."""
@@ -62,3 +66,10 @@ class Outbox:
         self._events.clear()
         self._has_room.set()
         return events
+
+    def _add(self, events: Iterable[bytes]) -> None:
+        self._events += events
+        if self._events:
+            self._has_some.set()
+        if len(self._events) > _ROOM and not self._is_sealed:
+            self._has_room.clear()

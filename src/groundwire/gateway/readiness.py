@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -11,6 +12,9 @@ from groundwire.gateway.auth import OPEN
 from groundwire.gateway.problems import SERVER, Problem, problem_response
 from groundwire.gateway.services import Services
 from groundwire.gateway.state import trace_id
+
+if TYPE_CHECKING:
+    from groundwire.gateway.control import ControlPlane
 
 log = logging.getLogger(__name__)
 
@@ -24,11 +28,13 @@ class Readiness:
     Attributes:
         services: What it answers with, once they are there.
         failure: Why there will be none.
+        control: What knows of tenants and keys, and may be without its database.
     """
 
     def __init__(self, on_failure: Callable[[Exception], None] | None = None) -> None:
         self.services: Services | None = None
         self.failure: Exception | None = None
+        self.control: ControlPlane | None = None
         self._on_failure = on_failure
         self._is_settled = asyncio.Event()
 

@@ -9,11 +9,11 @@ from typing import Any
 
 from groundwire.compat.dvara import GroundingResult
 from groundwire.detection import Outcome, worst
-from groundwire.gateway.problems import Problem
+from groundwire.gateway.problems import SERVER, Problem
 from groundwire.pipeline import Checked
 from groundwire.policy import Action
 
-#: The type of every refusal. A 5xx would set off the retry loops of client libraries, and the next
+#: The type of refusals. A 5xx would set off the retry loops of client libraries, and the next
 #: answer would be as unsupported.
 TYPE = "guardrail_violation"
 STATUS = 403
@@ -32,6 +32,7 @@ class RefusalCode(StrEnum):
     STREAM_TOO_LARGE_TO_SCAN = "stream_too_large_to_scan"
     STREAM_TOOL_ARGUMENTS_UNENFORCEABLE = "stream_tool_arguments_unenforceable"
     UNCHECKED_ENDPOINT = "unchecked_endpoint"
+    AUDIT_UNAVAILABLE = "audit_unavailable"  # no 403: nothing is wrong with the answer
 
 
 _CODES = {
@@ -77,6 +78,10 @@ _TEXTS: Mapping[RefusalCode, tuple[str, str]] = {
         "Request refused: answers of this endpoint are not checked",
         "Use POST /v1/chat/completions, or set gateway.unchecked_endpoints to mark.",
     ),
+    RefusalCode.AUDIT_UNAVAILABLE: (
+        "Response withheld: what is on record of it cannot be written",
+        _TRY_AGAIN,
+    ),
 }
 
 #: What a chunk takes over from the stream that it ends.
@@ -86,7 +91,10 @@ _OF_HEAD = ("id", "created", "model", "system_fingerprint", "service_tier", "usa
 def refused(code: RefusalCode) -> Problem:
     """The refusal with a code, where there is nothing to count."""
     message, next_step = _TEXTS[code]
-    return Problem(status=STATUS, type=TYPE, code=str(code), message=message, next_step=next_step)
+    status, type_ = (
+        (503, SERVER) if code is RefusalCode.AUDIT_UNAVAILABLE else (STATUS, TYPE)
+    )  # that one passes, and to try again helps
+    return Problem(status=status, type=type_, code=str(code), message=message, next_step=next_step)
 
 
 def blocked(answers: Sequence[Checked]) -> Problem:
@@ -158,7 +166,7 @@ def refusal_chunk(
         ],
         "groundwire": {
             **more,
-            "type": TYPE,
+            "type": refused(code).type,
             "code": str(code),
             "message": message,
             "trace_id": trace_id,

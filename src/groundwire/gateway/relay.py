@@ -1,18 +1,22 @@
 """Everything under ``/v1`` that is not checked goes up as it came, and comes back as it is."""
 
 from typing import Any
+from urllib.parse import unquote
 
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
+from groundwire.config.tree import Admin
 from groundwire.gateway import state, unchecked
-from groundwire.gateway.audit import unchecked_endpoint_event
+from groundwire.gateway.audit import Keeping, unchecked_endpoint_event
 from groundwire.gateway.coding import CodingError, Decoder, is_known
 from groundwire.gateway.incoming import Incoming
+from groundwire.gateway.keys import holds_key
 from groundwire.gateway.model_list import ACCEPTED, all_models
 from groundwire.gateway.paths import Target, target_of
 from groundwire.gateway.problems import INVALID_REQUEST, NOT_FOUND, Problem
+from groundwire.gateway.recording import Recorder
 from groundwire.gateway.refusals import RefusalCode, refused
 from groundwire.gateway.services import Services
 from groundwire.gateway.streamed import (
@@ -70,7 +74,7 @@ def query_of(request: Request) -> str:
     """The query of a request, as written.
 
     Raises:
-        Problem: 400, if it has what no URL may hold.
+        Problem: 400, if it has what no URL may hold, or what may be a key of ours.
     """
     query: str = request.scope["query_string"].decode("latin-1")
     if any(not "!" <= each <= "~" or each == "#" for each in query):
@@ -80,6 +84,16 @@ def query_of(request: Request) -> str:
             code="invalid_query",
             message="The query has characters that have to be percent-encoded.",
             next_step="Encode them.",
+        )
+    if holds_key(query) or holds_key(unquote(query)):
+        # The upstream would see it, and so would the logs of all that are on the way.
+        raise Problem(
+            status=400,
+            type=INVALID_REQUEST,
+            code="key_in_query",
+            message="The query has what looks like a key of a gateway, and would go upstream.",
+            next_step="Send it as Authorization: Bearer or X-Groundwire-Key, and make another: "
+            "logs on the way may have this one.",
         )
     return query
 
@@ -139,15 +153,17 @@ async def _allow(
 ) -> None:
     """Let a request to an endpoint that is not checked pass, or not; either is on record."""
     tenant = state.caller(request).tenant
-    decision = unchecked.decision_for(tenant, services.config)
+    decision = unchecked.decision_for(services.tenants.get(tenant), services.config)
     event = unchecked_endpoint_event(
         tenant=tenant,
         trace_id=state.trace_id(request),
         path=f"/v1/{target.path}",
         model=model,
         decision=decision,
+        keeping=Keeping.of(services.config.audit),
     )
-    await services.audit.write(event)
+    if not await Recorder(services, trace_id=event.trace_id).event(event):
+        raise refused(RefusalCode.AUDIT_UNAVAILABLE)
     if decision == unchecked.REFUSE:
         problem = refused(RefusalCode.UNCHECKED_ENDPOINT)
         services.metrics.refused(problem.code)
@@ -178,8 +194,17 @@ def _check(request: Request, target: Target) -> None:
             type=NOT_FOUND,
             code="unknown_path",
             message="Nothing is administered on this port, and nothing of it goes to the upstream.",
-            next_step="Set what tenants have of their own in the configuration, under tenants.",
+            next_step=_administered_at(state.services(request).config.admin),
         )
+
+
+def _administered_at(settings: Admin) -> str:
+    if not settings.enabled:
+        return (
+            "The admin plane is off: set admin.enabled, or set what tenants have of their own in "
+            "the configuration, under tenants."
+        )
+    return f"The admin plane is on another port: {settings.port}, at {settings.host}."
 
 
 def _raw_path(request: Request) -> bytes:

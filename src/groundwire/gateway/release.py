@@ -15,19 +15,23 @@ class Release(StrEnum):
     DEFERRED = "deferred"  # at the end, once all is judged
 
     @classmethod
-    def of(cls, actions: Iterable[Action], wish: str) -> "Release":
+    def of(cls, actions: Iterable[Action], wish: str, *, settles: bool = False) -> "Release":
         """What the strongest of the actions needs that may follow.
 
         Args:
             actions: All that the policy can lead to.
             wish: How text that is held leaves: ``sentence`` or ``deferred``.
+            settles: Whether a response waits for its records, as any may leave one of which
+                something is done.
         """
         strongest = max(actions, key=lambda action: action.strength, default=Action.NONE)
         if strongest is Action.BLOCK:
             return cls(wish)
         if strongest is Action.BODY and wish == cls.DEFERRED:
             return cls.DEFERRED  # so that the warning can stand in front
-        return cls.MARK if strongest in (Action.HEADER, Action.BODY) else cls.OBSERVE
+        if strongest in (Action.HEADER, Action.BODY) or (settles and strongest is not Action.NONE):
+            return cls.MARK
+        return cls.OBSERVE
 
     @property
     def withholds(self) -> bool:

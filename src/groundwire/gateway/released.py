@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from time import perf_counter
 from typing import Any
 
@@ -49,7 +49,8 @@ class ReleasedStream:
         max_held_bytes: int,
         keepalive_s: float,
         trace_id: str,
-        conclude: Callable[[Coroutine[Any, Any, StreamReport]], None],
+        settles: bool,
+        conclude: Callable[[Coroutine[Any, Any, StreamReport]], "asyncio.Task[bool]"],
     ) -> None:
         """Begin.
 
@@ -63,24 +64,29 @@ class ReleasedStream:
             max_held_bytes: The same in bytes of events.
             keepalive_s: Seconds of silence until a comment is sent; 0 sends none.
             trace_id: Of the request.
-            conclude: Takes what makes the report, once the last byte is out.
+            settles: Whether the end of the response waits for its records.
+            conclude: Takes what makes the report, and says whether the response may end; once the
+                last byte is out, or before if the end waits for it.
         """
         self._reply, self._release, self._trace_id = reply, release, trace_id
         self._content_encoding = content_encoding
         self._held = HeldStream(head, withholds=release.withholds)
         self._max_held_chars, self._max_held_bytes = max_held_chars, max_held_bytes
         self._keepalive_s = keepalive_s or None
-        self._conclude = conclude
+        self._settles, self._conclude = settles, conclude
         self._outbox = Outbox()
         self._answers, checks.on_review = checks.answers, self._reviewed
         self._clear_to: dict[int, int] = {}
         self._settling: dict[int, asyncio.Task[None]] = {}
+        self._kept: list[bytes] = []  # what waits for the records
         self._passed: set[int] = set()
         self._refusal: RefusalCode | None = None
         self._refused: dict[int, Checked] = {}
         self._is_done = self._is_unread = self._is_truncated = False
         self._is_client_gone = True  # until the end is reached
         self._pump: asyncio.Task[None] | None = None
+        self._finishing: asyncio.Task[None] | None = None
+        self._recording: asyncio.Task[bool] | None = None
         self._last_read = perf_counter()
 
     async def events(self) -> AsyncGenerator[bytes]:
@@ -100,10 +106,11 @@ class ReleasedStream:
     async def close(self) -> None:
         """Let go of everything, and record what there was; to be called once, at the end."""
         self._outbox.end()
-        for task in (self._pump, *self._settling.values()):
+        for task in (self._pump, self._finishing, *self._settling.values()):
             if task is not None:
                 task.cancel()
-        self._conclude(self._report(perf_counter() - self._last_read))
+        if self._recording is None:
+            self._record(is_client_gone=self._is_client_gone)
         await self._reply.close()
 
     async def _next(self) -> bytes | None:
@@ -133,7 +140,7 @@ class ReleasedStream:
             self._last_read = perf_counter()
             for n, read in enumerate(reader.feed(data), 1):
                 self._take(read)
-                if self._outbox.is_ended:
+                if self._outbox.is_sealed:
                     return
                 if n % TURN == 0:
                     await asyncio.sleep(0)
@@ -142,7 +149,7 @@ class ReleasedStream:
             self._take(read)
 
     def _take(self, read: ReadEvent) -> None:
-        if self._is_done or self._outbox.is_ended:
+        if self._is_done or self._outbox.is_sealed:
             return
         self._is_done = read.is_end
         if read.chunk is None:
@@ -196,13 +203,14 @@ class ReleasedStream:
         if index in self._passed:
             # What still comes has no text: counts, or the end once more.
             self._outbox.put(self._held.answer(index).settle(self._held.head))
+            self._put_last(self._held.answer(index).finish(self._held.head))
         elif self._release is Release.MARK:
             self._outbox.put(self._held.answer(index).clear())
         elif self._release is Release.SENTENCE:
             self._outbox.put(self._held.answer(index).clear(self._clear_to.get(index, 0)))
 
     def _reviewed(self, index: int, review: Review) -> None:
-        if self._release is not Release.SENTENCE or self._outbox.is_ended:
+        if self._release is not Release.SENTENCE or self._outbox.is_sealed:
             return
         self._clear(index, review.clear_to)
         if review.checked.action is Action.BLOCK:
@@ -228,18 +236,28 @@ class ReleasedStream:
     def _let_go(self, index: int, checked: Checked) -> None:
         self._passed.add(index)
         is_marked = checked.action in (Action.HEADER, Action.BODY)
-        self._outbox.put(
-            self._held.answer(index).settle(
-                self._held.head,
-                warning=warning_text(checked),
-                in_front=self._release is Release.DEFERRED,
-                extension=extension([checked], trace_id=self._trace_id) if is_marked else None,
-            )
+        held, head, is_deferred = (
+            self._held.answer(index),
+            self._held.head,
+            self._release is Release.DEFERRED,
         )
+        text = held.settle(head, warning=warning_text(checked), in_front=is_deferred)
+        # What is deferred has said nothing if it is refused, for want of a record too.
+        put = self._put_last if is_deferred else self._outbox.put
+        put(text)
+        marks = extension([checked], trace_id=self._trace_id) if is_marked else None
+        self._put_last(held.finish(head, extension=marks))
+
+    def _put_last(self, events: Sequence[bytes]) -> None:
+        """Let out what ends an answer, once it is on record if that is asked for."""
+        if self._settles:
+            self._kept += events
+        else:
+            self._outbox.put(events)
 
     async def _end(self) -> None:
         """The upstream has sent all it sends."""
-        if self._outbox.is_ended:
+        if self._outbox.is_sealed:
             return
         is_finished = len(self._answers) > 0 and all(each.is_finished for each in self._answers)
         if not self._is_done and not is_finished:
@@ -251,8 +269,7 @@ class ReleasedStream:
             for answer in self._answers:
                 self._settle_soon(answer.index)
             await asyncio.gather(*self._settling.values())
-        self._outbox.put([*self._held.tail(), *([DONE] if self._is_done else [])])
-        self._outbox.end()
+        self._finish([*self._held.tail(), *([DONE] if self._is_done else [])])
 
     async def _settle_together(self) -> None:
         checked = {each.answer.index: each for each in await self._answers.finish()}
@@ -262,7 +279,7 @@ class ReleasedStream:
             return
         for index in checked:
             self._check_calls(index)
-        self._outbox.put(self._held.front())
+        self._put_last(self._held.front())
         for index, each in checked.items():
             self._let_go(index, each)
 
@@ -283,8 +300,7 @@ class ReleasedStream:
             return
         for checked in await self._answers.finish():
             self._let_go(checked.answer.index, checked)
-        self._outbox.put(self._held.tail())
-        self._outbox.end(error)
+        self._finish(self._held.tail(), error)
 
     def _block(self, checked: Mapping[int, Checked]) -> None:
         self._refused.update(checked)
@@ -294,22 +310,58 @@ class ReleasedStream:
 
     def _refuse(self, problem: Problem, marks: Mapping[str, Any] | None = None) -> None:
         """End the stream without what is held."""
-        if self._outbox.is_ended:
+        if self._outbox.is_sealed:
             return
         self._refusal = RefusalCode(problem.code)
+        self._finish(self._refused_with(problem, marks))
+
+    def _refused_with(
+        self, problem: Problem, marks: Mapping[str, Any] | None = None
+    ) -> list[bytes]:
+        """The events of a refusal."""
         usage = {} if self._held.usage is None else {"usage": self._held.usage}
         chunk = refusal_chunk(
             {**self._held.head, **usage},
             indexes=[index for index in self._held.answers if index not in self._passed] or [0],
-            code=self._refusal,
+            code=RefusalCode(problem.code),
             message=problem.message,
             trace_id=self._trace_id,
             extension=marks,
         )
-        self._outbox.put([encode(chunk), DONE])
-        self._outbox.end()
+        return [encode(chunk), DONE]
 
-    async def _report(self, added_s: float) -> StreamReport:
+    # The end, and what is on record of it.
+
+    def _finish(self, last: Sequence[bytes], failure: Exception | None = None) -> None:
+        """End the stream with these events, after those that wait for the records."""
+        if self._outbox.is_sealed:
+            return
+        self._outbox.seal()
+        if self._settles:
+            events = [*self._kept, *last]
+            self._finishing = asyncio.create_task(self._finish_settled(events, failure))
+        else:
+            self._outbox.end(last, failure)
+
+    async def _finish_settled(self, last: Sequence[bytes], failure: Exception | None) -> None:
+        try:
+            # Whoever cancels this has no client any more; the record is written all the same.
+            if not await asyncio.shield(self._record(is_client_gone=False)):
+                self._passed.clear()  # of those that passed, none has its end yet
+                last, failure = self._refused_with(refused(RefusalCode.AUDIT_UNAVAILABLE)), None
+        except Exception as error:  # noqa: BLE001 - without an end, the client would wait for ever
+            log.error("A stream could not be recorded: %s", type(error).__name__)
+            last, failure = self._refused_with(refused(RefusalCode.STREAM_ERROR)), None
+        self._outbox.end(last, failure)
+
+    def _record(self, *, is_client_gone: bool) -> "asyncio.Task[bool]":
+        """Have it recorded what became of the stream; once."""
+        added_s = None if is_client_gone else perf_counter() - self._last_read
+        report = self._report(added_s, is_client_gone=is_client_gone)
+        self._recording = self._conclude(report)
+        return self._recording
+
+    async def _report(self, added_s: float | None, *, is_client_gone: bool) -> StreamReport:
         if not self._release.withholds:
             # What has left is on record, even if nobody waited for its check.
             await self._answers.finish()
@@ -320,7 +372,7 @@ class ReleasedStream:
         n_sent = sum(answer.n_sent for answer in held.values())
         return StreamReport(
             release=self._release,
-            answers=() if self._release.withholds and self._is_client_gone else checked,
+            answers=() if self._release.withholds and is_client_gone else checked,
             refusal=self._refusal,
             n_delivered=n_sent,
             n_withheld=n_chars - n_sent,
@@ -330,6 +382,6 @@ class ReleasedStream:
             is_failed=any(each.outcome is Outcome.UNAVAILABLE for each in checked)
             or self._refusal is RefusalCode.STREAM_ERROR,
             is_truncated=self._is_truncated,
-            is_client_gone=self._is_client_gone,
-            added_s=None if self._is_client_gone else added_s,
+            is_client_gone=is_client_gone,
+            added_s=added_s,
         )

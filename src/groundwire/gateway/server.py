@@ -9,8 +9,9 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Literal
 from uuid import uuid4
 
 import uvicorn
@@ -35,17 +36,72 @@ _KEEP_ALIVE_S = 75
 _CANCELLED_S = 5.0
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Port:
+    """Where to listen, and what a user calls it.
+
+    Attributes:
+        host: A name or an address.
+        number: 0: any free one.
+        option: What sets the number.
+        host_option: What sets the host.
+        setting: The setting of the host.
+    """
+
+    host: str
+    number: int
+    option: str
+    host_option: str
+    setting: str
+
+
 def listen(config: Config, *, is_local_demo: bool = False) -> list[socket.socket]:
-    """Take the port, on all addresses that the host stands for.
+    """Take the port of the data plane, on all addresses that the host stands for.
 
     Raises:
         ConfigError: If it cannot be had, or is open to others in a demo without keys.
     """
-    host, port = config.gateway.host, config.gateway.port
+    own = config.gateway
+    port = Port(
+        host=own.host,
+        number=own.port,
+        option="--port N, or --port 0",
+        host_option="--host 127.0.0.1",
+        setting="gateway.host",
+    )
+    return _take(port, config, is_local_demo=is_local_demo)
+
+
+def listen_for_admins(config: Config, *, is_local_demo: bool = False) -> list[socket.socket]:
+    """Take the port of the admin plane.
+
+    Raises:
+        ConfigError: As :func:`listen`.
+    """
+    own = config.admin
+    port = Port(
+        host=own.host,
+        number=own.port,
+        option="--admin-port N, or --admin-port 0",
+        host_option="admin.host: 127.0.0.1",
+        setting="admin.host",
+    )
+    return _take(port, config, is_local_demo=is_local_demo)
+
+
+def is_reachable(sockets: Sequence[socket.socket]) -> bool:
+    """Whether other machines may reach what listens there."""
+    return not all(is_loopback(each.getsockname()[0]) for each in sockets)
+
+
+def _take(port: Port, config: Config, *, is_local_demo: bool) -> list[socket.socket]:
+    host = port.host
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        found = socket.getaddrinfo(
+            host, port.number, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )
     except OSError as error:
-        where = config.origins.get("gateway.host", "gateway.host")
+        where = config.origins.get(port.setting, port.setting)
         text = f"{where}: the host {host!r} is no address of this machine: {error.strerror}."
         raise ConfigError([f"{text} Use 127.0.0.1, or 0.0.0.0 for all addresses."]) from error
     addresses = dict.fromkeys((family, str(address[0])) for family, *_, address in found)
@@ -53,19 +109,19 @@ def listen(config: Config, *, is_local_demo: bool = False) -> list[socket.socket
         raise ConfigError(
             [
                 f"--local-demo needs no key, so it listens on this machine only, and {host} can be "
-                "reached from elsewhere. Use --host 127.0.0.1, or leave --local-demo out."
+                f"reached from elsewhere. Use {port.host_option}, or leave --local-demo out."
             ]
         )
     sockets: list[socket.socket] = []
     try:
         for family, address in addresses:
             # Of port 0 the first gets any free one, and the others the same.
-            taken = sockets[0].getsockname()[1] if sockets else port
+            taken = sockets[0].getsockname()[1] if sockets else port.number
             sockets.append(_listen(family, address, taken))
     except OSError as error:
         for each in sockets:
             each.close()
-        raise _not_to_be_had(host, port, error) from error
+        raise _not_to_be_had(port, error) from error
     return sockets
 
 
@@ -85,15 +141,49 @@ def _listen(family: int, address: str, port: int) -> socket.socket:
     return made
 
 
-def _not_to_be_had(host: str, port: int, error: OSError) -> ConfigError:
-    where = f"port {port} of {host}"
+def _not_to_be_had(port: Port, error: OSError) -> ConfigError:
+    where = f"port {port.number} of {port.host}"
     if isinstance(error, PermissionError):
         text = f"This user may not listen on {where}. Choose a port above 1023"
     elif "in use" in str(error.strerror).lower():
         text = f"Another program listens on {where}. End it, or choose another port"
     else:
         text = f"Listening on {where} is not possible: {error.strerror}. Choose another"
-    return ConfigError([f"{text}: --port N, or --port 0 for any free one."])
+    return ConfigError([f"{text}: {port.option} for any free one."])
+
+
+class Beside(uvicorn.Server):
+    """A second port of the same process and event loop: it starts and ends with the first."""
+
+    def __init__(
+        self, app: ASGIApp, config: Config, sockets: Sequence[socket.socket], *, address: str
+    ) -> None:
+        """Make it; the :class:`Server` that it is handed to starts it.
+
+        Args:
+            app: What answers; its lifespan does not run.
+            config: As it was read.
+            sockets: Where it listens.
+            address: How to reach it, for people.
+        """
+        super().__init__(_settings(app, config, lifespan="off"))
+        self.address = address
+        self._sockets = list(sockets)
+        self._ticking: asyncio.Task[None] | None = None
+
+    async def begin(self) -> None:
+        """Begin to listen."""
+        self.config.load()
+        self.lifespan = self.config.lifespan_class(self.config)
+        await self.startup(sockets=self._sockets)
+        self._ticking = asyncio.create_task(self.main_loop(), name="admin plane")
+
+    async def end(self) -> None:
+        """End, once requests in flight have ended."""
+        self.should_exit = True
+        if self._ticking is not None:
+            await self._ticking
+            await self.shutdown(sockets=self._sockets)
 
 
 class Server(uvicorn.Server):
@@ -104,24 +194,18 @@ class Server(uvicorn.Server):
     """
 
     def __init__(
-        self, app: ASGIApp, config: Config, *, says: Callable[[str], None], address: str
+        self,
+        app: ASGIApp,
+        config: Config,
+        *,
+        says: Callable[[str], None],
+        address: str,
+        beside: Beside | None = None,
     ) -> None:
-        super().__init__(
-            uvicorn.Config(
-                app,
-                http=LimitedProtocol,
-                ws="none",
-                lifespan="on",
-                log_config=None,
-                access_log=False,
-                server_header=False,
-                proxy_headers=False,  # nothing here believes them
-                timeout_keep_alive=_KEEP_ALIVE_S,
-                timeout_graceful_shutdown=math.ceil(config.gateway.shutdown_s),
-            )
-        )
+        super().__init__(_settings(app, config, lifespan="on"))
         self.failure: Exception | None = None
         self._says, self._address, self._shutdown_s = says, address, config.gateway.shutdown_s
+        self._beside = beside
 
     def fail(self, error: Exception) -> None:
         """End, and say why."""
@@ -143,6 +227,9 @@ class Server(uvicorn.Server):
         """Begin to listen."""
         asyncio.get_running_loop().set_exception_handler(_note)
         await super().startup(sockets=sockets)
+        if self._beside is not None and not self.should_exit:
+            await self._beside.begin()
+            self._says(f"The admin plane listens on {self._beside.address}.")
         if not self.should_exit:
             self._says(f"Listening on {self._address} (Ctrl-C ends it).")
 
@@ -151,8 +238,11 @@ class Server(uvicorn.Server):
         if self.failure is None:
             self._says(f"Stopping; what is in flight has {self._shutdown_s:g} s to end.")
         end_app = self.lifespan.shutdown
+        ending = None if self._beside is None else asyncio.ensure_future(self._beside.end())
 
         async def end_after_requests() -> None:
+            if ending is not None:
+                await ending
             # Those that are late are cancelled, and nobody waits for them; yet what they use is
             # closed next, and what they leave to be recorded would come too late.
             if tasks := set(self.server_state.tasks):
@@ -235,6 +325,21 @@ def _end_with_connection(cycle: RequestResponseCycle) -> None:
         await send(message)
 
     cycle.send = send_unchunked  # type: ignore[method-assign]
+
+
+def _settings(app: ASGIApp, config: Config, *, lifespan: Literal["on", "off"]) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        http=LimitedProtocol,
+        ws="none",
+        lifespan=lifespan,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,  # nothing here believes them
+        timeout_keep_alive=_KEEP_ALIVE_S,
+        timeout_graceful_shutdown=math.ceil(config.gateway.shutdown_s),
+    )
 
 
 def _head_too_large() -> Problem:

@@ -1,18 +1,26 @@
 """What requests are answered with: made at the start, closed at the end."""
 
 import asyncio
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
 
 from groundwire.config import Config
 from groundwire.engine.reader import n_threads
 from groundwire.gateway.audit import AuditLog
+from groundwire.gateway.audit.configured import audit_log
 from groundwire.gateway.background import Background
-from groundwire.gateway.folder import data_folder
 from groundwire.gateway.metrics import Metrics
 from groundwire.gateway.upstream import Upstreams
+from groundwire.gateway.verifying import Verifications
 from groundwire.pipeline import Pipeline
+from groundwire.policy import Overrides
+
+if TYPE_CHECKING:
+    from groundwire.gateway.control import ControlPlane
 
 #: Megabytes for sources that were read: a gateway has a process, and mostly a machine, to itself.
 CACHE_MB = 1000.0
@@ -24,6 +32,7 @@ class Services:
 
     Attributes:
         config: As it was read.
+        tenants: What tenants have of their own, by id, always as it is known now.
         pipeline: The stages of a check; ``None`` if no models were to be loaded.
         upstreams: What answers requests.
         audit: The record of what was found and done.
@@ -31,17 +40,20 @@ class Services:
         background: Work that goes on after its response.
         checks: Threads for checks: twice as many as the detector computes with, so that one is
             ready when another ends.
+        verifications: What verifies cited claims, in threads of its own.
         opening: Threads that find out what is known of a request. No response leaves before that,
             also where none waits for its check, so they are never taken by checks.
     """
 
     config: Config
+    tenants: Mapping[str, Overrides]
     pipeline: Pipeline | None
     upstreams: Upstreams
     audit: AuditLog
     metrics: Metrics
     background: Background
     checks: ThreadPoolExecutor
+    verifications: Verifications
     opening: ThreadPoolExecutor
 
 
@@ -52,6 +64,7 @@ async def open_services(
     metrics: Metrics,
     pipeline: Pipeline | None,
     loads: bool,
+    control: "ControlPlane | None" = None,
 ) -> Services:
     """Make them; the stack closes each before what it needs.
 
@@ -61,26 +74,35 @@ async def open_services(
         metrics: What is counted; probes may read it before the rest is there.
         pipeline: One that is loaded and that its owner closes.
         loads: Whether one is loaded if none is given.
+        control: Who knows the tenants and keeps the records, and is closed by its owner; without
+            one the configuration has all tenants, and records go to a file.
 
     Raises:
         GroundwireError: If a model cannot be used.
         SettingError: If the audit log cannot be written.
     """
+    tenants = config.tenants if control is None else control.directory.as_mapping()
     if pipeline is None and loads:
         # It reads files and compiles graphs: the loop has probes to answer meanwhile.
-        pipeline = await asyncio.to_thread(Pipeline.load, with_larger_cache(config))
+        load = partial(Pipeline.load, with_larger_cache(config), tenants=tenants)
+        pipeline = await asyncio.to_thread(load)
         stack.callback(pipeline.close)
     checks = ThreadPoolExecutor(
         2 * n_threads(config.detector.threads), thread_name_prefix="groundwire-check"
     )
     stack.callback(checks.shutdown, wait=True, cancel_futures=True)
+    verifications = Verifications(config, None if pipeline is None else pipeline.detector)
+    stack.callback(verifications.close)
     opening = ThreadPoolExecutor(
         n_threads(config.detector.threads), thread_name_prefix="groundwire-open"
     )
     stack.callback(opening.shutdown, wait=True, cancel_futures=True)
-    audit = audit_log(config)
-    await audit.open()
-    stack.push_async_callback(audit.close, timeout_s=config.gateway.shutdown_s)
+    if control is None:
+        audit = audit_log(config, is_stored=False)
+        await audit.open()
+        stack.push_async_callback(audit.close, timeout_s=config.gateway.shutdown_s)
+    else:
+        audit = control.audit
     metrics.watch_audit(lambda: audit.stats)
     if pipeline is not None:
         detector = pipeline.detector
@@ -92,12 +114,14 @@ async def open_services(
     stack.push_async_callback(background.close, config.gateway.shutdown_s)
     return Services(
         config=config,
+        tenants=tenants,
         pipeline=pipeline,
         upstreams=upstreams,
         audit=audit,
         metrics=metrics,
         background=background,
         checks=checks,
+        verifications=verifications,
         opening=opening,
     )
 
@@ -108,16 +132,3 @@ def with_larger_cache(config: Config) -> Config:
     if origin is not None and not origin.is_default:
         return config
     return replace(config, detector=replace(config.detector, cache_mb=CACHE_MB))
-
-
-def audit_log(config: Config) -> AuditLog:
-    """The audit log of a configuration; nothing is started yet.
-
-    Raises:
-        SettingError: If its file cannot be written.
-    """
-    own = config.audit
-    if not own.enabled:
-        return AuditLog(None)
-    path = data_folder(config) / "audit.jsonl" if own.path is None else own.path
-    return AuditLog.at(path, queue_size=own.queue_size)

@@ -2,7 +2,7 @@
 
 from groundwire.config import Config
 from groundwire.config.tree import policy_of
-from groundwire.policy import Action, Policy, reach, resolve
+from groundwire.policy import Action, Overrides, Policy, reach, resolve
 
 MARK, REFUSE = "mark", "refuse"
 
@@ -10,8 +10,8 @@ MARK, REFUSE = "mark", "refuse"
 MARK_HEADER = ("x-groundwire-checked", "false")
 
 
-def decision_for(tenant: str, config: Config) -> str:
-    """``mark`` or ``refuse``, for the requests of a tenant.
+def decision_for(own: Overrides | None, config: Config) -> str:
+    """``mark`` or ``refuse``, for the requests of a tenant with these overrides.
 
     With ``auto``, what a policy might block is refused: an answer must not get past it by another
     door. Which decision would apply is not known of a request that is not read, so all do.
@@ -20,11 +20,7 @@ def decision_for(tenant: str, config: Config) -> str:
     if setting in {MARK, REFUSE}:
         return setting
     plugins = (None, *(each.plugin for each in config.decisions))
-    policy = resolve(
-        policy_of(config.check, config.explain),
-        plugins=plugins,
-        tenant=config.tenants.get(tenant),
-    )
+    policy = resolve(policy_of(config.check, config.explain), plugins=plugins, tenant=own)
     return REFUSE if may_block(policy) else MARK
 
 

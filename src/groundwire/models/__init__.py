@@ -19,6 +19,8 @@ ENCODER = "minilm"
 GATE = "gate"
 #: What judges without any model from outside the package.
 DETECTORS = ("reader", "similarity", "similarity:hash")
+#: What the detector that compares is called, and its embedder.
+EMBEDDERS = {"similarity": "neural", "similarity:neural": "neural", "similarity:hash": "hash"}
 MANIFEST_NAME = "manifest.json"
 
 _ROOT = Path(__file__).parent

@@ -84,6 +84,7 @@ class RequestContext:
         path: Which way the answer takes.
         tenant: Whose request it is: what was read for one tenant is never used for another.
         overrides: What that tenant has of its own.
+        detector: What judges, by its name in metrics; empty if what the tenant has is not possible.
         request: What the request asks for beyond the policy.
         timings_ms: Wall time by stage, in milliseconds; no part of equality, nor of the hash.
         readings: The signals read so far; ``None`` if there was no need to read any.
@@ -97,6 +98,7 @@ class RequestContext:
     path: CheckPath
     tenant: str = ""
     overrides: Overrides | None = None
+    detector: str = ""
     request: Request | None = None
     timings_ms: Mapping[str, float] = field(default_factory=dict, compare=False)
     readings: Readings | None = field(default=None, compare=False, repr=False)

@@ -1,12 +1,13 @@
 """The explainer as the pipeline sees it, and a detection as it says."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Protocol
 
 from groundwire.detection import Claim, Detection, Label, Span, claim_label, decide_outcome
 from groundwire.example import Source
 from groundwire.explain import Explained, Explanation
+from groundwire.pipeline.lazy import Lazy
 
 
 class AnyExplainer(Protocol):
@@ -19,6 +20,25 @@ class AnyExplainer(Protocol):
     def explain(self, detection: Detection, sources: Sequence[Source]) -> Explained:
         """Say of each span why it was marked, and drop what the evidence says."""
         ...
+
+
+class LazyExplainer:
+    """An explainer that is loaded when a policy first wants explanations.
+
+    What keeps it from being loaded leaves findings unexplained, as any of its failures.
+    """
+
+    def __init__(self, load: Callable[[], AnyExplainer]) -> None:
+        """Load nothing yet."""
+        self._loaded = Lazy(load)
+
+    def get(self) -> AnyExplainer:
+        """The explainer itself; to be called first where loading it may take its time."""
+        return self._loaded.get()
+
+    def explain(self, detection: Detection, sources: Sequence[Source]) -> Explained:
+        """Explain as the explainer does that it stands for."""
+        return self.get().explain(detection, sources)
 
 
 class Remembered:

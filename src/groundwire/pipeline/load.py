@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from groundwire.config import Config, Origin
@@ -14,10 +15,12 @@ from groundwire.engine.tokenizer import WordPieces
 from groundwire.errors import ConfigError, ModelError, SettingError, UnpinnedModelError
 from groundwire.explain import Explainer
 from groundwire.gate import Gate
-from groundwire.models import DEFAULT_MODEL, ENCODER, find_model, verify
+from groundwire.models import DEFAULT_MODEL, EMBEDDERS, ENCODER, find_model, verify
+from groundwire.pipeline.explaining import AnyExplainer, LazyExplainer
+from groundwire.pipeline.judges import Judges
+from groundwire.policy import Overrides
 from groundwire.settings import check_for_embedded
 from groundwire.signals import Embedder, Signals
-from groundwire.similarity import EMBEDDERS
 
 _EMBEDDED = "embedded"
 
@@ -30,14 +33,23 @@ class HighThresholdWarning(UserWarning):
     """A threshold lets most of what the embedded reader would find pass."""
 
 
-def load_stages(config: Config) -> dict[str, Any]:
+def load_stages(
+    config: Config, *, tenants: Mapping[str, Overrides] | None = None
+) -> dict[str, Any]:
     """The arguments of :class:`groundwire.Pipeline`.
+
+    Args:
+        config: What is loaded.
+        tenants: What tenants have of their own, if that may change; ``None``: what the
+            configuration says.
 
     Raises:
         ConfigError: If a setting is not possible for the models it is about, with its line.
         GroundwireError: If a model cannot be used.
     """
-    _warn_of_unused(config)
+    may_change = tenants is not None
+    tenants = config.tenants if tenants is None else tenants
+    _warn_of_unused(config, tenants)
     gate = _load_gate(config)
     stages: dict[str, Any] = {
         "gate": gate,
@@ -45,21 +57,29 @@ def load_stages(config: Config) -> dict[str, Any]:
         "decisions": config.decisions,
         "policy": config.policy,
         "limits": config.limits,
-        "tenants": config.tenants,
+        "tenants": tenants,
         "bypasses_gate": config.gate.bypass_explicit,
         "ignores_short": config.similarity.all_short == "grounded",
     }
-    detector = _load_detector(config)
+    detector = load_detector(config)
     _warn_of_high_threshold(config, detector)
+    judges = Judges(detector, known=config.detectors, make=partial(_load_beside, config, detector))
     try:
-        explainer = _load_explainer(config, detector)
+        _check_tenants(config, judges)
+        explainer = _explainer(config, judges, tenants=tenants, may_change=may_change)
     except Exception:
         detector.close()  # it has threads, which nobody else would end
         raise
-    return stages | {"detector": detector, "explainer": explainer}
+    return stages | {"detector": detector, "judges": judges, "explainer": explainer}
 
 
-def _load_detector(config: Config) -> Detector:
+def load_detector(config: Config) -> Detector:
+    """The detector that a configuration names.
+
+    Raises:
+        ConfigError: If a setting is not possible for it, with its line.
+        GroundwireError: If it cannot be used.
+    """
     own, similarity = config.detector, config.similarity
     name, point = own.name, own.operating_point
     names = {"min_compared_words": "similarity.min_words"}
@@ -95,6 +115,45 @@ def _load_detector(config: Config) -> Detector:
         )
 
 
+def _load_beside(config: Config, first: Detector, name: str) -> Detector:
+    """An embedded detector that a tenant has in place of the configured one.
+
+    Filters are those of the configuration, as far as they mean anything to it. Its threshold is its
+    own: that of the configured one is for other scores.
+    """
+    own, similarity, known = config.detector, config.similarity, config.detectors
+    common: dict[str, Any] = {
+        "min_words": own.min_words,
+        "max_answer_chars": own.max_answer_chars,
+    }
+    if not known.is_comparing(name):
+        common |= {"min_probability": own.min_probability, "min_pieces": own.min_pieces}
+        return first.beside(name, **common)
+    threshold: str | float = "balanced"
+    if (
+        similarity.threshold is not None
+        and name == known.find("similarity")
+        and not known.is_comparing(known.first)
+    ):
+        threshold = similarity.threshold
+    return first.beside(
+        name, operating_point=threshold, min_compared_words=similarity.min_words, **common
+    )
+
+
+def _check_tenants(config: Config, judges: Judges) -> None:
+    """Refuse what a tenant of the configuration cannot have, with its line."""
+    wrong = []
+    for id_, own in config.tenants.items():
+        try:
+            judges.check(own)
+        except ConfigError as error:
+            origin = config.origins.get(f"tenants.{id_}", "tenants")
+            wrong.append(f"{origin}: tenant {id_!r}: {error}")
+    if wrong:
+        raise ConfigError(wrong)
+
+
 def _load_gate(config: Config) -> Gate | None:
     own = config.gate
     if not own.enabled:
@@ -118,12 +177,22 @@ def _load_gate(config: Config) -> Gate | None:
             raise ConfigError([f"{origin}: gate.model: {error}"]) from error
 
 
-def _load_explainer(config: Config, detector: Detector) -> Explainer | None:
-    """The explainer, if any policy wants explanations."""
+def _explainer(
+    config: Config, judges: Judges, *, tenants: Mapping[str, Overrides], may_change: bool
+) -> AnyExplainer | None:
+    """The explainer, if any policy wants explanations, or one may come to want some."""
+    load = partial(_load_explainer, config, judges)
     plugins = (decision.plugin for decision in config.decisions)
     wanted = [config.explain.enabled, *(plugin.explain for plugin in plugins if plugin)]
-    if not any([*wanted, *(own.explain for own in config.tenants.values())]):
+    if any([*wanted, *(own.explain for own in tenants.values())]):
+        return load()
+    if not may_change:
         return None
+    is_free = config.explain.model == _EMBEDDED and isinstance(judges.first.judge, Reader)
+    return load() if is_free else LazyExplainer(load)
+
+
+def _load_explainer(config: Config, judges: Judges) -> Explainer:
     own = config.explain
     thresholds: dict[str, Any] = {
         "threshold": own.threshold,
@@ -131,12 +200,16 @@ def _load_explainer(config: Config, detector: Detector) -> Explainer | None:
         "drops_entailed": own.drops_entailed,
     }
     with _naming(config, "explain"):
-        if own.model == _EMBEDDED and isinstance(detector.judge, Reader):
-            # The same weights: another copy would do nothing but take memory.
+        if own.model == _EMBEDDED:
             check_for_embedded(revision=own.revision, device=own.device, max_length=None)
-            return Explainer(
-                detector.judge.entailment, name=DEFAULT_MODEL, takes_detectors=True, **thresholds
-            )
+            # The same weights: another copy would do nothing but take memory.
+            reader = judges.first.judge
+            if not isinstance(reader, Reader):
+                reader = judges.get(DEFAULT_MODEL).judge
+            assert isinstance(reader, Reader)
+            # Nothing is kept: a claim and its lines come once, and are a tenant's own.
+            judge = reader.forgetful().entailment
+            return Explainer(judge, name=DEFAULT_MODEL, takes_detectors=True, **thresholds)
         return Explainer.load(
             own.model,
             revision=own.revision,
@@ -195,11 +268,14 @@ def _warn_of_high_threshold(config: Config, detector: Detector) -> None:
         )
 
 
-def _warn_of_unused(config: Config) -> None:
+def _warn_of_unused(config: Config, tenants: Mapping[str, Overrides]) -> None:
+    known = config.detectors
+    said = (own.detector for own in tenants.values())
+    compares = any(known.is_comparing(known.find(name) or "") for name in said if name)
     given = [
         f"{path} ({config.origins[path]})"
         for path, setting in SETTINGS.items()
-        if _is_unused(config, path)
+        if _is_unused(config, path, compares=compares)
         and config.value(path) != setting.default
         and not config.origins.get(path, Origin()).is_default
     ]
@@ -211,9 +287,11 @@ def _warn_of_unused(config: Config) -> None:
         )
 
 
-def _is_unused(config: Config, path: str) -> bool:
-    """Whether no stage of the pipeline reads a setting."""
+def _is_unused(config: Config, path: str, *, compares: bool) -> bool:
+    """Whether no stage of the pipeline reads a setting; ``compares``: whether a tenant's does."""
     section, name = path.split(".")[0], config.detector.name
+    if compares and section == "similarity":
+        return False
     if path == "similarity.embedder":  # "similarity:hash" names its own
         return name != "similarity" and EMBEDDERS.get(name) != config.similarity.embedder
-    return section == "verify" or (section == "similarity" and name not in EMBEDDERS)
+    return section == "similarity" and name not in EMBEDDERS

@@ -3,23 +3,39 @@
 import asyncio
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Self
 
-from groundwire.conversation import Answer, AnswerKind, Conversation, read_request, read_response
+from groundwire.conversation import (
+    Answer,
+    AnswerKind,
+    Conversation,
+    OfferedSource,
+    Origin,
+    read_request,
+    read_response,
+)
 from groundwire.decisions import Choice, Decision
 from groundwire.detection import Detection, Outcome, Reason
 from groundwire.detector import Detector
+from groundwire.errors import ConfigError, DetectionError, SettingError
+from groundwire.example import Source
 from groundwire.explain import Explained
 from groundwire.gate import Gate
-from groundwire.limits import account_for
+from groundwire.limits import account_for, limit_by
 from groundwire.pipeline.checked import Checked, CheckedResponse
 from groundwire.pipeline.context import CheckPath, GateReport, GateStatus, RequestContext
 from groundwire.pipeline.deciding import Decider
-from groundwire.pipeline.explaining import AnyExplainer, Remembered, as_explained
+from groundwire.pipeline.explaining import (
+    AnyExplainer,
+    LazyExplainer,
+    Remembered,
+    as_explained,
+)
 from groundwire.pipeline.flow import Flow, Found, read_answer
+from groundwire.pipeline.judges import Judges
 from groundwire.policy import (
     Limits,
     Overrides,
@@ -41,6 +57,16 @@ log = logging.getLogger(__name__)
 _DUE = (CheckPath.CHECKED, CheckPath.NO_EVIDENCE)
 
 
+class UnusableOverridesError(DetectionError):
+    """What a tenant has of its own is not possible here, so its answers cannot be checked.
+
+    It was possible when it was set, or nobody asked :meth:`Pipeline.check_overrides`.
+    """
+
+    def __str__(self) -> str:
+        return f"A tenant cannot have this: {self.args[0]}"
+
+
 class Pipeline:
     """Checks the answers to chat requests. One pipeline serves any number of threads."""
 
@@ -55,6 +81,7 @@ class Pipeline:
         limits: Limits | None = None,
         explainer: AnyExplainer | None = None,
         tenants: Mapping[str, Overrides] | None = None,
+        judges: Judges | None = None,
         bypasses_gate: bool = True,
         ignores_short: bool = False,
     ) -> None:
@@ -68,22 +95,33 @@ class Pipeline:
             policy: What is done where no decision and no tenant says otherwise.
             limits: How much evidence is taken where no tenant says otherwise.
             explainer: What gives a second opinion on findings; without one they have none.
-            tenants: What tenants have of their own, by id.
+            tenants: What tenants have of their own, by id. It is read anew for each request, so it
+                may change; a request keeps what it began with.
+            judges: That detector and those that tenants may have in its place; ``None``: the
+                embedded ones.
             bypasses_gate: Whether answers to requests that name sources are checked unasked.
             ignores_short: Whether sentences that are too short to be compared count for nothing, as
                 under DVARA's names.
         """
-        self._detector, self._gate, self._explainer = detector, gate, explainer
+        self._judges = judges or Judges(detector)
+        self._gate, self._explainer = gate, explainer
         self._decider = Decider(
             signals or Signals(SignalRules()), tuple(decisions), policy or Policy()
         )
         self._limits = limits or Limits()
-        self._tenants = {} if tenants is None else dict(tenants)
+        self._tenants: Mapping[str, Overrides] = {} if tenants is None else tenants
         self._bypasses_gate, self._ignores_short = bypasses_gate, ignores_short
 
     @classmethod
-    def load(cls, config: "Config | None" = None) -> Self:
+    def load(
+        cls, config: "Config | None" = None, *, tenants: Mapping[str, Overrides] | None = None
+    ) -> Self:
         """Load what a configuration says; without one, the defaults.
+
+        Args:
+            config: What is loaded.
+            tenants: What tenants have of their own, in place of what the configuration says of
+                them, if that may change while the pipeline is there.
 
         Raises:
             ConfigError: If a setting is not possible for the models it is about, with its line.
@@ -92,12 +130,12 @@ class Pipeline:
         from groundwire.config import Config
         from groundwire.pipeline.load import load_stages
 
-        return cls(**load_stages(config or Config()))
+        return cls(**load_stages(config or Config(), tenants=tenants))
 
     @property
     def detector(self) -> Detector:
-        """What judges."""
-        return self._detector
+        """What judges where a tenant has no other."""
+        return self._judges.first
 
     @property
     def gate(self) -> Gate | None:
@@ -113,16 +151,39 @@ class Pipeline:
         """How much evidence is taken of a tenant."""
         return resolve_limits(self._limits, self._tenants.get(tenant))
 
+    def check_overrides(self, overrides: Overrides) -> None:
+        """Refuse what no tenant can have here, before it has it.
+
+        Raises:
+            ConfigError: If there is no such detector, or a threshold that means nothing to it;
+                with what is possible.
+        """
+        self._judges.check(overrides)
+
+    def overrides(self, tenant: str) -> Overrides:
+        """What a tenant has of its own now: for who asks more than once about one request."""
+        return self._tenants.get(tenant) or Overrides()
+
     # A request.
 
-    def may_check(self, *, tenant: str = "", request: Request | None = None) -> bool:
+    def may_check(
+        self,
+        *,
+        tenant: str = "",
+        overrides: Overrides | None = None,
+        request: Request | None = None,
+    ) -> bool:
         """Whether any answer of a tenant could be checked; if not, its requests need not be opened.
 
         Args:
             tenant: Whose requests.
+            overrides: As for :meth:`open`.
             request: What the request asks for beyond the policy.
         """
-        return self._decider.may_check(self._tenants.get(tenant), request)
+        return self._decider.may_check(self._own(tenant, overrides), request)
+
+    def _own(self, tenant: str, overrides: Overrides | None) -> Overrides | None:
+        return self._tenants.get(tenant) if overrides is None else overrides
 
     def open(
         self,
@@ -145,7 +206,7 @@ class Pipeline:
             InvalidTextError: If its question or evidence is not valid text.
         """
         timings: dict[str, float] = {}
-        own = self._tenants.get(tenant) if overrides is None else overrides
+        own = self._own(tenant, overrides)
         limits = resolve_limits(self._limits, own)
         with _timed(timings, "evidence"):
             conversation = read_request(
@@ -162,19 +223,37 @@ class Pipeline:
                     conversation.question or "", gate.needs_fact_check
                 )
         policy = self._decider.policy(choice, tenant=own, request=request)
+        path = _path(policy, gate, conversation)
         return RequestContext(
             conversation=conversation,
             gate=gate,
             choice=choice,
             policy=policy,
             limits=limits,
-            path=_path(policy, gate, conversation),
+            path=path,
             tenant=tenant,
             overrides=own,
+            detector=self._prepare(own, policy) if path in _DUE else self._named(own),
             request=request,
             timings_ms=timings,
             readings=readings,
         )
+
+    def _named(self, own: Overrides | None) -> str:
+        try:
+            return self._judges.choose(own).detector
+        except ConfigError:
+            return ""  # told where it is needed
+
+    def _prepare(self, own: Overrides | None, policy: Policy) -> str:
+        """Load what the check will need. What cannot be loaded is told by the check."""
+        name = self._named(own)
+        with suppress(Exception):
+            self._judges.get(name)
+        if policy.explain and isinstance(self._explainer, LazyExplainer):
+            with suppress(Exception):
+                self._explainer.get()
+        return name
 
     def _ask(self, conversation: Conversation) -> GateReport:
         if self._bypasses_gate and conversation.is_explicit:
@@ -206,7 +285,123 @@ class Pipeline:
             self.open, body, tenant=tenant, overrides=overrides, request=request
         )
 
+    def open_answer(
+        self,
+        sources: Sequence[Source] = (),
+        *,
+        question: str | None = None,
+        tenant: str = "",
+        overrides: Overrides | None = None,
+    ) -> RequestContext:
+        """What is known of an answer that comes with its sources, and without a conversation.
+
+        Its check is due, for it is asked for: no gate is asked, and no decision applies.
+
+        Args:
+            sources: What it may rest on; those over the limits are left out, and told.
+            question: What was asked.
+            tenant: Whose it is.
+            overrides: As for :meth:`open`.
+        """
+        own = self._own(tenant, overrides)
+        limits = resolve_limits(self._limits, own)
+        limited = limit_by(
+            sources,
+            lambda source: len(source.text),
+            max_sources=limits.max_sources or 0,
+            max_source_chars=limits.max_source_chars or 0,
+        )
+        return RequestContext(
+            conversation=Conversation(
+                question=question,
+                offered=tuple(
+                    OfferedSource(source=source, origin=Origin.METADATA, place=f"sources[{i}]")
+                    for i, source in enumerate(limited.kept)
+                ),
+                is_explicit=True,
+                reasons=limited.reasons,
+                dropped_chars=limited.dropped_chars,
+            ),
+            gate=GateReport(status=GateStatus.BYPASSED),
+            choice=Choice(),
+            policy=self._decider.policy(Choice(), tenant=own, request=None),
+            limits=limits,
+            path=CheckPath.CHECKED if limited.kept else CheckPath.NO_EVIDENCE,
+            tenant=tenant,
+            overrides=own,
+            detector=self._named(own),
+        )
+
     # Its answers.
+
+    def detect(
+        self,
+        context: RequestContext,
+        answer: str,
+        *,
+        operating_point: str | float | None = None,
+    ) -> Checked:
+        """Check one answer as :meth:`groundwire.Detector.detect` does, and let it raise as it does.
+
+        Findings are not explained.
+
+        Args:
+            context: Of :meth:`open_answer`.
+            answer: The text.
+            operating_point: Overrides that of the detector, and of the tenant.
+
+        Raises:
+            GroundwireError: If it cannot be checked.
+        """
+        conversation = context.conversation
+        detector, own_point = self._chosen(context.overrides)
+        detection = detector.detect(
+            sources=conversation.sources,
+            question=conversation.question,
+            answer=answer,
+            operating_point=own_point if operating_point is None else operating_point,
+            tenant=context.tenant,
+        )
+        detection = account_for(
+            detection, conversation.lost, dropped_chars=conversation.dropped_chars
+        )
+        return Checked(
+            context=context,
+            answer=read_answer(answer),
+            ruling=rule(context.policy, detection),
+            detection=detection,
+            timings_ms=detection.timings_ms,
+        )
+
+    def check_point(self, operating_point: str | float, *, overrides: Overrides) -> None:
+        """Refuse what is no operating point of a tenant's detector.
+
+        Args:
+            operating_point: What may be one.
+            overrides: What the tenant has of its own.
+
+        Raises:
+            SettingError: If it is none.
+            GroundwireError: If the detector cannot be loaded.
+        """
+        detector, _ = self._chosen(overrides)
+        detector.info_at(operating_point)
+
+    def _chosen(self, own: Overrides | None) -> tuple[Detector, str | float | None]:
+        """The detector of a tenant, and where it flags.
+
+        Raises:
+            UnusableOverridesError: If what the tenant has is not possible here.
+            GroundwireError: If it cannot be loaded.
+        """
+        try:
+            chosen = self._judges.choose(own)
+            detector = self._judges.get(chosen.detector)
+            if chosen.operating_point is not None:
+                detector.info_at(chosen.operating_point)
+        except (ConfigError, SettingError) as error:
+            raise UnusableOverridesError(str(error)) from error
+        return detector, chosen.operating_point
 
     def check(self, context: RequestContext, answer: Answer | str) -> Checked:
         """Check one answer; what fails raises nothing, and makes the outcome ``unavailable``."""
@@ -257,7 +452,7 @@ class Pipeline:
 
     def close(self) -> None:
         """Let go of the detector's threads."""
-        self._detector.close()
+        self._judges.close()
 
     def __enter__(self) -> Self:
         return self
@@ -269,9 +464,11 @@ class Pipeline:
         conversation, opened, found = context.conversation, None, Found()
         if context.path in _DUE:
             try:
-                opened = self._detector.stream(
+                detector, point = self._chosen(context.overrides)
+                opened = detector.stream(
                     sources=conversation.sources,
                     question=conversation.question,
+                    operating_point=point,
                     tenant=context.tenant,
                     reads_ahead=reads_ahead,
                 )

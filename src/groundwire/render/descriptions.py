@@ -1,6 +1,7 @@
 """What a detection says, in words that all its views share."""
 
 from collections.abc import Iterable, Iterator
+from typing import Protocol, TypeVar
 
 from groundwire.detection import (
     Claim,
@@ -91,7 +92,29 @@ def percent(part: int, whole: int) -> str:
     return f"{100 * part // whole}%" if part == 0 or 100 * part >= whole else "<1%"
 
 
-def pieces(answer: str, spans: Iterable[Span]) -> Iterator[tuple[str, Span | None]]:
+class Marked(Protocol):
+    """A stretch of a text that is marked."""
+
+    @property
+    def start(self) -> int:
+        """Its first character."""
+        ...
+
+    @property
+    def end(self) -> int:
+        """One past its last."""
+        ...
+
+    @property
+    def label(self) -> Label:
+        """Why it is marked."""
+        ...
+
+
+AnyMarked = TypeVar("AnyMarked", bound=Marked)
+
+
+def pieces(answer: str, spans: Iterable[AnyMarked]) -> Iterator[tuple[str, AnyMarked | None]]:
     """The answer cut at its spans: each stretch, and the span that it is, if it is one."""
     position = 0
     for span in spans:

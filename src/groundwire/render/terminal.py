@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from groundwire.detection import Claim, Detection, EvidenceRef, Label, Outcome, Span
 from groundwire.render.descriptions import (
     REASONS,
+    Marked,
     describe_coverage,
     describe_detector,
     describe_reasons,
@@ -97,7 +98,7 @@ def indented(text: str) -> list[str]:
     return [f"  {line}".rstrip(" ") for line in text.split("\n")]
 
 
-def mark_words(answer: str, spans: Iterable[Span], *, color: bool) -> str:
+def mark_words(answer: str, spans: Iterable[Marked], *, color: bool) -> str:
     """An answer as it can be shown, with its spans marked."""
     written = []
     for text, span in pieces(answer, spans):

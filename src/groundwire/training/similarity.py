@@ -24,9 +24,9 @@ from groundwire.engine.comparer import Comparer
 from groundwire.engine.turns import Turns
 from groundwire.evaluation.intervals import Bootstrap, Interval
 from groundwire.evaluation.metrics import AnswerCounts, Ranking, count_characters, f1_of
-from groundwire.models import ENCODER, find_model
+from groundwire.models import EMBEDDERS, ENCODER, find_model
 from groundwire.segment import segment
-from groundwire.similarity import EMBEDDERS, is_ungrounded
+from groundwire.similarity import is_ungrounded
 from groundwire.training import minilm, sets
 from groundwire.training.loop import VALIDATION_CONTEXTS
 from groundwire.training.sets import Marked, Record

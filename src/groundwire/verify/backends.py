@@ -5,9 +5,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from threading import Lock
+from typing import TYPE_CHECKING
 
 from groundwire.config.tree import Verify
-from groundwire.verify.verifier import Verifier
+from groundwire.verify.verifier import ANYONE, Scope, Verifier
+
+if TYPE_CHECKING:
+    from groundwire.verify.local import LocalVerifier
 
 LOCAL, OPENAI, SERVICE = "local", "openai", "service"
 
@@ -15,8 +19,12 @@ _loading = Lock()
 
 
 @contextmanager
-def opened(settings: Verify) -> Iterator[Verifier]:
+def opened(settings: Verify, scope: Scope = ANYONE) -> Iterator[Verifier]:
     """The verifier ``local`` or ``openai``, for as long as it is needed.
+
+    Args:
+        settings: Which one, and how it is asked.
+        scope: For whom.
 
     Raises:
         MissingKeyError, ArgumentError: If it cannot be reached with what is given.
@@ -26,16 +34,16 @@ def opened(settings: Verify) -> Iterator[Verifier]:
     if settings.verifier == OPENAI:
         from groundwire.verify.openai import OpenAIVerifier
 
-        with OpenAIVerifier.open(settings, os.environ) as endpoint:
+        with OpenAIVerifier.open(settings, os.environ, scope=scope) as endpoint:
             yield endpoint
     else:
         with _loading:
             embedded = _local()
-        yield embedded
+        yield embedded.within(scope)
 
 
 @cache
-def _local() -> Verifier:
+def _local() -> "LocalVerifier":
     """The embedded one; it is loaded once, and keeps what it has read."""
     from groundwire.verify.local import LocalVerifier
 

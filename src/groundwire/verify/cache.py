@@ -45,10 +45,18 @@ SHARED = CallCache()
 
 
 def key_of(
-    prompt: Prompt, *, backend: str, base_url: str, api_key: str, model: str, top_logprobs: int
+    prompt: Prompt,
+    *,
+    tenant: str,
+    backend: str,
+    base_url: str,
+    api_key: str,
+    model: str,
+    top_logprobs: int,
 ) -> Hashable:
-    """What a call is kept under: all that its answer depends on, and no secret."""
+    """What a call is kept under: whose it is, all that its answer depends on, and no secret."""
     return (
+        tenant,
         backend,
         base_url,
         _digest(api_key),

@@ -10,12 +10,15 @@ all of these.
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from groundwire.keywords import PatternError, compile_pattern
 from groundwire.segment import MAX_CITED_IDS, Citation, parse_citations, segment
 from groundwire.verify.citing import Cites, IdMap, Normalization
 
 _BRACKET = re.compile(r"(?<!\\)\[([^\[\]\n]{1,200})\](?:\([^()\s]{1,200}\))?")
+#: Much for a citation, and little enough for strangers to choose patterns.
+_MAX_PATTERN_BYTES = 2**20
 _SEPARATOR = re.compile(r"\s*[,;]\s*")
 _INLINE_CODE = re.compile(r"`[^`\n]*`")
 _SPACE_BEFORE_MARK = re.compile(r"\s+(?=[.,;:!?…](?:\s|$))")
@@ -246,6 +249,7 @@ def _matches(text: str, pattern: str) -> Iterator[Citation]:
             yield Citation(start=match.start(), end=match.end(), ids=(id_,))
 
 
+@lru_cache(maxsize=16)
 def compiled_citation(pattern: str) -> Callable[[str], Iterator["re.Match[str]"]]:
     """What finds the citations that a regular expression describes.
 
@@ -253,7 +257,7 @@ def compiled_citation(pattern: str) -> Callable[[str], Iterator["re.Match[str]"]
         CitationPatternError: If it cannot be used.
     """
     try:
-        compiled = compile_pattern(pattern, is_case_sensitive=True)
+        compiled = compile_pattern(pattern, is_case_sensitive=True, max_bytes=_MAX_PATTERN_BYTES)
     except PatternError as error:
         raise CitationPatternError(
             f"citation_regex cannot be used: {error}. It is in RE2's syntax, without back "

@@ -68,6 +68,21 @@ class Completion:
     completion_tokens: int
 
 
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What an endpoint answered, where no probabilities were asked for.
+
+    Attributes:
+        text: Its text.
+        is_cut: Whether it stopped because it may not say more.
+        prompt_tokens: Tokens read, as it counts them; 0 if it does not say.
+    """
+
+    text: str
+    is_cut: bool
+    prompt_tokens: int
+
+
 class Endpoint:
     """An endpoint, and the client that calls it. Safe to share between threads.
 
@@ -119,19 +134,9 @@ class Endpoint:
         Raises:
             EndpointError: If there is no answer with logprobs.
         """
-        body: dict[str, Any] = {
-            "model": model,
-            "messages": [
-                {"role": "system", "content": prompt.system},
-                {"role": "user", "content": prompt.user},
-            ],
-            "temperature": temperature,
-            "logprobs": True,
-            "top_logprobs": top_logprobs,
-            self._max_tokens: prompt.max_tokens,
-        }
+        extra = {"logprobs": True, "top_logprobs": top_logprobs}
         try:
-            return _read(self._client.chat.completions.with_raw_response.create(**body).content)
+            return _read(self._call(prompt, model, temperature, prompt.max_tokens, extra))
         except NoLogprobsError as error:
             raise EndpointError(FailureKind.NO_LOGPROBS, _NO_LOGPROBS) from error
         except (MalformedLogprobsError, ValueError, RecursionError) as error:
@@ -139,6 +144,41 @@ class Endpoint:
             raise EndpointError(
                 FailureKind.MALFORMED, f"The endpoint's answer cannot be read: {problem}."
             ) from error
+
+    def say(self, prompt: Prompt, *, model: str, temperature: float, max_tokens: int) -> Reply:
+        """Call the endpoint for a text.
+
+        Raises:
+            EndpointError: If there is none.
+        """
+        content = self._call(prompt, model, temperature, max_tokens, {})
+        try:
+            return _read_reply(content)
+        except (ValueError, RecursionError, KeyError, TypeError, IndexError) as error:
+            raise EndpointError(
+                FailureKind.MALFORMED, "The endpoint's answer is no chat completion."
+            ) from error
+
+    def _call(
+        self,
+        prompt: Prompt,
+        model: str,
+        temperature: float,
+        max_tokens: int,
+        extra: Mapping[str, Any],
+    ) -> bytes:
+        body: dict[str, Any] = {
+            "model": model,
+            "messages": [
+                {"role": "system", "content": prompt.system},
+                {"role": "user", "content": prompt.user},
+            ],
+            "temperature": temperature,
+            **extra,
+            self._max_tokens: max_tokens,
+        }
+        try:
+            return self._client.chat.completions.with_raw_response.create(**body).content
         except Exception as error:  # whatever the client raises, nothing was verified
             raise _as_endpoint_error(error) from error
 
@@ -160,6 +200,17 @@ def _read(content: bytes) -> Completion:
         _count(counts.get("prompt_tokens")),
         _count(counts.get("completion_tokens")),
     )
+
+
+def _read_reply(content: bytes) -> Reply:
+    completion = json.loads(content)
+    choice = completion["choices"][0]
+    text = choice["message"]["content"]
+    if not isinstance(text, str):
+        raise TypeError(text)
+    usage = completion.get("usage")
+    counts = usage if isinstance(usage, Mapping) else {}
+    return Reply(text, choice.get("finish_reason") == "length", _count(counts.get("prompt_tokens")))
 
 
 def _count(value: object) -> int:

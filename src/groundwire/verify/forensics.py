@@ -5,8 +5,10 @@ cites nothing that is known, it is read with every other span, alone and beside 
 follows from the answers is told by :mod:`groundwire.verify.citations`.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any
 
 from groundwire.verify.citations import (
     DEFAULTS,
@@ -19,6 +21,8 @@ from groundwire.verify.citations import (
 from groundwire.verify.claims import VerifiableClaim
 from groundwire.verify.doubts import ReadoutByWords
 from groundwire.verify.verifier import (
+    FREE,
+    Cost,
     EvidenceText,
     Judged,
     Question,
@@ -26,6 +30,29 @@ from groundwire.verify.verifier import (
     Verifier,
     VerifierFailure,
 )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CitationReport:
+    """What is wrong with the citations of the claims that were scored.
+
+    Attributes:
+        findings: One for each claim, in their order.
+        cost: What it took to find out, beside what the claims took.
+    """
+
+    findings: tuple[CitationFinding, ...]
+    cost: Cost = FREE
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON."""
+        return {
+            "statuses": dict(sorted(Counter(str(f.status) for f in self.findings).items())),
+            "verifier_api_calls_estimated": round(self.cost.calls, 6),
+            "prompt_tokens": round(self.cost.prompt_tokens),
+            "completion_tokens": round(self.cost.completion_tokens),
+            "details": [each.to_dict() for each in self.findings],
+        }
 
 
 def check_citations(

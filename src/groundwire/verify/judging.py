@@ -1,7 +1,7 @@
 """Claims → reports: what needs no verifier first, then each with its evidence, then without."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from groundwire.config.tree import Verify
 from groundwire.verify.budget import Units
@@ -19,6 +19,7 @@ from groundwire.verify.rule import (
     measure,
 )
 from groundwire.verify.verifier import (
+    Cost,
     FailureKind,
     Judged,
     Question,
@@ -74,6 +75,35 @@ def ask(verifier: Verifier, questions: Sequence[Question]) -> Sequence[Judged]:
     if not all(isinstance(each, Readout | VerifierFailure) for each in judged):
         return _failed(questions, "The verifier gave an answer of an unknown kind.")
     return judged
+
+
+@dataclass(slots=True)
+class Asking:
+    """A verifier that never breaks, asked by :func:`ask`.
+
+    Attributes:
+        verifier: The one that is asked.
+        cost: What its answers took so far.
+    """
+
+    verifier: Verifier
+    cost: Cost = field(default_factory=Cost)
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self.verifier.name
+
+    @property
+    def model(self) -> str:
+        """Its model."""
+        return self.verifier.model
+
+    def judge(self, questions: Sequence[Question]) -> Sequence[Judged]:
+        """Its answers; a failure in place of each that it does not give."""
+        judged = ask(self.verifier, questions)
+        self.cost = sum((each.cost for each in judged), self.cost)
+        return judged
 
 
 def failure_of_all(details: Iterable[ClaimReport]) -> VerifierFailure | None:

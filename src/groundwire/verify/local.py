@@ -12,7 +12,9 @@ near 0 for "It was built in 1950", more for "Here is a summary". The level is th
 from nothing, as surely as the contexts it was fitted on can say.
 """
 
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
@@ -31,10 +33,21 @@ from groundwire.spans import reduce_tokens, trim, whole_words
 from groundwire.verify.doubts import Doubt, ReadoutByWords
 from groundwire.verify.interval import Interval
 from groundwire.verify.measured import ClaimMap, Measured
-from groundwire.verify.verifier import FailureKind, Judged, Question, Verdict, VerifierFailure
+from groundwire.verify.verifier import (
+    ANYONE,
+    FailureKind,
+    Judged,
+    Question,
+    Scope,
+    Verdict,
+    VerifierFailure,
+)
 
 #: The reader's graph in a manifest.
 _GRAPH = "reader.onnx"
+#: Claims that wait for a thread at a time. Answers in flight need the same threads, and must not
+#: stand behind all claims of a verification.
+_MAX_WAITING = 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,15 +74,15 @@ class LocalVerifier:
 
     name = "local"
 
-    def __init__(self, reader: Reader, claim_map: ClaimMap, *, tenant: str = "") -> None:
+    def __init__(self, reader: Reader, claim_map: ClaimMap, *, scope: Scope = ANYONE) -> None:
         """Put a verifier together; :meth:`load` is the usual way.
 
         Args:
             reader: What reads.
             claim_map: From what it says to probabilities.
-            tenant: Whose spans these are: what was read for one is never used for another.
+            scope: For whom, and until when.
         """
-        self._reader, self._map, self._tenant = reader, claim_map, tenant
+        self._reader, self._map, self._scope = reader, claim_map, scope
         # The map is fitted on what the model says itself, so that other maps may change.
         plain = replace(reader, calibration=Calibration(), sentences=SentenceCalibration())
         self._plain = plain
@@ -100,13 +113,12 @@ class LocalVerifier:
         return cls(_reader(detector), claim_map)
 
     @classmethod
-    def of(cls, detector: Detector, *, model: str | Path | None = None, tenant: str = "") -> Self:
+    def of(cls, detector: Detector, *, model: str | Path | None = None) -> Self:
         """Use the reader of a detector, so that nothing is loaded and no source read twice.
 
         Args:
             detector: What has the reader.
             model: The model that it was loaded from.
-            tenant: Whose spans these are.
 
         Raises:
             ModelError: If it has another judge, or there is no map for its reader.
@@ -117,7 +129,11 @@ class LocalVerifier:
                 f"The detector has revision {reader.revision} of the reader, and model="
                 f"{model!r} is revision {manifest.revision}. Name the folder it was loaded from."
             )
-        return cls(reader, _map(manifest), tenant=tenant)
+        return cls(reader, _map(manifest))
+
+    def within(self, scope: Scope) -> Self:
+        """The same for somebody: the model is shared, what it has read is not."""
+        return type(self)(self._reader, self._map, scope=scope)
 
     @property
     def model(self) -> str:
@@ -137,8 +153,17 @@ class LocalVerifier:
     def judge(self, questions: Sequence[Question]) -> list[Judged]:
         """Answer each question, in their order; equal ones are read once."""
         distinct = list(dict.fromkeys(map(_key, questions)))
-        answers = dict(zip(distinct, self._reader.workers.map(self._answer, distinct), strict=True))
+        answers = dict(zip(distinct, self._answers(distinct), strict=True))
         return [answers[_key(question)] for question in questions]
+
+    def _answers(self, keys: Sequence["_Key"]) -> Iterator[Judged]:
+        waiting: deque[Future[Judged]] = deque()
+        for key in keys:
+            if len(waiting) == _MAX_WAITING:
+                yield waiting.popleft().result()
+            waiting.append(self._reader.workers.submit(self._answer, key))
+        while waiting:
+            yield waiting.popleft().result()
 
     def look(self, claim: str, texts: Sequence[str]) -> Looked | Reason:
         """Read a claim with some texts, all of them evidence; or say why it cannot be read.
@@ -148,7 +173,7 @@ class LocalVerifier:
         """
         sources = [Source(id=str(i), text=text) for i, text in enumerate(texts) if text.strip()]
         # From 0 on: a claim is looked at again wherever there is more to look at.
-        reading = self._plain.open(sources, None, threshold=0.0, tenant=self._tenant)
+        reading = self._plain.open(sources, None, threshold=0.0, tenant=self._scope.tenant)
         if sources and not reading.evidence.passages:
             return Reason.LANGUAGE
         # The claim comes without citations: a bracket that is left in it is its text.
@@ -161,6 +186,8 @@ class LocalVerifier:
         return Looked(claim, scores, measured)
 
     def _answer(self, key: "_Key") -> Judged:
+        if (given_up := self._scope.given_up()) is not None:
+            return given_up
         claim, texts = key
         try:
             looked = self.look(claim, texts)
@@ -238,14 +265,17 @@ def _key(question: Question) -> _Key:
 
 
 def _failure(why: str) -> VerifierFailure:
-    error = (
-        "The claim or its evidence is in a script that the embedded model cannot read (it reads "
-        'English). Use verifier="openai" with a model that does.'
-        if why == Reason.LANGUAGE
-        else f"The embedded model could not judge the claim ({why}). Check the installation with "
-        "`groundwire models verify`."
+    if why == Reason.LANGUAGE:
+        return VerifierFailure(
+            kind=FailureKind.UNREADABLE,
+            error="The claim or its evidence is in a script that the embedded model cannot read "
+            '(it reads English). Use verifier="openai" with a model that does.',
+        )
+    return VerifierFailure(
+        kind=FailureKind.VERIFIER,
+        error=f"The embedded model could not judge the claim ({why}). Check the installation with "
+        "`groundwire models verify`.",
     )
-    return VerifierFailure(kind=FailureKind.VERIFIER, error=error)
 
 
 def _manifest(model: str | Path | None) -> Manifest:

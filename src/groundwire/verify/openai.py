@@ -18,11 +18,13 @@ from groundwire.verify.logprobs import MalformedLogprobsError, read_group, read_
 from groundwire.verify.prompts import Prompt, prompt_for
 from groundwire.verify.settings import DEFAULT_MODEL
 from groundwire.verify.verifier import (
+    ANYONE,
     Cost,
     FailureKind,
     Judged,
     Question,
     Readout,
+    Scope,
     VerifierFailure,
     with_cost,
 )
@@ -38,21 +40,29 @@ class OpenAIVerifier:
         endpoint: Who is asked.
         settings: Model, temperature, cache, groups, concurrency.
         api_key: The key, for what is kept to be kept apart.
+        scope: For whom, and until when.
         cache: Where answers are kept, at temperature 0.
     """
 
     name = "openai"
 
     def __init__(
-        self, endpoint: Endpoint, settings: Verify, *, api_key: str, cache: CallCache = SHARED
+        self,
+        endpoint: Endpoint,
+        settings: Verify,
+        *,
+        api_key: str,
+        scope: Scope = ANYONE,
+        cache: CallCache = SHARED,
     ) -> None:
         self._endpoint, self._settings, self._api_key = endpoint, settings, api_key
+        self._scope = scope
         self._cache = cache if settings.use_cache and settings.temperature == 0 else None
         # Once a key or a model is refused, no other call can succeed.
         self._final: EndpointError | None = None
 
     @classmethod
-    def open(cls, settings: Verify, environ: Mapping[str, str]) -> Self:
+    def open(cls, settings: Verify, environ: Mapping[str, str], *, scope: Scope = ANYONE) -> Self:
         """Open the endpoint that settings and environment name; nothing is sent yet.
 
         Raises:
@@ -63,7 +73,7 @@ class OpenAIVerifier:
         api_key = wanted_key(settings, environ)
         base_url = wanted_url(settings.base_url, environ, "OPENAI_BASE_URL") or OPENAI_URL
         endpoint = Endpoint(base_url=base_url, api_key=api_key, timeout_s=settings.timeout_s)
-        return cls(endpoint, settings, api_key=api_key)
+        return cls(endpoint, settings, api_key=api_key, scope=scope)
 
     @property
     def model(self) -> str:
@@ -116,6 +126,8 @@ class OpenAIVerifier:
         key, model = self._key(prompt), self.model
         if self._cache is not None and (kept := self._cache.get(key)) is not None:
             return _Asked.of(kept, prompt, Cost(is_cached=True, is_grouped=is_grouped))
+        if (given_up := self._scope.given_up()) is not None:
+            return _Asked((given_up,) * prompt.n, Cost())
         own = self._settings
         try:
             if self._final is not None:
@@ -140,6 +152,7 @@ class OpenAIVerifier:
     def _key(self, prompt: Prompt) -> Hashable:
         return key_of(
             prompt,
+            tenant=self._scope.tenant,
             backend=self.name,
             base_url=self._endpoint.base_url,
             api_key=self._api_key,

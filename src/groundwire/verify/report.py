@@ -9,6 +9,7 @@ from typing import Any
 
 from groundwire.verify.budget import Amount, Units
 from groundwire.verify.claims import VerifiableClaim
+from groundwire.verify.forensics import CitationReport
 from groundwire.verify.interval import Interval
 from groundwire.verify.rule import UNMEASURED, Decision, Measures, Status
 from groundwire.verify.verifier import Cost, Judged, Readout, VerifierFailure
@@ -150,6 +151,8 @@ class VerificationReport:
         details: One report for each claim that was scored, in their order.
         unscored: Claims beyond ``max_claims``, which flag the report.
         has_unscored: Whether a service says that there are some.
+        citations: What is wrong with the citations; ``None`` if that was not asked. It flags
+            nothing.
         error: Why there is no verification; ``None`` if there is one. Then ``details`` is empty.
         error_type: The kind of error, one word.
     """
@@ -158,6 +161,7 @@ class VerificationReport:
     details: tuple[ClaimReport, ...] = ()
     unscored: tuple[VerifiableClaim, ...] = ()
     has_unscored: bool = False
+    citations: CitationReport | None = None
     error: str | None = None
     error_type: str | None = None
 
@@ -212,6 +216,7 @@ class VerificationReport:
     def to_dict(self) -> dict[str, Any]:
         """The documented JSON."""
         told = {} if self.error is None else {"error": self.error, "error_type": self.error_type}
+        cited = {} if self.citations is None else {"citations": self.citations.to_dict()}
         return {
             "flagged": self.flagged,
             "under_budget": self.under_budget,
@@ -220,6 +225,7 @@ class VerificationReport:
             "details": [
                 each.to_dict(max_prompt_chars=self.setup.max_prompt_chars) for each in self.details
             ],
+            **cited,
         }
 
     def _judged(self) -> list[Judged]:

@@ -1,10 +1,10 @@
 """One verification from its arguments to its report: the stages, joined."""
 
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from groundwire.config.tree import Verify
 from groundwire.errors import MissingExtraError, ModelError, SettingError
@@ -12,7 +12,8 @@ from groundwire.verify.backends import LOCAL, SERVICE, opened
 from groundwire.verify.budget import Units
 from groundwire.verify.claims import CitationPatternError, VerifiableClaim
 from groundwire.verify.context import Contexts
-from groundwire.verify.judging import failure_of_all, judge_claims
+from groundwire.verify.forensics import CitationReport, check_citations
+from groundwire.verify.judging import Asking, failure_of_all, judge_claims
 from groundwire.verify.report import Setup, VerificationReport
 from groundwire.verify.service import ServiceError, call_service, malformed
 from groundwire.verify.service_report import NoReportError, is_truncated, read_details
@@ -27,6 +28,9 @@ from groundwire.verify.spans import CitedSpan, SpanError, read_spans
 from groundwire.verify.subject import Subject, SubjectError
 from groundwire.verify.verifier import FailureKind, Verifier
 from groundwire.verify.wanted import MissingKeyError, MissingUrlError, wanted_key, wanted_url
+
+#: Opens the verifier that settings name.
+Opens: TypeAlias = Callable[[Verify], AbstractContextManager[Verifier]]
 
 #: Settings that are none of a service's business.
 _OURS = frozenset({"verifier", "base_url", "service_url", "api_key", "rule"})
@@ -69,9 +73,25 @@ class _Job:
 
 
 def run(
-    subject: Subject, spans: object, arguments: Mapping[str, Any], verifier: str | Verifier
+    subject: Subject,
+    spans: object,
+    arguments: Mapping[str, Any],
+    verifier: str | Verifier,
+    *,
+    with_citations: bool = False,
+    opens: Opens = opened,
+    through: Callable[[Verifier], Verifier] | None = None,
 ) -> VerificationReport:
     """Verify a subject.
+
+    Args:
+        subject: An answer or a trace.
+        spans: The evidence.
+        arguments: Of the call, but for the verifier.
+        verifier: The name of one, or one of the caller's own.
+        with_citations: Whether the report also tells what is wrong with the citations of claims.
+        opens: Opens a verifier that has a name.
+        through: Stands between the claims and the verifier, to watch it at work.
 
     Raises:
         SettingError: If the program passes what no program should.
@@ -86,11 +106,27 @@ def run(
         setup = _setup(settings, subject, backend)
         job = _read(subject, spans, settings)
         if own is None and settings.verifier == SERVICE:
+            if with_citations:
+                raise _RefusedError("invalid_argument", _NO_CITATIONS)
             return _by_service(job, setup)
-        with _opened(own, settings) as judge:
-            return _by_verifier(job, judge, setup)
+        with _opened(own, settings, opens) as judge:
+            asked = through(judge) if through else judge
+            return _by_verifier(job, asked, setup, with_citations=with_citations)
     except _RefusedError as refusal:
         return VerificationReport(setup=setup, error=refusal.error, error_type=refusal.error_type)
+
+
+_NO_CITATIONS = (
+    "A service gives a report and answers no questions, so citations cannot be looked into. Use "
+    "verifier local or openai, or leave the citations out."
+)
+
+
+def refused(subject: Subject, backend: str, *, error_type: str, error: str) -> VerificationReport:
+    """The report of a call that was not even begun."""
+    return VerificationReport(
+        setup=_setup(DEFAULTS, subject, backend), error=error, error_type=error_type
+    )
 
 
 def _checked(verifier: object) -> Verifier:
@@ -140,12 +176,12 @@ def _read(subject: Subject, spans: object, settings: Verify) -> _Job:
 
 
 @contextmanager
-def _opened(own: Verifier | None, settings: Verify) -> Iterator[Verifier]:
+def _opened(own: Verifier | None, settings: Verify, opens: Opens) -> Iterator[Verifier]:
     if own is not None:
         yield own
         return
     try:
-        with opened(settings) as verifier:
+        with opens(settings) as verifier:
             yield verifier
     except MissingExtraError:
         raise
@@ -157,7 +193,9 @@ def _opened(own: Verifier | None, settings: Verify) -> Iterator[Verifier]:
         raise _RefusedError(FailureKind.VERIFIER, str(error)) from error
 
 
-def _by_verifier(job: _Job, verifier: Verifier, setup: Setup) -> VerificationReport:
+def _by_verifier(
+    job: _Job, verifier: Verifier, setup: Setup, *, with_citations: bool
+) -> VerificationReport:
     model = str(getattr(verifier, "model", ""))
     setup = replace(setup, backend=_name(verifier), verifier_model=model)
     settings = job.settings
@@ -171,7 +209,18 @@ def _by_verifier(job: _Job, verifier: Verifier, setup: Setup) -> VerificationRep
             error=failure.error,
             error_type=str(failure.kind),
         )
-    return VerificationReport(setup=setup, details=details, unscored=job.unscored)
+    return VerificationReport(
+        setup=setup,
+        details=details,
+        unscored=job.unscored,
+        citations=_citations(job, contexts, verifier) if with_citations else None,
+    )
+
+
+def _citations(job: _Job, contexts: Contexts, verifier: Verifier) -> CitationReport:
+    asking = Asking(verifier)
+    findings = check_citations(job.claims[: job.n_scored], contexts.evidence, asking)
+    return CitationReport(findings=findings, cost=asking.cost)
 
 
 def _by_service(job: _Job, setup: Setup) -> VerificationReport:

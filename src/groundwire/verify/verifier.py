@@ -4,7 +4,7 @@ Three are built in, ``local``, ``openai`` and ``service``; any object with :clas
 and method is another. A verifier only reads: what follows from its answers is decided elsewhere.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Protocol
@@ -153,6 +153,7 @@ class FailureKind(StrEnum):
     CONNECTION = "connection_failed"
     NO_LOGPROBS = "no_logprobs"
     MALFORMED = "malformed_response"
+    UNREADABLE = "unreadable"
     VERIFIER = "verifier_error"
 
 
@@ -174,6 +175,37 @@ class VerifierFailure:
 
 
 Judged = Readout | VerifierFailure
+
+
+def _never() -> bool:
+    return False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """For whom a verification is made, and until when.
+
+    Attributes:
+        tenant: Whose claims and spans these are: what was read or answered for one is never used
+            for another.
+        is_over: Asked before each claim is read; once it says so, nobody waits any more, and what
+            is left is not read.
+    """
+
+    tenant: str = ""
+    is_over: Callable[[], bool] = _never
+
+    def given_up(self) -> VerifierFailure | None:
+        """What becomes of a claim that nobody waits for any more."""
+        if not self.is_over():
+            return None
+        return VerifierFailure(
+            kind=FailureKind.TIMEOUT,
+            error="The verification was given up before this claim was read.",
+        )
+
+
+ANYONE = Scope()
 
 
 class Verifier(Protocol):

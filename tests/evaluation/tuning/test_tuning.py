@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from groundwire import config
-from groundwire.config.tenants import KINDS
 from groundwire.detection import DetectorInfo
 from groundwire.errors import SettingError
 from groundwire.evaluation.judged import Header
@@ -180,18 +179,9 @@ def test_the_configuration_of_a_loaded_model_names_it_and_its_commit() -> None:
     assert (read.detector.name, read.detector.revision) == (info.name, info.revision)
 
 
-@pytest.mark.skipif("operating_point" not in KINDS, reason="tenants have no threshold here")
 def test_the_configuration_of_tenants_has_a_threshold_for_each() -> None:
     found = tuned("f1", by="tenant")
     read = config.parse(to_yaml(found), name="tuned", environ={})
     wanted = {each.group: each.threshold for each in found.groups[1:]}
     field = tenant_field(READER.score)
-    assert field is not None
     assert {name: getattr(each, field) for name, each in read.tenants.items()} == wanted
-
-
-@pytest.mark.skipif("operating_point" in KINDS, reason="tenants have a threshold here")
-def test_where_tenants_have_no_threshold_it_says_so() -> None:
-    found = tuned("f1", by="tenant")
-    assert "tenants:" not in to_yaml(found)
-    assert "one threshold for all tenants" in to_text(found)

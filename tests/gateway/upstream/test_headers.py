@@ -40,6 +40,21 @@ def test_the_key_of_the_gateway_never_leaves() -> None:
     assert up(*given_headers, api_key="sk-up") == [("authorization", "Bearer sk-up")]
 
 
+@pytest.mark.parametrize("name", ["X-Goog-Api-Key", "X-Foo", "Authorization", "Referer"])
+@pytest.mark.parametrize("around", ["{}", "a b c d {}", "Basic,{}", 'key="{}"', "x?api_key={}&a=b"])
+@pytest.mark.parametrize("prefix", ["gw_", "gwa_"])
+def test_nor_does_one_that_a_gateway_made_wherever_it_stands(
+    name: str, around: str, prefix: str
+) -> None:
+    key = prefix + "aB3_-" * 8
+    assert up((name, around.format(key)), passes=True) == []
+
+
+@pytest.mark.parametrize("value", ["gw_short", "bgw_" + "a" * 43, "Bearer sk-" + "a" * 43, "gwb_"])
+def test_what_is_no_key_of_a_gateway_goes_up(value: str) -> None:
+    assert up(("X-Foo", value)) == [("x-foo", value)]
+
+
 def test_a_caller_who_has_a_key_for_the_upstream_uses_it() -> None:
     own = ("authorization", "Bearer sk-own")
     assert up(own, ("X-Groundwire-Key", "gw_1"), api_key="sk-up", passes=True) == [own]

@@ -36,7 +36,7 @@ _BATCH_ROWS = 256
 #: What stands for a byte that is no UTF-8.
 _NOT_UTF8 = re.compile("[\udc80-\udcff]")
 
-_SUFFIXES = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet")
+SUFFIXES = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +76,7 @@ class NumberedAnswer:
 AnyRow: TypeAlias = NumberedAnswer | FailedRow
 
 #: A line of a file, what tells it from another, and its values by column or what is wrong with it.
-_Line: TypeAlias = tuple[int, bytes, Mapping[str, Any] | str]
+Line: TypeAlias = tuple[int, bytes, Mapping[str, Any] | str]
 
 
 def read_labelled(path: Path, mapping: ColumnMapping | None = None) -> Iterator[AnyRow]:
@@ -93,7 +93,7 @@ def read_labelled(path: Path, mapping: ColumnMapping | None = None) -> Iterator[
     columns, ids, numbers = mapping or ColumnMapping(), Seen(), count(1)
     row = 0
     for file in files_of(path):
-        for line, content, values in _lines(file):
+        for line, content, values in lines_of(file):
             row = next(numbers)
             digest = _digest(columns, content)
             yield _read(row, digest, f"{file}:{line}", values, columns, ids)
@@ -130,9 +130,9 @@ def files_of(path: Path) -> tuple[Path, ...]:
     """
     if not path.is_dir():
         return (path,)
-    found = tuple(sorted(each for each in path.iterdir() if _suffix(each) in _SUFFIXES))
+    found = tuple(sorted(each for each in path.iterdir() if suffix_of(each) in SUFFIXES))
     if not found:
-        raise DatasetError(path, None, f"it has no file that ends in {', '.join(_SUFFIXES)}")
+        raise DatasetError(path, None, f"it has no file that ends in {', '.join(SUFFIXES)}")
     return found
 
 
@@ -199,12 +199,19 @@ class Seen:
         return True
 
 
-def _suffix(path: Path) -> str:
+def suffix_of(path: Path) -> str:
+    """How the name of a file ends, packed or not, in lower case."""
     return Path(path.name.removesuffix(".gz")).suffix.lower()
 
 
-def _lines(path: Path) -> Iterator[_Line]:
-    match _suffix(path):
+def lines_of(path: Path) -> Iterator[Line]:
+    """The rows of a file as they stand, whatever its format.
+
+    Raises:
+        DatasetError: If it cannot be read at all.
+        MissingExtraError: If it is Parquet, and what reads that is not installed.
+    """
+    match suffix_of(path):
         case ".csv":
             return _csv_lines(path, ",")
         case ".tsv":
@@ -215,7 +222,7 @@ def _lines(path: Path) -> Iterator[_Line]:
 
 
 def _count(path: Path) -> int | None:
-    match _suffix(path):
+    match suffix_of(path):
         case ".csv" | ".tsv" as suffix:
             with open_lines(path) as stream:
                 delimiter = "," if suffix == ".csv" else "\t"
@@ -230,7 +237,7 @@ def _count(path: Path) -> int | None:
 # JSON Lines.
 
 
-def _json_lines(path: Path) -> Iterator[_Line]:
+def _json_lines(path: Path) -> Iterator[Line]:
     number = 0
     with open_lines(path) as lines:
         try:
@@ -257,7 +264,7 @@ def _json_object(line: bytes) -> Mapping[str, Any] | str:
 # CSV.
 
 
-def _csv_lines(path: Path, delimiter: str) -> Iterator[_Line]:
+def _csv_lines(path: Path, delimiter: str) -> Iterator[Line]:
     with open_lines(path) as stream, _csv_reader(stream, delimiter) as rows:
         header: list[str] | None = None
         while True:
@@ -312,7 +319,7 @@ def _csv_row(header: Sequence[str], fields: Sequence[str]) -> Mapping[str, Any] 
 # Parquet.
 
 
-def _parquet(path: Path) -> Iterator[_Line]:
+def _parquet(path: Path) -> Iterator[Line]:
     number = 0
     with _parquet_file(path) as table:
         batches = table.iter_batches(batch_size=_BATCH_ROWS)

@@ -5,7 +5,8 @@ the release (https://github.com/ParticleMedia/RAGTruth). Spans of every kind and
 ``quality`` are there: what to leave out is for who measures to decide, and to say.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from groundwire.detection import Label
@@ -63,24 +64,52 @@ def read_release(folder: Path, *, split: str = "test") -> Iterator[LabelledAnswe
         DatasetError: If a row is not as the release describes it, a span lies outside its answer
             or holds other words than it says, an id comes twice, or a source is missing.
     """
-    contents: dict[str, tuple[Row, str, str | None]] = {}
-    for row in read_rows(_find(folder, SOURCES)):
-        source_id = row.get("source_id", str)
-        if source_id in contents:
-            raise row.error(f"source_id {source_id!r} is there for the second time")
-        contents[source_id] = (row, *_content(row))
+    sources = ReleaseSources.read(folder)
     ids: set[str] = set()
     path = _find(folder, RESPONSES)
     for row in read_rows(path):
-        if row.get("split", str) != split:
-            continue
+        if row.get("split", str) == split:
+            answer = sources.answer(row)
+            _new_id(row, ids)
+            yield answer
+    if not ids:
+        raise DatasetError(path, None, f"there is no answer of the split {split!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseSources:
+    """What the answers of the release were written from: source_id → row, context, question."""
+
+    contents: Mapping[str, tuple[Row, str, str | None]]
+
+    @classmethod
+    def read(cls, folder: Path) -> "ReleaseSources":
+        """Read ``source_info.jsonl``, gzipped or not.
+
+        Raises:
+            DatasetError: If a row is not as the release describes it, or an id comes twice.
+        """
+        contents: dict[str, tuple[Row, str, str | None]] = {}
+        for row in read_rows(_find(folder, SOURCES)):
+            source_id = row.get("source_id", str)
+            if source_id in contents:
+                raise row.error(f"source_id {source_id!r} is there for the second time")
+            contents[source_id] = (row, *_content(row))
+        return cls(contents)
+
+    def answer(self, row: Row) -> LabelledAnswer:
+        """The answer of a row of ``response.jsonl``.
+
+        Raises:
+            DatasetError: If the row is not as the release describes it, or its source is missing.
+        """
         source_id = row.get("source_id", str)
-        if source_id not in contents:
+        if source_id not in self.contents:
             raise row.error(f"source_id {source_id!r} is not in {SOURCES}")
-        source, context, question = contents[source_id]
+        source, context, question = self.contents[source_id]
         example = row.example([context], question, row.get("response", str))
-        yield LabelledAnswer(
-            id=_new_id(row, ids),
+        return LabelledAnswer(
+            id=row.get("id", str, str(row.line)),
             task=source.get("task_type", str),
             context_id=source_id,
             example=example,
@@ -88,8 +117,6 @@ def read_release(folder: Path, *, split: str = "test") -> Iterator[LabelledAnswe
             quality=row.get("quality", str, "good"),
             model=row.get("model", str, ""),
         )
-    if not ids:
-        raise DatasetError(path, None, f"there is no answer of the split {split!r}")
 
 
 def _find(folder: Path, name: str) -> Path:

@@ -285,7 +285,7 @@ def _coverage(summary: Summary) -> Iterator[Element | None]:
     n = scores["coverage"]["n_incomplete"]
     yield element(
         "p",
-        f"{n:,} of {scores['n_scored']:,} scored answers were not read in full."
+        f"{n:,} of {scores['n_answers']:,} scored answers were not read in full."
         if n
         else "All scored answers were read in full.",
     )

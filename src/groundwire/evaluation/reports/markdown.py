@@ -84,7 +84,7 @@ def _more(summary: Summary) -> Iterator[str]:
         )
         yield ""
     if n := scores["coverage"]["n_incomplete"]:
-        yield f"{n:,} of {scores['n_scored']:,} scored answers were not read in full."
+        yield f"{n:,} of {scores['n_answers']:,} scored answers were not read in full."
         yield ""
 
 

@@ -4,10 +4,10 @@ import json
 import re
 from collections.abc import Iterator
 
-from groundwire.config.tenants import KINDS
 from groundwire.detection import Score
+from groundwire.evaluation.adapters.names import is_adapter
 from groundwire.evaluation.tuning.tuning import Tuning
-from groundwire.similarity import EMBEDDERS
+from groundwire.models import EMBEDDERS
 
 _COMMIT = re.compile("[0-9a-f]{40}")
 #: The column whose groups are tenants of a configuration.
@@ -15,17 +15,18 @@ TENANT = "tenant"
 
 
 def to_yaml(tuning: Tuning) -> str:
-    """The lines, or nothing if there is no threshold.
+    """The lines, or nothing if there is no threshold. Tenants get thresholds of their own.
 
-    Tenants get thresholds of their own where a configuration has a field for them.
+    No configuration names a detector of others, so there is nothing for one either.
     """
+    if is_adapter(tuning.header.detector.name):
+        return ""
     return "".join(f"{line}\n" for line in [*_detector(tuning), *_tenants(tuning)])
 
 
-def tenant_field(score: Score) -> str | None:
-    """The field of a tenant's threshold, or ``None`` if tenants have none here."""
-    name = "similarity_threshold" if score is Score.SIMILARITY else "operating_point"
-    return name if name in KINDS else None
+def tenant_field(score: Score) -> str:
+    """The field of a tenant's threshold."""
+    return "similarity_threshold" if score is Score.SIMILARITY else "operating_point"
 
 
 def _detector(tuning: Tuning) -> Iterator[str]:
@@ -51,10 +52,10 @@ def _detector(tuning: Tuning) -> Iterator[str]:
 
 
 def _tenants(tuning: Tuning) -> Iterator[str]:
-    field = tenant_field(tuning.header.detector.score)
     known = [each for each in tuning.groups[1:] if each.threshold is not None and each.group]
-    if tuning.by != TENANT or field is None or not known:
+    if tuning.by != TENANT or not known:
         return
+    field = tenant_field(tuning.header.detector.score)
     yield "tenants:"
     for each in known:
         yield f"  {quoted(each.group)}:"

@@ -8,7 +8,7 @@ from groundwire.evaluation.intervals import Interval
 from groundwire.evaluation.scores import PREVALENCES
 from groundwire.evaluation.table import percent
 from groundwire.evaluation.tuning.guarantee import UNITS, Guarantee
-from groundwire.evaluation.tuning.snippet import TENANT, tenant_field, to_yaml
+from groundwire.evaluation.tuning.snippet import to_yaml
 from groundwire.evaluation.tuning.target import Aim, Target
 from groundwire.evaluation.tuning.tuning import Cost, Tuned, Tuning
 from groundwire.render.screen import one_line
@@ -38,8 +38,6 @@ def _lines(tuning: Tuning) -> Iterator[str]:
         yield ""
         yield "# in the configuration:"
         yield snippet.rstrip()
-        if tuning.by == TENANT and tenant_field(detector.score) is None:
-            yield "# a configuration of this version has one threshold for all tenants"
 
 
 def _table(tuning: Tuning) -> Iterator[str]:

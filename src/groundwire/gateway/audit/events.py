@@ -13,15 +13,19 @@ from typing import Any
 
 from groundwire.compat.dvara import GroundingResult
 from groundwire.detection import Detection, Outcome, Reason
+from groundwire.gateway.audit.detail import detail_of
 from groundwire.gateway.audit.event import AuditEvent, EventType
-from groundwire.gateway.audit.quoted import AuditText, cut, hashed
+from groundwire.gateway.audit.quoted import AuditText, Keeping, Quotes, hashed
 from groundwire.gateway.findings import Findings
 from groundwire.pipeline import Checked
 from groundwire.policy import Action
 
 #: Texts of one event, at most; how many there are is told in any case.
 MAX_TEXTS = 1000
+#: Characters of texts that are kept whole in one event; longer ones are cut then.
+MAX_CHARS = 200_000
 
+_KEEPING = Keeping()
 _INCOMPLETE = (Outcome.UNAVAILABLE, Outcome.PARTIAL, Outcome.UNVERIFIED)
 _STREAM = "streaming_response"
 
@@ -60,7 +64,7 @@ class StreamSummary:
 
 
 def response_events(
-    answers: Sequence[Checked], *, tenant: str, trace_id: str, text: str = AuditText.CUT
+    answers: Sequence[Checked], *, tenant: str, trace_id: str, keeping: Keeping = _KEEPING
 ) -> tuple[AuditEvent, ...]:
     """The events of a response that was not streamed.
 
@@ -68,9 +72,9 @@ def response_events(
         answers: All of them. Where there are several, each event says of which it is (``choice``).
         tenant: Whose they are.
         trace_id: Of the request.
-        text: Whether the words of answers are ``cut`` at 100 characters, or told by their ``hash``.
+        keeping: What is kept of answers.
     """
-    return _events(answers, {}, tenant=tenant, trace_id=trace_id, text=text)
+    return _events(answers, {}, tenant=tenant, trace_id=trace_id, keeping=keeping)
 
 
 def stream_events(
@@ -78,7 +82,7 @@ def stream_events(
     *,
     tenant: str,
     trace_id: str,
-    text: str = AuditText.CUT,
+    keeping: Keeping = _KEEPING,
     summary: StreamSummary | None = None,
 ) -> tuple[AuditEvent, ...]:
     """The events of a streamed response.
@@ -87,10 +91,11 @@ def stream_events(
         answers: Those that were judged; none if the client left before.
         tenant: Whose they are.
         trace_id: Of the request.
-        text: As for :func:`response_events`.
+        keeping: What is kept of answers.
         summary: Of a stream whose text was held; its event is the last.
     """
-    events = _events(answers, {"source": _STREAM}, tenant=tenant, trace_id=trace_id, text=text)
+    origin = {"source": _STREAM}
+    events = _events(answers, origin, tenant=tenant, trace_id=trace_id, keeping=keeping)
     if summary is None:
         return events
     return (
@@ -128,7 +133,13 @@ def grounding_unavailable_event(
 
 
 def unchecked_endpoint_event(
-    *, tenant: str, trace_id: str, path: str, model: str | None, decision: str
+    *,
+    tenant: str,
+    trace_id: str,
+    path: str,
+    model: str | None,
+    decision: str,
+    keeping: Keeping = _KEEPING,
 ) -> AuditEvent:
     """Text was asked for at an endpoint whose answers are not checked.
 
@@ -138,15 +149,17 @@ def unchecked_endpoint_event(
         path: As the client gave it; kept cut.
         model: The same.
         decision: ``mark`` (it went on, and its answer says that it is not checked) or ``refuse``.
+        keeping: What is taken out of path and model before.
     """
+    name = Quotes(keeping, max_chars=0).name
     return AuditEvent(
         type=EventType.UNCHECKED_ENDPOINT,
         tenant=tenant,
         trace_id=trace_id,
         payload={
             "workspace_id": tenant,
-            "path": cut(path),
-            "model": None if model is None else cut(model),
+            "path": name(path),
+            "model": None if model is None else name(model),
             "decision": decision,
         },
     )
@@ -158,7 +171,7 @@ def _events(
     *,
     tenant: str,
     trace_id: str,
-    text: str,
+    keeping: Keeping,
 ) -> tuple[AuditEvent, ...]:
     events = []
     for answer in answers:
@@ -168,7 +181,7 @@ def _events(
         common = {"workspace_id": tenant, **origin, **choice, "action": str(answer.action)}
         if answer.outcome is Outcome.HALLUCINATED and answer.detection is not None:
             is_streamed = "source" in origin
-            payload = _found_payload(answer, answer.detection, text, is_streamed=is_streamed)
+            payload = _found_payload(answer, answer.detection, keeping, is_streamed=is_streamed)
             type_ = (
                 EventType.HALLUCINATION_DETECTED_STREAMING
                 if is_streamed
@@ -179,13 +192,19 @@ def _events(
         else:
             continue
         events.append(
-            AuditEvent(type=type_, tenant=tenant, trace_id=trace_id, payload=common | payload)
+            AuditEvent(
+                type=type_,
+                tenant=tenant,
+                trace_id=trace_id,
+                payload=common | payload,
+                detail=detail_of(answer, keeping) if keeping.keeps_detail else None,
+            )
         )
     return tuple(events)
 
 
 def _found_payload(
-    answer: Checked, detection: Detection, text: str, *, is_streamed: bool
+    answer: Checked, detection: Detection, keeping: Keeping, *, is_streamed: bool
 ) -> dict[str, Any]:
     result, findings = GroundingResult.of(detection), Findings.of([answer])
     n_claims = len(result.ungrounded_claims)
@@ -194,7 +213,7 @@ def _found_payload(
         "confidence": _number(result.confidence),
         "overall_similarity": _number(result.overall_similarity),
         "ungrounded_claim_count": n_claims,
-        **_texts(result.ungrounded_claims, findings.spans, text),
+        **_texts(detection, keeping),
         "unsupported_span_count": len(findings.spans),
         "detector": detection.detector.name,
     }
@@ -207,13 +226,17 @@ def _found_payload(
     return payload
 
 
-def _texts(claims: Sequence[str], spans: Sequence[str], text: str) -> dict[str, tuple[str, ...]]:
-    if text == AuditText.HASH:
+def _texts(detection: Detection, keeping: Keeping) -> dict[str, tuple[str | None, ...]]:
+    claims = [claim for claim in detection.claims if claim.spans][:MAX_TEXTS]
+    spans = detection.spans[:MAX_TEXTS]
+    if keeping.text is AuditText.HASH:
         # A span may be a year or a name alone, whose hash is guessed by trying: none is kept.
-        return {"ungrounded_claim_hashes": tuple(map(hashed, claims[:MAX_TEXTS]))}
+        return {"ungrounded_claim_hashes": tuple(hashed(claim.text) for claim in claims)}
+    quotes = Quotes(keeping, max_chars=MAX_CHARS)
+    answer = quotes.read(detection.answer)
     return {
-        "ungrounded_claims": tuple(map(cut, claims[:MAX_TEXTS])),
-        "unsupported_spans": tuple(map(cut, spans[:MAX_TEXTS])),
+        "ungrounded_claims": tuple(quotes.part(answer, each) for each in claims),
+        "unsupported_spans": tuple(quotes.part(answer, each) for each in spans),
     }
 
 

@@ -7,23 +7,23 @@ order, and tried again until the log is closed.
 import asyncio
 import logging
 import threading
-from collections import Counter, deque
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from itertools import islice
-from pathlib import Path
-from typing import Self, TypeAlias
+from dataclasses import dataclass, replace
 
+from groundwire.gateway.audit.chain import Chain
 from groundwire.gateway.audit.event import AuditEvent
-from groundwire.gateway.audit.sinks import FileSink, PartlyAppendedError, Sink, StdoutSink
+from groundwire.gateway.audit.queue import Entry, EventQueue
+from groundwire.gateway.audit.record import Draft
+from groundwire.gateway.audit.sinks import Sink
+from groundwire.gateway.audit.writing import Writing
 
 log = logging.getLogger(__name__)
 
-#: The type of an event, and its line.
-_Entry: TypeAlias = tuple[str, bytes]
-
-_MAX_BATCH = 1000
+#: Characters of details that may wait. Beyond them a record is kept without its detail, so that a
+#: database that is away does not fill the memory.
+MAX_DETAIL_CHARS = 64_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,16 +36,18 @@ class AuditStats:
         n_lost: Events that were given up: when the log was closed before they could be written, or
             that came after that.
         depth: Events that wait now.
+        n_without_detail: Events that are kept without their detail, for too much was waiting.
     """
 
     written: Mapping[str, int]
     n_failures: int
     n_lost: int
     depth: int
+    n_without_detail: int = 0
 
 
 class AuditLog:
-    """Writes events to a sink, in the order they come.
+    """Writes events to a sink, in the order they come, as one chain.
 
     All coroutines that use it run in the event loop that opened it.
     """
@@ -54,84 +56,97 @@ class AuditLog:
         self,
         sink: Sink | None,
         *,
+        key: bytes = b"",
         queue_size: int = 10_000,
+        keeps_details: bool = True,
+        linger_s: float = 0.0,
+        patience_s: float = 5.0,
         backoff_s: tuple[float, float] = (0.1, 5.0),
     ) -> None:
         """Make a log; :meth:`open` starts it.
 
         Args:
-            sink: Where lines go; ``None``: nowhere, for a gateway without audit log.
+            sink: Where records go; ``None``: nowhere, for a gateway without audit log.
+            key: What signs them.
             queue_size: Events that may wait, those that are being written included.
+            keeps_details: Whether what was found in full is kept.
+            linger_s: How long an event waits for others to be written with, if nobody waits for it.
+            patience_s: How long :meth:`settle` waits.
             backoff_s: How long to wait after a failure: at first, and at most; it doubles.
         """
-        self._sink, self._backoff_s = sink, backoff_s
-        self._changed = threading.Condition()
-        # Under the condition's lock, for the thread and the event loop share them.
-        self._entries: deque[_Entry] = deque()
-        self._written: Counter[str] = Counter()
-        self._n_failures = self._n_lost = 0
-        self._is_ending = False
+        self._sink, self._keeps_details, self._patience_s = sink, keeps_details, patience_s
+        self._queue = EventQueue(linger_s=linger_s, n_places=queue_size)
+        self._writing: Writing | None = None
+        if sink is not None:
+            chain = Chain.new(key)
+            tell = self._tell_written
+            self._writing = Writing(sink, chain, self._queue, backoff_s=backoff_s, tell=tell)
         # Of the event loop alone.
         self._room = asyncio.Semaphore(queue_size)
         self._late: set[asyncio.Task[None]] = set()
         self._is_open = False
         self._ended = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._gives_up = threading.Event()
-
-    @classmethod
-    def at(cls, path: str | Path, *, queue_size: int = 10_000) -> Self:
-        """A log in a file, or with ``"-"`` on the standard output.
-
-        Raises:
-            SettingError: If the file cannot be written.
-        """
-        sink = StdoutSink() if str(path) == "-" else FileSink(path)
-        return cls(sink, queue_size=queue_size)
+        self._n_lost = self._n_without_detail = 0
 
     @property
     def stats(self) -> AuditStats:
-        """The counters, read at one moment."""
-        with self._changed:
-            return AuditStats(
-                written=dict(self._written),
-                n_failures=self._n_failures,
-                n_lost=self._n_lost,
-                depth=len(self._entries) + len(self._late),
-            )
+        """The counters."""
+        writing = self._writing
+        return AuditStats(
+            written={} if writing is None else writing.written,
+            n_failures=0 if writing is None else writing.n_failures,
+            n_lost=self._n_lost,
+            depth=len(self._queue) + len(self._late),
+            n_without_detail=self._n_without_detail,
+        )
+
+    @property
+    def is_failing(self) -> bool:
+        """Whether records cannot be written now: the last attempt failed, or the queue is full."""
+        writing = self._writing
+        return writing is not None and (writing.failing_since is not None or self._room.locked())
 
     async def open(self) -> None:
         """Start to write."""
         self._loop, self._is_open = asyncio.get_running_loop(), True
-        if self._sink is None:
+        if self._writing is None:
             self._ended.set()
             return
         # A daemon: a disk that hangs must not keep the process from ending.
-        args = (self._sink,)
-        threading.Thread(target=self._run, args=args, name="groundwire-audit", daemon=True).start()
+        threading.Thread(target=self._run, name="groundwire-audit", daemon=True).start()
 
     async def write(self, event: AuditEvent) -> None:
         """Hand over an event; waits if the queue is full, and raises nothing.
 
         If the caller is cancelled while it waits, the event is written all the same.
         """
-        if self._sink is None:
-            return
-        try:
-            entry = (str(event.type), event.to_line())
-        except Exception as error:  # noqa: BLE001 - an event must not decide what a client gets
-            self._lose(1, type(error).__name__)
-            return
-        if not self._is_open:
-            self._lose(1, "the log is not open")
-        elif self._room.locked():
-            late = asyncio.ensure_future(self._put_late(entry))
-            self._late.add(late)
-            late.add_done_callback(self._late.discard)
+        entry = self._entry(event)
+        late = None if entry is None else await self._hand_over(entry)
+        if late is not None:
             await asyncio.shield(late)
-        else:
-            await self._room.acquire()  # does not suspend: there is room
-            self._put(entry)
+
+    async def settle(self, events: Sequence[AuditEvent]) -> bool:
+        """Hand over events, and wait until they are on disk. It raises nothing.
+
+        Whoever waits at the same time shares one write. Once writing has failed for as long as the
+        patience lasts, nobody waits any more until it succeeds.
+
+        Returns:
+            Whether they are; if not, they are tried again all the same, until the log is closed.
+        """
+        found = [self._entry(event) for event in events]
+        entries = [entry for entry in found if entry is not None]
+        if not entries or self._loop is None:
+            return self._writing is None or not events
+        entries[-1].settled = settled = self._loop.create_future()
+        for entry in entries:
+            await self._hand_over(entry)
+        try:
+            async with asyncio.timeout(self._patience_left_s()):
+                return await asyncio.shield(settled) and len(entries) == len(events)
+        except TimeoutError:
+            return False
 
     async def close(self, *, timeout_s: float = 30.0) -> int:
         """Write what waits, and end.
@@ -148,95 +163,103 @@ class AuditLog:
                 async with asyncio.timeout(timeout_s):
                     while self._late:
                         await asyncio.wait(self._late)
-                    self._end()
+                    self._queue.end()
                     await self._ended.wait()
             except TimeoutError:
                 await self._give_up()
-        return self.stats.n_lost
+        return self._n_lost
 
     # In the event loop.
 
-    async def _put_late(self, entry: _Entry) -> None:
+    def _entry(self, event: AuditEvent) -> Entry | None:
+        """What is to be written; ``None`` if nothing is, or can be."""
+        if self._writing is None:
+            return None
+        if not self._is_open:
+            self._lose(1, "the log is not open")
+            return None
+        if not self._keeps_details and event.detail is not None:
+            event = replace(event, detail=None)
+        try:
+            draft = Draft.of(event)
+        except Exception as error:  # noqa: BLE001 - an event must not decide what a client gets
+            self._lose(1, type(error).__name__)
+            return None
+        if draft.detail is not None and self._queue.n_detail_chars > MAX_DETAIL_CHARS:
+            self._n_without_detail += 1
+            draft = draft.without_detail()
+        return Entry(draft)
+
+    async def _hand_over(self, entry: Entry) -> "asyncio.Task[None] | None":
+        """Put it into the queue; a task that does so later, if there is no room."""
+        if not self._room.locked():
+            await self._room.acquire()  # does not suspend: there is room
+            self._queue.put(entry)
+            return None
+        late = asyncio.ensure_future(self._put_late(entry))
+        self._late.add(late)
+        late.add_done_callback(self._late.discard)
+        return late
+
+    async def _put_late(self, entry: Entry) -> None:
         await self._room.acquire()
-        if self._gives_up.is_set():
+        assert self._writing is not None
+        if self._writing.gives_up.is_set():
             self._lose(1, "the log is closed")
+            _settle(entry, is_kept=False)
         else:
-            self._put(entry)
+            self._queue.put(entry)
 
-    def _put(self, entry: _Entry) -> None:
-        with self._changed:
-            self._entries.append(entry)
-            self._changed.notify()
-
-    def _end(self) -> None:
-        with self._changed:
-            self._is_ending = True
-            self._changed.notify()
+    def _patience_left_s(self) -> float:
+        assert self._writing is not None
+        since = self._writing.failing_since
+        if since is None:
+            return self._patience_s
+        return max(since + self._patience_s - time.monotonic(), 0.0)
 
     async def _give_up(self) -> None:
-        self._gives_up.set()
-        self._end()
-        with self._changed:
-            left = len(self._entries)
-            self._entries.clear()
-        if left:
-            self._lose(left, "they could not be written in time")
-        self._release(len(self._late))
+        assert self._writing is not None
+        self._writing.gives_up.set()
+        self._queue.end()
+        left = self._queue.clear()
+        n_events = sum(not entry.is_own for entry in left)
+        if n_events:
+            self._lose(n_events, "they could not be written in time")
+        for entry in left:
+            _settle(entry, is_kept=False)
+        for _ in range(len(self._late)):
+            self._room.release()
         while self._late:
             await asyncio.wait(self._late)
 
     def _lose(self, n_events: int, why: str) -> None:
-        with self._changed:
-            self._n_lost += n_events
+        self._n_lost += n_events
         log.error("%d audit events are lost: %s", n_events, why)
 
-    def _release(self, n_places: int) -> None:
-        for _ in range(n_places):
-            self._room.release()
+    def _on_written(self, entries: Sequence[Entry]) -> None:
+        for entry in entries:
+            _settle(entry, is_kept=True)
+            if not entry.is_own:
+                self._room.release()
 
     # In the thread.
 
-    def _run(self, sink: Sink) -> None:
-        pause_s = 0.0
-        while batch := self._next():
-            n_written = self._append(sink, [line for _, line in batch])
-            self._account(batch[:n_written])
-            if n_written == len(batch):
-                pause_s = 0.0
-            else:
-                pause_s = min(max(2 * pause_s, self._backoff_s[0]), self._backoff_s[1])
-                self._gives_up.wait(pause_s)
-        self._tell(self._ended.set)
-
-    def _next(self) -> list[_Entry]:
-        """What is to be written next; it stays in the queue until it is. Nothing: the end."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._entries or self._is_ending)
-            return list(islice(self._entries, _MAX_BATCH))
-
-    def _append(self, sink: Sink, lines: Sequence[bytes]) -> int:
-        """How many lines were written."""
+    def _run(self) -> None:
+        assert self._writing is not None
         try:
-            sink.append(lines)
-            return len(lines)
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is tried again
-            with self._changed:
-                self._n_failures += 1
-                depth = len(self._entries)
-            cause = error.__cause__ or error
-            log.warning("The audit log cannot be written, %d wait: %s", depth, type(cause).__name__)
-            return error.n_lines if isinstance(error, PartlyAppendedError) else 0
+            self._writing.run(lambda: self._n_lost)
+        finally:
+            self._tell(self._ended.set)
 
-    def _account(self, written: Sequence[_Entry]) -> None:
-        with self._changed:
-            if self._gives_up.is_set():
-                return  # they are counted as lost, and the queue is empty
-            for type_, _ in written:
-                self._entries.popleft()
-                self._written[type_] += 1
-        self._tell(self._release, len(written))
+    def _tell_written(self, entries: Sequence[Entry]) -> None:
+        self._tell(lambda: self._on_written(entries))
 
-    def _tell(self, callback: Callable[..., None], *arguments: int) -> None:
+    def _tell(self, callback: Callable[[], None]) -> None:
         assert self._loop is not None
         with suppress(RuntimeError):  # the loop is closed: nobody waits
-            self._loop.call_soon_threadsafe(callback, *arguments)
+            self._loop.call_soon_threadsafe(callback)
+
+
+def _settle(entry: Entry, *, is_kept: bool) -> None:
+    if entry.settled is not None and not entry.settled.done():
+        entry.settled.set_result(is_kept)

@@ -14,15 +14,13 @@ from pydantic import ValidationError
 
 from groundwire.engine.reader import n_threads
 from groundwire.gateway.limits import parse_json
-from groundwire.gateway.native.check import require_point, result_of
+from groundwire.gateway.native.check import asked_by, require_point, result_of
 from groundwire.gateway.native.models import BatchRequest
+from groundwire.gateway.native.recorded import Asked, Result, recorded
 from groundwire.gateway.native.route import JSON, require_content_type
-from groundwire.gateway.native.running import in_thread, pipeline_of, to_json
+from groundwire.gateway.native.running import in_thread, to_json
 from groundwire.gateway.problems import INVALID_REQUEST, Problem, as_problem
-from groundwire.gateway.services import Services
-from groundwire.gateway.state import caller, services
 from groundwire.gateway.streamed import Streamed
-from groundwire.pipeline import Pipeline
 from groundwire.rows import RowError, as_row, parse_row, row_id
 
 log = logging.getLogger(__name__)
@@ -44,12 +42,10 @@ class Batch:
 
     Attributes:
         rows: With their numbers, from 1; lines that are blank count and are none.
-        tenant: Whose they are.
         operating_point: Of rows that name none.
     """
 
     rows: Sequence[RawRow]
-    tenant: str
     operating_point: str | float | None = None
 
 
@@ -63,21 +59,24 @@ async def check_batch(request: Request) -> Response:
     As JSON Lines each result is sent as soon as it is there; hanging up ends the work.
     """
     kind = require_content_type(request, (JSON, *JSON_LINES))
-    pipeline = pipeline_of(request)
-    body, tenant = await request.body(), caller(request).tenant
-    read = _of_json if kind == JSON else _of_lines
-    batch = await in_thread(request, lambda: read(body, tenant))
-    if batch.operating_point is not None:
-        # Refused here, once, and not for each row.
-        pipeline.detector.detect_batch([], operating_point=batch.operating_point)
+    asked, body = asked_by(request), await request.body()
+    batch = await in_thread(request, lambda: _read(body, kind, asked))
     answer = accepted(request.headers.get("accept", ""), default=kind)
-    results = _results(services(request), pipeline, batch)
+    results = _results(asked, batch)
     written = _as_json(results) if answer == JSON else _as_lines(results)
     headers = [("Content-Type", answer), ("X-Accel-Buffering", "no")]
     return Streamed(written, headers=headers)
 
 
-def _of_json(body: bytes, tenant: str) -> Batch:
+def _read(body: bytes, kind: str, asked: Asked) -> Batch:
+    batch = _of_json(body) if kind == JSON else _of_lines(body)
+    if batch.operating_point is not None:
+        # Refused here, once, and not for each row.
+        asked.pipeline.check_point(batch.operating_point, overrides=asked.overrides)
+    return batch
+
+
+def _of_json(body: bytes) -> Batch:
     try:
         read = BatchRequest.model_validate(parse_json(body))
     except ValidationError as error:
@@ -87,15 +86,14 @@ def _of_json(body: bytes, tenant: str) -> Batch:
         ) from None
     return Batch(
         rows=_bounded(list(enumerate(read.examples, 1))),
-        tenant=tenant,
         operating_point=require_point(read.operating_point),
     )
 
 
-def _of_lines(body: bytes, tenant: str) -> Batch:
+def _of_lines(body: bytes) -> Batch:
     # Not splitlines(): a line of JSON Lines ends with "\n" alone.
     lines = enumerate(body.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1)
-    return Batch(rows=_bounded([(n, line) for n, line in lines if line.strip()]), tenant=tenant)
+    return Batch(rows=_bounded([(n, line) for n, line in lines if line.strip()]))
 
 
 def _bounded(rows: Sequence[RawRow]) -> Sequence[RawRow]:
@@ -154,46 +152,47 @@ class Row:
     json: bytes
 
 
-async def _results(own: Services, pipeline: Pipeline, batch: Batch) -> AsyncGenerator[Row, None]:
+async def _results(asked: Asked, batch: Batch) -> AsyncGenerator[Row, None]:
     """Results in order. No more rows are under way than there are threads for; who does not read
     what is there does not get more done.
     """  # noqa: D205
-    loop = asyncio.get_running_loop()
     # Half of the threads: the other half serves those who wait for one answer.
-    most = n_threads(own.config.detector.threads)
-    waiting: deque[asyncio.Future[Row]] = deque()
+    most = n_threads(asked.own.config.detector.threads)
+    waiting: deque[asyncio.Task[Row]] = deque()
     try:
         for row in batch.rows:
             if len(waiting) == most:
                 yield await waiting[0]
                 waiting.popleft()
-            waiting.append(loop.run_in_executor(own.checks, _check_row, pipeline, batch, row))
+            waiting.append(asyncio.create_task(_checked(asked, batch, row), name="check a row"))
         while waiting:
             yield await waiting[0]
             waiting.popleft()
     finally:
-        for future in waiting:
-            future.cancel()
+        for task in waiting:
+            task.cancel()
 
 
-def _check_row(pipeline: Pipeline, batch: Batch, row: RawRow) -> Row:
+async def _checked(asked: Asked, batch: Batch, row: RawRow) -> Row:
     """The result of one row, or what kept it from being checked."""
     number, raw = row
     name: dict[str, Any] = {"row": number}
-    try:
+
+    def check() -> Result:
         data = _parse(raw)
         if (id_ := row_id(data)) is not None:
             name["id"] = id_
-        result = result_of(
-            pipeline, data, tenant=batch.tenant, operating_point=batch.operating_point
-        )
-        return Row(result["outcome"], to_json(name | result))
+        return result_of(asked, data, operating_point=batch.operating_point, name=name)
+
+    try:
+        result = await recorded(asked, check, row=number)
+        return Row(result.outcome, result.json)
     except Exception as error:  # noqa: BLE001 - one row must not end the others
         problem = as_problem(error)
         if problem.status >= 500:
             # The message may quote the answer, which has no place in a log.
             log.warning("A row could not be checked: %s", type(error).__name__)
-        return Row(None, to_json(name | {"error": _brief(problem)}))
+        return Row(None, to_json({**name, "error": _brief(problem)}))
 
 
 def _parse(raw: bytes | object) -> Mapping[str, Any]:

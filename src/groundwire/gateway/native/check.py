@@ -7,15 +7,14 @@ from fastapi import APIRouter, Body, Request, Response
 
 from groundwire.conversation import divide_transcript
 from groundwire.errors import InvalidConversationError
-from groundwire.example import Example, Source
+from groundwire.example import Example
 from groundwire.gateway.native.examples import CHECKS
 from groundwire.gateway.native.models import AnyCheck, shape_of
+from groundwire.gateway.native.recorded import Asked, Result, failed, recorded
 from groundwire.gateway.native.route import SHAPES, NativeRoute
-from groundwire.gateway.native.running import answer_in_thread, pipeline_of
-from groundwire.gateway.problems import INVALID_REQUEST, Problem
-from groundwire.gateway.state import caller
-from groundwire.limits import account_for, limit_by
-from groundwire.pipeline import Pipeline
+from groundwire.gateway.native.running import json_response, pipeline_of, to_json, while_there
+from groundwire.gateway.problems import INVALID_REQUEST, Problem, as_problem
+from groundwire.gateway.state import caller, services, trace_id
 from groundwire.rows import json_kind, row_example
 from groundwire.settings import is_number
 
@@ -39,33 +38,50 @@ async def check(
     explainer, policy), and gives what became of each of its answers.
     """
     del body  # its shape is right; the library reads what was sent
-    pipeline, tenant, data = pipeline_of(request), caller(request).tenant, await request.json()
-    return await answer_in_thread(request, lambda: result_of(pipeline, data, tenant=tenant))
+    asked, data = asked_by(request), await request.json()
+    found = await while_there(request, recorded(asked, lambda: result_of(asked, data)))
+    return json_response(found.json)
+
+
+def asked_by(request: Request) -> Asked:
+    """Who wants something checked.
+
+    Raises:
+        Problem: If there is nothing that checks.
+    """
+    pipeline, tenant = pipeline_of(request), caller(request).tenant
+    return Asked(
+        own=services(request),
+        pipeline=pipeline,
+        tenant=tenant,
+        overrides=pipeline.overrides(tenant),
+        trace_id=trace_id(request),
+    )
 
 
 def result_of(
-    pipeline: Pipeline,
+    asked: Asked,
     data: Mapping[str, Any],
     *,
-    tenant: str,
     operating_point: str | float | None = None,
-) -> dict[str, Any]:
-    """Check what a body asks for; with the JSON data of the result.
+    name: Mapping[str, Any] | None = None,
+) -> Result:
+    """Check what a body asks for. Writing the result down is part of the work.
 
     Args:
-        pipeline: The stages.
+        asked: Who wants it checked.
         data: An answer with its sources, or a conversation.
-        tenant: Whose it is.
         operating_point: What holds if the body names none.
+        name: What stands before the result.
 
     Raises:
-        GroundwireError: If it cannot be checked.
+        GroundwireError: If it cannot be checked as it is.
     """
     if shape_of(data) != SHAPES[0]:
-        return _check_conversation(pipeline, data, tenant)
+        return _check_conversation(asked, data, name or {})
     point = require_point(data.get("operating_point"))
     point = operating_point if point is None else point
-    return _check_example(pipeline, row_example(data), tenant, point)
+    return _check_example(asked, row_example(data), point, name or {})
 
 
 def require_point(value: object) -> str | float | None:
@@ -92,42 +108,44 @@ def require_point(value: object) -> str | float | None:
 
 
 def _check_example(
-    pipeline: Pipeline, example: Example, tenant: str, point: str | float | None
-) -> dict[str, Any]:
-    limits = pipeline.limits(tenant)
-    limited = limit_by(
+    asked: Asked, example: Example, point: str | float | None, name: Mapping[str, Any]
+) -> Result:
+    pipeline = asked.pipeline
+    context = pipeline.open_answer(
         example.sources,
-        _n_chars,
-        max_sources=limits.max_sources or 0,
-        max_source_chars=limits.max_source_chars or 0,
-    )
-    detection = pipeline.detector.detect(
-        sources=limited.kept,
         question=example.question,
-        answer=example.answer,
-        operating_point=point,
-        tenant=tenant,
+        tenant=asked.tenant,
+        overrides=asked.overrides,
     )
-    detection = account_for(detection, limited.reasons, dropped_chars=limited.dropped_chars)
-    return detection.to_dict()
+    try:
+        checked = pipeline.detect(context, example.answer, operating_point=point)
+    except Exception as error:
+        if as_problem(error).status < 500:
+            raise
+        return failed(pipeline, context, error)
+    assert checked.detection is not None
+    written = to_json({**name, **checked.detection.to_dict()})
+    return Result(context=context, answers=(checked,), json=written, outcome=str(checked.outcome))
 
 
-def _n_chars(source: Source) -> int:
-    return len(source.text)
-
-
-def _check_conversation(pipeline: Pipeline, data: object, tenant: str) -> dict[str, Any]:
+def _check_conversation(asked: Asked, data: object, name: Mapping[str, Any]) -> Result:
     sent, answered = divide_transcript(data)
     # Which of the two a place such as messages[3] is in, only we know.
     with_parts = isinstance(data, Mapping) and "request" in data
     try:
-        context = pipeline.open(sent, tenant=tenant)
+        context = asked.pipeline.open(sent, tenant=asked.tenant, overrides=asked.overrides)
     except InvalidConversationError as error:
         raise _within("request", error) if with_parts else error from error
     try:
-        return pipeline.check_response(context, answered).to_dict()
+        found = asked.pipeline.check_response(context, answered)
     except InvalidConversationError as error:
         raise _within("response", error) if with_parts else error from error
+    return Result(
+        context=context,
+        answers=found.answers,
+        json=to_json({**name, **found.to_dict()}),
+        outcome=str(found.outcome),
+    )
 
 
 def _within(part: str, error: InvalidConversationError) -> InvalidConversationError:

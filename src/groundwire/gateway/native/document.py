@@ -13,7 +13,7 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from groundwire import __version__
-from groundwire.gateway.native import examples
+from groundwire.gateway.native import examples, verify_examples
 from groundwire.gateway.native.batch import JSON_LINES, MAX_ROWS
 from groundwire.gateway.native.chat import chat_completions
 from groundwire.gateway.native.models import BatchRequest, ErrorResponse
@@ -65,6 +65,7 @@ def document() -> dict[str, Any]:
     found["components"] |= {"securitySchemes": _SECURITY, "responses": error_responses()}
     found["security"] = [{name: []} for name in _SECURITY]
     _describe_check(found["paths"]["/v1/check"]["post"])
+    _describe_verify(found["paths"])
     _describe_batch(found["paths"]["/v1/check/batch"]["post"])
     for path, result in _RESULTS.items():
         content = found["paths"][path]["post"]["responses"]["200"]["content"][JSON]
@@ -174,6 +175,16 @@ def _describe_check(operation: dict[str, Any]) -> None:
     }
 
 
+def _describe_verify(paths: dict[str, Any]) -> None:
+    schema = {"$ref": f"{_REF}Verification"}
+    shown = {"summary": "An answer with citations", "value": verify_examples.report()}
+    for path, examples_ in (("/v1/verify", {"answer": shown}), ("/v1/verify/trace", {})):
+        paths[path]["post"]["responses"]["200"] = {
+            "description": "The report. Also one that flags the answer has this status.",
+            "content": {JSON: {"schema": schema, "examples": examples_}},
+        }
+
+
 def _describe_batch(operation: dict[str, Any]) -> None:
     lines = {"schema": {"type": "string", "description": "A JSON object a line, as `BatchRow`."}}
     operation["requestBody"] = {
@@ -196,12 +207,22 @@ def _describe_batch(operation: dict[str, Any]) -> None:
     }
 
 
+#: File of a schema → the name of its component.
+_PUBLISHED = {
+    "detection": "Detection",
+    "checked": "CheckedResponse",
+    "verification": "Verification",
+}
+
+
 def published_schemas() -> dict[str, Any]:
     """The schemas of results, as components: many tools know no other place for definitions."""
-    detection, checked = _load("detection"), _load("checked")
     known = {"urn:groundwire:schema:detection": f"{_REF}Detection"}
-    found = _as_components(detection, "Detection", known)
-    return found | _as_components(checked, "CheckedResponse", known)
+    return {
+        name: schema
+        for file, title in _PUBLISHED.items()
+        for name, schema in _as_components(_load(file), title, known).items()
+    }
 
 
 def _load(name: str) -> dict[str, Any]:

@@ -2,14 +2,21 @@
 
 from fastapi import APIRouter, Request, Response
 
-from groundwire.gateway.native import batch, check, classify
+from groundwire.gateway.native import batch, check, classify, verify
 from groundwire.gateway.problems import INVALID_REQUEST, Problem
 
 #: Where they are.
-PATHS = ("/v1/check", "/v1/check/batch", "/api/v1/classify/fact-check", "/api/v1/nli")
+PATHS = (
+    "/v1/check",
+    "/v1/check/batch",
+    "/v1/verify",
+    "/v1/verify/trace",
+    "/api/v1/classify/fact-check",
+    "/api/v1/nli",
+)
 
 router = APIRouter()
-for part in (check.router, batch.router, classify.router):
+for part in (check.router, batch.router, verify.router, classify.router):
     router.include_router(part)
 
 

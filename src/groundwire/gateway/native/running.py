@@ -2,11 +2,13 @@
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Executor
 from typing import Any, TypeVar
 
 from fastapi import Request, Response
 
+from groundwire.gateway.judging import CheckTimeoutError
 from groundwire.gateway.native.route import JSON
 from groundwire.gateway.problems import INVALID_REQUEST, SERVER, Problem
 from groundwire.gateway.services import Services
@@ -21,10 +23,24 @@ async def in_thread(request: Request, work: Callable[[], T]) -> T:
     """Run work that holds a processor off the event loop.
 
     Raises:
-        Problem: If the client has gone; work that has not begun is not begun then.
+        Problem: If it takes too long, or the client has gone; work that has not begun is not begun
+            then.
+    """
+    own = services(request)
+    try:
+        return await while_there(request, bounded(own, work))
+    except CheckTimeoutError:
+        raise too_slow(own) from None
+
+
+async def while_there(request: Request, coroutine: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine while its client is there.
+
+    Raises:
+        Problem: If the client has gone.
     """
     try:
-        return await until_disconnect(request, _submitted(services(request), work))
+        return await until_disconnect(request, coroutine)
     except ClientGoneError:
         raise Problem(
             status=499,
@@ -34,8 +50,38 @@ async def in_thread(request: Request, work: Callable[[], T]) -> T:
         ) from None
 
 
-async def _submitted(own: Services, work: Callable[[], T]) -> T:
-    return await asyncio.get_running_loop().run_in_executor(own.checks, work)
+async def submitted(threads: Executor, work: Callable[[], T]) -> T:
+    """Run work in one of some threads."""
+    return await asyncio.get_running_loop().run_in_executor(threads, work)
+
+
+async def bounded(own: Services, work: Callable[[], T]) -> T:
+    """Run work in a thread for checks.
+
+    Raises:
+        CheckTimeoutError: If it takes longer than ``gateway.check_timeout_s``, the wait for a
+            thread included. A thread cannot be stopped: what it gives after that is thrown away.
+    """
+    limit = asyncio.timeout(own.config.gateway.check_timeout_s)
+    try:
+        async with limit:
+            return await submitted(own.checks, work)
+    except TimeoutError as error:
+        if limit.expired():
+            raise CheckTimeoutError from error
+        raise
+
+
+def too_slow(own: Services) -> Problem:
+    """What is answered where a check took too long."""
+    return Problem(
+        status=503,
+        type=SERVER,
+        code="check_timeout",
+        message=f"The check was not done within {own.config.gateway.check_timeout_s:g} s.",
+        next_step="Send less at a time, try again when less is going on, or raise "
+        "gateway.check_timeout_s. It is not to be read as a pass.",
+    )
 
 
 def pipeline_of(request: Request) -> Pipeline:

@@ -4,6 +4,7 @@ from typing import Any
 
 from groundwire.gateway.native.route import JSON
 from groundwire.gateway.problems import AUTHENTICATION, INVALID_REQUEST, SERVER, Problem
+from groundwire.gateway.refusals import RefusalCode, refused
 
 _TRACE_ID = "0f8fad5bd9cb469fa16570867728950e"
 
@@ -126,8 +127,34 @@ _TOLD: dict[str, tuple[str, tuple[Problem, ...]]] = {
             ),
         ),
     ),
+    "VerifierFailed": (
+        "The verifier of the configuration gave no answer. Nothing was verified.",
+        (
+            Problem(
+                status=502,
+                type=SERVER,
+                code="connection_failed",
+                message="The endpoint cannot be reached. See that it runs and that base_url is "
+                "right.",
+                next_step="Try again; if it stays, whoever runs the gateway has to see to "
+                "verify.*.",
+            ),
+        ),
+    ),
+    "TooLate": (
+        "It took too long. Nothing was verified.",
+        (
+            Problem(
+                status=504,
+                type=SERVER,
+                code="timeout",
+                message="The verification took more than 30 s, and was given up.",
+                next_step="Send fewer claims or spans, or raise gateway.check_timeout_s.",
+            ),
+        ),
+    ),
     "NotReady": (
-        "What would answer is not loaded, or not yet.",
+        "What would answer is not loaded, or not yet; or it took too long, or cannot be recorded.",
         (
             Problem(
                 status=503,
@@ -144,6 +171,15 @@ _TOLD: dict[str, tuple[str, tuple[Problem, ...]]] = {
                 message="No model is loaded that judges entailment: findings are not explained.",
                 next_step="Set explain.enabled: true, and start the gateway again.",
             ),
+            Problem(
+                status=503,
+                type=SERVER,
+                code="check_timeout",
+                message="The check was not done within 30 s.",
+                next_step="Send less at a time, try again when less is going on, or raise "
+                "gateway.check_timeout_s. It is not to be read as a pass.",
+            ),
+            refused(RefusalCode.AUDIT_UNAVAILABLE),
         ),
     ),
     "UpstreamTimeout": (
@@ -167,12 +203,15 @@ _COMMON = {
     "503": "NotReady",
 }
 _CHECKS = _COMMON | {"400": "BadRequest", "422": "InvalidBody"}
+_VERIFICATIONS = _CHECKS | {"500": "Failed", "502": "VerifierFailed", "504": "TooLate"}
 _HALUGATE = _COMMON | {"400": "InvalidInput", "500": "Failed"}
 
 #: Path → status → name of the response.
 ERRORS: dict[str, dict[str, str]] = {
     "/v1/check": _CHECKS,
     "/v1/check/batch": _CHECKS,
+    "/v1/verify": _VERIFICATIONS,
+    "/v1/verify/trace": _VERIFICATIONS,
     "/api/v1/classify/fact-check": _HALUGATE,
     "/api/v1/nli": _HALUGATE,
     "/v1/chat/completions": {

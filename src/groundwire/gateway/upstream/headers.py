@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable
 
 from groundwire.gateway.auth import CREDENTIALS
+from groundwire.gateway.keys import holds_key
 
 Pairs = list[tuple[str, str]]
 
@@ -59,7 +60,7 @@ def going_up(
     passes_authorization: bool,
     accept_encoding: str | None = None,
 ) -> Pairs:
-    """What an upstream sees of a caller's headers.
+    """What an upstream sees of a caller's headers; none with what may be a key of ours in it.
 
     Args:
         headers: The caller's.
@@ -81,7 +82,7 @@ def going_up(
     kept = [
         (name, value)
         for name, value in given
-        if name not in dropped and not name.startswith("x-groundwire-")
+        if name not in dropped and not name.startswith("x-groundwire-") and not holds_key(value)
     ]
     if accept_encoding is not None:
         kept.append(("accept-encoding", accept_encoding))

@@ -1,0 +1,91 @@
+"""Opens a detector of others by its name."""
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from typing import Protocol, runtime_checkable
+
+from groundwire.detector import Detector, Judge
+from groundwire.errors import SettingError
+from groundwire.evaluation.adapters.names import FORMS, AdapterName, parse
+
+_LETTUCE_THRESHOLD = 0.5
+
+
+def adapter(
+    name: str,
+    *,
+    revision: str | None = None,
+    operating_point: str | float = "balanced",
+    threads: int | None = None,
+    device: str = "cpu",
+) -> Detector:
+    """Open a detector of others.
+
+    Args:
+        name: Such as ``ngram``, ``nli:MODEL``, ``lettucedetect:MODEL`` or ``judge:MODEL@URL``.
+        revision: Commit of a hub model.
+        operating_point: ``balanced``, or a threshold in (0, 1].
+        threads: Answers that are judged at a time.
+        device: ``cpu`` or ``cuda:N``, for loaded checkpoints.
+
+    Raises:
+        SettingError: If there is no such detector, or a setting does not concern it.
+        MissingExtraError: If what it needs is not installed.
+        ModelError: If its model cannot be used.
+    """
+    parsed = parse(name)
+    if parsed is None:
+        raise SettingError("detector", name, f"one of {', '.join(FORMS.values())}")
+    is_low = not isinstance(operating_point, str) and operating_point < _LETTUCE_THRESHOLD
+    if parsed.kind == "lettucedetect" and is_low:
+        valid = f"from {_LETTUCE_THRESHOLD} on with lettucedetect, which marks nothing below it"
+        raise SettingError("operating_point", operating_point, valid)
+    judge, threads = _open(parsed, revision, threads, device)
+    workers = ThreadPoolExecutor(1, "groundwire")
+    return _Adapted(judge, operating_point=operating_point, threads=threads, workers=workers)
+
+
+class _Adapted(Detector):
+    """A detector whose judge may have something of its own to close."""
+
+    def close(self) -> None:
+        """Let go of the threads and of the judge."""
+        super().close()
+        if isinstance(self.judge, _Closable):
+            self.judge.close()
+
+
+@runtime_checkable
+class _Closable(Protocol):
+    def close(self) -> None: ...
+
+
+def _open(
+    name: AdapterName, revision: str | None, threads: int | None, device: str
+) -> tuple[Judge, int | None]:
+    """The judge, and how many answers it judges at a time."""
+    if name.kind in ("ngram", "judge"):
+        # They run no checkpoint here: what is said of one has no meaning.
+        if revision is not None:
+            raise SettingError("revision", revision, f"None with {name.kind}")
+        if device != "cpu":
+            raise SettingError("device", device, f"cpu with {name.kind}")
+    match name.kind:
+        case "ngram":
+            from groundwire.evaluation.adapters.ngram import NgramJudge
+            from groundwire.evaluation.adapters.tables import Tables
+
+            return NgramJudge(Tables.load()), threads
+        case "nli":
+            from groundwire.engine.reader import n_threads
+            from groundwire.evaluation.adapters.nli import NliJudge
+
+            n = n_threads(threads)
+            return NliJudge.load(name.model, revision=revision, device=device, threads=n), threads
+        case "lettucedetect":
+            from groundwire.evaluation.adapters.lettuce import LettuceJudge
+
+            return LettuceJudge.load(name.model, revision=revision, device=device), threads
+    from groundwire.evaluation.adapters.judge import THREADS, LlmJudge
+
+    return LlmJudge.open_at(name.model, name.url, os.environ), threads or THREADS

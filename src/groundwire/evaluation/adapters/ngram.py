@@ -1,0 +1,105 @@
+"""N-gram overlap: which share of a sentence's word pairs stands in the sources.
+
+The oldest of baselines (ROUGE, https://aclanthology.org/W04-1013): it knows no meaning, and
+what does must be better.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+
+from groundwire.detection import Reason, Score
+from groundwire.emphasis import without_emphasis
+from groundwire.engine.scores import ClaimScores
+from groundwire.engine.sentence import without_citations
+from groundwire.evaluation.adapters.reading import AdapterReading
+from groundwire.evaluation.adapters.tables import Tables
+from groundwire.example import Source
+from groundwire.segment import Segment
+
+#: Words that are compared together.
+N = 2
+#: A sentence of which a smaller share is found is flagged. Half: it was fitted to nothing.
+THRESHOLD = 0.5
+
+_WORD = re.compile(r"\w+")
+
+
+def grams(text: str, n: int = N) -> list[tuple[str, ...]]:
+    """The runs of ``n`` words of a text, in its order; of a shorter text all of it.
+
+    >>> grams("Paris is large. Paris is")
+    [('paris', 'is'), ('is', 'large'), ('large', 'paris'), ('paris', 'is')]
+    >>> grams("Yes!")
+    [('yes',)]
+    """
+    words = [word.casefold() for word in _WORD.findall(text)]
+    if len(words) <= n:
+        return [tuple(words)] if words else []
+    return [tuple(words[i : i + n]) for i in range(len(words) - n + 1)]
+
+
+def overlap(claim: str, sources: Iterable[str], n: int = N) -> float | None:
+    """Share of a claim's n-grams that a source has; ``None`` if it has no words.
+
+    >>> overlap("Paris is very large.", ["Today Paris is large.", "It is very large."])
+    1.0
+    >>> overlap("Paris is small.", ["Paris is large."])
+    0.5
+    """
+    wanted = grams(claim, n)
+    if not wanted:
+        return None
+    size = len(wanted[0])
+    there = {gram for text in sources for gram in grams(text, size)}
+    return sum(gram in there for gram in wanted) / len(wanted)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NgramJudge:
+    """Compares word pairs."""
+
+    tables: Tables
+    name: str = "ngram"
+    operating_points: Mapping[str, float] = field(default_factory=lambda: {"balanced": THRESHOLD})
+    score: Score = field(default=Score.SIMILARITY, init=False)
+    answers: None = field(default=None, init=False)  # a share is no probability
+
+    @property
+    def revision(self) -> str:
+        """Of the rule."""
+        return sha256(f"words {_WORD.pattern} n {N}".encode()).hexdigest()[:12]
+
+    @property
+    def work(self) -> dict[str, int]:
+        """Nothing is counted."""
+        return {}
+
+    def open(
+        self, sources: Sequence[Source], question: str | None, *, threshold: float, tenant: str
+    ) -> "NgramReading":
+        """Look at the sources; the question is no evidence."""
+        del question, threshold, tenant
+        return NgramReading(self.tables, sources)
+
+
+class NgramReading(AdapterReading):
+    """One answer being compared."""
+
+    def __init__(self, tables: Tables, sources: Sequence[Source]) -> None:
+        super().__init__(tables, sources)
+        self._texts = [source.text for source in sources]
+
+    def read(self, answer: str, segments: Sequence[Segment]) -> list[ClaimScores]:
+        """Compare the next claims."""
+        return [self._claim(answer, segment) for segment in segments]
+
+    def _claim(self, answer: str, segment: Segment) -> ClaimScores:
+        share = overlap(without_emphasis(without_citations(answer, segment)), self._texts)
+        if share is None:
+            return ClaimScores.unread(Reason.LANGUAGE)
+        self.attended.update(range(len(self.evidence.passages)))
+        claim = answer[segment.start : segment.end]
+        references = self._tables.references(self.evidence, claim)
+        return ClaimScores.compared(round(share, 6), references, 0)

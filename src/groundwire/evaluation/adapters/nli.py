@@ -1,0 +1,74 @@
+"""A published NLI model as a detector: does all that the sources say entail each sentence?"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Self
+
+from groundwire.detection import Score
+from groundwire.emphasis import without_emphasis
+from groundwire.engine.entailment import EntailmentModel
+from groundwire.engine.scores import ClaimScores
+from groundwire.engine.sentence import without_citations
+from groundwire.engine.whole import WholeReading
+from groundwire.evaluation.adapters.reading import AdapterReading
+from groundwire.evaluation.adapters.tables import Tables
+from groundwire.example import Source
+from groundwire.segment import Segment
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NliJudge:
+    """A sentence that is not entailed is not supported; its probability is that of the others.
+
+    Sources that do not fit into one pass are read in windows, of which the best counts: nothing
+    is cut off.
+    """
+
+    model: EntailmentModel
+    tables: Tables
+    name: str
+    operating_points: Mapping[str, float] = field(default_factory=lambda: {"balanced": 0.5})
+    score: Score = field(default=Score.PROBABILITY, init=False)
+    answers: None = field(default=None, init=False)  # what a checkpoint says is not calibrated
+
+    @classmethod
+    def load(cls, model: str, *, revision: str | None, device: str, threads: int) -> Self:
+        """Load a checkpoint; errors are those of :class:`.EntailmentModel`."""
+        loaded = EntailmentModel(model, revision=revision, device=device, threads=threads)
+        return cls(loaded, Tables.load(), f"nli:{model}")
+
+    @property
+    def revision(self) -> str:
+        """Commit of the hub, or hash of the files."""
+        return self.model.revision
+
+    @property
+    def work(self) -> dict[str, int]:
+        """Nothing is counted."""
+        return {}
+
+    def open(
+        self, sources: Sequence[Source], question: str | None, *, threshold: float, tenant: str
+    ) -> "NliReading":
+        """Join the sources; the question is no evidence."""
+        del question, threshold, tenant
+        return NliReading(self.tables, sources, self.model)
+
+
+class NliReading(AdapterReading):
+    """One answer being judged, sentence by sentence."""
+
+    def __init__(self, tables: Tables, sources: Sequence[Source], model: EntailmentModel) -> None:
+        super().__init__(tables, sources)
+        self._premise, self._model = WholeReading.join(sources), model
+
+    def read(self, answer: str, segments: Sequence[Segment]) -> list[ClaimScores]:
+        """Judge the next claims."""
+        return [self._claim(answer, segment) for segment in segments]
+
+    def _claim(self, answer: str, segment: Segment) -> ClaimScores:
+        claim = without_emphasis(without_citations(answer, segment)).strip()
+        found = self._model.judge(self._premise, claim)
+        labels = (found.entailment, found.neutral, found.contradiction)
+        place = (segment.start, segment.end)
+        return self._judged(answer, segment, [place], [labels], found)

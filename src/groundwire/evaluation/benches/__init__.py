@@ -1,0 +1,1 @@
+"""Benchmarks by name: their official files, their own metric, and what others reached on them."""

@@ -1,0 +1,83 @@
+"""Official files from the Hugging Face hub, into its cache; without a network, what to do."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from groundwire.errors import InputError
+from groundwire.evaluation.benches.bench import Bench
+
+
+class NoDataError(InputError):
+    """The files of a benchmark are not at hand; says where they are and how to name them."""
+
+    def __init__(self, bench: Bench, problem: str) -> None:
+        super().__init__(bench, problem)
+        self.bench, self.problem = bench, problem
+
+    def __str__(self) -> str:
+        origin = self.bench.origin
+        return (
+            f"The files of {self.bench.title} are not here: {self.problem}. Fetch them from "
+            f"{origin.url} ({', '.join(origin.files)}) and name the file or folder with --data."
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fetched:
+    """Files from the hub.
+
+    Attributes:
+        folder: Where they lie.
+        commit: At which they were fetched.
+    """
+
+    folder: Path
+    commit: str
+
+
+def fetch(
+    bench: Bench, split: str, *, revision: str | None = None, endpoint: str | None = None
+) -> Fetched:
+    """Fetch the files of a split; what is in the cache is not fetched again.
+
+    Args:
+        bench: The benchmark.
+        split: The part of it.
+        revision: Commit, branch or tag; by default what is current, and the result says which.
+        endpoint: Another hub than that of the environment.
+
+    Raises:
+        NoDataError: If they are not on the hub, or it cannot be reached.
+    """
+    origin = bench.origin
+    if not origin.hub:
+        raise NoDataError(bench, "they are not on the Hugging Face hub")
+    # Imported here: it takes 200 ms, and nobody else needs it.
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError, OfflineModeIsEnabled
+
+    patterns = [pattern.format(split=split) for pattern in origin.patterns]
+    try:
+        folder = Path(
+            snapshot_download(
+                origin.hub,
+                repo_type="dataset",
+                revision=revision,
+                allow_patterns=patterns,
+                endpoint=endpoint,
+            )
+        )
+    except (
+        HfHubHTTPError,
+        LocalEntryNotFoundError,
+        OfflineModeIsEnabled,
+        OSError,
+        ValueError,
+    ) as error:
+        # What the hub says is long, and may name addresses that nobody asked for.
+        problem = (
+            f"the hub did not give them ({type(error).__name__}): see the network, HF_ENDPOINT, "
+            "HF_HUB_OFFLINE, and HF_TOKEN for one whose conditions are to be accepted"
+        )
+        raise NoDataError(bench, problem) from error
+    return Fetched(folder=folder, commit=folder.name)

@@ -1,0 +1,157 @@
+"""The metrics of benchmarks, each with its interval.
+
+Most are scores that :mod:`.scores` has too; what differs is over what they are taken: all answers,
+those of one task, or the mean of all tasks, each counting the same.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from math import isnan
+
+import numpy as np
+
+from groundwire.evaluation.columns import Columns
+from groundwire.evaluation.intervals import Bootstrap, Replicates
+from groundwire.evaluation.metrics import Floats, Ranking, f1_of, ratios
+from groundwire.evaluation.scores import N_RESAMPLES, SEED
+
+#: Takes answers of which there is at least one, and what draws their contexts.
+Statistic = Callable[[Columns, Bootstrap], Replicates]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Score:
+    """A score in [0, 1] with its 95 % interval; ``None`` where it is undefined."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metric:
+    """What a benchmark is scored by.
+
+    Attributes:
+        name: What it is called; published scores are found by it.
+        statistic: How it is computed.
+        task: Of this task alone; empty for all.
+        is_mean_of_tasks: Whether it is the unweighted mean of the tasks.
+        needs_spans: Whether only answers count of which the characters are known.
+    """
+
+    name: str
+    statistic: Statistic
+    task: str = ""
+    is_mean_of_tasks: bool = False
+    needs_spans: bool = False
+
+    def of(self, answers: Columns, tasks: Sequence[str], *, seed: int = SEED) -> Score:
+        """Score answers.
+
+        Args:
+            answers: Their numbers.
+            tasks: The names that the numbers of tasks stand for.
+            seed: Of the resampling.
+        """
+        if self.needs_spans:
+            answers = answers.take(answers.has_spans)
+        if self.task:
+            wanted = [i for i, name in enumerate(tasks) if name == self.task]
+            answers = answers.take(np.isin(answers.tasks, wanted))
+        if not len(answers):
+            return Score(value=None, low=None, high=None, n=0)
+        found = self._mean(answers, seed) if self.is_mean_of_tasks else self._one(answers, seed)
+        ends = found.interval()
+        value, low, high = map(_defined, (found.value, ends.low, ends.high))
+        return Score(value=value, low=low, high=high, n=len(answers))
+
+    def of_flagging_all(self, answers: Columns, tasks: Sequence[str]) -> Score | None:
+        """Score a detector that flags every answer; ``None`` where it would have to mark words."""
+        if self.needs_spans:
+            return None
+        every = np.ones(len(answers), np.bool_)
+        return self.of(replace(answers, flagged=every, probability=every.astype(float)), tasks)
+
+    def _one(self, answers: Columns, seed: int) -> Replicates:
+        drawn = Bootstrap.of(answers.contexts, n_resamples=N_RESAMPLES, seed=seed)
+        return self.statistic(answers, drawn)
+
+    def _mean(self, answers: Columns, seed: int) -> Replicates:
+        # Each task draws its own contexts, so each has a seed of its own.
+        found = [
+            self._one(answers.take(answers.tasks == task), seed + i)
+            for i, task in enumerate(np.unique(answers.tasks).tolist())
+        ]
+        whole = Bootstrap.of(answers.contexts, n_resamples=N_RESAMPLES, seed=seed)
+        draws = np.mean([each.draws for each in found], axis=0)
+        return Replicates(float(np.mean([each.value for each in found])), draws, whole)
+
+
+def f1(answers: Columns, drawn: Bootstrap) -> Replicates:
+    """F1 of the hallucinated answers."""
+    return _counted(answers, drawn, lambda sums: f1_of(sums[..., :3]))
+
+
+def accuracy(answers: Columns, drawn: Bootstrap) -> Replicates:
+    """Share of answers that are flagged if, and only if, they are hallucinated."""
+    return _counted(answers, drawn, _accuracy)
+
+
+def balanced_accuracy(answers: Columns, drawn: Bootstrap) -> Replicates:
+    """Mean of the shares of hallucinated and of grounded answers that are told right."""
+    return _counted(answers, drawn, _balanced_accuracy)
+
+
+def auroc(answers: Columns, drawn: Bootstrap) -> Replicates:
+    """P(a hallucinated answer scores above a grounded one), ties half."""
+    return drawn.of_weights(Ranking.of(answers.probability, answers.hallucinated).auroc)
+
+
+def characters_f1(answers: Columns, drawn: Bootstrap) -> Replicates:
+    """F1 of hallucinated characters of all answers together, range against range.
+
+    As LettuceDetect's evaluator counts, which published scores come from; see
+    :func:`.metrics.count_pairs`.
+    """
+    return drawn.of_sums(answers.pairs, f1_of)
+
+
+def characters_iou(answers: Columns, drawn: Bootstrap) -> Replicates:
+    """Mean over answers of the intersection over union of hallucinated characters."""
+    both, predicted, gold = answers.characters.T.astype(np.float64)
+    union = predicted + gold - both
+    iou = np.divide(both, union, out=np.ones(len(answers)), where=union > 0)
+    columns = np.column_stack([iou, np.ones(len(answers))])
+    return drawn.of_sums(columns, lambda sums: ratios(sums[..., 0], sums[..., 1]))
+
+
+def of_tasks(name: str, statistic: Statistic, tasks: Sequence[str]) -> tuple[Metric, ...]:
+    """The metric of each task by itself."""
+    return tuple(Metric(name=f"{name}, {task}", statistic=statistic, task=task) for task in tasks)
+
+
+def _counted(
+    answers: Columns, drawn: Bootstrap, statistic: Callable[[Floats], Floats]
+) -> Replicates:
+    """A score of sums of both, flagged, hallucinated, all."""
+    flagged, hallucinated = answers.flagged, answers.hallucinated
+    columns = [flagged & hallucinated, flagged, hallucinated, np.ones(len(answers))]
+    return drawn.of_sums(np.column_stack(columns), partial(statistic))
+
+
+def _accuracy(sums: Floats) -> Floats:
+    both, flagged, hallucinated, n = np.moveaxis(sums, -1, 0)
+    return ratios(n - flagged - hallucinated + 2 * both, n)
+
+
+def _balanced_accuracy(sums: Floats) -> Floats:
+    both, flagged, hallucinated, n = np.moveaxis(sums, -1, 0)
+    passed = ratios(n - flagged - hallucinated + both, n - hallucinated)
+    return (ratios(both, hallucinated) + passed) / 2
+
+
+def _defined(value: float) -> float | None:
+    return None if isnan(value) else float(value)

@@ -1,0 +1,181 @@
+"""The admin plane as an app of its own: tenants, keys, policies, and the audit trail.
+
+It shares the control plane, the counters and the readiness of the data plane, whose lifespan opens
+and closes them. It never relays, and needs another kind of key.
+"""
+
+import asyncio
+
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
+from starlette.datastructures import MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Match, Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from groundwire import __version__
+from groundwire.errors import GroundwireError
+from groundwire.gateway.admin import keys, own, tenants, trail
+from groundwire.gateway.admin.auth import AdminAuthentication
+from groundwire.gateway.admin.counting import CountingAdmins
+from groundwire.gateway.admin.document import describe
+from groundwire.gateway.admin.problems import admin_problem
+from groundwire.gateway.control import ControlPlane
+from groundwire.gateway.health import livez, readyz
+from groundwire.gateway.health import metrics as metrics_page
+from groundwire.gateway.limits import Limits
+from groundwire.gateway.metrics import Metrics
+from groundwire.gateway.problems import INVALID_REQUEST, NOT_FOUND, Problem, problem_response
+from groundwire.gateway.readiness import Readiness, Waiting
+from groundwire.gateway.state import trace_id
+from groundwire.gateway.trace import Tracing, log_failure
+
+#: Bytes of a request: a tenant with all that it may have.
+MAX_BODY_BYTES = 65_536
+
+#: A client may take so long to send them.
+BODY_TIMEOUT_S = 10.0
+
+#: Requests at a time; people and programs that administer are few.
+MAX_REQUESTS = 64
+
+ROUTERS = (tenants.router, keys.router, trail.router, own.router)
+
+_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+
+
+def create_admin_app(control: ControlPlane, *, readiness: Readiness, metrics: Metrics) -> FastAPI:
+    """The admin plane.
+
+    Args:
+        control: What it works with; the data plane's lifespan opens it.
+        readiness: Of the data plane.
+        metrics: Of both.
+    """
+    app = FastAPI(
+        title="Groundwire admin",
+        version=__version__,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+    )
+    app.state.control, app.state.readiness, app.state.metrics = control, readiness, metrics
+    app.state.verifying = asyncio.Lock()
+    for router in ROUTERS:
+        app.include_router(router)
+    describe(app)
+    app.router.routes.extend(_routes())
+    for error in (Problem, GroundwireError, HTTPException, RequestValidationError):
+        app.add_exception_handler(error, _tell)
+    # Each layer goes around those before it.
+    app.add_middleware(Waiting, readiness=readiness)
+    app.add_middleware(InTime)
+    app.add_middleware(
+        Limits, max_requests=MAX_REQUESTS, max_body_bytes=MAX_BODY_BYTES, is_fixed=True
+    )
+    app.add_middleware(AdminAuthentication, control=control)
+    app.add_middleware(Uncached)
+    app.add_middleware(Tracing)
+    app.add_middleware(CountingAdmins, metrics=metrics)
+    return app
+
+
+class InTime:
+    """Refuses bodies that come slowly: places are few, and nobody keeps one for nothing."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        deadline = asyncio.get_running_loop().time() + BODY_TIMEOUT_S
+        is_complete = False
+
+        async def receive_in_time() -> Message:
+            nonlocal is_complete
+            if is_complete:
+                return await receive()
+            try:
+                async with asyncio.timeout_at(deadline):
+                    message = await receive()
+            except TimeoutError:
+                raise _too_slow() from None
+            is_complete = not message.get("more_body", False)
+            return message
+
+        await self._app(scope, receive_in_time, send)
+
+
+class Uncached:
+    """Says of every response that nobody is to keep it: keys are in some, tenants in most."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+
+        async def send_uncached(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                headers["Cache-Control"] = "no-store"
+                headers["X-Content-Type-Options"] = "nosniff"
+            await send(message)
+
+        await self._app(scope, receive, send_uncached)
+
+
+def _routes() -> tuple[Route, ...]:
+    return (
+        Route("/livez", livez),
+        Route("/readyz", readyz),
+        Route("/metrics", metrics_page),
+        Route("/{path:path}", _nothing, methods=_METHODS),
+    )
+
+
+def _too_slow() -> Problem:
+    return Problem(
+        status=408,
+        type=INVALID_REQUEST,
+        code="request_timeout",
+        message=f"The body of the request was not complete within {BODY_TIMEOUT_S:g} s.",
+        next_step="Send it again, faster.",
+    )
+
+
+async def _nothing(request: Request) -> Response:
+    if allowed := _methods_at(request.scope):
+        raise Problem(
+            status=405,
+            type=INVALID_REQUEST,
+            code="method_not_allowed",
+            message=f"This path does not take {request.method}.",
+            next_step="/openapi.json says what it takes.",
+            headers={"Allow": ", ".join(allowed)},
+        )
+    raise Problem(
+        status=404,
+        type=NOT_FOUND,
+        code="unknown_path",
+        message="There is nothing at this path.",
+        next_step="The admin API begins at /v1/admin; /openapi.json lists what there is. Chats go "
+        "to the other port.",
+    )
+
+
+def _methods_at(scope: Scope) -> list[str]:
+    """What the path of a request takes, if there is something at it."""
+    own = [route for router in ROUTERS for route in router.routes if isinstance(route, APIRoute)]
+    there = [route for route in own if route.matches(scope)[0] is not Match.NONE]
+    return sorted({method for route in there for method in route.methods or ()})
+
+
+async def _tell(request: Request, error: Exception) -> Response:
+    problem = admin_problem(error)
+    if problem.status >= 500 and problem is not error:
+        log_failure(error, trace_id(request))
+    return problem_response(problem, trace_id=trace_id(request))

@@ -1,0 +1,152 @@
+"""Who may use the admin plane: by an admin key, with a role; in a demo, who is on this machine.
+
+What is refused is refused before anything is looked up: the answer to a key of a tenant is the same
+whatever it asks for, and says nothing of what there is.
+"""
+
+from dataclasses import dataclass
+from typing import cast
+
+from starlette.requests import HTTPConnection
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from groundwire.gateway.auth import OPEN, candidates, check_is_local
+from groundwire.gateway.control import ControlPlane
+from groundwire.gateway.problems import AUTHENTICATION, PERMISSION, Problem, problem_response
+from groundwire.gateway.state import trace_id
+from groundwire.gateway.tenants import Role
+
+#: What events call who needs no key.
+LOCAL_DEMO = "local-demo"
+
+#: Reads, though it is a POST: to go through the whole trail is more than a GET should cost.
+VERIFY = "/v1/admin/audit/verify"
+
+_READING = frozenset({"GET", "HEAD", "OPTIONS"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Admin:
+    """Who sent a request.
+
+    Attributes:
+        key_id: What its key is called; events name it as who did it.
+        role: What it may do.
+        name: What a person called the key.
+        address: From where it came.
+    """
+
+    key_id: str
+    role: Role
+    name: str | None
+    address: str
+
+
+def admin(request: HTTPConnection | Scope) -> Admin:
+    """Whose request it is."""
+    scope = request.scope if isinstance(request, HTTPConnection) else request
+    return cast(Admin, scope["state"]["admin"])
+
+
+class AdminAuthentication:
+    """Lets requests in that have an admin key, as far as its role goes."""
+
+    def __init__(self, app: ASGIApp, *, control: ControlPlane) -> None:
+        self._app, self._control, self._keys = app, control, control.directory
+        self._is_local_demo = control.is_local_demo
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let one request in, or refuse it."""
+        if scope["type"] == "http":
+            try:
+                if self._is_local_demo:
+                    check_is_local(scope)
+                if scope["path"] not in OPEN:
+                    await self._control.require_open()
+                    scope["state"]["admin"] = self._admin(scope)
+            except Problem as problem:
+                response = problem_response(problem, trace_id=trace_id(scope))
+                await response(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+    def _admin(self, scope: Scope) -> Admin:
+        found = self._identified(scope)
+        if found.role is not Role.ADMIN and not reads(scope):
+            raise _read_only(found.role)
+        return found
+
+    def _identified(self, scope: Scope) -> Admin:
+        address = address_of(scope)
+        if self._is_local_demo:
+            return Admin(key_id=LOCAL_DEMO, role=Role.ADMIN, name=None, address=address)
+        given = [key for key in candidates(scope) if key][:4]  # each costs a hash
+        known = [key for key in map(self._keys.find_admin, given) if key is not None]
+        if not known:
+            if given:
+                self._control.note_failed_login(address, trace_id=trace_id(scope))
+            if any(self._keys.find(each) is not None for each in given):
+                raise _of_a_tenant()
+            raise _unknown() if given else _missing()
+        key = known[0]
+        self._control.note_login(key.key_id, key.role, address, trace_id=trace_id(scope))
+        return Admin(key_id=key.key_id, role=key.role, name=key.name, address=address)
+
+
+def reads(scope: Scope) -> bool:
+    """Whether a request changes nothing."""
+    return scope["method"] in _READING or (scope["method"], scope["path"]) == ("POST", VERIFY)
+
+
+def address_of(scope: Scope) -> str:
+    """From where a request comes, as the connection has it: no header is believed."""
+    client = scope.get("client")
+    return str(client[0]) if client else "unknown"
+
+
+def _missing() -> Problem:
+    return _unauthenticated(
+        "missing_api_key",
+        "The admin plane needs an admin key, and none was sent.",
+        "Send it as Authorization: Bearer gwa_... groundwire serve prints one at its first start; "
+        "groundwire keys create --admin makes another.",
+    )
+
+
+def _unknown() -> Problem:
+    return _unauthenticated(
+        "invalid_api_key",
+        "The key that was sent is no admin key of this gateway, or it was revoked or has expired.",
+        "Use an admin key, gwa_...; groundwire keys create --admin makes one.",
+    )
+
+
+def _unauthenticated(code: str, message: str, next_step: str) -> Problem:
+    return Problem(
+        status=401,
+        type=AUTHENTICATION,
+        code=code,
+        message=message,
+        next_step=next_step,
+        headers={"WWW-Authenticate": "Bearer"},
+    )
+
+
+def _of_a_tenant() -> Problem:
+    return Problem(
+        status=403,
+        type=PERMISSION,
+        code="admin_key_required",
+        message="A key of a tenant was sent, and the admin plane takes admin keys alone.",
+        next_step="Use an admin key, gwa_...",
+    )
+
+
+def _read_only(role: Role) -> Problem:
+    return Problem(
+        status=403,
+        type=PERMISSION,
+        code="read_only_role",
+        message=f"The role {role} reads everything and changes nothing.",
+        next_step="Use a key with the role admin.",
+    )

@@ -1,0 +1,332 @@
+"""The shapes of requests and responses: what is validated at the wire, and stands in OpenAPI.
+
+What a tenant, a policy and a key may be is described here and left to the registry: its errors say
+more, and it reads for the command line as well.
+"""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Annotated, Any, Literal
+
+from fastapi import Path, Query
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, WithJsonSchema
+
+from groundwire.config.kinds import Choice, Flag, Kind, Number, OneOf
+from groundwire.config.tenants import KINDS
+from groundwire.gateway.tenants import KeyRecord, KeyStatus, Role, TenantRecord
+
+#: Entries of a page.
+MAX_LIMIT = 500
+
+_ID = "^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$"
+
+TenantId = Annotated[
+    str,
+    Path(description="The id of the tenant."),
+    WithJsonSchema({"type": "string", "pattern": _ID}),
+]
+KeyId = Annotated[str, Path(description="The id of the key, as lists and events have it.")]
+Cursor = Annotated[
+    str | None, Query(description="`next` of the page before; without it, the first page.")
+]
+Limit = Annotated[int, Query(ge=1, le=MAX_LIMIT, description="Entries at most.")]
+
+Name = Annotated[
+    Any,
+    WithJsonSchema({"type": ["string", "null"], "maxLength": 200}),
+    Field(description="For people to read: one line."),
+]
+Metadata = Annotated[
+    dict[str, Any],
+    WithJsonSchema(
+        {
+            "type": "object",
+            "maxProperties": 100,
+            "additionalProperties": {"type": ["string", "number", "boolean", "null"]},
+        }
+    ),
+    Field(
+        description="Texts by key. DVARA's `grounding.*` set the policy, leniently: what cannot be "
+        "meant is told in `warnings` and inherits. In a change, null removes a key."
+    ),
+]
+
+
+def _schema_of(kind: Kind) -> dict[str, Any]:
+    """What a kind of setting is in JSON."""
+    if isinstance(kind, Flag):
+        return {"type": "boolean"}
+    if isinstance(kind, Choice):
+        return {"type": "string", "enum": [str(each) for each in kind.values]}
+    if isinstance(kind, Number):
+        low = {"exclusiveMinimum" if kind.is_low_open else "minimum": kind.low}
+        high = {"exclusiveMaximum" if kind.is_high_open else "maximum": kind.high}
+        bounds = {name: value for name, value in (low | high).items() if abs(value) != float("inf")}
+        return {"type": "integer" if kind.is_whole else "number", **bounds}
+    if isinstance(kind, OneOf):
+        return {"anyOf": [_schema_of(each) for each in kind.kinds]}
+    return {"type": "string"}
+
+
+def _policy_schema(*, is_change: bool) -> dict[str, Any]:
+    """Fields of a policy; in a change, null unsets one."""
+    fields: dict[str, Any] = {}
+    for name, kind in KINDS.items():
+        own = _schema_of(kind)
+        fields[name] = {
+            "description": f"It must be {kind.legal}.",
+            **({"anyOf": [own, {"type": "null"}]} if is_change else own),
+        }
+    return {"type": "object", "additionalProperties": False, "properties": fields}
+
+
+Policy = Annotated[
+    dict[str, Any],
+    WithJsonSchema(_policy_schema(is_change=True)),
+    Field(description="What the tenant has of its own; what is absent, or null, inherits."),
+]
+
+
+class NewTenant(BaseModel):
+    """A tenant to make."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    id: Annotated[
+        Any,
+        WithJsonSchema({"type": "string", "pattern": _ID}),
+        Field(description="Of the tenant, for good."),
+    ]
+    name: Name = None
+    metadata: Metadata = {}
+    policy: Policy = {}
+
+
+class TenantChange(BaseModel):
+    """A change of a tenant, as DVARA's clients send it; other fields are ignored, and told so."""
+
+    model_config = ConfigDict(extra="allow")
+
+    metadata: Metadata = {}
+    name: Name = None
+
+
+class Renaming(BaseModel):
+    """Another name."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: Name
+
+
+class NewTenantKey(BaseModel):
+    """A key to make, of a tenant."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: Name = None
+    expires_at: AwareDatetime | None = Field(
+        None, description="From when on it is not taken; null: it is always taken."
+    )
+
+
+class NewAdminKey(NewTenantKey):
+    """A key to make, of the admin plane."""
+
+    role: Role = Field(
+        description="admin does everything; auditor reads everything, and changes nothing."
+    )
+
+
+class Tenant(BaseModel):
+    """A tenant."""
+
+    id: str
+    name: str | None
+    metadata: dict[str, str]
+    policy: Annotated[dict[str, Any], WithJsonSchema(_policy_schema(is_change=False))]
+    version: int = Field(
+        description="Counts its changes from 1, and is its ETag; 0: it is not stored."
+    )
+    is_configured: bool = Field(
+        description="Whether the configuration has something of it, which counts where neither "
+        "policy nor metadata says otherwise."
+    )
+    created_at: datetime | None
+    updated_at: datetime | None
+    warnings: list[str] = Field(description="What of it cannot be meant, and inherits.")
+
+    @classmethod
+    def of(cls, record: TenantRecord, *, ignored: Mapping[str, Any] | None = None) -> "Tenant":
+        """The shape of a record.
+
+        Args:
+            record: As it is stored.
+            ignored: Fields of a request that mean nothing here.
+        """
+        more = [f"{name[:60]!r} is no field of a tenant, and is ignored." for name in ignored or ()]
+        return cls(
+            id=record.id,
+            name=record.name,
+            metadata=dict(record.metadata),
+            policy=dict(record.policy),
+            version=record.version,
+            is_configured=record.is_configured,
+            created_at=record.created_at,
+            updated_at=record.updated_at,
+            warnings=[*record.warnings, *more],
+        )
+
+
+class TenantPage(BaseModel):
+    """A page of tenants, by id."""
+
+    tenants: list[Tenant]
+    next: str | None = Field(description="The cursor of the next page; null: this is the last.")
+
+
+class TenantPolicy(BaseModel):
+    """The policy of a tenant."""
+
+    tenant: str
+    policy: Annotated[dict[str, Any], WithJsonSchema(_policy_schema(is_change=False))]
+    version: int
+
+    @classmethod
+    def of(cls, record: TenantRecord) -> "TenantPolicy":
+        """The shape of a record."""
+        return cls(tenant=record.id, policy=dict(record.policy), version=record.version)
+
+
+class EffectiveValue(BaseModel):
+    """What holds of one field, and who says so."""
+
+    name: str
+    value: Any = Field(description="Null: no limit, or no opinion.")
+    origin: str = Field(
+        description="policy, metadata, configuration with its place, or default; the first of "
+        "these that says something."
+    )
+    warning: str | None = Field(description="What was said and cannot be meant.")
+    decisions: list[str] = Field(
+        description="Decisions of the configuration that say otherwise for requests that they "
+        "apply to; none, where the tenant has something of its own."
+    )
+
+
+class EffectivePolicy(BaseModel):
+    """What holds for a tenant."""
+
+    tenant: str
+    values: list[EffectiveValue]
+
+
+class Key(BaseModel):
+    """A key: never the key itself."""
+
+    id: str = Field(description="What logs and events call it.")
+    tenant: str | None = Field(description="Whose requests come with it; null of an admin key.")
+    role: Role | None = Field(description="Of an admin key.")
+    name: str | None
+    status: KeyStatus
+    is_configured: bool = Field(
+        description="Whether it stands in the configuration, and is removed there."
+    )
+    created_at: datetime | None
+    expires_at: datetime | None
+    revoked_at: datetime | None
+    last_used_at: datetime | None = Field(description="To half a minute.")
+
+    @classmethod
+    def of(cls, record: KeyRecord) -> "Key":
+        """The shape of a record."""
+        return cls(
+            id=record.id,
+            tenant=record.tenant,
+            role=record.role,
+            name=record.name,
+            status=record.status(datetime.now(UTC)),
+            is_configured=record.is_configured,
+            created_at=record.created_at,
+            expires_at=record.expires_at,
+            revoked_at=record.revoked_at,
+            last_used_at=record.last_used_at,
+        )
+
+
+class KeyPage(BaseModel):
+    """A page of keys: those of the configuration, then the latest first."""
+
+    keys: list[Key]
+    next: str | None = Field(description="The cursor of the next page; null: this is the last.")
+
+
+class NewKey(BaseModel):
+    """A key that was just made."""
+
+    key: Key
+    secret: str = Field(description="The key itself. It is shown this once, and kept nowhere.")
+
+
+class Me(BaseModel):
+    """Whose request it was."""
+
+    key_id: str
+    role: Role
+    name: str | None
+
+
+class Link(BaseModel):
+    """Where an event stands in its chain."""
+
+    writer: str = Field(description="The chain: one start of one process.")
+    seq: int
+    mac: str = Field(description="What signs it.")
+
+
+class Event(BaseModel):
+    """An event of the audit trail."""
+
+    id: str
+    timestamp: str
+    tenant: str = Field(description="Whose; `-`: nobody's.")
+    type: str
+    trace_id: str
+    payload: dict[str, Any]
+    chain: Link
+    has_detail: bool = Field(description="Whether what was found is kept in full.")
+    is_readable: bool = Field(description="False if its record is no event any more.")
+
+
+class WholeEvent(Event):
+    """An event with its detail."""
+
+    detail: dict[str, Any] | None
+
+
+class EventPage(BaseModel):
+    """A page of the trail."""
+
+    events: list[Event]
+    next: str | None = Field(description="The cursor of the next page; null: this is the last.")
+
+
+class Finding(BaseModel):
+    """One place where the trail is not as it was written."""
+
+    kind: str
+    writer: str | None
+    seq: int | None
+    text: str
+
+
+class Verdict(BaseModel):
+    """Whether the trail is as it was written."""
+
+    status: Literal["intact", "tampered", "unverified"]
+    records: int
+    chains: int
+    chains_open: int = Field(description="Whose processes write still, or were killed.")
+    findings_total: int
+    findings: list[Finding] = Field(description="The first thousand.")
+    notes: list[str]

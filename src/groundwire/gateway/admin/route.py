@@ -1,0 +1,139 @@
+"""How the admin plane reads a request: bodies strictly, versions from If-Match, cursors."""
+
+import asyncio
+import re
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Callable, Coroutine
+from typing import Annotated, Any, cast
+
+from fastapi import Header, Request, Response
+from fastapi.routing import APIRoute
+
+from groundwire.gateway.admin.auth import admin
+from groundwire.gateway.audit.control_events import ControlEvents
+from groundwire.gateway.audit.cursor import InvalidCursorError
+from groundwire.gateway.control import ControlPlane, store_unavailable
+from groundwire.gateway.native.models import ErrorResponse
+from groundwire.gateway.native.route import NativeRoute
+from groundwire.gateway.problems import INVALID_REQUEST, Problem
+from groundwire.gateway.state import trace_id
+from groundwire.gateway.store import StoreUnavailableError
+
+_ETAG = re.compile(r'(?:W/)?"([0-9]{1,10})"')
+
+#: Operations that take as long as there is something to read.
+UNBOUNDED = frozenset({"verify_trail"})
+
+#: Times that the database is waited for: a connection, a statement, and another for the answer.
+_PATIENCE = 3.0
+
+IfMatch = Annotated[
+    str | None,
+    Header(
+        description='The version that a change is for, such as `"3"`: the ETag of the last answer. '
+        "If it is of another by now, nothing changes, and the answer is 412."
+    ),
+]
+
+_ERRORS = {
+    400: "The request cannot be read.",
+    401: "There is no admin key in the request, or one that is not taken.",
+    403: "The key is a tenant's, or its role may not do this.",
+    404: "There is no such tenant, key or event.",
+    408: "The body was not complete in time.",
+    409: "What was to be made is there already, or what was to be removed cannot be.",
+    412: "It is of another version by now: see ETag.",
+    413: "The body is too large.",
+    415: "The body is no JSON.",
+    422: "A field is missing, unknown or not possible; the message says what is.",
+    503: "The database, or the audit log, cannot be used now.",
+}
+_READING, _WITH_BODY = (401, 403, 422, 503), (400, 408, 413, 415)
+
+
+class AdminRoute(NativeRoute):
+    """A route that reads its body, if it has one, as the native ones do."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """The route's handler, which waits for no database that does not answer."""
+        has_body = self.body_field is not None
+        handle = super().get_route_handler() if has_body else APIRoute.get_route_handler(self)
+        if self.operation_id in UNBOUNDED:
+            return handle
+
+        async def handle_in_time(request: Request) -> Response:
+            try:
+                async with asyncio.timeout(_PATIENCE * control_of(request).config.store.timeout_s):
+                    return await handle(request)
+            except TimeoutError:
+                raise store_unavailable(StoreUnavailableError("it does not answer")) from None
+
+        return handle_in_time
+
+
+def errors(*more: int, has_body: bool = False) -> dict[int | str, dict[str, Any]]:
+    """What the document says of errors: those that any request has, and others."""
+    wanted = {*_READING, *more, *(_WITH_BODY if has_body else ())}
+    return {
+        status: {"model": ErrorResponse, "description": _ERRORS[status]}
+        for status in sorted(wanted)
+    }
+
+
+def control_of(request: Request) -> ControlPlane:
+    """What the admin plane works with."""
+    return cast(ControlPlane, request.app.state.control)
+
+
+def events_of(request: Request) -> ControlEvents:
+    """Makes the events of a request."""
+    return control_of(request).events(admin(request).key_id, trace_id=trace_id(request))
+
+
+def version_of(if_match: str | None) -> int | None:
+    """The version that a change is for; ``None``: for any.
+
+    Raises:
+        Problem: If the header says something else.
+    """
+    if if_match is None or if_match.strip() == "*":
+        return None
+    found = _ETAG.fullmatch(if_match.strip())
+    if found is None:
+        raise Problem(
+            status=400,
+            type=INVALID_REQUEST,
+            code="invalid_if_match",
+            message="If-Match is no single version.",
+            next_step='Send the ETag of the last answer, such as "3", or *.',
+            param="If-Match",
+        )
+    return int(found[1])
+
+
+def tagged(response: Response, version: int) -> None:
+    """Say in a response of which version it is."""
+    if version:
+        response.headers["ETag"] = f'"{version}"'
+
+
+def cursor_after(last: str) -> str:
+    """The cursor of what comes after an id."""
+    return urlsafe_b64encode(last.encode()).decode().rstrip("=")
+
+
+def read_cursor(cursor: str | None) -> str | None:
+    """The id that a page begins after.
+
+    Raises:
+        InvalidCursorError: If it is none of ours.
+    """
+    if cursor is None:
+        return None
+    try:
+        last = urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode()
+    except ValueError:
+        raise InvalidCursorError from None
+    if not last or "\0" in last or cursor_after(last) != cursor:
+        raise InvalidCursorError
+    return last

@@ -1,0 +1,118 @@
+"""The keys that chains are signed with: the configured one, or those of a file of our own."""
+
+import os
+import secrets
+import tempfile
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from groundwire.config import Config
+from groundwire.errors import ConfigError
+
+#: In the folder of what the gateway keeps.
+FILE = "audit.key"
+
+#: A shorter text could be guessed: whoever has a record can try keys without end.
+MIN_CHARS = 32
+
+_MAX_FILE_BYTES = 100_000
+
+
+def known_keys(config: Config, folder: Path) -> Sequence[bytes]:
+    """The keys that there are, to verify with; none is made.
+
+    Raises:
+        ConfigError: If one cannot be used.
+    """
+    path = folder / FILE
+    own = []
+    if config.audit.key is not None:
+        own.append(_checked(config.audit.key.reveal().strip(), "audit.key"))
+    return [*own, *(read_keys(path) if path.exists() else ())]
+
+
+def signing_keys(config: Config, folder: Path) -> Sequence[bytes]:
+    """What chains may be signed with: first what a new one is, then the keys of earlier times.
+
+    Raises:
+        ConfigError: If there is none, and none can be made.
+    """
+    if keys := known_keys(config, folder):
+        return keys
+    path = folder / FILE
+    try:
+        _make(path)
+        return read_keys(path)
+    except OSError as error:
+        problem = error.strerror or type(error).__name__
+        raise ConfigError(
+            [
+                f"{path}: the key of the audit trail cannot be made: {problem}. Make the folder "
+                "writable, or set audit.key (GROUNDWIRE_AUDIT_KEY) to the output of "
+                "openssl rand -hex 32."
+            ]
+        ) from error
+
+
+def read_keys(path: Path) -> Sequence[bytes]:
+    """The keys of a file: one a line, the newest first.
+
+    Raises:
+        FileNotFoundError: If there is no such file.
+        ConfigError: If it cannot be read, or has no key.
+    """
+    try:
+        with path.open("rb") as file:
+            lines = file.read(_MAX_FILE_BYTES).decode("utf-8").splitlines()
+    except FileNotFoundError:
+        raise
+    except (OSError, UnicodeDecodeError) as error:
+        raise _unreadable(path, f"it cannot be read ({type(error).__name__})") from error
+    keys = [line.strip() for line in lines if line.strip()]
+    if not keys:
+        raise _unreadable(path, "it has no key")
+    return [_checked(key, str(path)) for key in keys]
+
+
+def _checked(key: str, where: str) -> bytes:
+    if len(key) < MIN_CHARS:
+        raise ConfigError(
+            [
+                f"{where}: a key of the audit trail has {len(key)} characters and needs "
+                f"{MIN_CHARS}, so that nobody can guess it. Make one: openssl rand -hex 32."
+            ]
+        )
+    return key.encode("utf-8")
+
+
+def _make(path: Path) -> None:
+    """Store a new key, unless another process has done so by now."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    # mkstemp makes files that only this user can read.
+    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(handle, "w", encoding="ascii") as file:
+            file.write(f"{secrets.token_hex(32)}\n")
+            file.flush()
+            os.fsync(file.fileno())
+        try:
+            # All at once, and never over another: that one may have signed records.
+            path.hardlink_to(temporary)
+        except FileExistsError:
+            return
+        except (OSError, NotImplementedError):  # a file system without links
+            if not path.exists():
+                Path(temporary).replace(path)
+    finally:
+        with suppress(FileNotFoundError):
+            Path(temporary).unlink()
+
+
+def _unreadable(path: Path, problem: str) -> ConfigError:
+    return ConfigError(
+        [
+            f"{path}: the key of the audit trail: {problem}. Put the file back as it was: without "
+            "it earlier records cannot be verified. Moved away, the next start makes a new one."
+        ]
+    )

@@ -1,0 +1,398 @@
+"""The control plane of a process: its database, tenants and keys, and the audit trail.
+
+It is opened within the data plane's lifespan and shared with the admin plane. The database may come
+late, and may go: the process lives on, says so, and finds back by itself.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from groundwire.config import Config
+from groundwire.gateway.admin.logins import Logins
+from groundwire.gateway.audit import AuditEvent, AuditLog
+from groundwire.gateway.audit.configured import audit_log
+from groundwire.gateway.audit.control_events import (
+    FIRST_START,
+    ControlEvents,
+    login,
+    login_failed,
+)
+from groundwire.gateway.audit.own_trail import check_start
+from groundwire.gateway.audit.redact import Redaction
+from groundwire.gateway.audit.retention import Retention
+from groundwire.gateway.audit.signing import signing_keys
+from groundwire.gateway.audit.trail import Trail
+from groundwire.gateway.folder import data_folder
+from groundwire.gateway.problems import SERVER, Problem
+from groundwire.gateway.readiness import PATIENCE_S
+from groundwire.gateway.store import (
+    Store,
+    StoreBusyError,
+    StoreError,
+    StoreFullError,
+    wait_until_open,
+)
+from groundwire.gateway.store.opening import pauses
+from groundwire.gateway.tenants import Directory, Registry, Role, Watcher
+from groundwire.gateway.tenants.first_start import Start, prepare
+from groundwire.pipeline import Pipeline
+from groundwire.policy import Overrides
+
+_T = TypeVar("_T")
+
+#: A start waits so long for the database; then it goes on, and is not ready.
+_FIRST_S = 2.0
+
+#: Between two looks for failed logins that are to be told.
+_TELLING_S = 5.0
+
+#: What is wrong with a database that nothing more is known of: before and after it was read.
+_UNREAD, _UNREADABLE = "it has not been read yet", "it cannot be read"
+
+#: At the end, an audit log that cannot be written and has nothing to write has this time.
+_VAIN_S = 1.0
+
+#: A database that comes back does so in seconds.
+_RETRY_AFTER = {"Retry-After": "2"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControlState:
+    """How the control plane is, for probes and metrics.
+
+    Attributes:
+        is_open: Whether tenants and keys have been read at all.
+        is_up: Whether the database can be used, as far as is known.
+        problem: What is wrong with it.
+        revision: Of what is known of tenants and keys.
+        age_s: For how long it is not known whether that is what is stored.
+        is_audit_failing: Whether records cannot be written.
+        n_waiting: Records that wait to be written.
+    """
+
+    is_open: bool
+    is_up: bool
+    problem: str | None
+    revision: int
+    age_s: float
+    is_audit_failing: bool
+    n_waiting: int
+
+    @property
+    def is_well(self) -> bool:
+        """Whether nothing is wrong with it."""
+        return self.is_up and not self.is_audit_failing
+
+    def to_dict(self) -> dict[str, Any]:
+        """As ``/readyz`` tells it."""
+        store: dict[str, Any] = {"status": "up"}
+        if not self.is_up:
+            store = {"status": "unavailable", "problem": self.problem}
+        return {
+            "store": store,
+            "audit": {
+                "status": "failing" if self.is_audit_failing else "up",
+                "waiting": self.n_waiting,
+            },
+        }
+
+
+class ControlPlane:
+    """Tenants, keys and the audit trail, over one database.
+
+    Attributes:
+        config: As it was read.
+        store: The database.
+        registry: Tenants and keys in it.
+        directory: What this process knows of them.
+        watcher: Keeps that as the database is.
+        audit: Where records go.
+        trail: What is in it.
+        pipeline: The stages of a check, once they are loaded: they say which policies are possible.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        *,
+        is_local_demo: bool = False,
+        on_start: Callable[[Start], None] = lambda start: None,
+    ) -> None:
+        """Make it; :meth:`begin` opens it.
+
+        Args:
+            config: As it was read.
+            is_local_demo: Whether no key is needed, so that none is made.
+            on_start: Told of the keys of this start, once they are known. New ones are in it.
+
+        Raises:
+            ConfigError: If keys or redaction are not possible.
+            SettingError: If the audit log cannot be written.
+        """
+        self.config, self.is_local_demo, self._on_start = config, is_local_demo, on_start
+        # A tenant or a key that was told to be there, or revoked, stays so after a power cut.
+        self.store = Store.of(config, is_synced=True)
+        self.directory = Directory(config)
+        self.registry = Registry(self.store, configured=self.directory.configured)
+        self.watcher = Watcher(
+            self.store, self.registry, self.directory, poll_s=config.store.poll_s
+        )
+        self.audit = audit_log(config, is_stored=True)
+        self.trail = Trail(self.store)
+        self._retention = _retention(config, self.store, self.audit)
+        self.pipeline: Pipeline | None = None
+        self._redaction = Redaction.of(config.audit.redact)
+        self._logins = Logins()
+        self._start, self._problem = Start(), _UNREAD
+        self._is_open = False
+        self._tried = asyncio.Event()
+        self._opening: asyncio.Task[None] | None = None
+        self._telling: asyncio.Task[None] | None = None
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    # Its life.
+
+    async def begin(self) -> None:
+        """Start to open it, and wait for that a moment: mostly it takes no longer."""
+        await self.audit.open()
+        self._opening = asyncio.create_task(self._open(), name="open the store")
+        self._telling = asyncio.create_task(self._tell_failures(), name="tell of failed logins")
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._tried.wait(), _FIRST_S)
+
+    async def wait_until_open(self) -> None:
+        """Until tenants and keys are known, however long that takes.
+
+        Raises:
+            GroundwireError: If they never will be.
+        """
+        assert self._opening is not None, "it was not begun"
+        await asyncio.shield(self._opening)
+
+    async def require_open(self) -> None:
+        """Make sure that tenants and keys are known; waits while they are read for the first time.
+
+        Raises:
+            Problem: If they are not.
+        """
+        if self._is_open:
+            return
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._tried.wait(), PATIENCE_S)
+        if not self._is_open:
+            raise store_unavailable()
+
+    async def close(self) -> None:
+        """Write what waits, and let go of the database."""
+        begun = [task for task in (self._opening, self._telling) if task is not None]
+        for task in begun:
+            task.cancel()
+        await asyncio.gather(*begun, return_exceptions=True)
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=self.config.gateway.shutdown_s)
+        if self._retention is not None:
+            await self._retention.close()
+        await self._write_failures(self._logins.rest())
+        # Where nothing waits and nothing can be written, the end of the chain alone would miss.
+        is_vain = self.audit.is_failing and not self.audit.stats.depth
+        limit_s = self.config.gateway.shutdown_s
+        await self.audit.close(timeout_s=min(limit_s, _VAIN_S) if is_vain else limit_s)
+        await self.watcher.close()
+        await self.store.close()
+
+    @property
+    def state(self) -> ControlState:
+        """How it is."""
+        is_up = self._is_open and self.watcher.is_current
+        return ControlState(
+            is_open=self._is_open,
+            is_up=is_up,
+            problem=None if is_up else self._problem,
+            revision=self.directory.revision,
+            age_s=self.watcher.age_s if self._is_open else 0.0,
+            is_audit_failing=self.audit.is_failing,
+            n_waiting=self.audit.stats.depth,
+        )
+
+    async def _open(self) -> None:
+        try:
+            for pause_s in pauses():
+                await wait_until_open(self.store, on_failure=self._not_yet)
+                try:
+                    await check_start(self.store, self.config)
+                    await self._prepare()
+                    await self.watcher.open()
+                    break
+                except (StoreError, TimeoutError) as error:
+                    if isinstance(error, StoreError) and not error.is_passing:
+                        raise
+                    self._not_yet(error)
+                await asyncio.sleep(pause_s)
+            self._problem, self._is_open = _UNREADABLE, True
+            if not self.is_local_demo:
+                self._on_start(self._start)
+                self._start = Start()
+            if self._retention is not None:
+                await self._retention.open()
+        finally:
+            self._tried.set()
+
+    def _not_yet(self, error: StoreError | TimeoutError) -> None:
+        """It cannot be used, and is tried again."""
+        self._problem = error.problem if isinstance(error, StoreError) else "it does not answer"
+        self._tried.set()
+
+    async def _prepare(self) -> None:
+        """See to it that there are keys. Those that were made are kept until they can be shown."""
+        if self.is_local_demo or self._start != Start():
+            return
+        start = await prepare(self.registry, self.config, data_folder(self.config))
+        self._start = start
+        events = self.events(FIRST_START, trace_id="")
+        recorded = [each for change in start.tenants for each in events.changed(change)]
+        recorded += [events.key_created(each) for each in start.keys]
+        # They are there, whether this can be written now or later: nobody is refused for it.
+        await self.audit.settle(recorded)
+
+    # Changes.
+
+    def check_overrides(self, overrides: Overrides) -> None:
+        """Make sure that what a tenant would have of its own can hold.
+
+        Raises:
+            ConfigError: If it cannot, with what is possible.
+        """
+        if self.pipeline is not None:
+            self.pipeline.check_overrides(overrides)
+
+    def events(self, actor: str, *, trace_id: str) -> ControlEvents:
+        """Makes the events of a request."""
+        return ControlEvents(actor=actor, trace_id=trace_id, redact=self._redaction.apply)
+
+    async def change(
+        self,
+        work: Callable[[Registry], Awaitable[_T]],
+        events: Callable[[_T], Sequence[AuditEvent]],
+    ) -> _T:
+        """Change something: when this returns, it is in effect here, and on record.
+
+        Args:
+            work: The change.
+            events: What is to be recorded of what it gave.
+
+        Raises:
+            Problem: If its record cannot be written and ``audit.on_failure`` is ``refuse``; then
+                nothing is changed, unless that shows too late.
+            GroundwireError: As the change.
+        """
+        refuses = self.config.audit.on_failure == "refuse"
+        if refuses and self.audit.is_failing:
+            raise audit_unavailable("Nothing was changed.")
+        # Whoever asked for it may be cut off: what was changed is recorded all the same.
+        task = asyncio.create_task(self._change(work, events))
+        self._keep(task)
+        made, is_settled = await asyncio.shield(task)
+        if refuses and not is_settled:
+            raise audit_unavailable("The change was made; its record is written as soon as it can.")
+        return made
+
+    async def record(self, events: Sequence[AuditEvent]) -> None:
+        """Record what is no change.
+
+        Raises:
+            Problem: If it cannot be, and ``audit.on_failure`` is ``refuse``.
+        """
+        if not await self.audit.settle(events) and self.config.audit.on_failure == "refuse":
+            raise audit_unavailable("Nothing was done.")
+
+    async def _change(
+        self,
+        work: Callable[[Registry], Awaitable[_T]],
+        events: Callable[[_T], Sequence[AuditEvent]],
+    ) -> tuple[_T, bool]:
+        made = await work(self.registry)
+        # What is stored is stored: if it cannot be read back, the watcher will.
+        with suppress(StoreError):
+            await self.watcher.refresh()
+        return made, await self.audit.settle(events(made))
+
+    # Who came.
+
+    def note_login(self, key_id: str, role: Role, address: str, *, trace_id: str) -> None:
+        """An admin key was used; if it was not lately, that is recorded."""
+        if self._logins.is_new(key_id, address, now=time.monotonic()):
+            self._write(login(key_id, role, address, trace_id=trace_id))
+
+    def note_failed_login(self, address: str, *, trace_id: str) -> None:
+        """Somebody came without an admin key; it is recorded now, or with others later."""
+        if self._logins.failed(address, now=time.monotonic()):
+            self._write(login_failed(address, 1, trace_id=trace_id))
+
+    async def _tell_failures(self) -> None:
+        while True:
+            await asyncio.sleep(_TELLING_S)
+            await self._write_failures(self._logins.due(now=time.monotonic()))
+
+    async def _write_failures(self, failures: Sequence[tuple[str, int]]) -> None:
+        for address, n_times in failures:
+            await self.audit.write(login_failed(address, n_times, trace_id=""))
+
+    def _write(self, event: AuditEvent) -> None:
+        """Record something in the background: the queue may be full."""
+        self._keep(asyncio.create_task(self.audit.write(event)))
+
+    def _keep(self, task: "asyncio.Task[Any]") -> None:
+        self._tasks.add(task)
+        task.add_done_callback(self._forget)
+
+    def _forget(self, task: "asyncio.Task[Any]") -> None:
+        self._tasks.discard(task)
+        if not task.cancelled():
+            task.exception()  # it is told to who waits for the task, if anybody still does
+
+
+def _retention(config: Config, store: Store, audit: AuditLog) -> Retention | None:
+    """What removes old records, if the audit log writes into the store."""
+    own = config.audit
+    if not own.enabled or own.path is not None:
+        return None
+    return Retention(
+        store,
+        audit,
+        retention_days=own.retention_days,
+        detail_days=own.detail_days,
+        keys=signing_keys(config, data_folder(config)),
+    )
+
+
+def store_unavailable(error: StoreError | None = None) -> Problem:
+    """The database does not do its part; what was asked for was not done."""
+    code = "store_unavailable"
+    if isinstance(error, StoreBusyError):
+        code = "store_busy"
+    elif isinstance(error, StoreFullError):
+        code = "store_full"
+    return Problem(
+        status=503,
+        type=SERVER,
+        code=code,
+        message="The database cannot be used yet." if error is None else str(error),
+        next_step="Try again; /readyz says how it is.",
+        headers=_RETRY_AFTER,
+    )
+
+
+def audit_unavailable(what: str) -> Problem:
+    """Nothing may go unrecorded, and records cannot be written."""
+    return Problem(
+        status=503,
+        type=SERVER,
+        code="audit_unavailable",
+        message=f"The audit log cannot be written, and audit.on_failure is refuse. {what}",
+        next_step="See to the database or the file of the audit log; /readyz says how it is.",
+        headers=_RETRY_AFTER,
+    )

@@ -1,0 +1,98 @@
+"""Checks of the gateway's own endpoints: bounded in time, counted and on record like all others."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from groundwire.conversation import Answer, AnswerKind
+from groundwire.gateway.judging import CheckTimeoutError
+from groundwire.gateway.native.running import bounded, too_slow
+from groundwire.gateway.recording import Recorder
+from groundwire.gateway.refusals import RefusalCode, refused
+from groundwire.gateway.services import Services
+from groundwire.pipeline import Checked, Pipeline, RequestContext
+from groundwire.policy import Overrides
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """Who wants something checked, and by what.
+
+    Attributes:
+        own: What the gateway has.
+        pipeline: The stages.
+        tenant: Whose it is.
+        overrides: What that tenant had of its own when the request came.
+        trace_id: Of the request.
+    """
+
+    own: Services
+    pipeline: Pipeline
+    tenant: str
+    overrides: Overrides
+    trace_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """What became of something that was to be checked.
+
+    Attributes:
+        context: Of its request.
+        answers: What is on record of it.
+        json: What is answered; empty if the check failed.
+        outcome: Of all of it.
+        failure: What kept it from being checked.
+    """
+
+    context: RequestContext
+    answers: tuple[Checked, ...]
+    json: bytes = b""
+    outcome: str | None = None
+    failure: Exception | None = None
+
+
+async def recorded(asked: Asked, work: Callable[[], Result], *, row: int | None = None) -> Result:
+    """Check something in a thread, and keep its records.
+
+    Args:
+        asked: Who wants it checked.
+        work: Checks it.
+        row: Its number in a batch.
+
+    Raises:
+        Problem: If it takes too long, or what has no record must not leave.
+        Exception: What ``work`` raises, for it cannot be checked as it is, or its failure.
+    """
+    recorder = Recorder(asked.own, trace_id=asked.trace_id)
+    if not recorder.may_begin():
+        raise refused(RefusalCode.AUDIT_UNAVAILABLE)
+    try:
+        result = await bounded(asked.own, work)
+    except CheckTimeoutError as error:
+        context = asked.pipeline.open_answer(tenant=asked.tenant, overrides=asked.overrides)
+        result = failed(asked.pipeline, context, error, told=too_slow(asked.own))
+    if not await recorder.native(result.context, result.answers, row=row):
+        raise refused(RefusalCode.AUDIT_UNAVAILABLE)
+    if result.failure is not None:
+        raise result.failure
+    return result
+
+
+def failed(
+    pipeline: Pipeline,
+    context: RequestContext,
+    error: Exception,
+    *,
+    told: Exception | None = None,
+) -> Result:
+    """A check that was due and failed.
+
+    Args:
+        pipeline: The stages.
+        context: Of the request.
+        error: Why.
+        told: What is answered in its place.
+    """
+    unread = Answer(index=0, kind=AnswerKind.TEXT)
+    checked = pipeline.unavailable(context, unread, type(error).__name__)
+    return Result(context=context, answers=(checked,), failure=told or error)

@@ -1,0 +1,200 @@
+"""``POST /v1/verify`` and ``/v1/verify/trace``: does each claim follow from what it cites?"""
+
+import asyncio
+import logging
+from functools import partial
+from threading import Event
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Body, Request, Response
+
+from groundwire.errors import LimitExceededError, MissingExtraError
+from groundwire.gateway.native.route import NativeRoute
+from groundwire.gateway.native.running import json_response, submitted, to_json, while_there
+from groundwire.gateway.native.verify_examples import ANSWERS, TRACES
+from groundwire.gateway.native.verify_models import (
+    MAX_SPANS,
+    MAX_STEPS,
+    Knobs,
+    TraceRequest,
+    VerifyRequest,
+)
+from groundwire.gateway.problems import INVALID_REQUEST, SERVER, Problem
+from groundwire.gateway.state import caller, services
+from groundwire.gateway.verifying import Verifications
+from groundwire.policy import resolve_limits
+from groundwire.verify.report import VerificationReport
+from groundwire.verify.subject import AnswerSubject, Subject, TraceSubject
+from groundwire.verify.verifier import Scope
+
+log = logging.getLogger(__name__)
+
+router = APIRouter(route_class=NativeRoute)
+
+#: Why there is no report → the field of the request that it is about.
+_OF_THE_REQUEST: dict[str, str | None] = {
+    "no_spans": "spans",
+    "malformed_spans": "spans",
+    "malformed_answer": "answer",
+    "no_claims": "answer",
+    "malformed_steps": "steps",
+    "invalid_argument": None,
+    "unreadable": None,
+}
+#: Why there is no report, for reasons of the backend → the status; of others it is 502.
+_OF_THE_BACKEND = {
+    "verifier_error": 500,
+    "missing_api_key": 503,
+    "missing_service_url": 503,
+    "rate_limited": 503,
+    "timeout": 504,
+}
+_NOT_SET_UP = ("missing_api_key", "missing_service_url")
+
+
+@router.post(
+    "/v1/verify",
+    operation_id="verify",
+    summary="Verify an answer claim by claim",
+    tags=["Checks"],
+    responses={},
+)
+async def verify(
+    request: Request, body: Annotated[VerifyRequest, Body(openapi_examples=ANSWERS)]
+) -> Response:
+    """Tell of each claim of an answer whether it follows from what it cites.
+
+    Gives the report of `detect_hallucination`, as `groundwire verify --json` prints it: each claim
+    is read with its evidence and without, by the verifier of the configuration (`verify.*`).
+    `flagged` is true if a claim did not pass, or was not verified.
+    """
+    limit = services(request).config.detector.max_answer_chars
+    if len(body.answer) > limit:
+        raise LimitExceededError("answer", len(body.answer), limit, "detector.max_answer_chars")
+    return await _verified(request, AnswerSubject(body.answer), body.spans, body)
+
+
+@router.post(
+    "/v1/verify/trace",
+    operation_id="verify_trace",
+    summary="Verify a plan or a reasoning trace step by step",
+    tags=["Checks"],
+    responses={},
+)
+async def verify_trace(
+    request: Request, body: Annotated[TraceRequest, Body(openapi_examples=TRACES)]
+) -> Response:
+    """Tell of each step of a trace whether it follows from what it cites.
+
+    Gives the report of `audit_trace_budget`, as `groundwire verify --trace --json` prints it. A
+    step may have a target of its own, its `confidence`. No step is left out.
+    """
+    _require_at_most(MAX_STEPS, len(body.steps), "steps", "Send them in several requests.")
+    return await _verified(request, TraceSubject(body.steps), body.spans, body)
+
+
+async def _verified(request: Request, subject: Subject, spans: list[Any], body: Knobs) -> Response:
+    _require_at_most(MAX_SPANS, len(spans), "spans", "Send those that are cited.")
+    _require_within_limits(request, spans)
+    own, over = services(request).verifications, Event()
+    scope = Scope(tenant=caller(request).tenant, is_over=over.is_set)
+    work = partial(_report, own, subject, spans, body, scope)
+    try:
+        async with asyncio.timeout(own.timeout_s):
+            asked = submitted(own.threads, lambda: to_json(work()))
+            return json_response(await while_there(request, asked))
+    except TimeoutError:
+        raise _too_late(own.timeout_s) from None
+    finally:
+        over.set()  # a thread cannot be stopped, but it asks before each claim
+
+
+def _report(
+    own: Verifications, subject: Subject, spans: list[Any], body: Knobs, scope: Scope
+) -> dict[str, Any]:
+    try:
+        report = own.verify(
+            subject, spans, body.knobs(), scope=scope, with_citations=body.citations
+        )
+    except MissingExtraError as error:
+        raise _not_installed(error) from error
+    if report.error is not None:
+        raise _problem(report)
+    return report.to_dict()
+
+
+def _require_at_most(limit: int, n: int, what: str, next_step: str) -> None:
+    if n > limit:
+        raise Problem(
+            status=413,
+            type=INVALID_REQUEST,
+            code=f"too_many_{what}",
+            message=f"There are {n:,} {what}, and a request may have {limit:,}.",
+            next_step=next_step,
+            param=what,
+        )
+
+
+def _require_within_limits(request: Request, spans: list[Any]) -> None:
+    """Refuse more evidence than is taken of a tenant.
+
+    It is not left out, as in a check: what cites it would seem to cite nothing.
+    """
+    own = services(request)
+    limits = resolve_limits(own.config.limits, own.tenants.get(caller(request).tenant))
+    if limits.max_sources and len(spans) > limits.max_sources:
+        raise LimitExceededError(
+            "list of spans", len(spans), limits.max_sources, "evidence.max_sources"
+        )
+    texts = (each.get(key) for each in spans if isinstance(each, dict) for key in _TEXTS)
+    longest = max((len(text) for text in texts if isinstance(text, str)), default=0)
+    if limits.max_source_chars and longest > limits.max_source_chars:
+        raise LimitExceededError(
+            "longest span", longest, limits.max_source_chars, "evidence.max_source_chars"
+        )
+
+
+_TEXTS = ("text", "snippet")
+
+
+def _too_late(limit_s: float) -> Problem:
+    return Problem(
+        status=504,
+        type=SERVER,
+        code="timeout",
+        message=f"The verification took more than {limit_s:g} s, and was given up.",
+        next_step="Send fewer claims or spans, or raise gateway.check_timeout_s.",
+    )
+
+
+def _not_installed(error: MissingExtraError) -> Problem:
+    return Problem(
+        status=503,
+        type=SERVER,
+        code="verifier_unavailable",
+        message="The verifier of this gateway is not installed.",
+        next_step=str(error),
+    )
+
+
+def _problem(report: VerificationReport) -> Problem:
+    """What a client is told of a verification that did not take place. Nothing is quoted."""
+    why, message = str(report.error_type), str(report.error)
+    if why in _OF_THE_REQUEST:
+        return Problem(
+            status=400,
+            type=INVALID_REQUEST,
+            code="invalid_setting" if why == "invalid_argument" else why,
+            message=message,
+            param=_OF_THE_REQUEST[why],
+        )
+    log.warning("A verification failed: %s", why)
+    if why in _NOT_SET_UP:
+        message = f"The verifier {report.setup.backend} of this gateway is not set up."
+    return Problem(
+        status=_OF_THE_BACKEND.get(why, 502),
+        type=SERVER,
+        code=why,
+        message=message,
+        next_step="Try again; if it stays, whoever runs the gateway has to see to verify.*.",
+    )

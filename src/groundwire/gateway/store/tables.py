@@ -1,0 +1,127 @@
+"""The tables. Moments are whole microseconds since 1970 in UTC: every database compares numbers."""
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    CheckConstraint,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+)
+
+#: Names of constraints, so that migrations can name what they change.
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "ck": "ck_%(table_name)s_%(constraint_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+#: Characters of a tenant's id, at most.
+TENANT_CHARS = 128
+
+tenants = Table(
+    "tenants",
+    metadata,
+    Column("id", String(TENANT_CHARS), primary_key=True),
+    Column("name", Text),
+    # DVARA's: texts by key, kept as they came.
+    Column("metadata", JSON, nullable=False),
+    # Ours: fields of Overrides, of JSON's types; one that is absent inherits.
+    Column("policy", JSON, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("updated_at", BigInteger, nullable=False),
+    # Counts up with each change: If-Match compares it.
+    Column("version", Integer, nullable=False),
+)
+
+#: Keys of requests and of the admin plane. Of each only the hash is kept.
+keys = Table(
+    "keys",
+    metadata,
+    Column("id", String(12), primary_key=True),
+    Column("sha256", String(64), nullable=False, unique=True),
+    # Of a request's key; an admin key has a role in its place.
+    Column("tenant", String(TENANT_CHARS), ForeignKey("tenants.id", ondelete="CASCADE")),
+    Column("role", String(16)),
+    Column("name", Text),
+    Column("created_at", BigInteger, nullable=False),
+    Column("expires_at", BigInteger),
+    Column("revoked_at", BigInteger),
+    Column("last_used_at", BigInteger),
+    CheckConstraint("(tenant IS NULL) <> (role IS NULL)", name="owner"),
+    Index(None, "tenant"),
+)
+
+#: One row, whose number counts up with every change of tenants and keys.
+changes = Table(
+    "changes",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=False),
+    Column("revision", BigInteger, nullable=False),
+    CheckConstraint("id = 1", name="single"),
+)
+
+#: The audit trail: a row is only ever added, and removed by retention alone.
+audit_records = Table(
+    "audit_records",
+    metadata,
+    Column("writer", String(32), primary_key=True),
+    Column("seq", BigInteger, primary_key=True, autoincrement=False),
+    # What the line says, for queries; ``audit verify`` compares them.
+    Column("event_id", String(36), nullable=False),
+    Column("moment", BigInteger, nullable=False),
+    Column("tenant", String(TENANT_CHARS), nullable=False),
+    Column("type", String(64), nullable=False),
+    Column("trace_id", String(64), nullable=False),
+    # The event as it was written, of which the chain is made.
+    Column("line", Text, nullable=False),
+    # SHA-256 of the detail, whether that is still kept or not; null if there was none.
+    Column("detail_sha256", String(64)),
+    Column("previous", String(64), nullable=False),
+    Column("mac", String(64), nullable=False),
+    # One for each way to ask: each gives the order of time, so that a page reads no more rows than
+    # it shows, however many there are.
+    Index(None, "moment", "writer", "seq"),
+    Index(None, "tenant", "moment", "writer", "seq"),
+    Index(None, "tenant", "type", "moment", "writer", "seq"),
+    Index(None, "type", "moment", "writer", "seq"),
+    Index(None, "trace_id", "moment", "writer", "seq"),
+    Index(None, "event_id"),
+)
+
+#: What was found in full, for a shorter time than the trail.
+audit_details = Table(
+    "audit_details",
+    metadata,
+    Column("writer", String(32), primary_key=True),
+    Column("seq", BigInteger, primary_key=True, autoincrement=False),
+    Column("moment", BigInteger, nullable=False),
+    Column("detail", Text, nullable=False),
+    Index(None, "moment"),
+)
+
+#: Where each writer's chain stands: what is missing at its end is noticed by it.
+audit_writers = Table(
+    "audit_writers",
+    metadata,
+    Column("writer", String(32), primary_key=True),
+    Column("started_at", BigInteger, nullable=False),
+    # When it ended in order; null: it writes still, or was killed.
+    Column("ended_at", BigInteger),
+    # Its last record.
+    Column("seq", BigInteger, nullable=False),
+    Column("mac", String(64), nullable=False),
+    # The writer whose chain names this end, as it is now; null: it has moved since, or is new.
+    Column("named_by", String(32)),
+    # Of the row: nobody else can put back where the chain ends.
+    Column("signature", String(64), nullable=False),
+)

@@ -1,0 +1,124 @@
+"""What goes wrong with tenants and keys.
+
+::
+
+    TenantError
+    ├── InvalidTenantError (ValueError)  an id, a name, metadata or a policy that cannot be
+    ├── InvalidKeyError (ValueError)     a key that cannot be made as asked
+    ├── UnknownTenantError
+    ├── UnknownKeyError
+    ├── TenantExistsError
+    ├── VersionMismatchError             somebody else changed it meanwhile
+    ├── LastAdminKeyError                without it, nobody could make others any more
+    └── ConfiguredError                  it stands in the configuration, and is changed there
+"""
+
+from groundwire.errors import GroundwireError
+
+
+class TenantError(GroundwireError):
+    """Something about tenants or their keys is not possible; nothing was changed."""
+
+
+class InvalidTenantError(TenantError, ValueError):
+    """A tenant cannot be as asked; ``field`` says what of it."""
+
+    def __init__(self, field: str, problem: str) -> None:
+        super().__init__(field, problem)
+        self.field, self.problem = field, problem
+
+    def __str__(self) -> str:
+        return f"{self.field}: {self.problem}."
+
+
+class InvalidKeyError(TenantError, ValueError):
+    """A key cannot be made as asked; ``field`` says what of it."""
+
+    def __init__(self, field: str, problem: str) -> None:
+        super().__init__(field, problem)
+        self.field, self.problem = field, problem
+
+    def __str__(self) -> str:
+        return f"{self.field}: {self.problem}."
+
+
+class UnknownTenantError(TenantError):
+    """There is no such tenant."""
+
+    def __init__(self, tenant: str) -> None:
+        super().__init__(tenant)
+        self.tenant = tenant
+
+    def __str__(self) -> str:
+        return f"There is no tenant {shown(self.tenant)}. Make it, or see the list of tenants."
+
+
+class UnknownKeyError(TenantError):
+    """There is no such key, or it is another tenant's."""
+
+    def __init__(self, key_id: str) -> None:
+        super().__init__(key_id)
+        self.key_id = key_id
+
+    def __str__(self) -> str:
+        return f"There is no key {shown(self.key_id)} here. The list of keys has their ids."
+
+
+class TenantExistsError(TenantError):
+    """There is a tenant of this id."""
+
+    def __init__(self, tenant: str) -> None:
+        super().__init__(tenant)
+        self.tenant = tenant
+
+    def __str__(self) -> str:
+        return (
+            f"There is a tenant {shown(self.tenant)} already. Change that one, or take another id."
+        )
+
+
+class VersionMismatchError(TenantError):
+    """A tenant is not of the version that a change was made for. 0: it is not stored."""
+
+    def __init__(self, tenant: str, expected: int, found: int) -> None:
+        super().__init__(tenant, expected, found)
+        self.tenant, self.expected, self.found = tenant, expected, found
+
+    def __str__(self) -> str:
+        return (
+            f"The tenant {shown(self.tenant)} is of version {self.found} by now, and the change "
+            f"was for version {self.expected}. Read it again, and decide again."
+        )
+
+
+class LastAdminKeyError(TenantError):
+    """An admin key is to be revoked, and none would be left that lasts."""
+
+    def __init__(self, key_id: str) -> None:
+        super().__init__(key_id)
+        self.key_id = key_id
+
+    def __str__(self) -> str:
+        return (
+            f"Without the key {shown(self.key_id)} there is no admin key that does not expire. "
+            "Make one with the role admin and without expires_at, then revoke this one."
+        )
+
+
+class ConfiguredError(TenantError):
+    """What is to be removed stands in the configuration; ``what`` is a tenant or a key."""
+
+    def __init__(self, what: str, id_: str) -> None:
+        super().__init__(what, id_)
+        self.what, self.id = what, id_
+
+    def __str__(self) -> str:
+        return (
+            f"The {self.what} {shown(self.id)} stands in the configuration. Remove it there, and "
+            "start again."
+        )
+
+
+def shown(text: str) -> str:
+    """A text of anybody's in a message: quoted, and not too long."""
+    return repr(text if len(text) <= 60 else f"{text[:57]}...")

@@ -1,0 +1,68 @@
+"""What the tools of one server work with. An agent chooses none of it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from groundwire.config import Config
+from groundwire.mcp.files import Roots
+from groundwire.mcp.models import Models
+from groundwire.mcp.sessions import Stores
+from groundwire.mcp.tool import Call, Watch
+from groundwire.mcp.watched import Watched
+from groundwire.verify.backends import LOCAL, OPENAI
+from groundwire.verify.settings import arguments_of
+from groundwire.verify.verifier import Verifier
+
+#: Claims that an endpoint is asked about together: enough for groups, and few enough to say how
+#: far it is.
+_PART = 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Backend:
+    """Settings, models and what is held.
+
+    Attributes:
+        config: The configuration.
+        models: What judges on this machine.
+        stores: Evidence of the sessions; ``None`` if this server holds none.
+        roots: Folders whose files may be evidence.
+        needs_handle: Whether there may be calls without a session.
+    """
+
+    config: Config
+    models: Models
+    stores: Stores | None = None
+    roots: Roots = field(default_factory=Roots)
+    needs_handle: bool = False
+
+    @property
+    def name(self) -> str:
+        """Who verifies: ``local``, ``openai`` or ``service``."""
+        return self.config.verify.verifier
+
+    @property
+    def is_open_world(self) -> bool:
+        """Whether claims and evidence leave this machine."""
+        return self.name != LOCAL
+
+    @property
+    def usual(self) -> dict[str, Any]:
+        """All arguments of a verification, as this server was told."""
+        return arguments_of(self.config.verify)
+
+    def verifier(self, call: Call) -> str | Verifier:
+        """Who verifies a call, as :func:`groundwire.verify.run.run` takes it.
+
+        Raises:
+            GroundwireError: If the embedded model cannot be loaded.
+        """
+        return self.models.verifier(call.tenant) if self.name == LOCAL else self.name
+
+    def watched_by(self, watch: Watch) -> Callable[[Verifier], Verifier]:
+        """What puts a watch between a call and who verifies."""
+        if self.name == OPENAI:
+            return partial(Watched, watch=watch, part=_PART)
+        return partial(Watched, watch=watch, side_by_side=self.models.n_threads)

@@ -1,0 +1,185 @@
+"""The tool ``check_citations``: what became of each citation of an answer."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+from groundwire.config.tree import Verify
+from groundwire.errors import InvalidTextError
+from groundwire.example import require_text
+from groundwire.mcp import results, schemas
+from groundwire.mcp.arguments import MAX_ANSWER_CHARS, Arguments, CallError
+from groundwire.mcp.backend import Backend
+from groundwire.mcp.given import given
+from groundwire.mcp.told import tell_citations
+from groundwire.mcp.tool import Call, Schema, Told, Tool
+from groundwire.mcp.verifying import (
+    OF_AGENTS,
+    OF_ANSWERS,
+    check_bounds,
+    chosen,
+    evidence_inputs,
+    settings_inputs,
+)
+from groundwire.verify.backends import OPENAI, opened
+from groundwire.verify.citations import CitationFinding, CitationStatus
+from groundwire.verify.claims import CitationPatternError, VerifiableClaim, read_claims
+from groundwire.verify.context import Contexts
+from groundwire.verify.forensics import check_citations
+from groundwire.verify.settings import ArgumentError, read_settings
+from groundwire.verify.spans import CitedSpan, SpanError, read_spans
+from groundwire.verify.verifier import Verifier
+from groundwire.verify.wanted import MissingKeyError
+
+#: Readings that one call may take at most: claims by spans.
+MAX_READINGS = 5_000
+
+_SETTINGS = {
+    **OF_ANSWERS,
+    **{name: OF_AGENTS[name] for name in ("verifier_model", "timeout_s", "citation_regex")},
+}
+_SOUND = frozenset({CitationStatus.SUPPORTED, CitationStatus.DECORATIVE})
+
+_DESCRIPTION = """\
+Find out what is wrong with the citations of an answer: for each claim whether what it cites \
+supports it, a part of it or adds nothing, whether another span should have been cited \
+(misattributed), or an id was made up (fabricated_id). Use it to repair citations that \
+detect_hallucination flagged."""
+
+
+class _UnreadError(Exception):
+    """Nothing was checked; the result tells why."""
+
+    def __init__(self, error_type: str, error: str) -> None:
+        super().__init__(error_type, error)
+        self.error_type, self.error = error_type, error
+
+
+def citations_tool(backend: Backend) -> Tool:
+    """``check_citations``."""
+    inputs = {
+        "answer": schemas.ANSWER,
+        **evidence_inputs(backend, {"spans": schemas.SPANS}),
+        **settings_inputs(backend, _SETTINGS),
+    }
+    return Tool(
+        name="check_citations",
+        title="Find what is wrong with citations",
+        description=_DESCRIPTION,
+        input_schema=schemas.object_of(inputs, "answer"),
+        output_schema=results.citations(),
+        run=lambda call: _check(backend, call, inputs),
+        fails=_failed,
+        is_open_world=backend.name == OPENAI,
+        is_long=True,
+    )
+
+
+def _check(backend: Backend, call: Call, inputs: Mapping[str, Schema]) -> Told:
+    arguments = Arguments(call.arguments, inputs)
+    arguments.check_length("answer", MAX_ANSWER_CHARS)
+    check_bounds(arguments, _SETTINGS)
+    evidence = given(arguments, "spans", stores=backend.stores, session=call.session)
+    try:
+        settings = _settings(backend, arguments)
+        spans = read_spans(evidence.all)
+        claims = _claims(arguments.given("answer"), spans, settings)
+        scored, unread = claims[: settings.max_claims], claims[settings.max_claims :]
+        _check_amount(len(scored), len(spans))
+        contexts = Contexts.of(spans, mode="cited", placeholder=settings.placeholder)
+        with _opened(backend, call, settings) as verifier:
+            watched = backend.watched_by(call.watch)(verifier)
+            found = check_citations(scored, contexts.evidence, watched)
+    except _UnreadError as error:
+        return _failed(error.error_type, error.error)
+    except SpanError as error:
+        return _failed(error.error_type, str(error))
+    except MissingKeyError as error:
+        return _failed("missing_api_key", str(error))
+    except (ArgumentError, CitationPatternError) as error:
+        return _failed("invalid_argument", str(error))
+    origins = evidence.origins([span.sid for span in spans])
+    return _told(found, unread, verifier, settings, origins)
+
+
+def _settings(backend: Backend, arguments: Arguments) -> Verify:
+    usual = {name: value for name, value in backend.usual.items() if name != "verifier"}
+    return read_settings({**usual, **chosen(arguments, _SETTINGS), "verifier": backend.name})
+
+
+def _claims(
+    answer: object, spans: Sequence[CitedSpan], settings: Verify
+) -> tuple[VerifiableClaim, ...]:
+    try:
+        require_text(answer, "answer")
+    except InvalidTextError as error:
+        raise _UnreadError("malformed_answer", str(error)) from error
+    found = read_claims(
+        str(answer),
+        span_ids=tuple(span.sid for span in spans),
+        claim_split=settings.claim_split,
+        citation_regex=settings.citation_regex,
+    )
+    if not found:
+        raise _UnreadError("no_claims", "The answer claims nothing, so nothing was checked.")
+    return found
+
+
+def _check_amount(n_claims: int, n_spans: int) -> None:
+    if n_claims * n_spans > MAX_READINGS:
+        raise CallError(
+            f"{n_claims:,} claims and {n_spans:,} spans may take over {MAX_READINGS:,} readings. "
+            "Pass the spans that matter (span_ids), or fewer claims (max_claims)."
+        )
+
+
+def _opened(backend: Backend, call: Call, settings: Verify) -> AbstractContextManager[Verifier]:
+    """Who reads: an endpoint if claims are verified by one, or else the embedded model.
+
+    A service verifies whole answers, and does not read one claim with one span.
+    """
+    if backend.name == OPENAI:
+        return opened(settings)
+    return nullcontext(backend.models.verifier(call.tenant))
+
+
+def _told(
+    found: Sequence[CitationFinding],
+    unread: Sequence[VerifiableClaim],
+    verifier: Verifier,
+    settings: Verify,
+    origins: Mapping[str, str],
+) -> Told:
+    flagged = [each.idx for each in found if each.status not in _SOUND]
+    summary: dict[str, Any] = {
+        "claims_scored": len(found),
+        "claims_total": len(found) + len(unread),
+        "flagged_claims": len(flagged),
+        "flagged_idxs": flagged,
+        "max_claims": settings.max_claims,
+        "truncated": bool(unread),
+        "statuses": dict(sorted(Counter(str(each.status) for each in found).items())),
+        "backend": verifier.name,
+        "verifier_model": verifier.model,
+    }
+    data = {
+        "flagged": bool(flagged or unread),
+        "citations": [each.to_dict() for each in found],
+        "summary": summary,
+        "span_origins": dict(origins),
+    }
+    told = tell_citations(found, n_flagged=len(flagged), n_unread=len(unread))
+    return Told(data=data, text=told)
+
+
+def _failed(error_type: str, error: str) -> Told:
+    data: dict[str, Any] = {
+        "flagged": True,
+        "citations": [],
+        "summary": {"claims_scored": 0, "flagged_claims": 0, "flagged_idxs": []},
+        "span_origins": {},
+        "error": error,
+        "error_type": error_type,
+    }
+    return Told(data=data, text=f"FLAGGED: nothing was checked ({error_type}). {error}")

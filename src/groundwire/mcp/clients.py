@@ -1,0 +1,96 @@
+"""What usual clients want in their configuration to find this server."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from groundwire.errors import InputError
+
+NAME = "groundwire"
+
+#: What stands for the token where a client asks for it itself.
+_INPUT = "groundwire-token"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Client:
+    """A client, and how it is told of servers.
+
+    Attributes:
+        file: Where its configuration is.
+        key: The object in it that holds the servers.
+        kind: What a local and a remote server are called; empty if the client tells by the keys.
+        url_key: The key of a remote server's address; ``None`` if it knows none in this file.
+        token: How it takes a token from an environment variable; or that it asks for it.
+        inputs: Further keys, if it asks.
+    """
+
+    file: str
+    key: str = "mcpServers"
+    kind: tuple[str, str] | None = None
+    url_key: str | None = "url"
+    token: Callable[[str], str] = field(default=lambda name: f"${{{name}}}")
+    inputs: tuple[Mapping[str, Any], ...] = ()
+
+
+CLIENTS: Mapping[str, Client] = {
+    "claude-desktop": Client(file="claude_desktop_config.json", url_key=None),
+    "claude-code": Client(file=".mcp.json of the project", kind=("stdio", "http")),
+    "cursor": Client(
+        file=".cursor/mcp.json of the project, or ~/.cursor/mcp.json",
+        token=lambda name: f"${{env:{name}}}",
+    ),
+    "vscode": Client(
+        file=".vscode/mcp.json of the project",
+        key="servers",
+        kind=("stdio", "http"),
+        token=lambda _: f"${{input:{_INPUT}}}",
+        inputs=(
+            {
+                "type": "promptString",
+                "id": _INPUT,
+                "description": "Token of the Groundwire server",
+                "password": True,
+            },
+        ),
+    ),
+    "windsurf": Client(
+        file="~/.codeium/windsurf/mcp_config.json",
+        url_key="serverUrl",
+        token=lambda name: f"${{env:{name}}}",
+    ),
+    "gemini-cli": Client(file="~/.gemini/settings.json", url_key="httpUrl"),
+}
+
+
+def local_config(client: Client, command: Sequence[str]) -> str:
+    """For a client that starts the server itself."""
+    program, *args = command
+    kind = {"type": client.kind[0]} if client.kind else {}
+    return _written({client.key: {NAME: {**kind, "command": program, "args": args}}})
+
+
+def remote_config(client: Client, url: str, *, token_env: str | None) -> str:
+    """For a server that runs already.
+
+    Raises:
+        InputError: If the client knows no such servers.
+    """
+    if client.url_key is None:
+        raise InputError(
+            f"{client.file} has no servers with a URL: the client starts its servers. Leave "
+            "--transport out."
+        )
+    server: dict[str, Any] = {"type": client.kind[1]} if client.kind else {}
+    server[client.url_key] = url
+    found: dict[str, Any] = {client.key: {NAME: server}}
+    if token_env is not None:
+        server["headers"] = {"Authorization": f"Bearer {client.token(token_env)}"}
+        if client.inputs:
+            found["inputs"] = list(client.inputs)
+    return _written(found)
+
+
+def _written(data: Mapping[str, Any]) -> str:
+    return json.dumps(data, indent=2, ensure_ascii=False)

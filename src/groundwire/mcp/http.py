@@ -1,0 +1,203 @@
+"""Over Streamable HTTP: one server for several clients.
+
+Who may ask is decided before a body is read: by a token, and by the headers Host and Origin, since
+a page of some website can give its own name the address of this server.
+"""
+
+import hmac
+import signal
+import socket
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import uvicorn
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from groundwire.config.keys import key_hash
+from groundwire.gateway.loopback import is_loopback
+from groundwire.mcp.server import ToolServer
+from groundwire.mcp.store import Limits
+
+MAX_BODY_BYTES = 4 * 1024 * 1024
+#: Clients with a session at a time, whether they hold evidence or not.
+MAX_SESSIONS = 1_000
+MAX_CONNECTIONS = 512
+
+#: What open streams have to end when the server is told to.
+_SHUTDOWN_S = 2
+
+_LOCAL_HOSTS = ("127.0.0.1", "localhost", "[::1]")
+
+
+class NoAddressError(OSError):
+    """The address cannot be had."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Access:
+    """Who may ask.
+
+    Attributes:
+        token_hash: SHA-256 of the token; ``None``: none is needed.
+        hosts: What the header Host may name, beside this machine's own names if ``is_local``.
+        origins: What the header Origin may say, if there is one.
+        is_local: Whether this machine alone can reach the server.
+    """
+
+    token_hash: str | None = None
+    hosts: tuple[str, ...] = ()
+    origins: tuple[str, ...] = ()
+    is_local: bool = True
+
+    def settings(self) -> TransportSecuritySettings:
+        """The same as the SDK takes it."""
+        hosts = [*self.hosts, *(_LOCAL_HOSTS if self.is_local else ())]
+        origins = [f"http://{each}" for each in _LOCAL_HOSTS] if self.is_local else []
+        return TransportSecuritySettings(
+            enable_dns_rebinding_protection=True,
+            allowed_hosts=_with_any_port(hosts),
+            allowed_origins=_with_any_port([*self.origins, *origins]),
+        )
+
+
+def _with_any_port(names: Sequence[str]) -> list[str]:
+    return [each for name in names for each in (name, f"{name}:*")]
+
+
+class TokenCheck:
+    """Lets requests in that have the token."""
+
+    def __init__(self, app: ASGIApp, token_hash: str) -> None:
+        self._app, self._hash = app, token_hash
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let one request in, or refuse it."""
+        if scope["type"] == "http" and not self._has_token(scope):
+            text = "This server needs its token. Send it as Authorization: Bearer TOKEN."
+            headers = {"WWW-Authenticate": "Bearer"}
+            response = JSONResponse({"error": text}, status_code=401, headers=headers)
+            await response(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
+
+    def _has_token(self, scope: Scope) -> bool:
+        given = [value for name, value in scope["headers"] if name == b"authorization"]
+        if len(given) != 1:
+            return False
+        scheme, _, token = given[0].partition(b" ")
+        # Hashes, so that how long it takes says nothing of the token.
+        is_same = hmac.compare_digest(key_hash(token.strip()), self._hash)
+        return is_same and scheme.lower() == b"bearer"
+
+
+def app_of(server: ToolServer, access: Access, *, path: str, limits: Limits) -> ASGIApp:
+    """The server as an app."""
+    app: ASGIApp = server.protocol().streamable_http_app(
+        streamable_http_path=path,
+        transport_security=access.settings(),
+        max_request_body_size=MAX_BODY_BYTES,
+        session_idle_timeout=limits.idle_s,
+        max_sessions=MAX_SESSIONS,
+    )
+    return app if access.token_hash is None else TokenCheck(app, access.token_hash)
+
+
+def listen(host: str, port: int) -> list[socket.socket]:
+    """Take the port, on all addresses that a host stands for.
+
+    Raises:
+        NoAddressError: If it cannot be had.
+    """
+    sockets: list[socket.socket] = []
+    try:
+        for family, address in addresses_of(host, port):
+            # Of port 0 the first gets any free one, and the others the same.
+            taken = sockets[0].getsockname()[1] if sockets else port
+            made = socket.create_server((address, taken), family=family, backlog=128)
+            made.setblocking(False)
+            sockets.append(made)
+    except OSError as error:
+        for each in sockets:
+            each.close()
+        raise NoAddressError(
+            f"Port {port} of {host} cannot be had: {error.strerror}. Choose another with --port, "
+            "or 0 for any free one."
+        ) from error
+    return sockets
+
+
+def addresses_of(host: str, port: int) -> list[tuple[socket.AddressFamily, str]]:
+    """All addresses that a host stands for.
+
+    Raises:
+        NoAddressError: If there are none.
+    """
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except OSError as error:
+        text = f"The host {host!r} is no address of this machine: {error.strerror}."
+        raise NoAddressError(f"{text} Use 127.0.0.1, or 0.0.0.0 for all addresses.") from error
+    return list(dict.fromkeys((family, str(address[0])) for family, *_, address in found))
+
+
+def is_local(host: str) -> bool:
+    """Whether this machine alone can reach a host.
+
+    Raises:
+        NoAddressError: If it is no address.
+    """
+    return all(is_loopback(address) for _, address in addresses_of(host, 0))
+
+
+class HttpServer(uvicorn.Server):
+    """The HTTP server, which says when it listens."""
+
+    def __init__(self, app: ASGIApp, *, says: Callable[[str], None], address: str) -> None:
+        super().__init__(
+            uvicorn.Config(
+                app,
+                http="h11",  # it bounds the heads of requests
+                ws="none",
+                lifespan="on",
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                proxy_headers=False,  # nothing here believes them
+                limit_concurrency=MAX_CONNECTIONS,
+                timeout_graceful_shutdown=_SHUTDOWN_S,
+            )
+        )
+        self._says, self._address = says, address
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to listen."""
+        await super().startup(sockets=sockets)
+        if not self.should_exit:
+            self._says(f"Listening on {self._address} (Ctrl-C ends it).")
+
+
+def serve_http(
+    app: ASGIApp, sockets: Sequence[socket.socket], *, address: str, says: Callable[[str], None]
+) -> None:
+    """Serve until SIGTERM or Ctrl-C."""
+    server = HttpServer(app, says=says, address=address)
+    with _ending(server):
+        server.run(sockets=list(sockets))
+
+
+@contextmanager
+def _ending(server: uvicorn.Server) -> Iterator[None]:
+    """Let signals end the server and nothing else: it raises them once more when it has ended."""
+
+    def end(*_: object) -> None:
+        server.should_exit = True
+
+    before = {each: signal.signal(each, end) for each in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)

@@ -1,0 +1,33 @@
+"""What this server and the libraries below it have to say, on standard error, a line each."""
+
+import logging
+import sys
+import traceback
+from typing import Any
+
+from groundwire.render.screen import one_line
+
+
+def log_to_stderr() -> None:
+    """Warnings and errors go to standard error, whatever libraries set up."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(Terse("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
+
+
+class Terse(logging.Formatter):
+    """A line for each record, of an exception its class and its place.
+
+    Its message may hold what was checked.
+    """
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The record, unable to act on a screen."""
+        return one_line(super().format(record))
+
+    def formatException(self, ei: Any) -> str:  # noqa: ANN401, N802 - as logging declares it
+        """Its class and its place."""
+        kind, _, trace = ei
+        frames = traceback.extract_tb(trace)
+        where = f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
+        return f"{kind.__name__ if kind else 'no exception'}{where}"

@@ -1,0 +1,121 @@
+"""What judges: loaded when the first call needs it, once, and shared by all."""
+
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from groundwire.config import Config
+from groundwire.models import DEFAULT_MODEL
+
+if TYPE_CHECKING:
+    from groundwire.detector import Detector
+    from groundwire.engine.reader import Reader
+    from groundwire.explain import Explainer
+    from groundwire.verify.local import LocalVerifier
+
+# Numpy and the inference library are imported where they are used: a client that only lists tools
+# waits for neither.
+
+
+class Models:
+    """The detector of a configuration, and the embedded reader, which verifies and searches.
+
+    Usually they are one. Threads may share it; whoever comes first loads, and the others wait.
+    """
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+        self._lock = Lock()
+        self._detector: Detector | None = None
+        self._embedded: Detector | None = None
+        self._verifier: LocalVerifier | None = None
+
+    @property
+    def detector(self) -> "Detector":
+        """The detector.
+
+        Raises:
+            GroundwireError: If it cannot be loaded.
+        """
+        with self._lock:
+            return self._loaded()
+
+    @property
+    def reader(self) -> "Reader":
+        """The embedded reader.
+
+        Raises:
+            GroundwireError: If it cannot be loaded.
+        """
+        from groundwire.engine.reader import Reader
+
+        with self._lock:
+            judge = self._loaded_embedded().judge
+        assert isinstance(judge, Reader)
+        return judge
+
+    def verifier(self, tenant: str) -> "LocalVerifier":
+        """The verifier of one session: what was read for it is never used for another.
+
+        Raises:
+            GroundwireError: If it cannot be loaded.
+        """
+        from groundwire.verify.local import LocalVerifier
+        from groundwire.verify.verifier import Scope
+
+        with self._lock:
+            if self._verifier is None:
+                self._verifier = LocalVerifier.of(self._loaded_embedded())
+            return self._verifier.within(Scope(tenant=tenant))
+
+    @property
+    def explainer(self) -> "Explainer":
+        """Says why words are marked. It drops none of them: the outcome is the detector's.
+
+        Raises:
+            GroundwireError: If it cannot be loaded.
+        """
+        from groundwire.explain import Explainer
+
+        own = self._config.explain
+        return Explainer(
+            self.reader.entailment,
+            name=DEFAULT_MODEL,
+            takes_detectors=True,
+            threshold=own.threshold,
+            entailment_threshold=own.entailment_threshold,
+            drops_entailed=False,
+        )
+
+    @property
+    def n_threads(self) -> int:
+        """Claims that are read side by side."""
+        from groundwire.engine.reader import n_threads
+
+        return n_threads(self._config.detector.threads)
+
+    def close(self) -> None:
+        """Let go of the threads."""
+        with self._lock:
+            for each in (self._detector, self._embedded):
+                if each is not None:
+                    each.close()
+
+    def _loaded(self) -> "Detector":
+        from groundwire.pipeline.load import load_detector
+
+        if self._detector is None:
+            self._detector = load_detector(self._config)
+        return self._detector
+
+    def _loaded_embedded(self) -> "Detector":
+        from groundwire.detector import Detector
+
+        own = self._config.detector
+        if self._embedded is None:
+            is_one = own.name == DEFAULT_MODEL
+            self._embedded = (
+                self._loaded()
+                if is_one
+                else Detector.load(threads=own.threads, cache_mb=own.cache_mb)
+            )
+        return self._embedded

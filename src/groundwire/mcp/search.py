@@ -1,0 +1,79 @@
+"""Which spans say most about a query: the index that claims find their passages with."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from groundwire.engine.reader import Reader
+from groundwire.evidence import Query
+from groundwire.example import Source
+from groundwire.mcp.store import HeldSpan
+
+_MAX_LINE_CHARS = 400
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """A span that shares words with a query.
+
+    Attributes:
+        sid: Its id.
+        score: How well it fits; 0 and more, comparable within one search.
+        start: Where its best line begins.
+        end: Where that ends.
+        line: The line.
+    """
+
+    sid: str
+    score: float
+    start: int
+    end: int
+    line: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON data."""
+        return {
+            "sid": self.sid,
+            "score": self.score,
+            "start": self.start,
+            "end": self.end,
+            "line": self.line[:_MAX_LINE_CHARS],
+        }
+
+
+def search(
+    query: str, spans: Sequence[HeldSpan], reader: Reader, *, most: int, tenant: str
+) -> list[Found]:
+    """Rank spans by a query, best first; those that share no word with it are left out."""
+    sources = [Source(id=span.sid, text=span.text) for span in spans]
+    evidence = reader.open(sources, None, threshold=1.0, tenant=tenant).evidence
+    ids = reader.pieces.encode(query).ids
+    if not len(ids) or not evidence.passages:
+        return []
+    asked = Query.of(ids)
+    # Equal texts are indexed once, under the first of their ids.
+    alike: dict[str, list[str]] = {}
+    for span in spans:
+        alike.setdefault(span.text, []).append(span.sid)
+    found: dict[str, Found] = {}
+    for index, score in zip(*evidence.ranked(asked), strict=True):
+        text = evidence.origins[index].text
+        lines = evidence.references(asked, [int(index)], most=1) if text not in found else ()
+        if lines:
+            (line,) = lines
+            found[text] = Found(
+                sid=line.source_id,
+                score=max(0.0, math.floor(float(score) * 1e4) / 1e4),
+                start=line.start,
+                end=line.end,
+                line=line.text,
+            )
+        if len(found) == most:
+            break
+    every = [
+        Found(sid=sid, score=each.score, start=each.start, end=each.end, line=each.line)
+        for text, each in found.items()
+        for sid in alike[text]
+    ]
+    return every[:most]

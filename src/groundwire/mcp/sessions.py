@@ -1,0 +1,139 @@
+"""Whose evidence is whose: each session has a store of its own, and sees no other."""
+
+import secrets
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from threading import Lock
+from time import monotonic
+
+from groundwire.mcp.arguments import CallError
+from groundwire.mcp.store import HeldSpan, Limits, Place, Store
+
+#: What a handle begins with.
+HANDLE = "ev_"
+
+NO_SESSION = (
+    "This connection has no session. Pass the handle that add_span returned, as evidence; without "
+    "one, add_span returns a new one."
+)
+
+_MAX_NUMBERINGS = 10_000
+
+
+@dataclass(slots=True)
+class _Entry:
+    store: Store
+    used: float
+
+
+@dataclass(slots=True)
+class Stores:
+    """The stores of all sessions.
+
+    Without a session there is a handle: whoever has it sees what is held under it.
+
+    Attributes:
+        limits: Bounds of what is held.
+        forgets: Whether what is not used is forgotten.
+        clock: Seconds, from any moment on.
+    """
+
+    limits: Limits = field(default_factory=Limits)
+    forgets: bool = True
+    clock: Callable[[], float] = monotonic
+    _entries: OrderedDict[str, _Entry] = field(default_factory=OrderedDict)
+    _numberings: OrderedDict[str, int] = field(default_factory=OrderedDict)
+    _lock: Lock = field(default_factory=Lock)
+
+    def of(self, session: str | None, handle: str | None = None) -> Store | None:
+        """The store of a session, or of a handle; ``None`` if nothing is held there yet.
+
+        Raises:
+            CallError: If there is a handle, and it is none.
+        """
+        key = handle if handle is not None else session
+        with self._lock:
+            self._forget_idle()
+            # A session's name is no handle, whoever got to know it.
+            is_known = key is not None and (handle is None or handle.startswith(HANDLE))
+            entry = self._entries.get(key) if is_known and key is not None else None
+            if entry is None or key is None:
+                if handle is not None:
+                    raise CallError(
+                        "Nothing is held under this handle; what is not used for "
+                        f"{self.limits.idle_s / 60:g} minutes is forgotten. Add the spans again: "
+                        "add_span without evidence gives a new handle."
+                    )
+                return None
+            entry.used = self.clock()
+            self._entries.move_to_end(key)
+            return entry.store
+
+    def add(
+        self,
+        text: str,
+        *,
+        session: str | None,
+        handle: str | None = None,
+        note: str = "",
+        place: Place | None = None,
+    ) -> tuple[HeldSpan, str | None]:
+        """Hold a text for a session, or under a handle, which is made if there is neither.
+
+        Returns:
+            The span, and the handle that it is found with.
+
+        Raises:
+            CallError: If the handle is none, or there is no room.
+        """
+        store = self.of(session, handle)
+        self._check_total(len(text.encode()))
+        if store is not None:
+            return store.add(text, note=note, place=place), handle
+        made = f"{HANDLE}{secrets.token_urlsafe(18)}" if session is None else None
+        key = made or str(session)
+        store = self._open(key)
+        try:
+            return store.add(text, note=note, place=place), made
+        except CallError:
+            if made is not None:  # nobody will ever know it
+                with self._lock:
+                    del self._entries[made]
+            raise
+
+    def _open(self, key: str) -> Store:
+        with self._lock:
+            if key in self._entries:  # another call of the session was faster
+                return self._entries[key].store
+            if len(self._entries) >= self.limits.max_sessions:
+                raise CallError(
+                    f"{self.limits.max_sessions:,} sessions hold evidence, and that is the most. "
+                    "Pass the spans with the call, or try again later."
+                )
+            # An id that was given once means one text for as long as the session lasts.
+            store = Store(self.limits, first=self._numberings.pop(key, 0))
+            self._entries[key] = _Entry(store, self.clock())
+            return store
+
+    def _check_total(self, n_bytes: int) -> None:
+        with self._lock:
+            total = sum(each.store.n_bytes for each in self._entries.values())
+        if total + n_bytes > self.limits.max_total_bytes:
+            raise CallError(
+                f"{total:,} bytes of evidence are held for all sessions, and "
+                f"{self.limits.max_total_bytes:,} are the most. Pass the spans with the call, or "
+                "try again later."
+            )
+
+    def _forget_idle(self) -> None:
+        until = self.clock() - self.limits.idle_s
+        while self.forgets and self._entries:
+            key, oldest = next(iter(self._entries.items()))
+            if oldest.used > until:
+                break
+            del self._entries[key]
+            if not key.startswith(HANDLE):
+                self._numberings[key] = oldest.store.next_number
+        while len(self._numberings) > _MAX_NUMBERINGS:
+            self._numberings.popitem(last=False)

@@ -1,0 +1,165 @@
+"""Evidence that the server holds: what was added keeps its id and its text for good.
+
+So an agent cites what is there and cannot pass another text under the same id later.
+"""
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from threading import Lock
+from typing import Any
+
+from groundwire.mcp.arguments import MAX_SPANS, CallError
+
+
+class Origin(StrEnum):
+    """Where the text of a span comes from."""
+
+    FILE = "held_file"  # the server read it from a file
+    TEXT = "held_text"  # it was added as a text
+    CALLER = "caller"  # it came with the call, and is held nowhere
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where in a file a text stands; lines count from 1, both ends included."""
+
+    path: str
+    start_line: int
+    end_line: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON data."""
+        return {"path": self.path, "start_line": self.start_line, "end_line": self.end_line}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldSpan:
+    """One text of evidence, as it will stay.
+
+    Attributes:
+        sid: Its id.
+        text: The text.
+        note: What the agent said about it.
+        place: Where it was read; ``None`` if it was added as a text.
+    """
+
+    sid: str
+    text: str
+    note: str = ""
+    place: Place | None = None
+
+    @property
+    def origin(self) -> Origin:
+        """Where its text comes from."""
+        return Origin.TEXT if self.place is None else Origin.FILE
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON data, without the text."""
+        return {
+            "sid": self.sid,
+            "origin": str(self.origin),
+            "n_chars": len(self.text),
+            "sha256": hashlib.sha256(self.text.encode()).hexdigest(),
+            **({"note": self.note} if self.note else {}),
+            **(self.place.to_dict() if self.place else {}),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Bounds of what is held.
+
+    Attributes:
+        max_spans: Spans of a session.
+        max_span_chars: Characters of a span.
+        max_bytes: UTF-8 of a session's spans.
+        max_total_bytes: UTF-8 of all spans.
+        max_sessions: Sessions that hold something.
+        idle_s: Seconds without use after which a session's spans are forgotten.
+    """
+
+    max_spans: int = MAX_SPANS
+    max_span_chars: int = 200_000
+    max_bytes: int = 4_000_000
+    max_total_bytes: int = 256_000_000
+    max_sessions: int = 1_000
+    idle_s: float = 1800.0
+
+
+class Store:
+    """The spans of one session; threads may share it.
+
+    Attributes:
+        n_bytes: UTF-8 of its spans.
+    """
+
+    def __init__(self, limits: Limits, *, first: int = 0) -> None:
+        """Begin empty, with ids from ``S`` and this number on."""
+        self._limits, self._first = limits, first
+        self._lock = Lock()
+        self._spans: dict[str, HeldSpan] = {}
+        self.n_bytes = 0
+
+    def add(self, text: str, *, note: str = "", place: Place | None = None) -> HeldSpan:
+        """Hold a text; what is held already keeps its id.
+
+        Raises:
+            CallError: If there is no room for it, or it says nothing.
+        """
+        if not text.strip():
+            raise CallError("The text is blank, so it is no evidence. Nothing was added.")
+        limits, n_bytes = self._limits, len(text.encode())
+        if len(text) > limits.max_span_chars:
+            raise CallError(
+                f"The text has {len(text):,} characters, and a span has at most "
+                f"{limits.max_span_chars:,}. Add the parts that matter."
+            )
+        with self._lock:
+            for known in self._spans.values():
+                if (known.text, known.note, known.place) == (text, note, place):
+                    return known
+            if len(self._spans) >= limits.max_spans:
+                raise CallError(f"{limits.max_spans:,} spans are held, and that is the most.")
+            if self.n_bytes + n_bytes > limits.max_bytes:
+                raise CallError(
+                    f"{self.n_bytes:,} bytes are held, this text has {n_bytes:,}, and "
+                    f"{limits.max_bytes:,} are the most. Add shorter texts."
+                )
+            sid = f"S{self.next_number}"
+            self._spans[sid] = HeldSpan(sid=sid, text=text, note=note, place=place)
+            self.n_bytes += n_bytes
+            return self._spans[sid]
+
+    @property
+    def next_number(self) -> int:
+        """The number of the next id."""
+        return self._first + len(self._spans)
+
+    @property
+    def spans(self) -> tuple[HeldSpan, ...]:
+        """All spans, in the order they were added."""
+        with self._lock:
+            return tuple(self._spans.values())
+
+    def get(self, sid: str) -> HeldSpan:
+        """The span with this id.
+
+        Raises:
+            CallError: If there is none.
+        """
+        found = self._spans.get(sid.strip().removeprefix("[").removesuffix("]"))
+        if found is None:
+            raise CallError(f"No span {sid[:60]!r} is held. {describe(self._spans)}")
+        return found
+
+
+def describe(sids: Iterable[str]) -> str:
+    """Which ids there are, in one sentence."""
+    known = list(sids)
+    if not known:
+        return "None is held: add one with add_span."
+    if len(known) <= 2:
+        return f"Held: {', '.join(known)}."
+    return f"Held: {known[0]} to {known[-1]}."

@@ -1,0 +1,39 @@
+"""All tools of a server, and what becomes of a call of one."""
+
+import logging
+
+from groundwire.errors import DetectionError, GroundwireError, ModelError
+from groundwire.mcp.backend import Backend
+from groundwire.mcp.checking import answer_tool
+from groundwire.mcp.citing import citations_tool
+from groundwire.mcp.holding import holding_tools
+from groundwire.mcp.tool import Call, Told, Tool
+from groundwire.mcp.verifying import audit_tool, detect_tool
+from groundwire.verify.verifier import FailureKind
+
+log = logging.getLogger(__name__)
+
+
+def tools_of(backend: Backend) -> dict[str, Tool]:
+    """Name → tool, in the order they are listed."""
+    tools = [make(backend) for make in (detect_tool, audit_tool, answer_tool, citations_tool)]
+    if backend.stores is not None:
+        tools += holding_tools(backend, backend.stores)
+    return {tool.name: tool for tool in tools}
+
+
+def answer(tool: Tool, call: Call) -> Told:
+    """Run a call; whatever goes wrong is told, and is never a pass."""
+    try:
+        return tool.run(call)
+    except (ModelError, DetectionError) as error:
+        return tool.fails(FailureKind.VERIFIER, str(error))
+    except GroundwireError as error:
+        return tool.fails("invalid_argument", str(error))
+    except Exception as error:  # a bug of ours must not look like a pass
+        # Its message may quote what was checked, which has no place in a log.
+        log.exception("The tool %s failed", tool.name)
+        kind = type(error).__name__
+        return tool.fails(
+            "internal_error", f"The server failed: {kind}. This is a bug in groundwire."
+        )

@@ -1,0 +1,54 @@
+"""What is made when it is first needed, by whoever needs it first."""
+
+import time
+from collections.abc import Callable
+from threading import Lock
+from typing import Generic, TypeVar
+
+_T = TypeVar("_T")
+
+#: So long a failure is remembered, in seconds: to try again costs whoever is waiting.
+RETRY_S = 30.0
+
+
+class Lazy(Generic[_T]):
+    """A value that is made once, however many threads ask for it; they wait for each other."""
+
+    def __init__(
+        self,
+        make: Callable[[], _T],
+        *,
+        retry_s: float = RETRY_S,
+        timer: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Make nothing yet.
+
+        Args:
+            make: Makes it.
+            retry_s: Until it is tried again after a failure.
+            timer: Gives the time in seconds.
+        """
+        self._make, self._retry_s, self._timer = make, retry_s, timer
+        self._lock = Lock()
+        self._made: list[_T] = []
+        self._failure: Exception | None = None
+        self._failed_at = 0.0
+
+    def get(self) -> _T:
+        """The value.
+
+        Raises:
+            Exception: What making it raised, now or a short while ago.
+        """
+        with self._lock:
+            if self._made:
+                return self._made[0]
+            if self._failure is not None and self._timer() - self._failed_at < self._retry_s:
+                raise self._failure.with_traceback(None)
+            try:
+                value = self._make()
+            except Exception as error:
+                self._failure, self._failed_at = error, self._timer()
+                raise
+            self._made, self._failure = [value], None
+            return value

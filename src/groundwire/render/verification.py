@@ -1,0 +1,266 @@
+"""A verification of cited claims as text: a table for a terminal, and the words of all views."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from io import StringIO
+from typing import TYPE_CHECKING, Literal
+
+from groundwire.render.descriptions import Marked
+from groundwire.render.quotes import excerpt
+from groundwire.render.screen import one_line
+from groundwire.render.terminal import DIM, mark_words, painter
+from groundwire.verify.budget import Amount
+from groundwire.verify.citations import CitationFinding, CitationStatus
+from groundwire.verify.doubts import ReadoutByWords
+from groundwire.verify.report import ClaimReport, VerificationReport
+from groundwire.verify.rule import Status
+from groundwire.verify.verifier import Judged, Readout
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+#: Columns of a table where nothing says how wide the screen is.
+WIDTH = 100
+#: More claims that were not verified are counted, not listed.
+MAX_UNSCORED_SHOWN = 20
+_ID_CHARS = 40
+_NOTHING = "-"
+
+#: Columns of the table that hold words; the others hold numbers.
+_WORDS = _CLAIM, _CITES, _STATUS = 1, 2, 3
+_GAP = 2
+_CITES_CHARS = 12
+_LEAST_CLAIM_CHARS, _ENOUGH_CLAIM_CHARS = 12, 30
+#: As wide as most of them; where there is room, as wide as all.
+_STATUS_CHARS, _WIDE_STATUS_CHARS = 17, 26
+
+#: What a status says of a claim.
+STATUSES = {
+    Status.NO_SPANS: "there is no evidence at all",
+    Status.UNKNOWN_CITATIONS: "it cites what no span is called",
+    Status.MISSING_CITATIONS: "it cites nothing, and has to",
+    Status.EMPTY_CONTEXT: "it cites nothing, or nothing that asserts anything",
+    Status.VERIFIER_ERROR: "the verifier gave no answer: do not take this for a pass",
+    Status.CONTRADICTED: "the verifier says that its evidence says otherwise",
+    Status.AMBIGUOUS_VERIFIER: "with its evidence it may reach the target, or not",
+    Status.NOT_ENTAILED: "with its evidence it does not reach the target",
+    Status.PRIOR_LEAK: "it reaches the target without what it cites",
+    Status.INSUFFICIENT_EVIDENCE_GAIN: "its evidence adds too little",
+    Status.UNDER_BUDGET: "it needs more than its evidence brings",
+    Status.PASSED: "it reaches the target with its evidence, and not without",
+}
+_GRAVE = (Status.CONTRADICTED, Status.VERIFIER_ERROR)
+
+
+def report_to_terminal(report: VerificationReport, *, color: bool, width: int = WIDTH) -> str:
+    """The report of ``groundwire verify``: a row a claim, what its status means, who judged.
+
+    A claim stands in a cell of its own, so that none can imitate the report.
+
+    Args:
+        report: What was found.
+        color: Highlight with ANSI colours; otherwise doubtful words stand in markers.
+        width: Columns of the screen.
+    """
+    paint = painter(color=color)
+    lines = [] if not report.details else [*_table(report, color=color, width=width), ""]
+    style = "1;32" if not report.flagged else "1;31" if _failed(report) else "1;33"
+    lines.append(f"outcome   {paint(describe_outcome(report), style)}")
+    lines += [f"          {each}" for each in describe_statuses(report)]
+    lines += _unscored(report)
+    lines.append(paint(f"settings  {describe_settings(report)}", DIM))
+    lines.append(paint(f"verifier  {describe_verifier(report)}", DIM))
+    return "\n".join(lines)
+
+
+def describe_outcome(report: VerificationReport) -> str:
+    """What was found, in half a sentence."""
+    if report.error is not None:
+        return f"not verified ({report.error_type}): {one_line(report.error)}"
+    n_flagged = sum(each.flagged for each in report.details)
+    parts = _counted(len(report.details), _part(report))
+    if n_flagged:
+        return f"flagged: {n_flagged:,} of {parts}"
+    if report.truncated:
+        return f"flagged: {parts} passed, and others were not verified"
+    return f"passed: {parts}"
+
+
+def describe_statuses(report: VerificationReport) -> list[str]:
+    """Each status that flags a claim: how often, and what it means."""
+    counts = Counter(each.status for each in report.details if each.flagged)
+    lines = [f"{status} ({n:,}): {STATUSES[status]}" for status, n in counts.items()]
+    errors = dict.fromkeys(each.error for each in report.details if each.error is not None)
+    return lines + [one_line(error) for error in errors]
+
+
+def describe_settings(report: VerificationReport) -> str:
+    """What a claim had to be."""
+    setup = report.setup
+    required = ", citations required" if setup.require_citations else ""
+    gain = f", gain from {setup.min_log_odds_gain:g}" if setup.min_log_odds_gain else ""
+    return (
+        f"target {setup.target:g}, evidence {setup.context_mode}{required}{gain}, rule {setup.rule}"
+    )
+
+
+def describe_verifier(report: VerificationReport) -> str:
+    """Who judged, and what it took of an endpoint."""
+    cost = report.cost if report.citations is None else report.cost + report.citations.cost
+    took = ""
+    if cost.calls:
+        n_tokens = round(cost.prompt_tokens + cost.completion_tokens)
+        took = f", {_counted(round(cost.calls), 'call')}, {_counted(n_tokens, 'token')}"
+    return one_line(f"{report.setup.backend} {report.setup.verifier_model}") + took
+
+
+def describe_citations(finding: CitationFinding) -> str:
+    """What is wrong with the citations of a claim, in a few words."""
+    rests = ", ".join(map(short, finding.supported_by))
+    others = ", ".join(short(each) for each in finding.supported_by if each not in finding.cites)
+    match finding.status:
+        case CitationStatus.DECORATIVE:
+            return f"decorative: {', '.join(map(short, finding.decorative))} adds nothing"
+        case CitationStatus.PARTIAL:
+            return f"partial: {others} says the rest"
+        case CitationStatus.MISATTRIBUTED:
+            return f"misattributed: {rests} says it"
+        case CitationStatus.FABRICATED_ID:
+            said = f"; {rests} says it" if rests else ""
+            return f"fabricated_id: {', '.join(map(short, finding.fabricated))}{said}"
+        case CitationStatus.UNCITED:
+            return f"uncited; {rests} says it" if rests else "uncited"
+    return str(finding.status)
+
+
+def doubts_of(detail: ClaimReport) -> tuple[Marked, ...]:
+    """The words of a flagged claim that its evidence does not support, if the verifier tells."""
+    posterior = detail.posterior
+    return posterior.doubts if detail.flagged and isinstance(posterior, ReadoutByWords) else ()
+
+
+def probability(judged: Judged | None) -> str:
+    """P(yes) as it was read: a number, a range, or nothing."""
+    if not isinstance(judged, Readout):
+        return _NOTHING
+    return _range(judged.yes.low, judged.yes.high, digits=3)
+
+
+def amount(value: Amount | None) -> str:
+    """An amount of information."""
+    return _NOTHING if value is None else _range(value.min, value.max, digits=1)
+
+
+def short(name: str) -> str:
+    """An id, on one line and not without end."""
+    return excerpt(one_line(name), around="", width=_ID_CHARS)
+
+
+def _range(low: float, high: float, *, digits: int) -> str:
+    ends = [f"{low:.{digits}f}", f"{high:.{digits}f}"]
+    return ends[0] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
+
+
+def _part(report: VerificationReport) -> str:
+    return report.setup.words.scored.partition("_")[0].removesuffix("s")
+
+
+def _counted(n: int, what: str) -> str:
+    return f"{n:,} {what}{'' if n == 1 else 's'}"
+
+
+def _failed(report: VerificationReport) -> bool:
+    return report.error is not None or any(each.status in _GRAVE for each in report.details)
+
+
+def _unscored(report: VerificationReport) -> Iterator[str]:
+    if not report.truncated:
+        return
+    n = len(report.unscored)
+    which = f"{_counted(n, 'claim')} beyond" if n else "claims beyond"
+    yield f"unscored  {which} max_claims ({report.setup.max_claims:,}): raise it"
+    for claim in report.unscored[:MAX_UNSCORED_SHOWN]:
+        yield f'          {claim.idx}  "{one_line(excerpt(claim.text, around=""))}"'
+    if n > MAX_UNSCORED_SHOWN:
+        yield f"          and {n - MAX_UNSCORED_SHOWN:,} more"
+
+
+def _table(report: VerificationReport, *, color: bool, width: int) -> Iterator[str]:
+    from rich.console import Console  # a tenth of a second, which nobody else has to wait
+    from rich.table import Table
+    from rich.text import Text
+
+    heads = _heads(report)
+    rows = list(_rows(report, color=color))
+    widths = _widths([tuple(map(Text, heads)), *rows], width)
+    table = Table(box=None, padding=(0, _GAP, 1, 0), pad_edge=False, header_style="none")
+    for at, head in enumerate(heads):
+        justify: Literal["left", "right"] = "left" if at in _WORDS else "right"
+        table.add_column(
+            Text(head, style="bold"), justify=justify, overflow="fold", width=widths[at]
+        )
+    for cells in rows:
+        table.add_row(*cells)
+    file = StringIO()
+    console = Console(
+        file=file,
+        width=sum(widths) + _GAP * len(widths),
+        color_system="standard" if color else None,
+        force_terminal=color,
+        force_jupyter=False,
+        no_color=not color,
+        legacy_windows=False,
+    )
+    console.print(table)
+    yield from (line.rstrip() for line in file.getvalue().rstrip().split("\n"))
+
+
+def _heads(report: VerificationReport) -> tuple[str, ...]:
+    units = report.setup.units
+    status = "status" if report.citations is None else "status, citations"
+    amounts = (f"{units}\nneeded", f"{units}\nfound")
+    return ("no.", _part(report), "cites", status, "P\nwith", "P\nwithout", *amounts)
+
+
+def _widths(rows: Sequence[Sequence["Text"]], width: int) -> list[int]:
+    """Columns of each cell. A claim has what the others leave, and something in any case.
+
+    On a screen that is too narrow for that, lines are broken: a column left out would say less.
+    """
+    wide, narrow = ([_longest(column, by) for column in zip(*rows, strict=True)] for by in "\n ")
+    for widths, status in ((wide, _WIDE_STATUS_CHARS), (narrow, _STATUS_CHARS)):
+        widths[_CLAIM], widths[_STATUS] = 0, status
+        widths[_CITES] = min(wide[_CITES], _CITES_CHARS)
+        widths[_CLAIM] = width - sum(widths) - _GAP * len(widths)
+    if wide[_CLAIM] >= _ENOUGH_CLAIM_CHARS:
+        return wide
+    narrow[_CLAIM] = max(narrow[_CLAIM], _LEAST_CLAIM_CHARS)
+    return narrow
+
+
+def _longest(cells: Iterable["Text"], by: str) -> int:
+    """Of the lines, or words, of some cells."""
+    parts = (part for cell in cells for part in cell.plain.replace("\n", by).split(by))
+    return max(map(len, parts))
+
+
+def _rows(report: VerificationReport, *, color: bool) -> Iterator[Sequence["Text"]]:
+    from rich.text import Text
+
+    findings = () if report.citations is None else report.citations.findings
+    for at, detail in enumerate(report.details):
+        words = mark_words(one_line(detail.claim.text), doubts_of(detail), color=color)
+        cites = [*map(short, detail.claim.cites), *(f"{short(e)}?" for e in detail.claim.unknown)]
+        style = "red" if detail.status in _GRAVE else "yellow" if detail.flagged else "green"
+        status = Text.assemble((str(detail.status), f"bold {style}"))
+        if findings:
+            status.append(f"\n{describe_citations(findings[at])}")
+        cells = [
+            Text(str(detail.claim.idx)),
+            Text.from_ansi(words) if color else Text(words),
+            Text(", ".join(cites) or _NOTHING),
+            status,
+            *map(Text, (probability(detail.posterior), probability(detail.prior))),
+            *map(Text, (amount(detail.measures.required), amount(detail.measures.observed))),
+        ]
+        yield cells

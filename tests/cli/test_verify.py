@@ -1,0 +1,496 @@
+"""``groundwire verify``: the embedded verifier, and a scripted endpoint at the wire."""
+
+import json
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import Result
+
+from groundwire import detect_hallucination
+from groundwire.cli.verify import _OPTIONS
+from groundwire.config.tree import SETTINGS
+from groundwire.verify.cache import SHARED
+from tests.cli.conftest import invoke
+from tests.verify.scripted import (
+    Asked,
+    Reply,
+    ScriptedEndpoint,
+    error,
+    honest,
+    in_turn,
+    with_evidence,
+)
+
+#: As the documented page has it.
+AUTH = "Auth reads JWT_ISSUER and validates the issuer of each token against it."
+EXAMPLE = "Auth validates issuer via JWT_ISSUER. [S0]"
+PAGE = Path(__file__).parents[2] / "docs" / "verify.md"
+KEY = "sk-very-secret"
+SKY = ["--answer", "The sky is blue [S0].", "--span-text", "S0=The sky is blue."]
+PASSES = with_evidence(0.97, 0.05)
+STEPS = [
+    {"idx": 3, "claim": "Grass is red.", "cites": ["S1"], "confidence": 0.9},
+    {"idx": 1, "claim": "The sky is blue.", "cites": ["S0"], "confidence": 0.8},
+]
+
+
+@pytest.fixture(autouse=True)
+def _own_environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "BERRY_SERVICE_URL", "NO_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("COLUMNS", "140")
+    SHARED.clear()
+    yield
+    SHARED.clear()
+
+
+@pytest.fixture
+def wire() -> Iterator[ScriptedEndpoint]:
+    with ScriptedEndpoint(honest(PASSES)) as endpoint:
+        yield endpoint
+
+
+def verify(*args: object, **how: Any) -> Result:  # noqa: ANN401
+    return invoke("verify", *args, **how)
+
+
+def ask(wire: ScriptedEndpoint, *args: object, **environ: str) -> Result:
+    """Verify by the scripted endpoint, whose key is in the environment."""
+    by = ("--verifier", "openai", "--base-url", wire.base_url)
+    return verify(*by, *args, environ={"OPENAI_API_KEY": KEY} | environ)
+
+
+def in_json(result: Result) -> dict[str, Any]:
+    found = json.loads(result.stdout)
+    assert isinstance(found, dict)
+    return found
+
+
+# The documented example
+
+
+def test_the_documented_example_needs_no_key() -> None:
+    args = ["--answer", EXAMPLE, "--span-text", f"S0={AUTH}", "--require-citations"]
+    result = verify(*args, "--context-mode", "cited", "--target", "0.95")
+    assert result.exit_code == 0, result.stderr
+    lines = result.stdout.splitlines()
+    assert re.match(r"  0  Auth validates issuer via JWT_ISSUER\. +S0 +passed +0\.9\d\d", lines[3])
+    assert "outcome   passed: 1 claim" in lines
+    assert "settings  target 0.95, evidence cited, citations required, rule signed" in lines
+    assert lines[-1].startswith("verifier  local reader@")
+    assert result.stderr == ""
+
+
+def test_json_is_what_the_library_says() -> None:
+    answer = f"{EXAMPLE} Tokens are signed with RS256 [S7]. All is well."
+    result = verify("--answer", answer, "--span-text", f"S0={AUTH}", "--json")
+    expected = detect_hallucination(answer, [{"sid": "S0", "text": AUTH}])
+    assert in_json(result) == json.loads(json.dumps(expected.to_dict()))
+    assert result.exit_code == 1
+
+
+def test_a_claim_that_is_flagged_is_told_with_its_doubtful_words() -> None:
+    tokens = "S1=Tokens last for 60 minutes."
+    result = verify("--answer", "Tokens last for 15 minutes [S1].", "--span-text", tokens)
+    assert result.exit_code == 1
+    assert re.search(r"  0  Tokens last for ⟦15⟧ minutes\. +S1 +contradicted +0\.", result.stdout)
+    assert "outcome   flagged: 1 of 1 claim\n          contradicted (1): " in result.stdout
+
+
+def test_citations_stand_beside_the_claims() -> None:
+    answer = f"{EXAMPLE} Tokens last for 60 minutes [S0]. They are safe [S9]."
+    spans = ["--span-text", f"S0={AUTH}", "--span-text", "S1=Tokens last for 60 minutes."]
+    result = verify("--answer", answer, *spans, "--citations")
+    assert "status, citations" in result.stdout
+    for words in ("misattributed: S1 says", "fabricated_id: S9", "S9?", "unknown_citations"):
+        assert words in result.stdout
+    found = in_json(verify("--answer", answer, *spans, "--citations", "--json"))
+    assert found["citations"]["statuses"] == {
+        "fabricated_id": 1,
+        "misattributed": 1,
+        "supported": 1,
+    }
+
+
+@pytest.mark.skipif(not PAGE.is_file(), reason="this is no checkout")
+def test_the_command_on_the_page_prints_what_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    pattern = r"<!-- command -->\n```console\n\$ (.*?[^\\])\n( .*?)```"
+    block = re.search(pattern, PAGE.read_text("utf-8"), re.DOTALL)
+    assert block
+    program, *args = shlex.split(block[1].replace("\\\n", ""))
+    assert program == "groundwire"
+    result = invoke(*args)
+    assert result.exit_code == 1
+    assert without_numbers(result.stdout) == without_numbers(block[2])
+
+
+def without_numbers(text: str) -> list[str]:
+    """The words of a report: its numbers differ a little from machine to machine."""
+    return re.sub(r"\d+\.\d+|reader@\w+", "#", text).split()
+
+
+# Exit status
+
+
+def test_0_if_each_claim_passed(wire: ScriptedEndpoint) -> None:
+    result = ask(wire, *SKY)
+    assert result.exit_code == 0
+    assert "outcome   passed: 1 claim" in result.stdout
+    assert ", 2 calls, 202 tokens" in result.stdout
+
+
+def test_1_if_claims_were_left_out(wire: ScriptedEndpoint) -> None:
+    answer = "The sky is blue [S0]. It is blue [S0]. It is wide [S0]."
+    result = ask(wire, *SKY[2:], "--answer", answer, "--max-claims", 1)
+    assert result.exit_code == 1
+    assert "outcome   flagged: 1 claim passed, and others were not verified" in result.stdout
+    assert "unscored  2 claims beyond max_claims (1): raise it" in result.stdout
+    assert '          1  "It is blue."' in result.stdout
+
+
+def test_2_if_the_verifier_fails_and_the_reason_goes_to_standard_error() -> None:
+    with ScriptedEndpoint(in_turn(error(401))) as wire:
+        result = ask(wire, *SKY)
+        told = ask(wire, *SKY, "--json")
+    assert result.exit_code == told.exit_code == 2
+    assert result.stdout == ""
+    assert result.stderr.startswith("error: Authentication failed (401).")
+    assert "secret" not in result.output
+    found = in_json(told)
+    assert (found["flagged"], found["error_type"]) == (True, "authentication_failed")
+    assert found["details"] == []
+
+
+def test_2_if_one_claim_was_not_verified() -> None:
+    def respond(asked: Asked) -> Reply:
+        return error(400) if "red" in asked.claims[0] else honest(PASSES)(asked)
+
+    with ScriptedEndpoint(respond) as wire:
+        answer = "The sky is blue [S0]. Grass is red [S0]."
+        result = ask(wire, *SKY[2:], "--answer", answer, "--no-group-claims")
+    assert result.exit_code == 2
+    assert "verifier_error (1): the verifier gave no answer" in result.stdout
+    assert "          The endpoint refuses the request (400)." in result.stdout
+
+
+def test_2_if_citations_were_asked_for_and_not_checked() -> None:
+    def respond(asked: Asked) -> Reply:
+        return error(400) if len(asked.evidence) == 1 else honest(PASSES)(asked)
+
+    with ScriptedEndpoint(respond) as wire:
+        both = [
+            "--answer",
+            "It is so [S0, S1].",
+            "--span-text",
+            "S0=It is.",
+            "--span-text",
+            "S1=So.",
+        ]
+        assert ask(wire, *both).exit_code == 0
+        result = ask(wire, *both, "--citations", "--no-use-cache")
+    assert result.exit_code == 2
+    assert "unchecked" in result.stdout
+
+
+def test_2_if_there_is_no_key() -> None:
+    result = verify(*SKY, "--verifier", "openai")
+    assert result.exit_code == 2
+    assert "error: There is no API key. Set OPENAI_API_KEY" in result.stderr
+
+
+def test_2_if_the_answer_claims_nothing() -> None:
+    result = verify("--answer", "[S0]", *SKY[2:])
+    assert result.exit_code == 2
+    assert result.stderr.startswith("error: The answer claims nothing")
+
+
+# Settings
+
+
+def test_every_setting_but_the_key_has_an_option() -> None:
+    names = {each.name for each in SETTINGS.values() if each.section == "verify"}
+    assert names - set(_OPTIONS) == {"api_key"}
+    assert "key" not in " ".join(option for option, _, _ in _OPTIONS.values())
+
+
+@pytest.mark.parametrize(
+    ("option", "field", "value"),
+    [
+        (["--target", "0.9"], "default_target", 0.9),
+        (["--max-claims", "3"], "max_claims", 3),
+        (["--require-citations"], "require_citations", True),
+        (["--context-mode", "full"], "context_mode", "all"),
+        (["--units", "nats"], "units", "nats"),
+        (["--rule", "kl"], "rule", "kl"),
+        (["--min-log-odds-gain", "1.5"], "min_log_odds_gain", 1.5),
+        (["--verifier-model", "m"], "verifier_model", "m"),
+        (["--no-group-claims"], "grouped_results", 0),
+    ],
+)
+def test_an_option_is_a_setting(
+    wire: ScriptedEndpoint, option: list[str], field: str, value: object
+) -> None:
+    assert in_json(ask(wire, *SKY, *option, "--json"))["summary"][field] == value
+
+
+def test_options_reach_the_endpoint(wire: ScriptedEndpoint) -> None:
+    options = "--verifier-model m --temperature 0.5 --top-logprobs 3"
+    ask(wire, *SKY, *options.split(), "--placeholder", "[GONE]")
+    body = wire.asked[1].body
+    assert (body["model"], body["temperature"], body["top_logprobs"]) == ("m", 0.5, 3)
+    assert wire.asked[1].evidence == [{"sid": "S0", "quote": "[GONE]"}]
+
+
+def test_options_win_over_the_environment_and_that_over_the_file(
+    wire: ScriptedEndpoint, tmp_path: Path
+) -> None:
+    file = tmp_path / "groundwire.yaml"
+    file.write_text(
+        "verify: {target: 0.5, rule: kl, units: nats}\ndetect_hallucination: {max_claims: 7}\n"
+    )
+    environ = {"GROUNDWIRE_VERIFY_TARGET": "0.6", "GROUNDWIRE_VERIFY_RULE": "signed"}
+    result = ask(wire, *SKY, "--config", file, "--target", "0.7", "--json", **environ)
+    summary = in_json(result)["summary"]
+    found = [summary[name] for name in ("default_target", "rule", "units", "max_claims")]
+    assert found == [0.7, "signed", "nats", 7]
+
+
+def test_what_the_environment_has_for_endpoints_counts_for_who_asks_one(
+    wire: ScriptedEndpoint,
+) -> None:
+    environ = {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": wire.base_url}
+    environ |= {"BERRY_VERIFIER_MODEL": "berry-model"}
+    found = in_json(verify(*SKY, "--verifier", "openai", "--json", environ=environ))
+    assert found["summary"]["verifier_model"] == "berry-model"
+    n_calls = len(wire.asked)
+    local = in_json(verify(*SKY, "--json", environ=environ))
+    assert local["summary"]["backend"] == "local"
+    assert len(wire.asked) == n_calls
+
+
+def test_the_key_may_stand_in_the_configuration(wire: ScriptedEndpoint, tmp_path: Path) -> None:
+    file = tmp_path / "groundwire.yaml"
+    file.write_text(f"verify: {{verifier: openai, base_url: '{wire.base_url}', api_key: sk-file}}")
+    result = verify(*SKY, "--config", file, "--json")
+    assert result.exit_code == 0, result.stderr
+    assert {each.headers["authorization"] for each in wire.asked} == {"Bearer sk-file"}
+    assert "sk-file" not in result.output
+
+
+@pytest.mark.parametrize("option", ["--base-url", "--service-url"])
+def test_a_key_of_the_configuration_is_not_sent_elsewhere(
+    wire: ScriptedEndpoint, tmp_path: Path, option: str
+) -> None:
+    file = tmp_path / "groundwire.yaml"
+    file.write_text("verify: {base_url: 'https://example.com/v1', api_key: sk-file}")
+    by = ["--verifier", "service" if "service" in option else "openai"]
+    result = verify(*SKY, "--config", file, *by, option, wire.base_url)
+    assert result.exit_code == 2
+    assert "groundwire.yaml:1 is for another server: not used." in result.stderr
+    assert wire.asked == []
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        (["--target", "1"], "verify.target = '1' is not possible. It must be a number, above 0"),
+        (["--max-claims", "0"], "verify.max_claims = '0' is not possible."),
+        (["--context-mode", "everything"], "must be one of cited, all, auto"),
+        (["--verifier", "gemini"], "must be one of local, openai, service"),
+        (["--base-url", "http://example.com"], "a URL with https://, or with http:// on this"),
+        (["--citation-regex", "[x]"], "with a group named id"),
+        (["--api-key", "sk-x"], "No such option"),
+    ],
+)
+def test_an_option_that_is_not_possible_is_wrong_usage(option: list[str], message: str) -> None:
+    result = verify(*SKY, *option)
+    assert result.exit_code == 2
+    assert message in " ".join(result.stderr.split())
+    assert result.stdout == ""
+
+
+def test_a_configuration_that_is_wrong_is_told_line_by_line(tmp_path: Path) -> None:
+    file = tmp_path / "groundwire.yaml"
+    file.write_text("verify:\n  target: 2\n")
+    result = verify(*SKY, "--config", file)
+    assert result.exit_code == 2
+    assert "groundwire.yaml:2: verify.target = 2 is not possible" in result.stderr
+
+
+# Evidence
+
+
+def quotes(wire: ScriptedEndpoint) -> list[dict[str, str]]:
+    return wire.asked[0].evidence
+
+
+def test_spans_come_from_files_texts_and_lists(wire: ScriptedEndpoint, tmp_path: Path) -> None:
+    (tmp_path / "a=b.txt").write_text("From a file.")
+    (tmp_path / "list.json").write_text(
+        '[{"sid": "L", "text": "From a list."}, {"text": "No id."}]'
+    )
+    result = ask(
+        wire,
+        *("--answer", "All of it [S0, S1, L, s2].", "--spans", tmp_path / "list.json"),
+        *("--span", f"S0={tmp_path / 'a=b.txt'}", "--span-text", "S1=From a=b."),
+    )
+    assert result.exit_code == 0, result.stderr
+    assert quotes(wire) == [
+        {"sid": "L", "quote": "From a list."},
+        {"sid": "s2", "quote": "No id."},
+        {"sid": "S0", "quote": "From a file."},
+        {"sid": "S1", "quote": "From a=b."},
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[{"sid": "S0", "text": "Blue."}, {"id": "S1", "snippet": "Green."}]',
+        '{"sid": "S0", "text": "Blue."}\n\n{"id": "S1", "snippet": "Green."}\n',
+        '\ufeff{"sid": "S0", "text": "Blue."}\r\n{"sid": "S1", "text": "Green."}',
+    ],
+)
+def test_a_list_of_spans_is_json_or_json_lines(
+    wire: ScriptedEndpoint, tmp_path: Path, text: str
+) -> None:
+    file = tmp_path / "spans.json"
+    file.write_text(text, encoding="utf-8")
+    ask(wire, "--answer", "Both [S0, S1].", "--spans", file)
+    assert [each["quote"] for each in quotes(wire)] == ["Blue.", "Green."]
+
+
+def test_one_span_may_be_a_line_of_its_own(wire: ScriptedEndpoint) -> None:
+    ask(wire, "--answer", "So [S0].", "--spans", "-", stdin='{"sid": "S0", "text": "So."}\n')
+
+
+def test_a_text_is_never_taken_for_a_file(wire: ScriptedEndpoint, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("In the file.")
+    name = str(tmp_path / "a.txt")
+    ask(wire, "--answer", "So it is [S0].", "--span-text", f"S0={name}")
+    assert quotes(wire) == [{"sid": "S0", "quote": name}]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "spans: There are no spans"),
+        ("[]", "There are no spans"),
+        ("{}", "span 0 has no text"),
+        ("5", "holds no spans: it is a JSON number. It should hold a list"),
+        ('{\n"a": 1\n}', "holds no spans: it is a JSON object"),
+        ('{"sid": "S0", "text": "a"}\nno json', "holds no spans: line 2 is no JSON"),
+        ("[" * 100_000, "holds no spans: line 1 is no JSON"),
+        ('["text"]', "span 0 is a str"),
+        ('[{"sid": "S", "text": "a"}, {"sid": "S", "text": "b"}]', "duplicate span ids: 'S'"),
+    ],
+)
+def test_a_file_without_spans_is_told(tmp_path: Path, text: str, message: str) -> None:
+    file = tmp_path / "spans"
+    file.write_text(text)
+    result = verify("--answer", "So [S0].", "--spans", file)
+    assert result.exit_code == 2
+    assert message.removeprefix("spans: ") in result.stderr
+    assert result.stderr.startswith("error: ")
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["--answer", "a [S0]."], "There is no evidence. Give --span ID=FILE"),
+        (SKY[2:], "There is nothing to verify. Give --answer TEXT"),
+        ([*SKY, "--answer-file", "-"], "--answer and --answer-file exclude each other"),
+        ([*SKY, "--trace", "-"], "--answer cannot be used with --trace."),
+        ([*SKY[2:], "--trace", "-", "--max-claims", "2"], "--max-claims cannot be used with"),
+        ([*SKY[:2], "--span-text", "no id"], "'no id' has no id. Give one, such as S0=\"text\"."),
+        ([*SKY[:2], "--span", "=a.txt"], "has no id. Give one, such as S0=evidence.txt"),
+        ([*SKY[:2], "--span", "S0=missing"], "'missing' does not exist"),
+        ([*SKY[:2], "--span", "S0="], "it is empty. Name a file"),
+        (["--answer-file", "-", "--span", "S0=-"], "Only one option can read standard input"),
+        ([*SKY, "--html", ""], "it is empty"),
+    ],
+)
+def test_wrong_usage_is_explained(args: list[str], message: str) -> None:
+    result = verify(*args, stdin="text")
+    assert result.exit_code == 2
+    assert message in " ".join(result.stderr.split())
+    assert result.stdout == ""
+
+
+# Traces
+
+
+@pytest.mark.parametrize("data", [STEPS, {"steps": STEPS}])
+def test_steps_of_a_trace_have_targets_of_their_own(
+    wire: ScriptedEndpoint, tmp_path: Path, data: object
+) -> None:
+    file = tmp_path / "steps.json"
+    file.write_text(json.dumps(data))
+    spans = ["--span-text", "S0=The sky is blue.", "--span-text", "S1=Grass is green."]
+    result = ask(wire, "--trace", file, *spans)
+    assert result.exit_code == 0, result.stderr
+    assert "no.  step " in " ".join(result.stdout.split("\n")[1:2])
+    assert "outcome   passed: 2 steps" in result.stdout
+    found = in_json(ask(wire, "--trace", file, *spans, "--json"))
+    assert [(each["idx"], each["target"]) for each in found["details"]] == [(1, 0.8), (3, 0.9)]
+    assert found["summary"]["steps_scored"] == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "steps.json is no JSON: "),
+        ('[{"claim": ""}]', "step 0 has no claim."),
+        ("{}", "steps is a NoneType, no list."),
+    ],
+)
+def test_what_are_no_steps_is_told(tmp_path: Path, text: str, message: str) -> None:
+    file = tmp_path / "steps.json"
+    file.write_text(text)
+    result = verify("--trace", file, *SKY[2:])
+    assert result.exit_code == 2
+    assert message in result.stderr
+
+
+# What is written
+
+
+def test_a_page_is_written_beside_the_report(wire: ScriptedEndpoint, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    result = ask(wire, *SKY, "--citations", "--html", page)
+    assert "outcome   passed" in result.stdout
+    text = page.read_text("utf-8")
+    assert "<!doctype html>" in text
+    assert '<a href="#span-1"><bdi>S0</bdi></a>' in text
+    assert "<h2>Citations</h2>" in text
+
+
+def test_a_page_tells_also_why_nothing_was_verified(tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    assert verify("--answer", "[S0]", *SKY[2:], "--html", page).exit_code == 2
+    assert "Groundwire: not verified" in page.read_text("utf-8")
+
+
+def test_colour_is_for_terminals(wire: ScriptedEndpoint) -> None:
+    anew = [*SKY, "--no-use-cache"]
+    plain, coloured = ask(wire, *anew), ask(wire, *anew, "--color", "always")
+    assert "\x1b" not in plain.stdout
+    assert "\x1b[1;32mpassed" in coloured.stdout
+    assert re.sub(r"\x1b\[[0-9;]*m", "", coloured.stdout) == plain.stdout
+
+
+def test_nothing_in_a_claim_or_an_id_acts_on_the_terminal(wire: ScriptedEndpoint) -> None:
+    answer = "It is\x1b[2J \u202eblue [S\x07].\noutcome   passed: fine [S9]."
+    result = ask(wire, "--answer", answer, "--span-text", "S\x07=x\x1b[2J", "--citations")
+    assert "\x1b" not in result.stdout
+    assert "␛[2J" in result.stdout
+    lines = [each for each in result.stdout.splitlines() if each.startswith("outcome")]
+    assert lines == ["outcome   flagged: 1 of 2 claims"]
+    assert result.stdout.encode()
+    data = ask(wire, "--answer", answer, "--span-text", "S\x07=x\x1b[2J", "--json")
+    assert data.stdout.isascii()

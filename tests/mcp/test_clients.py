@@ -1,0 +1,165 @@
+"""What usual clients want in their configuration."""
+
+import json
+import os
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from groundwire.cli.mcp import CLIENTS as NAMES
+from groundwire.mcp.clients import CLIENTS
+from tests.cli.conftest import invoke
+
+PAGE = Path(__file__).parents[2] / "docs" / "mcp.md"
+
+
+def printed(*args: object) -> Any:  # noqa: ANN401
+    result = invoke("mcp", *args)
+    assert result.exit_code == 0, result.stderr
+    return json.loads(result.stdout)
+
+
+def test_the_command_knows_the_clients_that_there_are() -> None:
+    assert tuple(CLIENTS) == NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_client_that_starts_the_server_gets_a_command(name: str, tmp_path: Path) -> None:
+    found = printed("--print-config", name, "--root", tmp_path)
+    own = found["servers" if name == "vscode" else "mcpServers"]["groundwire"]
+    assert own["command"] == sys.executable
+    assert own["args"] == ["-P", "-m", "groundwire", "mcp", "--root", str(tmp_path.resolve())]
+
+
+def test_options_go_into_the_command_and_keys_never(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    config = tmp_path / "groundwire.yaml"
+    config.write_text("verify: {api_key: sk-secret}\n")
+    found = printed(
+        *("--print-config", "cursor", "--config", config, "--verifier", "openai"),
+        *("--verifier-model", "m", "--base-url", "https://llm.example/v1", "--no-evidence"),
+    )
+    assert found["mcpServers"]["groundwire"]["args"][4:] == [
+        *("--config", str(config.resolve()), "--verifier", "openai", "--verifier-model", "m"),
+        *("--base-url", "https://llm.example/v1", "--no-evidence"),
+    ]
+    assert "sk-secret" not in json.dumps(found)
+
+
+def test_where_it_belongs_is_said_beside_it() -> None:
+    result = invoke("mcp", "--print-config", "vscode")
+    assert result.stderr == "This belongs in .vscode/mcp.json of the project.\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        (
+            "claude-code",
+            {
+                "mcpServers": {
+                    "groundwire": {
+                        "type": "http",
+                        "url": "http://127.0.0.1:8765/mcp",
+                        "headers": {"Authorization": "Bearer ${MCP_TOKEN}"},
+                    }
+                }
+            },
+        ),
+        (
+            "cursor",
+            {
+                "mcpServers": {
+                    "groundwire": {
+                        "url": "http://127.0.0.1:8765/mcp",
+                        "headers": {"Authorization": "Bearer ${env:MCP_TOKEN}"},
+                    }
+                }
+            },
+        ),
+        (
+            "windsurf",
+            {
+                "mcpServers": {
+                    "groundwire": {
+                        "serverUrl": "http://127.0.0.1:8765/mcp",
+                        "headers": {"Authorization": "Bearer ${env:MCP_TOKEN}"},
+                    }
+                }
+            },
+        ),
+        (
+            "gemini-cli",
+            {
+                "mcpServers": {
+                    "groundwire": {
+                        "httpUrl": "http://127.0.0.1:8765/mcp",
+                        "headers": {"Authorization": "Bearer ${MCP_TOKEN}"},
+                    }
+                }
+            },
+        ),
+    ],
+)
+def test_a_client_of_a_running_server_gets_its_address_and_no_token(
+    name: str, expected: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MCP_TOKEN", "a-token-of-some-length")
+    options = ("--transport", "streamable-http", "--token-env", "MCP_TOKEN")
+    assert printed("--print-config", name, *options) == expected
+
+
+def test_vs_code_asks_for_the_token_itself() -> None:
+    options = ("--transport", "streamable-http", "--token-env", "MCP_TOKEN")
+    found = printed("--print-config", "vscode", *options)
+    assert found["servers"]["groundwire"]["headers"] == {
+        "Authorization": "Bearer ${input:groundwire-token}"
+    }
+    assert found["inputs"][0]["id"] == "groundwire-token"
+    assert found["inputs"][0]["password"] is True
+
+
+def test_a_client_without_remote_servers_says_so() -> None:
+    options = ("--transport", "streamable-http")
+    result = invoke("mcp", "--print-config", "claude-desktop", *options)
+    assert result.exit_code == 2
+    assert "Leave --transport out" in result.stderr
+
+
+def test_what_is_printed_starts_a_server() -> None:
+    pytest.importorskip("mcp_types", reason="needs the mcp extra")
+    from mcp import StdioServerParameters
+
+    from tests.mcp.agent import Agent, talk
+
+    own = printed("--print-config", "claude-code")["mcpServers"]["groundwire"]
+
+    async def conversation(agent: Agent) -> int:
+        return len((await agent.client.list_tools()).tools)
+
+    parameters = StdioServerParameters(
+        command=own["command"], args=own["args"], env=dict(os.environ)
+    )
+    assert talk(parameters, conversation) == 9
+
+
+@pytest.mark.skipif(not PAGE.exists(), reason="this is no checkout")
+def test_the_documentation_shows_what_is_printed() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    shown = re.findall(
+        r"^\$ groundwire (mcp [^\n]*--print-config[^\n]*)\n```\n\n```json\n(.*?)```",
+        text,
+        re.M | re.S,
+    )
+    assert len(shown) >= 3
+    for command, expected in shown:
+        result = invoke(*command.split())
+        assert result.exit_code == 0, result.stderr
+        found = result.stdout.replace(sys.executable, "/opt/venv/bin/python")
+        found = found.replace(str(Path.cwd()), "/srv/project")
+        assert found == expected
