@@ -207,7 +207,7 @@ class Judging:
         """What judges, how, and how many rows at a time; the detector is gone afterwards."""
         from groundwire.cli.rows import MAX_BLOCK_ROWS
         from groundwire.evaluation.running import here
-        from groundwire.similarity import EMBEDDERS
+        from groundwire.models import EMBEDDERS
 
         choice = self.choice
         if choice.cache_mb is None and choice.model in EMBEDDERS:
