@@ -67,7 +67,7 @@ def _versions(machine: Mapping[str, Any]) -> dict[str, str]:
 def _bars(results: Mapping[str, Report]) -> str:
     order = (
         *("stream", "gateway_streams", "gateway", "joint", "startup", "gate", "memory"),
-        *("spans", "padding", "verify", "audit_queries"),
+        *("spans", "padding", "verify", "evaluate_memory", "scale", "audit_queries"),
     )
     rows = [
         (bar["what"], bar["bar"], bar["measured"] or "–", bar["holds"], f"`{name}.py`")
@@ -507,6 +507,17 @@ def _claims(results: Mapping[str, Report]) -> str:
     return f"{_table(header, rows)}\n\n{_table(('published, on other rows', ''), published)}"
 
 
+def _evaluate_memory(results: Mapping[str, Report]) -> str:
+    keys = ("rows", "peak_mb", "seconds")
+    return _cells(("rows", "peak, MB", "seconds"), results["evaluate_memory"]["rows"], keys)
+
+
+def _scale(results: Mapping[str, Report]) -> str:
+    keys = ("detector", "engine", "rows", "rows_per_s", "start_s")
+    header = ("detector", "engine", "rows", "rows a second", "to the first row, s")
+    return _cells(header, results["scale"]["rows"], keys)
+
+
 def _per_cent(interval: Mapping[str, float], digits: int = 0) -> str:
     value, low, high = (100 * interval[name] for name in ("value", "low", "high"))
     return f"{value:.{digits}f} ({low:.{digits}f} to {high:.{digits}f})"
@@ -544,6 +555,8 @@ _PARTS: dict[str, Callable[[Mapping[str, Report]], str]] = {
     "citations": _citations,
     "planted": _planted,
     "claims": _claims,
+    "evaluate_memory": _evaluate_memory,
+    "scale": _scale,
 }
 
 

@@ -44,6 +44,9 @@ from groundwire.settings import MAX_THREADS, check_for_embedded, is_number, requ
 from groundwire.similarity import MIN_WORDS
 from groundwire.stream import Reading, Stream
 
+#: Megabytes for sources that were read, unless something else is said.
+CACHE_MB = 128.0
+
 
 class Judge(Protocol):
     """What gives scores: the embedded reader, the comparer, or a loaded checkpoint."""
@@ -126,7 +129,7 @@ class Detector:
         revision: str | None = None,
         operating_point: str | float = "balanced",
         threads: int | None = None,
-        cache_mb: float = 128,
+        cache_mb: float = CACHE_MB,
         cache_ttl_s: float = 3600,
         device: str = "cpu",
         max_length: int | None = None,

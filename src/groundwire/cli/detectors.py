@@ -45,6 +45,7 @@ class Choice:
         operating_point: Name or number of the threshold.
         threads: CPU threads; ``None`` leaves it to the detector.
         device: ``cpu`` or ``cuda:N``, for loaded checkpoints.
+        cache_mb: Megabytes for sources that were read; ``None`` leaves it to the detector.
     """
 
     model: str | None = None
@@ -52,12 +53,13 @@ class Choice:
     operating_point: str | float = "balanced"
     threads: int | None = None
     device: str = "cpu"
+    cache_mb: float | None = None
 
 
 def load_detector(choice: Choice) -> AnyDetector:
     """Load the real one: ours, or one of others by the name of its adapter."""
     # Numpy and the inference library come with it: 200 ms that --help does not need.
-    from groundwire.detector import Detector
+    from groundwire.detector import CACHE_MB, Detector
     from groundwire.evaluation.adapters.names import parse
 
     if choice.model is not None and parse(choice.model) is not None:
@@ -76,6 +78,7 @@ def load_detector(choice: Choice) -> AnyDetector:
         operating_point=choice.operating_point,
         threads=choice.threads,
         device=choice.device,
+        cache_mb=CACHE_MB if choice.cache_mb is None else choice.cache_mb,
     )
 
 

@@ -6,6 +6,7 @@ import tempfile
 import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,19 +17,29 @@ from groundwire.cli.batch import Files
 from groundwire.cli.check import detector_options
 from groundwire.cli.console import to_json
 from groundwire.cli.detectors import Choice, Setup
-from groundwire.cli.inputs import RESULT_FILE
+from groundwire.cli.inputs import RESULTS
 from groundwire.cli.progress import count_rows, progress
 from groundwire.cli.results import ResultsExistError
 from groundwire.cli.status import ExitStatus
 
 if TYPE_CHECKING:
+    from groundwire.detection import DetectorInfo
+    from groundwire.evaluation import running
+    from groundwire.evaluation.datasets.files import AnyRow
     from groundwire.evaluation.evaluation import Evaluation
+    from groundwire.evaluation.running import Run
+    from groundwire.evaluation.scale.workers import Recipe
+
+#: Megabytes for sources that a detector compared. Answers to one context are judged together, so
+#: one that is done does not come back; and what is compared is small.
+SIMILARITY_CACHE_MB = 4.0
 
 EPILOG = """\b
 Examples:
   groundwire evaluate --data labelled.jsonl
   groundwire evaluate --data answers.csv --column answer=output --column label=is_wrong
   groundwire evaluate --data labelled.jsonl.gz --output results.jsonl --resume --json
+  groundwire evaluate --data labelled.parquet --output results.parquet --engine ray
 
 \b
 A row has an answer, sources (or context), perhaps a question, an id, a task and a context_id; and
@@ -95,13 +106,27 @@ Exit status:
 )
 @click.option(
     "--output",
-    type=RESULT_FILE,
+    type=RESULTS,
     metavar="FILE",
-    help="Keep what became of each row, as JSON Lines: reports and thresholds are made of it, and "
-    "--resume continues it.",
+    help="Keep what became of each row: reports and thresholds are made of it, and --resume "
+    "continues it. JSON Lines; if the name ends in .parquet, a folder of Parquet files.",
 )
 @click.option("--resume", is_flag=True, help="Continue an --output that was cut short.")
 @click.option("--force", is_flag=True, help="Replace an --output that exists.")
+@click.option(
+    "--engine",
+    type=click.Choice(("local", "ray")),
+    default="local",
+    show_default=True,
+    help="What judges: this machine, or the Ray cluster that RAY_ADDRESS names (extra ray).",
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(1, 4096),
+    metavar="N",
+    help="Processes that judge, each with a model of its own and one thread.  [default: local: "
+    "this process alone, with all its threads; ray: one for each processor]",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the scores as JSON.")
 @detector_options
 @click.pass_context
@@ -119,6 +144,8 @@ def evaluate(
     output: Path | None,
     resume: bool,
     force: bool,
+    engine: str,
+    workers: int | None,
     as_json: bool,
     operating_point: str | float,
     model: str | None,
@@ -131,12 +158,9 @@ def evaluate(
     refuse_among_data(files)
     # NumPy, and what the scores need: a moment that --help does not.
     from groundwire.evaluation.datasets.choosing import choose
-    from groundwire.evaluation.datasets.files import fingerprints
     from groundwire.evaluation.datasets.formats import reader
     from groundwire.evaluation.datasets.mapping import ColumnMapping
     from groundwire.evaluation.evaluation import Evaluation
-    from groundwire.evaluation.judged import Header
-    from groundwire.evaluation.running import run
     from groundwire.evaluation.scores import PREVALENCES
 
     mapping = ColumnMapping.of(columns, label_means=label_means)
@@ -148,19 +172,104 @@ def evaluate(
         threads=threads,
         device=device,
     )
+    judging = Judging(
+        setup=ctx.ensure_object(Setup), choice=choice, engine=engine, n_workers=workers
+    )
     with results_file(files) as path:
-        data_hashes = fingerprints(data)
-        detector = ctx.ensure_object(Setup).load(choice)
-        header = Header(detector=detector.info, data=data_hashes, command=command_line())
         started = time.monotonic()
-        with rows_told(partial(_count, data, tasks, limit), hint=output is not None) as tell:
-            done = run(detector, read(), output=path, header=header, replace=force, on_row=tell)
+        done = judge(files, read(), judging, into=path, count=partial(_count, data, tasks, limit))
         wall_s = time.monotonic() - started
         found = Evaluation.read(path, prevalences=prevalences or PREVALENCES)
     # What an earlier call judged took time of its own, which nobody measured as a whole.
     measured = wall_s if done.n_new == done.n_rows else None
     show(found, measured, as_json=as_json)
     ctx.exit(status_of(found))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judging:
+    """What judges, and where.
+
+    Attributes:
+        setup: Loads detectors.
+        choice: Which one.
+        engine: ``local`` or ``ray``.
+        n_workers: Processes beside this one; ``None`` as the engine has it.
+    """
+
+    setup: Setup
+    choice: Choice
+    engine: str = "local"
+    n_workers: int | None = None
+
+    @contextmanager
+    def start(self) -> "Iterator[tuple[DetectorInfo, running.Judging, int]]":
+        """What judges, how, and how many rows at a time; the detector is gone afterwards."""
+        from groundwire.cli.rows import MAX_BLOCK_ROWS
+        from groundwire.evaluation.running import here
+        from groundwire.models import EMBEDDERS
+
+        choice = self.choice
+        if choice.cache_mb is None and choice.model in EMBEDDERS:
+            choice = replace(choice, cache_mb=SIMILARITY_CACHE_MB)
+        detector = self.setup.load(choice)
+        try:
+            if self.engine == "local" and self.n_workers is None:
+                yield detector.info, here(detector), MAX_BLOCK_ROWS
+                return
+        finally:
+            if close := getattr(detector, "close", None):
+                close()
+        from groundwire.evaluation.scale.workers import BATCH_ROWS, Recipe
+
+        recipe = Recipe(load=self.setup.load, choice=choice, info=detector.info)
+        del detector  # each worker has its own
+        yield recipe.info, self._on_workers(recipe), BATCH_ROWS
+
+    def _on_workers(self, recipe: "Recipe") -> "running.Judging":
+        if self.engine == "ray":
+            from groundwire.evaluation.scale.cluster import on_ray
+
+            return on_ray(recipe, self.n_workers)
+        from groundwire.evaluation.scale.processes import on_processes
+
+        return on_processes(recipe, self.n_workers or 1)
+
+
+def judge(
+    files: Files,
+    rows: "Iterator[AnyRow]",
+    judging: Judging,
+    *,
+    into: Path,
+    count: Callable[[], int | None],
+) -> "Run":
+    """Judge rows that have no result yet, and tell how far it is.
+
+    Args:
+        files: What was asked for.
+        rows: All of the data.
+        judging: What judges them.
+        into: The results.
+        count: How many rows there are, if that can be said.
+    """
+    from groundwire.evaluation.datasets.files import fingerprints
+    from groundwire.evaluation.judged import Header
+    from groundwire.evaluation.running import run_on
+
+    hashes = fingerprints(files.batch)
+    with judging.start() as (info, how, block_rows):
+        header = Header(detector=info, data=hashes, command=command_line())
+        with rows_told(count, hint=files.output is not None) as tell:
+            return run_on(
+                how,
+                rows,
+                output=into,
+                header=header,
+                replace=files.force,
+                on_row=tell,
+                block_rows=block_rows,
+            )
 
 
 def refuse_among_data(files: Files) -> None:

@@ -1,7 +1,5 @@
 """Judged answers for commands: labelled data that is judged now, or results of before."""
 
-import shlex
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,14 +11,10 @@ import click
 
 from groundwire.cli.batch import Files
 from groundwire.cli.detectors import Choice, Setup
-from groundwire.cli.evaluate import refuse_among_data, results_file, rows_told
-from groundwire.cli.inputs import RESULT_FILE, FilePath
+from groundwire.cli.evaluate import Judging, judge, refuse_among_data, results_file
+from groundwire.cli.inputs import READ_RESULTS, RESULTS
 
 _F = TypeVar("_F", bound=Callable[..., Any])
-
-
-#: A file that is read more than once, so it is not standard input.
-READ_FILE = FilePath(exists=True, dir_okay=False, readable=True, path_type=Path)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +53,7 @@ def labelled_options(command: _F) -> _F:
         ),
         click.option(
             "--results",
-            type=READ_FILE,
+            type=READ_RESULTS,
             metavar="FILE",
             help="What groundwire evaluate --output wrote: nothing is judged again.",
         ),
@@ -79,7 +73,7 @@ def labelled_options(command: _F) -> _F:
         ),
         click.option(
             "--output",
-            type=RESULT_FILE,
+            type=RESULTS,
             metavar="FILE",
             help="Keep what became of each row of --data.",
         ),
@@ -99,10 +93,8 @@ def judged_file(setup: Setup, choice: Choice, labelled: Labelled) -> Iterator[Pa
         yield labelled.results
         return
     assert labelled.data is not None
-    from groundwire.evaluation.datasets.files import count_rows, fingerprints, read_labelled
+    from groundwire.evaluation.datasets.files import count_rows, read_labelled
     from groundwire.evaluation.datasets.mapping import ColumnMapping
-    from groundwire.evaluation.judged import Header
-    from groundwire.evaluation.running import run
 
     mapping = ColumnMapping.of(labelled.columns, label_means=labelled.label_means)
     files = Files(
@@ -110,12 +102,7 @@ def judged_file(setup: Setup, choice: Choice, labelled: Labelled) -> Iterator[Pa
     )
     refuse_among_data(files)
     with results_file(files) as path:
-        hashes = fingerprints(labelled.data)
-        detector = setup.load(choice)
-        command = shlex.join(["groundwire", *sys.argv[1:]])
-        header = Header(detector=detector.info, data=hashes, command=command)
         rows = read_labelled(labelled.data, mapping)
         count = partial(count_rows, labelled.data)
-        with rows_told(count, hint=labelled.output is not None) as tell:
-            run(detector, rows, output=path, header=header, replace=labelled.force, on_row=tell)
+        judge(files, rows, Judging(setup=setup, choice=choice), into=path, count=count)
         yield path

@@ -9,7 +9,8 @@ from groundwire.cli.annotations import github, wants_github
 from groundwire.cli.check import detector_options
 from groundwire.cli.console import to_json
 from groundwire.cli.detectors import Choice, Setup
-from groundwire.cli.labelled import READ_FILE, Labelled, judged_file, labelled_options
+from groundwire.cli.inputs import READ_RESULTS
+from groundwire.cli.labelled import Labelled, judged_file, labelled_options
 from groundwire.cli.status import ExitStatus
 from groundwire.errors import GroundwireError
 
@@ -36,7 +37,7 @@ Exit status:
 @click.command(epilog=EPILOG)
 @click.option(
     "--baseline",
-    type=READ_FILE,
+    type=READ_RESULTS,
     metavar="FILE",
     help="What groundwire evaluate --json printed before; or the file of its --output, then each "
     "answer is compared with itself.",

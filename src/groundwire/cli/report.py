@@ -5,10 +5,8 @@ from pathlib import Path
 
 import click
 
-from groundwire.cli.inputs import RESULT_FILE, FilePath
+from groundwire.cli.inputs import READ_RESULTS, RESULT_FILE
 from groundwire.cli.results import replacing
-
-_RESULTS = FilePath(exists=True, dir_okay=False, readable=True, path_type=Path)
 
 EPILOG = """\b
 Examples:
@@ -27,7 +25,7 @@ Exit status:
 
 
 @click.command(epilog=EPILOG)
-@click.argument("results", type=_RESULTS)
+@click.argument("results", type=READ_RESULTS)
 @click.option(
     "--html",
     type=RESULT_FILE,
@@ -49,7 +47,7 @@ Exit status:
 )
 @click.option(
     "--baseline",
-    type=_RESULTS,
+    type=READ_RESULTS,
     metavar="FILE",
     help="Results to hold these against, on the same rows: changes with their intervals.",
 )

@@ -4,7 +4,8 @@ from array import array
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from hashlib import sha256
-from typing import Self
+from math import nan
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,8 @@ class Columns:
         characters: Both, predicted and gold, shape ``(n, 3)``.
         pairs: The same, counted as LettuceDetect does.
         claims: Claims in which nothing is marked that passed, and all such claims; ``(n, 2)``.
+        said: P(not supported) that the detector says of the answer; ``nan`` if it says none.
+        latency_ms: Of the check; ``nan`` if it failed.
     """
 
     rows: NDArray[np.int64]
@@ -44,6 +47,8 @@ class Columns:
     characters: Counts
     pairs: Counts
     claims: Counts
+    said: Floats
+    latency_ms: NDArray[np.float32]
 
     @staticmethod
     def of(judged: Iterable[Judged]) -> "Columns":
@@ -73,14 +78,18 @@ class Collector:
         self._contexts = array("Q")
         self._flags = array("B")
         self._probabilities = array("d")
+        self._said = array("d")
+        self._latencies = array("f")
 
     @property
     def tasks(self) -> list[str]:
         """The names that the numbers of tasks stand for."""
         return list(self._tasks)
 
-    def add(self, row: int, answer: Judged) -> None:
-        """Add one."""
+    def add(
+        self, row: int, answer: Judged, *, said: float | None = None, latency_ms: float = nan
+    ) -> None:
+        """Add one; the arguments are as :class:`Columns` has them."""
         task = self._tasks.setdefault(answer.task, len(self._tasks))
         claims = (answer.n_clean_passed, answer.n_clean_claims)
         counts = (*answer.characters.counts, *answer.pairs.counts, *claims)
@@ -96,31 +105,42 @@ class Collector:
         )
         self._flags.append(sum(flag << i for i, flag in enumerate(flags)))
         self._probabilities.append(answer.probability)
+        self._said.append(nan if said is None else said)
+        self._latencies.append(latency_ms)
 
     def columns(self) -> Columns:
-        """The columns, in the order of the rows.
+        """The columns, in the order of the rows; they are given away, for both would not fit.
 
         Raises:
             ValueError: If a row was added twice.
         """
-        rows = np.array(self._rows, np.int64)
+        rows = _taken(self._rows)
         order = np.argsort(rows, kind="stable")
         rows = rows[order]
         if (twice := np.flatnonzero(rows[1:] == rows[:-1])).size:
             raise ValueError(f"row {rows[twice[0]]:,} is there twice")
-        numbers = np.frombuffer(self._numbers, np.int32).reshape(-1, 9)[order]
-        flags = np.array(self._flags, np.uint8)[order]
+        numbers = _taken(self._numbers).reshape(-1, 9)[order]
+        flags = _taken(self._flags)[order]
         flagged, hallucinated, complete, has_spans = ((flags >> i & 1) == 1 for i in range(4))
         return Columns(
             rows=rows,
             tasks=numbers[:, 0],
-            contexts=np.array(self._contexts, np.uint64)[order],
+            contexts=_taken(self._contexts)[order],
             flagged=flagged,
             hallucinated=hallucinated,
             complete=complete,
             has_spans=has_spans,
-            probability=np.array(self._probabilities, np.float64)[order],
+            probability=_taken(self._probabilities)[order],
             characters=numbers[:, 1:4],
             pairs=numbers[:, 4:7],
             claims=numbers[:, 7:9],
+            said=_taken(self._said)[order],
+            latency_ms=_taken(self._latencies)[order],
         )
+
+
+def _taken(values: "array[Any]") -> NDArray[Any]:
+    """The values as an array of NumPy; the other one is empty afterwards."""
+    found = np.array(values)
+    del values[:]
+    return found

@@ -1,6 +1,5 @@
 """What a detector is worth on labelled data, made from a file of results and nothing else."""
 
-from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,12 +8,13 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from groundwire.cli.saved import detection_of
 from groundwire.detection import Detection
 from groundwire.errors import DetectionError, GroundwireError
 from groundwire.evaluation.calibration import brier, reliability
-from groundwire.evaluation.columns import Collector
+from groundwire.evaluation.columns import Collector, Columns
 from groundwire.evaluation.datasets.labelled import Known
 from groundwire.evaluation.judged import (
     SCHEMA,
@@ -24,7 +24,6 @@ from groundwire.evaluation.judged import (
     read_header,
     read_judged,
 )
-from groundwire.evaluation.metrics import Floats
 from groundwire.evaluation.runner import Judged, held_against
 from groundwire.evaluation.scores import N_RESAMPLES, PREVALENCES, SEED, defined, scores_of
 
@@ -120,12 +119,12 @@ class Evaluation:
                 for name, which in of_task.items()
             },
             labels=tally.labels(),
-            calibration=tally.calibration(),
+            calibration=_calibration(columns),
             coverage={
                 "n_incomplete": int((~columns.complete).sum()),
                 "reasons": dict(sorted(tally.reasons.items())),
             },
-            latency_ms=_percentiles(np.array(tally.latencies_ms)),
+            latency_ms=_percentiles(columns.latency_ms[~np.isnan(columns.latency_ms)]),
             failures=tally.failures(),
             seconds=tally.seconds,
         )
@@ -184,11 +183,7 @@ class _Tally:
         self.n = self.n_failed = self.n_unlabelled = 0
         self.answers = Collector()
         self.reasons: Counter[str] = Counter()
-        self.latencies_ms = array("d")
         self.seconds = 0.0
-        self._said = array("d")
-        self._so = array("B")
-        self._said_rows = array("q")
         self._n_marked: Counter[str] = Counter()
         self._n_touched: Counter[str] = Counter()
         self._failures: list[tuple[int, int, dict[str, Any]]] = []  # last rows first
@@ -203,9 +198,13 @@ class _Tally:
             self.n_unlabelled += row.error is None
             return
         verdict = verdict_of(row)
-        self.answers.add(row.row, judged_of(row, verdict))
-        if isinstance(verdict, Detection):
-            self._add_detection(row, verdict)
+        judged = judged_of(row, verdict)
+        if not isinstance(verdict, Detection):
+            self.answers.add(row.row, judged)
+            return
+        latency_ms = 1000 * row.seconds
+        self.answers.add(row.row, judged, said=verdict.probability, latency_ms=latency_ms)
+        self._add_detection(row, verdict)
 
     def labels(self) -> dict[str, dict[str, Any]]:
         """How much of what people marked was found, by label."""
@@ -216,31 +215,6 @@ class _Tally:
                 "recall": self._n_touched[name] / n,
             }
             for name, n in sorted(self._n_marked.items())
-        }
-
-    def calibration(self) -> dict[str, Any] | None:
-        """What the probabilities of answers are worth."""
-        if not self._said:
-            return None
-        # In the order of the rows: a sum of floats depends on theirs, and rows come in any.
-        order = np.argsort(np.array(self._said_rows))
-        said, so = np.array(self._said)[order], np.array(self._so)[order]
-        bins, score = reliability(said, so), brier(said, so)
-        return {
-            "n": bins.n,
-            "ece": defined(bins.ece),
-            "brier": defined(score.score),
-            "brier_skill": defined(score.skill),
-            "bins": [
-                {
-                    "low": each.low,
-                    "high": each.high,
-                    "n": each.n,
-                    "confidence": defined(each.confidence),
-                    "frequency": defined(each.frequency),
-                }
-                for each in bins.bins
-            ],
         }
 
     def failures(self) -> list[dict[str, Any]]:
@@ -257,11 +231,6 @@ class _Tally:
 
     def _add_detection(self, row: JudgedRow, detection: Detection) -> None:
         self.reasons.update({str(reason) for reason in detection.coverage.reasons})
-        self.latencies_ms.append(1000 * row.seconds)
-        if detection.probability is not None:
-            self._said.append(detection.probability)
-            self._so.append(bool(row.hallucinated))
-            self._said_rows.append(row.row)
         for mark in row.gold:
             is_touched = any(
                 mark["start"] < span.end and span.start < mark["end"] for span in detection.spans
@@ -293,7 +262,32 @@ def judged_of(row: JudgedRow, verdict: Detection | GroundwireError) -> Judged:
     )
 
 
-def _percentiles(values: Floats) -> dict[str, float] | None:
+def _calibration(answers: Columns) -> dict[str, Any] | None:
+    """What the probabilities of answers are worth."""
+    has_said = ~np.isnan(answers.said)
+    if not has_said.any():
+        return None
+    said, so = answers.said[has_said], answers.hallucinated[has_said]
+    bins, score = reliability(said, so), brier(said, so)
+    return {
+        "n": bins.n,
+        "ece": defined(bins.ece),
+        "brier": defined(score.score),
+        "brier_skill": defined(score.skill),
+        "bins": [
+            {
+                "low": each.low,
+                "high": each.high,
+                "n": each.n,
+                "confidence": defined(each.confidence),
+                "frequency": defined(each.frequency),
+            }
+            for each in bins.bins
+        ],
+    }
+
+
+def _percentiles(values: NDArray[np.floating[Any]]) -> dict[str, float] | None:
     if not values.size:
         return None
     shares = (50, 95, 99)

@@ -7,9 +7,11 @@ it was cut short; scores, thresholds and reports are made from it without judgin
 import json
 from array import array
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, Self
+from types import ModuleType
+from typing import IO, Any, Protocol, Self
 
 import numpy as np
 
@@ -138,6 +140,9 @@ def read_header(path: Path) -> Header:
     Raises:
         ResultsError: If it is none.
     """
+    if is_folder(path):
+        header: Header = _parts().read_header(path)
+        return header
     with open_lines(path) as lines:
         return _header(path, next(iter(lines), b""))
 
@@ -150,6 +155,9 @@ def read_judged(path: Path) -> Iterator[JudgedRow]:
     Raises:
         ResultsError: If another line is no row of results.
     """
+    if is_folder(path):
+        yield from _parts().read_rows(path)
+        return
     with open_lines(path) as lines:
         try:
             for number, line in enumerate(lines, 1):
@@ -205,36 +213,84 @@ class Done:
 
 
 def resume(path: Path, header: Header) -> Done:
-    """Make a file fit to be continued: what was cut short at its end is dropped.
+    """Make results fit to be continued: what was cut short at their end is dropped.
 
     Args:
-        path: The file; it may be missing or empty.
+        path: The file, or the folder; it may be missing or empty.
         header: Of the run that is to continue it.
 
     Raises:
-        ResultsError: If it is no file of results, or one of other data.
-        DifferentDetectorError: If it was made by another detector.
+        ResultsError: If it holds no results, or those of other data.
+        DifferentDetectorError: If they were made by another detector.
         NotResultsError: If it is packed.
     """
     rows, fingerprints = array("Q"), array("Q")
 
-    def take(number: int, line: bytes) -> None:
+    def take(row: int, sha256: str) -> None:
+        fingerprint = int(sha256, 16)
+        rows.append(row)
+        fingerprints.append(fingerprint)
+
+    def take_line(number: int, line: bytes) -> None:
         if number == 1:
-            _require_same(path, _header(path, line), header)
+            require_same(path, _header(path, line), header)
             return
         found = _row(path, number, line)
         try:
-            rows.append(found.row)
-            fingerprints.append(int(found.sha256, 16))
+            take(found.row, found.sha256)
         except (TypeError, ValueError, OverflowError) as error:
             raise _no_row(path, number, error) from error
 
-    if path.exists():
-        drop_cut_line(path, take)
+    if is_folder(path):
+        _parts().resume(path, header, take)
+    elif path.exists():
+        drop_cut_line(path, take_line)
     try:
         return Done(Fingerprints(rows, fingerprints))
     except ValueError as error:
         raise ResultsError(path, None, str(error)) from error
+
+
+class AnyWriter(Protocol):
+    """Keeps results."""
+
+    def write(self, row: JudgedRow) -> None:
+        """Take one row."""
+        ...
+
+    def end_batch(self) -> None:
+        """All rows so far outlast the process when this returns."""
+        ...
+
+
+@contextmanager
+def open_writer(path: Path, header: Header, *, replace: bool = False) -> Iterator[AnyWriter]:
+    """Open results to be continued, or to be made.
+
+    Args:
+        path: A file for JSON Lines; if its name ends in ``.parquet``, a folder of Parquet files.
+        header: Written first, if there are none.
+        replace: Whether what is there goes.
+
+    Raises:
+        ResultsError: If a folder holds something else.
+    """
+    if is_folder(path):
+        yield _parts().PartsWriter(path, header, replace=replace)
+        return
+    with path.open("wb" if replace else "ab") as stream:
+        yield ResultsWriter(stream, header)
+
+
+def is_folder(path: Path) -> bool:
+    """Whether results of this name are a folder of Parquet files."""
+    return path.is_dir() or path.suffix == ".parquet"
+
+
+def _parts() -> ModuleType:
+    from groundwire.evaluation.scale import parts  # an extra, which JSON Lines do not need
+
+    return parts
 
 
 class ResultsWriter:
@@ -254,6 +310,9 @@ class ResultsWriter:
     def write(self, row: JudgedRow) -> None:
         """Write one row."""
         self._writer.write(row.to_dict())
+
+    def end_batch(self) -> None:
+        """Nothing is left to be done."""
 
 
 def _header(path: Path, line: bytes) -> Header:
@@ -276,7 +335,13 @@ def _no_row(path: Path, number: int, error: Exception) -> ResultsError:
     return ResultsError(path, number, problem)
 
 
-def _require_same(path: Path, before: Header, now: Header) -> None:
+def require_same(path: Path, before: Header, now: Header) -> None:
+    """Refuse to mix what two detectors made, or of two sets of data.
+
+    Raises:
+        DifferentDetectorError: If the results are of another detector.
+        ResultsError: If they are of other data.
+    """
     if before.detector != now.detector:
         raise DifferentDetectorError(path, before.detector, now.detector)
     if before.data != now.data:

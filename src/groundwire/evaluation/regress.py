@@ -177,7 +177,7 @@ class Baseline:
         try:
             scores = json.loads(path.read_text(encoding="utf-8"))
             _require_scores(scores)
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
+        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
             raise RegressError(
                 f"{path} is no baseline ({type(error).__name__}: {error}). Give what groundwire "
                 "evaluate --json printed, or the file of its --output."

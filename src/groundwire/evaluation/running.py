@@ -3,7 +3,8 @@
 Answers to one context are judged one after the other, so that its sources are read once.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import chain, islice
@@ -11,15 +12,18 @@ from pathlib import Path
 
 from groundwire.cli.batch import judge_all
 from groundwire.cli.detectors import AnyDetector
-from groundwire.cli.rows import in_blocks
+from groundwire.cli.rows import MAX_BLOCK_BYTES, MAX_BLOCK_ROWS
 from groundwire.detection import Detection, Outcome
 from groundwire.errors import GroundwireError
 from groundwire.evaluation.datasets.files import AnyRow, FailedRow, NumberedAnswer
 from groundwire.evaluation.datasets.labelled import Known, LabelledAnswer
-from groundwire.evaluation.judged import Header, JudgedRow, ResultsError, ResultsWriter, resume
+from groundwire.evaluation.judged import Header, JudgedRow, ResultsError, open_writer, resume
 
 #: Told how many rows are done, those of earlier runs included.
 OnRow = Callable[[int], None]
+
+#: Rows that are judged together.
+Block = Sequence[AnyRow]
 
 _REMEDY = (
     "Continue with the options of the first run, name another --output, or start over with --force "
@@ -40,6 +44,10 @@ class Run:
     n_new: int
 
 
+#: Judges blocks of rows, and gives the results of each block as one: in any order, as they come.
+Judging = Callable[[Iterator[Block]], Generator[Iterable[JudgedRow]]]
+
+
 def run(
     detector: AnyDetector,
     rows: Iterable[AnyRow],
@@ -49,36 +57,83 @@ def run(
     replace: bool = False,
     on_row: OnRow = lambda _: None,
 ) -> Run:
+    """Judge in this process all rows that have no result yet, as :func:`run_on` does."""
+    return run_on(
+        here(detector), rows, output=output, header=header, replace=replace, on_row=on_row
+    )
+
+
+def here(detector: AnyDetector) -> Judging:
+    """Judge in this process, with the threads of the detector."""
+    return lambda blocks: (judge_block(detector, block) for block in blocks)
+
+
+def run_on(
+    judging: Judging,
+    rows: Iterable[AnyRow],
+    *,
+    output: Path,
+    header: Header,
+    replace: bool = False,
+    on_row: OnRow = lambda _: None,
+    block_rows: int = MAX_BLOCK_ROWS,
+) -> Run:
     """Judge all rows that have no result yet, and append what comes of them.
 
     Args:
-        detector: What judges.
+        judging: What judges; :func:`here`, or an engine of :mod:`.scale`.
         rows: All of the data, from its beginning.
-        output: The file of results; it is made, or continued.
+        output: The results, as :func:`.judged.open_writer` has them; made, or continued.
         header: What is judged, and by what.
-        replace: Whether what is in the file goes; it does once a row of the data has been read.
+        replace: Whether what is there goes; it does once a row of the data has been read.
         on_row: Told of each row.
+        block_rows: About how many rows are judged together.
 
     Raises:
-        ResultsError: If the file belongs to another run, or is packed.
-        DifferentDetectorError: If it was made by another detector.
+        ResultsError: If the results belong to another run, or are packed.
+        DifferentDetectorError: If they were made by another detector.
     """
     if output.suffix == ".gz":
         raise ResultsError(output, None, "results are appended to, so they are not packed")
     done: Mapping[int, str] = {} if replace else resume(output, header).rows
     remaining = Remaining(rows, done, output)
     n_done, n_new = len(remaining.done), 0
-    blocks = in_blocks(remaining, _size)
+    blocks = in_contexts(remaining, block_rows)
     first = [*islice(blocks, 1)]  # what can fail comes before the file is there
-    with output.open("wb" if replace else "ab") as stream:
-        writer = ResultsWriter(stream, header)
-        for block in chain(first, blocks):
-            for row in judge_block(detector, block):
+    with (
+        open_writer(output, header, replace=replace) as writer,
+        closing(judging(chain(first, blocks))) as batches,
+    ):
+        for judged in batches:
+            for row in judged:
                 writer.write(row)
                 n_new += 1
                 on_row(n_done + n_new)
+            writer.end_batch()
+    remaining.require_all_judged(n_new)
     remaining.require_all_met()
     return Run(n_rows=n_done + n_new, n_new=n_new)
+
+
+def in_contexts(rows: Iterable[AnyRow], n_rows: int = MAX_BLOCK_ROWS) -> Iterator[Block]:
+    """Group rows, so that memory stays bounded; neighbours of one context stay together.
+
+    Args:
+        rows: Any number.
+        n_rows: A block of so many, or of :data:`MAX_BLOCK_BYTES`, ends where its last context
+            does, and at the latest at twice the size.
+    """
+    block: list[AnyRow] = []
+    n_bytes = 0
+    for row in rows:
+        fill = max(len(block) / n_rows, n_bytes / MAX_BLOCK_BYTES)
+        if fill >= 2 or (fill >= 1 and _context(row) != _context(block[-1])):
+            yield block
+            block, n_bytes = [], 0
+        block.append(row)
+        n_bytes += _size(row)
+    if block:
+        yield block
 
 
 class Remaining:
@@ -87,11 +142,12 @@ class Remaining:
     def __init__(self, rows: Iterable[AnyRow], done: Mapping[int, str], output: Path) -> None:
         self.done = done
         self._rows, self._output = rows, output
-        self._n_met = 0
+        self._n_met = self._n_given = 0
 
     def __iter__(self) -> Iterator[AnyRow]:
         for row in self._rows:
             if row.row not in self.done:
+                self._n_given += 1
                 yield row
                 continue
             if self.done[row.row] != row.sha256:
@@ -102,6 +158,17 @@ class Remaining:
                     f"columns are read otherwise. {_REMEDY}",
                 )
             self._n_met += 1
+
+    def require_all_judged(self, n_judged: int) -> None:
+        """Refuse to call it done while rows have no result: what judges is to leave none out.
+
+        Raises:
+            ResultsError: If there are any.
+        """
+        if n := self._n_given - n_judged:
+            raise ResultsError(
+                self._output, None, f"{n:,} rows have no result. Judge them with --resume."
+            )
 
     def require_all_met(self) -> None:
         """Refuse results of rows that are not in the data, once all of it has been read.
@@ -177,6 +244,10 @@ def failed_row(row: FailedRow) -> JudgedRow:
         error={"type": row.kind, "message": row.message},
         sha256=row.sha256,
     )
+
+
+def _context(row: AnyRow) -> str | None:
+    return None if isinstance(row, FailedRow) else row.answer.context_id
 
 
 def _size(row: AnyRow) -> int:

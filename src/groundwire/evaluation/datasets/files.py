@@ -122,12 +122,15 @@ def read_labelled(path: Path, mapping: ColumnMapping | None = None) -> Iterator[
         MissingExtraError: If it is Parquet, and what reads that is not installed.
     """
     columns = mapping or ColumnMapping()
-    for row in _read_table(path, RowReader(columns, columns.answer)):
-        if isinstance(row, FailedRow):
-            yield row
-        else:
-            number, answer, digest = row
-            yield NumberedAnswer(row=number, answer=answer, sha256=digest)
+    yield from map(numbered_answer, _read_table(path, RowReader(columns, columns.answer)))
+
+
+def numbered_answer(row: tuple[int, LabelledAnswer, str] | FailedRow) -> AnyRow:
+    """An answer as :class:`RowReader` reads it."""
+    if isinstance(row, FailedRow):
+        return row
+    number, answer, digest = row
+    return NumberedAnswer(row=number, answer=answer, sha256=digest)
 
 
 def read_questions(
@@ -153,6 +156,15 @@ def _read_table(path: Path, reader: "RowReader[_T]") -> Iterator[tuple[int, _T, 
             yield reader.read(row, f"{file}:{line}", content, values)
     if row == 0:
         raise DatasetError(path, None, "it has no rows")
+
+
+def table_row(values: Mapping[str, Any], columns: ColumnMapping, *, row: int) -> AnyRow:
+    """One row of a table that is at hand, as :func:`read_labelled` reads it from a Parquet file.
+
+    Whether its id is there twice, only who has the whole table can know.
+    """
+    reader = RowReader(columns, columns.answer)
+    return numbered_answer(reader.read(row, f"row {row:,}", _content(values), values))
 
 
 def count_rows(path: Path) -> int | None:
@@ -231,6 +243,10 @@ class RowReader(Generic[_T]):
         except InputError as error:
             return FailedRow(row=row, id=id_, place=place, problem=str(error), sha256=digest)
         return row, made, digest
+
+
+def _content(values: Mapping[str, Any] | str) -> bytes:
+    return json.dumps(values, sort_keys=True, default=str).encode()
 
 
 class Seen:
@@ -391,8 +407,7 @@ def _parquet(path: Path) -> Iterator[Line]:
                 return
             for values in _batch_rows(batch):
                 number += 1
-                content = json.dumps(values, sort_keys=True, default=str).encode()
-                yield number, content, values
+                yield number, _content(values), values
 
 
 def _parquet_file(path: Path) -> Any:  # noqa: ANN401 - pyarrow has no types

@@ -1,0 +1,1 @@
+"""Many answers on many processors: worker processes, Ray, Spark, and results as Parquet."""

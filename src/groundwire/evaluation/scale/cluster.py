@@ -1,0 +1,126 @@
+"""Ray Data: the blocks of a run over all machines of a cluster, each worker with one model.
+
+What is judged goes through Ray's object store, which moves to disk what memory does not hold, and
+results come back to who called: only there are files needed.
+"""
+
+import logging
+import os
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+from groundwire.errors import MissingExtraError
+from groundwire.evaluation.judged import JudgedRow
+from groundwire.evaluation.running import Block, Judging
+from groundwire.evaluation.scale.tables import judge_batch, judged_rows, packed_table
+from groundwire.evaluation.scale.workers import Recipe, WorkerError
+
+#: Memory of the object store that :func:`local_cluster` starts, in bytes.
+STORE_BYTES = 200 * 2**20
+
+
+class Judge:
+    """An actor: it loads the model once, and judges the batches that come its way."""
+
+    def __init__(self, recipe: Recipe) -> None:
+        """Load it."""
+        self._detector = recipe.detector()
+
+    def __call__(self, table: Any) -> Any:  # noqa: ANN401 - pyarrow has no types
+        """Judge one batch."""
+        return judge_batch(self._detector, table)
+
+
+def on_ray(recipe: Recipe, n_workers: int | None = None) -> Judging:
+    """Judge with Ray Data, on the cluster that is there; without one, on this machine.
+
+    Args:
+        recipe: Of the detector of each worker.
+        n_workers: How many; by default one for each processor of the cluster.
+
+    Raises:
+        MissingExtraError: If Ray is not installed.
+    """
+    _ray()
+    return partial(_judge, recipe, n_workers)
+
+
+def _judge(
+    recipe: Recipe, n_workers: int | None, blocks: Iterator[Block]
+) -> Generator[Sequence[JudgedRow]]:
+    ray = _ray()
+    with _cluster(n_workers):
+        # Each block is put away as soon as it is read: this process holds one at a time.
+        batches = [ray.put(packed_table(block)) for block in blocks]
+        if not batches:
+            return
+        n_actors = n_workers or max(1, int(ray.cluster_resources().get("CPU", 1)))
+        # How far it is, the command tells itself.
+        logging.getLogger("ray.data").setLevel(logging.ERROR)
+        ray.data.DataContext.get_current().enable_progress_bars = False
+        judged = ray.data.from_arrow_refs(batches).map_batches(
+            Judge,
+            fn_constructor_args=(recipe,),
+            batch_size=None,  # a block as it is: the answers to a context stay together
+            batch_format="pyarrow",
+            zero_copy_batch=True,
+            compute=ray.data.ActorPoolStrategy(size=min(n_actors, len(batches))),
+            num_cpus=1,
+        )
+        try:
+            for table in judged.iter_batches(batch_size=None, batch_format="pyarrow"):
+                yield list(judged_rows(table))
+        except ray.exceptions.RayError as error:
+            raise WorkerError(f"Ray could not go on ({_first_line(error)}).") from error
+
+
+@contextmanager
+def _cluster(n_workers: int | None) -> Iterator[None]:
+    """The cluster that this process is connected to, or that ``RAY_ADDRESS`` names, or a new one.
+
+    One that was started here is ended here.
+    """
+    ray = _ray()
+    if ray.is_initialized():
+        yield
+        return
+    if os.environ.get("RAY_ADDRESS"):
+        ray.init(logging_level="error", log_to_driver=False)
+    else:
+        start_local(n_workers)
+    try:
+        yield
+    finally:
+        ray.shutdown()
+
+
+def start_local(n_cpus: int | None = None) -> None:
+    """Start Ray on this machine and for this process alone: nothing of it can be reached."""
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # it tells nobody that it runs
+    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")  # what goes wrong is raised
+    _ray().init(
+        address="local",
+        num_cpus=n_cpus,
+        include_dashboard=False,
+        object_store_memory=STORE_BYTES,
+        logging_level="error",
+        log_to_driver=False,
+        _node_ip_address="127.0.0.1",
+    )
+
+
+def _ray() -> Any:  # noqa: ANN401 - a module without types
+    try:
+        import ray
+        import ray.data
+        import ray.exceptions
+    except ImportError as error:
+        raise MissingExtraError("Judging on Ray", "ray") from error
+    return ray
+
+
+def _first_line(error: Exception) -> str:
+    lines = [line for line in str(error).splitlines() if line.strip()]
+    return f"{type(error).__name__}: {lines[-1] if lines else ''}"[:300]

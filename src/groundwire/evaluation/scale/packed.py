@@ -1,0 +1,54 @@
+"""Rows on their way to a worker and back, as lines of JSON: what comes out is what went in."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from groundwire.cli.console import to_json
+from groundwire.detection import Label
+from groundwire.evaluation.datasets.files import AnyRow, FailedRow, NumberedAnswer
+from groundwire.evaluation.datasets.labelled import GoldSpan, Known, LabelledAnswer
+from groundwire.evaluation.judged import JudgedRow
+from groundwire.example import Example, Source
+
+
+def pack(row: AnyRow) -> str:
+    """A row that is to be judged."""
+    if isinstance(row, FailedRow):
+        return to_json({"failed": asdict(row)})
+    answer = row.answer
+    plain = {name: getattr(answer, name) for name in answer.__dataclass_fields__}
+    more = {"example": asdict(answer.example), "spans": [asdict(span) for span in answer.spans]}
+    return to_json({"row": row.row, "sha256": row.sha256, "answer": {**plain, **more}})
+
+
+def unpack(line: str) -> AnyRow:
+    """Read it back."""
+    data = json.loads(line)
+    if "failed" in data:
+        return FailedRow(**data["failed"])
+    return NumberedAnswer(row=data["row"], sha256=data["sha256"], answer=_answer(data["answer"]))
+
+
+def pack_judged(row: JudgedRow) -> str:
+    """A row that was judged, as a file of results has it."""
+    return to_json(row.to_dict())
+
+
+def unpack_judged(line: str) -> JudgedRow:
+    """Read it back."""
+    return JudgedRow.from_dict(json.loads(line))
+
+
+def _answer(data: Mapping[str, Any]) -> LabelledAnswer:
+    example = data["example"]
+    sources = tuple(Source(**source) for source in example["sources"])
+    more = {
+        "example": Example(sources=sources, answer=example["answer"], question=example["question"]),
+        "spans": tuple(
+            GoldSpan(**{**span, "label": Label(span["label"])}) for span in data["spans"]
+        ),
+        "known": Known(data["known"]),
+    }
+    return LabelledAnswer(**{**data, **more})

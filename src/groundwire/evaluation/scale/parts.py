@@ -1,0 +1,175 @@
+"""Results as a folder of Parquet files: each is there as a whole or not at all.
+
+Beside them a small file says what the header of a file of results says. Its name begins with an
+underscore, so that Spark, Ray and Arrow, which read the folder as one table, pass over it.
+"""
+
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from groundwire.cli.console import to_json
+from groundwire.errors import MissingExtraError
+from groundwire.evaluation.judged import Header, JudgedRow, ResultsError, require_same
+from groundwire.evaluation.scale.tables import judged_rows, judged_table
+
+try:
+    from pyarrow import parquet
+except ImportError as error:
+    raise MissingExtraError("Writing Parquet", "eval") from error
+
+#: Says what the results were made by, and from what.
+MANIFEST = "_groundwire.json"
+
+#: What is not complete has such a name, and is no part.
+_UNFINISHED = ".part"
+
+#: Rows that are in memory at a time.
+_BATCH_ROWS = 64
+
+
+def read_header(folder: Path) -> Header:
+    """What the results in a folder were made by.
+
+    Raises:
+        ResultsError: If there are none.
+    """
+    try:
+        return Header.from_dict(json.loads((folder / MANIFEST).read_bytes()))
+    except (FileNotFoundError, NotADirectoryError) as error:
+        problem = f"this is no folder of results: there is no {MANIFEST} in it"
+        raise ResultsError(folder, None, problem) from error
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        problem = f"its {MANIFEST} is none ({type(error).__name__}: {error})"
+        raise ResultsError(folder, None, problem) from error
+
+
+def write_header(folder: Path, header: Header) -> None:
+    """Make a folder of results, or of Parquet files that something else wrote of judged tables."""
+    folder.mkdir(parents=True, exist_ok=True)
+    content = to_json(header.to_dict(), indent=1)
+    _write_whole(folder / MANIFEST, lambda fresh: fresh.write_text(content, "utf-8"))
+
+
+def read_rows(folder: Path) -> Iterator[JudgedRow]:
+    """The results in a folder, one by one.
+
+    Raises:
+        ResultsError: If a file in it holds something else.
+    """
+    read_header(folder)
+    for path in parts_of(folder):
+        for batch in _batches(path):
+            try:
+                yield from judged_rows(batch)
+            except (KeyError, TypeError, ValueError) as error:
+                raise _no_part(path, error) from error
+
+
+def resume(folder: Path, header: Header, take: Callable[[int, str], None]) -> None:
+    """Make a folder fit to be continued: files that are not complete are removed.
+
+    Args:
+        folder: It may be missing or empty.
+        header: Of the run that is to continue it.
+        take: Given the number and the fingerprint of each row that has a result.
+
+    Raises:
+        ResultsError: If it holds no results, or those of other data.
+        DifferentDetectorError: If they were made by another detector.
+    """
+    if not folder.exists():
+        return
+    _require_folder(folder)
+    _remove(folder.glob(f"*{_UNFINISHED}"))
+    if not any(folder.iterdir()):
+        return  # not even the header was complete
+    require_same(folder, read_header(folder), header)
+    for path in parts_of(folder):
+        for batch in _batches(path, ["row", "sha256"]):
+            try:
+                for row, sha256 in zip(*batch.to_pydict().values(), strict=True):
+                    take(row, sha256)
+            except (TypeError, ValueError, OverflowError) as error:
+                raise _no_part(path, error) from error
+
+
+def parts_of(folder: Path) -> list[Path]:
+    """The Parquet files of a folder, in the order of their names."""
+    return sorted(folder.glob("*.parquet"))
+
+
+class PartsWriter:
+    """Gathers rows, and writes a file of them at the end of each batch."""
+
+    def __init__(self, folder: Path, header: Header, *, replace: bool = False) -> None:
+        """Begin.
+
+        Args:
+            folder: It is made, or continued.
+            header: Written if there is none.
+            replace: Whether the results that are there go; nothing else in the folder does.
+
+        Raises:
+            ResultsError: If something else is in the folder.
+        """
+        self._folder = folder
+        self._rows: list[JudgedRow] = []
+        if folder.exists():
+            _require_folder(folder)
+            if any(folder.iterdir()):
+                read_header(folder)  # what is no folder of results is left alone
+            if replace:
+                # The header goes last: without it, what is left would be nobody's.
+                _remove(parts_of(folder))
+                _remove([folder / MANIFEST])
+        if not (folder / MANIFEST).exists():
+            write_header(folder, header)
+
+    def write(self, row: JudgedRow) -> None:
+        """Take one row; it is lost if the process ends before the batch does."""
+        self._rows.append(row)
+
+    def end_batch(self) -> None:
+        """Write the rows since the last batch."""
+        if not self._rows:
+            return
+        table = judged_table(sorted(self._rows, key=lambda row: row.row))
+        # No two parts share a row, so its first one names a part.
+        path = self._folder / f"part-{table['row'][0].as_py():012d}.parquet"
+        _write_whole(path, lambda fresh: parquet.write_table(table, fresh, compression="zstd"))
+        self._rows.clear()
+
+
+def _require_folder(folder: Path) -> None:
+    if not folder.is_dir():
+        raise ResultsError(folder, None, "results as Parquet are a folder, and this is a file")
+
+
+def _batches(path: Path, columns: list[str] | None = None) -> Iterator[Any]:
+    try:
+        with parquet.ParquetFile(path) as file:
+            yield from file.iter_batches(batch_size=_BATCH_ROWS, columns=columns)
+    except (OSError, ValueError) as error:  # as what pyarrow raises is
+        raise _no_part(path, error) from error
+
+
+def _write_whole(path: Path, write: Callable[[Path], object]) -> None:
+    """A file that is there as a whole or not at all, even if the power fails."""
+    fresh = path.with_name(f"{path.name}{_UNFINISHED}")
+    write(fresh)
+    with fresh.open("rb") as stream:
+        os.fsync(stream.fileno())
+    fresh.replace(path)
+
+
+def _remove(paths: Iterable[Path]) -> None:
+    for path in paths:
+        path.unlink(missing_ok=True)
+
+
+def _no_part(path: Path, error: Exception) -> ResultsError:
+    problem = f"this is no file of results ({type(error).__name__}: {error})"
+    return ResultsError(path, None, problem)

@@ -1,0 +1,95 @@
+"""Worker processes on this machine: each loads the model once, and has one block at a time."""
+
+import signal
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import suppress
+from functools import partial
+from multiprocessing import get_context
+from multiprocessing.connection import Connection, wait
+from typing import cast
+
+from groundwire.errors import GroundwireError
+from groundwire.evaluation.judged import JudgedRow
+from groundwire.evaluation.running import Block, Judging, judge_block
+from groundwire.evaluation.scale.packed import pack, pack_judged, unpack, unpack_judged
+from groundwire.evaluation.scale.workers import Recipe, WorkerError
+
+
+def on_processes(recipe: Recipe, n_workers: int) -> Judging:
+    """Judge with worker processes of this machine.
+
+    What is in Python's hands, and not in those of the inference library, is done side by side by
+    processes alone. Each holds a model of its own.
+
+    Args:
+        recipe: Of their detector.
+        n_workers: How many; no more are started than there are blocks.
+    """
+    return partial(_judge, recipe, n_workers)
+
+
+def _judge(
+    recipe: Recipe, n_workers: int, blocks: Iterator[Block]
+) -> Generator[Sequence[JudgedRow]]:
+    # Spawned: threads of this process, and locks that they hold, are not to be copied.
+    context = get_context("spawn")
+    processes = []
+    busy: list[Connection] = []
+    try:
+        for _, block in zip(range(n_workers), blocks, strict=False):
+            ours, theirs = context.Pipe()
+            process = context.Process(target=_work, args=(theirs, recipe), daemon=True)
+            process.start()
+            theirs.close()  # so that the end of the worker is the end of the pipe
+            processes.append(process)
+            _give(ours, block)
+            busy.append(ours)
+        while busy:
+            for ready in cast("list[Connection]", wait(busy)):
+                judged = _take(ready)
+                block = next(blocks, ())
+                if block:
+                    _give(ready, block)
+                else:
+                    busy.remove(ready)
+                    ready.close()
+                yield judged
+    finally:
+        for process in processes:
+            process.terminate()
+        for process in processes:
+            process.join()
+
+
+def _give(worker: Connection, block: Block) -> None:
+    # A worker that is no more is told of when its results are due.
+    with suppress(BrokenPipeError):
+        worker.send([pack(row) for row in block])
+
+
+def _take(worker: Connection) -> list[JudgedRow]:
+    try:
+        found = worker.recv()
+    except (EOFError, ConnectionResetError) as error:
+        raise WorkerError(
+            "A worker process ended unforeseen; perhaps there was not enough memory for all of "
+            "them, and fewer --workers need less."
+        ) from error
+    if isinstance(found, GroundwireError):
+        raise found
+    return [unpack_judged(line) for line in found]
+
+
+def _work(driver: Connection, recipe: Recipe) -> None:
+    """What a worker does, until nobody is at the other end."""
+    # Ctrl-C is for the driver, which ends its workers.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with suppress(EOFError, BrokenPipeError, ConnectionResetError):
+        try:
+            detector = recipe.detector()
+        except GroundwireError as error:
+            driver.send(error)
+            return
+        while True:
+            block = [unpack(line) for line in driver.recv()]
+            driver.send([pack_judged(row) for row in judge_block(detector, block)])

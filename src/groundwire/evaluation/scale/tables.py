@@ -1,0 +1,112 @@
+"""Judging an Arrow table: what Ray, Spark and everything else that maps tables calls."""
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from groundwire.cli.console import to_json
+from groundwire.cli.detectors import AnyDetector
+from groundwire.errors import InputError, MissingExtraError
+from groundwire.evaluation.datasets.files import AnyRow, table_row
+from groundwire.evaluation.datasets.mapping import ColumnMapping
+from groundwire.evaluation.judged import JudgedRow
+from groundwire.evaluation.running import judge_block
+from groundwire.evaluation.scale.packed import pack, unpack
+
+try:
+    import pyarrow as pa
+except ImportError as error:
+    raise MissingExtraError("Tables of Arrow and Parquet", "eval") from error
+
+#: The column of a table that :func:`packed_table` made.
+PACKED = "groundwire_row"
+
+#: Columns of :class:`.judged.JudgedRow` that are no plain text or number: JSON, for people's words
+#: may be of any shape and hold what Arrow takes for no text.
+_NESTED = ("columns", "sources", "gold", "detection", "error")
+
+#: What :func:`judge_batch` returns. ``outcome`` is that of the detection, for queries.
+RESULTS = pa.schema(
+    [
+        ("row", pa.int64()),
+        ("id", pa.string()),
+        ("task", pa.string()),
+        ("context_id", pa.string()),
+        ("columns", pa.string()),
+        ("question", pa.string()),
+        ("answer", pa.string()),
+        ("sources", pa.string()),
+        ("known", pa.string()),
+        ("hallucinated", pa.bool_()),
+        ("gold", pa.string()),
+        ("detection", pa.string()),
+        ("error", pa.string()),
+        ("seconds", pa.float64()),
+        ("sha256", pa.string()),
+        ("outcome", pa.string()),
+    ]
+)
+
+
+def judge_batch(
+    detector: AnyDetector, table: "pa.Table", mapping: ColumnMapping | None = None
+) -> "pa.Table":
+    """Judge the rows of a table; those of one context together, so that it is read once.
+
+    Args:
+        detector: What judges.
+        table: Labelled answers, with the columns that ``groundwire evaluate`` reads. ``row`` is
+            the number of a row over all tables, which results need; without it rows are counted
+            from 1. Or what :func:`packed_table` made.
+        mapping: Which column holds what.
+
+    Returns:
+        A row of :data:`RESULTS` for each, in any order. What cannot be read or checked is a row
+        with an error.
+    """
+    return judged_table(judge_block(detector, list(_rows(table, mapping or ColumnMapping()))))
+
+
+def packed_table(rows: Iterable[AnyRow]) -> "pa.Table":
+    """Rows that were read already, as a table that loses nothing of them."""
+    return pa.table({PACKED: pa.array([pack(row) for row in rows], pa.string())})
+
+
+def judged_table(rows: Iterable[JudgedRow]) -> "pa.Table":
+    """Judged rows as a table."""
+    return pa.Table.from_pylist([_columns(row) for row in rows], schema=RESULTS)
+
+
+def judged_rows(table: "pa.Table | pa.RecordBatch") -> Iterator[JudgedRow]:
+    """Read them back.
+
+    Raises:
+        KeyError: If the table has other columns; so do TypeError and ValueError.
+    """
+    for values in table.to_pylist():
+        nested = {name: _read_json(values[name]) for name in _NESTED}
+        plain = {name: values[name] for name in RESULTS.names if name != "outcome"}
+        yield JudgedRow.from_dict({**plain, **nested})
+
+
+def _rows(table: "pa.Table", mapping: ColumnMapping) -> Iterator[AnyRow]:
+    if PACKED in table.column_names:
+        yield from map(unpack, table[PACKED].to_pylist())
+        return
+    is_numbered = "row" in table.column_names
+    for place, values in enumerate(table.to_pylist(), 1):
+        row = values["row"] if is_numbered else place
+        if not isinstance(row, int):
+            raise InputError(f"The row of a table is {row!r} and must be a whole number.")
+        yield table_row(values, mapping, row=row)
+
+
+def _columns(row: JudgedRow) -> dict[str, Any]:
+    data = row.to_dict()
+    for name in _NESTED:
+        data[name] = None if data[name] is None else to_json(data[name])
+    return {**data, "outcome": None if row.detection is None else row.detection["outcome"]}
+
+
+def _read_json(text: str | None) -> Any:  # noqa: ANN401
+    return None if text is None else json.loads(text)

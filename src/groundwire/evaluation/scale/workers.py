@@ -1,0 +1,63 @@
+"""What every worker is told: which detector to load, and which one it must turn out to be."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from groundwire import __version__
+from groundwire.cli.detectors import AnyDetector, Choice
+from groundwire.detection import DetectorInfo
+from groundwire.errors import GroundwireError
+
+#: Rows that are judged, and kept, together: fewer than on one processor, so that no worker is left
+#: with much while the others have nothing.
+BATCH_ROWS = 64
+
+
+class WorkerError(GroundwireError):
+    """A worker ended, or is not like the others. What was kept is there, and can be continued."""
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(problem)
+        self.problem = problem
+
+    def __str__(self) -> str:
+        return (
+            f"{self.problem} What was judged is kept: the same command with --resume judges the "
+            "rest."
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recipe:
+    """How a worker comes by its detector.
+
+    Attributes:
+        load: Loads it; it must be one that can be pickled.
+        choice: Which one.
+        info: What it must say it is: results of two detectors do not mix.
+        version: Of Groundwire, for the same reason.
+    """
+
+    load: Callable[[Choice], AnyDetector]
+    choice: Choice
+    info: DetectorInfo
+    version: str = __version__
+
+    def detector(self) -> AnyDetector:
+        """Load it, for one processor: there are as many workers as processors.
+
+        Raises:
+            WorkerError: If it is another one than the results are of.
+        """
+        if self.version != __version__:
+            raise WorkerError(
+                f"A worker has Groundwire {__version__}, and the results are of {self.version}."
+            )
+        threads = 1 if self.choice.threads is None else self.choice.threads
+        detector = self.load(replace(self.choice, threads=threads))
+        if detector.info != self.info:
+            raise WorkerError(
+                f"A worker loaded {detector.info.name} {detector.info.revision[:12]}, and the "
+                f"results are of {self.info.name} {self.info.revision[:12]}."
+            )
+        return detector

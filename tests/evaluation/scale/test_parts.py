@@ -1,0 +1,161 @@
+"""Results as a folder of Parquet files."""
+
+from collections.abc import Generator, Iterable, Iterator
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pyarrow", reason="needs the eval extra")
+
+from groundwire.cli.results import DifferentDetectorError
+from groundwire.evaluation.datasets.files import AnyRow
+from groundwire.evaluation.evaluation import Evaluation
+from groundwire.evaluation.judged import (
+    JudgedRow,
+    ResultsError,
+    open_writer,
+    read_header,
+    read_judged,
+)
+from groundwire.evaluation.running import Block, Judging, here, run_on
+from groundwire.evaluation.scale.parts import MANIFEST, parts_of
+from tests.evaluation.results import (
+    DETECTOR,
+    failed,
+    header,
+    judged,
+    rows_of,
+    some_answers,
+    without_times,
+)
+from tests.fakes import FIXED
+
+ROWS: list[AnyRow] = [*rows_of(some_answers(40)), failed(41)]
+
+
+class Killed(BaseException):
+    """The process ends here."""
+
+
+@pytest.fixture
+def output(tmp_path: Path) -> Path:
+    return tmp_path / "results.parquet"
+
+
+def judge(output: Path, judging: Judging | None = None, *, replaces: bool = False) -> int:
+    done = run_on(
+        judging or here(DETECTOR),
+        ROWS,
+        output=output,
+        header=header(),
+        replace=replaces,
+        block_rows=8,
+    )
+    return done.n_new
+
+
+def scores(path: Path) -> bytes:
+    return without_times(Evaluation.read(path).to_dict())
+
+
+def test_a_folder_holds_what_a_file_holds(output: Path, tmp_path: Path) -> None:
+    assert judge(output) == judge(tmp_path / "r.jsonl") == 41
+    assert read_header(output) == read_header(tmp_path / "r.jsonl")
+    lines = sorted(read_judged(tmp_path / "r.jsonl"), key=lambda row: row.row)
+    assert sorted(read_judged(output), key=lambda row: row.row) == lines
+    assert scores(output) == scores(tmp_path / "r.jsonl")
+
+
+def test_there_is_a_file_for_each_batch(output: Path) -> None:
+    judge(output)
+    assert len(parts_of(output)) == 6
+    assert {path.name for path in output.iterdir()} - {path.name for path in parts_of(output)} == {
+        MANIFEST
+    }
+
+
+@pytest.mark.parametrize("n_batches", [0, 1, 4])
+def test_a_run_that_is_cut_between_batches_or_in_one_ends_as_one_that_is_not(
+    output: Path, tmp_path: Path, n_batches: int
+) -> None:
+    def cut(blocks: Iterator[Block]) -> Generator[Iterable[JudgedRow]]:
+        for i, batch in enumerate(here(DETECTOR)(blocks)):
+            yield batch if i < n_batches else partly(batch)
+
+    def partly(batch: Iterable[JudgedRow]) -> Iterator[JudgedRow]:
+        yield from islice(batch, 3)
+        raise Killed
+
+    with pytest.raises(Killed):
+        judge(output, cut)
+    (output / "part-000000000003.parquet.part").write_bytes(b"PAR1 cut short")
+    assert judge(output) == 41 - 8 * n_batches
+    assert not list(output.glob("*.part"))
+    judge(tmp_path / "r.jsonl")
+    assert scores(output) == scores(tmp_path / "r.jsonl")
+
+
+def test_a_folder_of_which_not_even_the_header_was_written_is_begun(output: Path) -> None:
+    output.mkdir()
+    (output / f"{MANIFEST}.part").write_text('{"sch', encoding="utf-8")
+    assert judge(output) == 41
+
+
+def test_a_part_that_is_lost_is_judged_again(output: Path) -> None:
+    judge(output)
+    parts_of(output)[2].unlink()
+    assert judge(output) == 8
+    assert len(list(read_judged(output))) == 41
+
+
+def test_another_detector_and_other_data_are_refused(output: Path) -> None:
+    judge(output)
+    other = header(replace(FIXED, threshold=0.7))
+    with pytest.raises(DifferentDetectorError):
+        run_on(here(DETECTOR), ROWS, output=output, header=other)
+    with pytest.raises(ResultsError, match="made from other data"):
+        run_on(here(DETECTOR), ROWS, output=output, header=header(rows="1" * 64))
+
+
+def test_what_is_replaced_is_what_results_are_and_nothing_else(output: Path) -> None:
+    judge(output)
+    (output / "notes.txt").write_text("mine", encoding="utf-8")
+    assert judge(output, replaces=True) == 41
+    assert len(parts_of(output)) == 6
+    assert (output / "notes.txt").read_text(encoding="utf-8") == "mine"
+
+
+def test_a_folder_of_something_else_is_left_alone(output: Path) -> None:
+    output.mkdir()
+    (output / "table.parquet").write_bytes(b"the user's")
+    for replaces in (False, True):
+        with pytest.raises(ResultsError, match="no folder of results"):
+            judge(output, replaces=replaces)
+    assert (output / "table.parquet").read_bytes() == b"the user's"
+
+
+def test_a_file_is_no_folder(output: Path) -> None:
+    output.write_bytes(b"PAR1")
+    with pytest.raises(ResultsError, match="and this is a file"):
+        judge(output)
+    with pytest.raises(ResultsError, match="no folder of results"):
+        read_header(output)
+
+
+def test_a_damaged_part_is_named(output: Path) -> None:
+    judge(output)
+    path = parts_of(output)[1]
+    path.write_bytes(path.read_bytes()[:100])
+    with pytest.raises(ResultsError, match=f"{path.name}: this is no file of results"):
+        list(read_judged(output))
+    with pytest.raises(ResultsError, match=path.name):
+        judge(output)
+
+
+def test_a_batch_without_rows_is_no_file(output: Path) -> None:
+    with open_writer(output, header()) as writer:
+        writer.end_batch()
+        writer.write(judged(some_answers(1))[0])
+    assert parts_of(output) == []
