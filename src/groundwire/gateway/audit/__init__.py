@@ -1,16 +1,11 @@
 """The record of what was found and of what was done about it.
 
-<<<<<<< HEAD
 ``event`` says what an event is, ``events`` builds them; ``quoted`` says what they keep of a text
-and ``redact`` what of none, ``detail`` keeps what was found in full. ``chain`` links them to
-records, ``sinks`` and ``store_sink`` keep those, and ``log`` stands between: no event is dropped.
-``configured`` makes the log of a configuration. ``trail`` reads what the store has, ``retention``
-removes what is too old, and ``verify`` says whether what is kept is what was written.
-=======
-``event`` says what an event is, ``events`` builds them, ``quoted`` says what they keep of a text.
-``chain`` links them to records, ``sinks`` and ``store_sink`` keep those, and ``log`` stands
-between: no event is dropped. ``verify`` says whether what is kept is what was written.
->>>>>>> wip-chain
+and ``redact`` what of none, ``detail`` keeps what was found in full. ``control_events`` has those
+of tenants and keys. ``chain`` links them to records, ``sinks`` and ``store_sink`` keep those, and
+``log`` stands between: no event is dropped. ``configured`` makes the log of a configuration.
+``trail`` reads what the store has, ``retention`` removes what is too old, and ``verify`` says
+whether what is kept is what was written.
 """
 
 from groundwire.gateway.audit.chain import Chain
