@@ -36,7 +36,7 @@ from sqlalchemy.schema import CreateIndex, DropIndex
 from groundwire.gateway.audit.cursor import Position
 from groundwire.gateway.audit.filters import Filter
 from groundwire.gateway.audit.queries import MAX_EXAMINED, Asked, of_event
-from groundwire.gateway.audit.trail import Trail
+from groundwire.gateway.audit.trail import MAX_LIMIT, Trail
 from groundwire.gateway.store import Store, moments
 from groundwire.gateway.store.tables import audit_details, audit_records
 
@@ -120,10 +120,10 @@ ALL_TYPES = tuple(trails.TYPES)
 KINDS = (
     _same("newest"),
     replace(_same("oldest"), newest_first=False),
-    _same("newest, page of 1,000", limit=1000),
+    _same("newest, page of 500", limit=MAX_LIMIT),
     _row("tenant", "tenant"),
     _same("tenant with most of it", tenant=trails.BIG),
-    _same("tenant with most of it, page of 1,000", tenant=trails.BIG, limit=1000),
+    _same("tenant with most of it, page of 500", tenant=trails.BIG, limit=MAX_LIMIT),
     _same("tenant that has left", tenant=trails.LEFT),
     _same("tenant with ten events", tenant=trails.RARE),
     _same("tenant with none", tenant=trails.NOBODY),
@@ -131,7 +131,7 @@ KINDS = (
     _same("rare type", types=(trails.SELDOM,)),
     _same("type with none", types=("ADMIN_LOGIN",)),
     _same("all six types", types=ALL_TYPES),
-    _same("all six types, page of 1,000", types=ALL_TYPES, limit=1000),
+    _same("all six types, page of 500", types=ALL_TYPES, limit=MAX_LIMIT),
     _row("tenant, type", "tenant", "types"),
     _same("large tenant, rare type", tenant=trails.BIG, types=(trails.SELDOM,)),
     _same("large tenant, six types", tenant=trails.BIG, types=ALL_TYPES),
@@ -325,7 +325,7 @@ async def _explained_by_postgres(store: Store, statement: Any) -> Row:  # noqa: 
         f"{n['Node Type']} of {n['Relation Name']}" for n in nodes if n["Node Type"] == "Seq Scan"
     ]
     # One range of an index for each of six types, each as long as a page; or all that is examined.
-    most = max(MAX_EXAMINED, 6 * 1001)
+    most = max(MAX_EXAMINED, 6 * (MAX_LIMIT + 1))
     problems += [
         f"{rows:,} rows {what}"
         for what, rows in (("read", read), ("sorted", sorted_))

@@ -67,7 +67,8 @@ def _versions(machine: Mapping[str, Any]) -> dict[str, str]:
 def _bars(results: Mapping[str, Report]) -> str:
     order = (
         *("stream", "gateway_streams", "gateway", "joint", "startup", "gate", "memory"),
-        *("spans", "padding", "verify", "evaluate_memory", "scale", "audit_queries"),
+        *("spans", "padding", "verify", "answers", "evaluate_memory", "scale"),
+        *("audit_writes", "audit_beside", "audit_kills", "serve_kills", "audit_queries"),
     )
     rows = [
         (bar["what"], bar["bar"], bar["measured"] or "–", bar["holds"], f"`{name}.py`")
@@ -75,6 +76,49 @@ def _bars(results: Mapping[str, Report]) -> str:
         for bar in results.get(name, {}).get("bars", ())
     ]
     return _table(("what", "bar", "measured", "holds", "by"), rows)
+
+
+def _answers(results: Mapping[str, Report]) -> str:
+    result = results["answers"]
+    keys = ("what", "answers", "contexts", "per_s", "q1", "q3")
+    table = _cells(
+        ("what", "answers", "contexts", "answers a second", "Q1", "Q3"), result["rows"], keys
+    )
+    return f"{table}\n\nTimes faster, block by block: {_spread(result['ratio'])}."
+
+
+def _audit_writes(results: Mapping[str, Report]) -> str:
+    keys = ("database", "durability", "callers", "per_s", "cpu_us", "p50_ms", "p99_ms", "cpu_share")
+    header = (
+        *("database", "durability", "callers", "events a second", "processor time of one, µs"),
+        *("P50, ms", "P99", "% of a processor"),
+    )
+    return _cells(header, results["audit_writes"]["rows"], keys)
+
+
+def _audit_beside(results: Mapping[str, Report]) -> str:
+    result = results["audit_beside"]
+    keys = ("server", "case", "n", "p50", "p90", "p99", "max")
+    streams = _cells(("writer", "streams", "n", "P50", "P90", "P99", "max"), result["rows"], keys)
+    keys = ("round", "seconds", "per_s", "most_waiting", "cpu_share")
+    header = ("round", "seconds", "events a second", "waiting at most", "% of a processor")
+    return f"{streams}\n\n{_cells(header, result['writer'], keys)}"
+
+
+def _audit_kills(results: Mapping[str, Report]) -> str:
+    header = ("killed", "database", "kills", "promised", "in the trail", "lost", "trail")
+    rows = [
+        (
+            *(killed, row["database"], row["kills"], f"{row[promised]:,}", f"{row[kept]:,}"),
+            *(row["lost"], row["trail"]),
+        )
+        for killed, name, promised, kept in (
+            ("a writer", "audit_kills", "promised", "kept"),
+            ("the gateway", "serve_kills", "responses", "recorded"),
+        )
+        for row in results.get(name, {}).get("rows", ())
+    ]
+    return _table(header, rows)
 
 
 def _audit_queries(results: Mapping[str, Report]) -> str:
@@ -550,6 +594,10 @@ _PARTS: dict[str, Callable[[Mapping[str, Report]], str]] = {
     "gateway_added": _gateway_added,
     "gateway_memory": _gateway_memory,
     "gateway_leaving": _gateway_leaving,
+    "answers": _answers,
+    "audit_writes": _audit_writes,
+    "audit_beside": _audit_beside,
+    "audit_kills": _audit_kills,
     "audit_queries": _audit_queries,
     "verify": _verify,
     "citations": _citations,

@@ -32,6 +32,7 @@ class FilePath(click.Path):
 
 
 TEXT_FILE = FilePath(exists=True, dir_okay=False, readable=True, allow_dash=True, path_type=Path)
+READ_FILE = FilePath(exists=True, dir_okay=False, readable=True, path_type=Path)
 RESULT_FILE = FilePath(dir_okay=False, writable=True, path_type=Path)
 #: Results that are kept, or read: a file of JSON Lines, or a folder of Parquet files.
 RESULTS = FilePath(writable=True, path_type=Path)

@@ -14,8 +14,7 @@ import click
 from groundwire.cli.check import detector_options
 from groundwire.cli.console import to_json
 from groundwire.cli.detectors import Choice, ExplainerChoice, Setup
-from groundwire.cli.inputs import RESULT_FILE, FilePath, read_text, refuse_empty
-from groundwire.cli.labelled import READ_FILE
+from groundwire.cli.inputs import READ_FILE, RESULT_FILE, FilePath, read_text, refuse_empty
 from groundwire.cli.progress import count_lines, progress
 from groundwire.cli.results import ResultsExistError, replacing
 from groundwire.cli.status import ExitStatus

@@ -232,14 +232,15 @@ class Comparison:
 
     def _embed_ahead(self) -> None:
         while self._is_wanted() and (index := self._take()) is not None:
+            # An answer that cannot wait may embed it in the meantime.
             found = self._judge.vector_ahead(
-                self._units[index].text, self._tenant, is_wanted=self._is_wanted
+                self._units[index].text, self._tenant, is_wanted=partial(self._is_wanted, index)
             )
             if found is not None:
                 self._found[index] = found
 
-    def _is_wanted(self) -> bool:
-        return self._vectors is None and not self._closed.is_set()
+    def _is_wanted(self, index: int | None = None) -> bool:
+        return self._vectors is None and not self._closed.is_set() and index not in self._found
 
     def _embed(self) -> None:
         """Embed units until there is none left."""
@@ -306,4 +307,5 @@ class Comparison:
         found = self._found.get(index)
         if found is None:
             found = self._judge.vector(self._units[index].text, self._tenant)
+            self._found[index] = found
         return found

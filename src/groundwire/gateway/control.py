@@ -45,7 +45,7 @@ from groundwire.policy import Overrides
 _T = TypeVar("_T")
 
 #: A start waits so long for the database; then it goes on, and is not ready.
-_FIRST_S = 2.0
+_FIRST_S = 5.0
 
 #: Between two looks for failed logins that are to be told.
 _TELLING_S = 5.0

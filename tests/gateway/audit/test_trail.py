@@ -146,7 +146,7 @@ def test_what_no_record_can_have_is_refused(asked: dict[str, Any], said: str) ->
 @pytest.mark.parametrize("limit", [0, -1, MAX_LIMIT + 1])
 async def test_a_page_has_bounds(limit: int, opened: Callable[[], Any]) -> None:
     async with opened() as (_, trail):
-        with pytest.raises(InvalidFilterError, match=f"it is {limit}, and must be from 1 to 1000"):
+        with pytest.raises(InvalidFilterError, match=f"it is {limit}, and must be from 1 to 500"):
             await trail.page(limit=limit)
 
 

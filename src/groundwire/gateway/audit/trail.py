@@ -13,7 +13,7 @@ from groundwire.gateway.audit.retention import Pruned, Settles, prune
 from groundwire.gateway.store import Store
 
 #: Events of one page, at most.
-MAX_LIMIT = 1000
+MAX_LIMIT = 500
 
 #: Asks for nothing in particular.
 ALL = Filter()
