@@ -17,6 +17,7 @@ from sqlalchemy import text
 
 from groundwire.cli.audit_trail import _new_file
 from groundwire.gateway.audit import EventType, Keeping, response_events, signing
+from groundwire.gateway.audit.alone import alone
 from groundwire.gateway.store import Store
 from tests.cli.conftest import invoke
 from tests.gateway.answers import checked, unavailable
@@ -392,6 +393,32 @@ def test_without_the_key_nothing_goes_and_none_is_made(
     assert result.exit_code == 2
     assert "what the trail was signed with" in result.stderr
     assert not (folder / "data" / signing.FILE).exists()
+
+
+@pytest.mark.parametrize("options", [["--dry-run"], []])
+def test_a_key_that_has_signed_nothing_of_the_trail_removes_nothing_of_it(
+    options: list[str], folder: Path, url: str, config: Path
+) -> None:
+    fill(url, days_ago(20, detail={"version": 1}), days_ago=60)
+    (folder / "data" / signing.FILE).write_bytes(b"f" * 64)
+    result = run("prune", "--config", config, *options)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "none of the keys here (audit.key) has signed" in result.stderr
+    (folder / "data" / signing.FILE).write_bytes(KEY)
+    assert run("verify").stdout.startswith("intact: 2 records in 1 chain\n")
+
+
+def test_where_nothing_goes_no_chain_begins(url: str, config: Path) -> None:
+    fill(url, days_ago(1, detail={"version": 1}), days_ago=2)
+    assert run("prune", "--config", config).stdout == "0 records and 0 details removed\n"
+
+    async def prune_beside() -> str:
+        async with Store(url) as store, alone(store) as is_alone:
+            assert is_alone
+            return str((await asyncio.to_thread(run, "prune", "--config", config)).stderr)
+
+    assert "Another process is at it" in asyncio.run(prune_beside())
+    assert run("verify").stdout.startswith("intact: 2 records in 1 chain\n")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the signal is POSIX's")
