@@ -19,6 +19,8 @@ from groundwire.cli.audit_trail import _new_file
 from groundwire.gateway.audit import EventType, Keeping, response_events, signing
 from groundwire.gateway.audit.alone import alone
 from groundwire.gateway.store import Store
+from groundwire.gateway.store.address import Address
+from groundwire.gateway.store.migrate import migrate
 from tests.cli.conftest import invoke
 from tests.gateway.answers import checked, unavailable
 from tests.gateway.audit.filled import KEY, START, Written, made
@@ -309,9 +311,9 @@ def test_a_file_that_comes_while_an_export_is_written_is_not_replaced(tmp_path: 
 
 
 @pytest.mark.parametrize(
-    "args", [["list"], ["show", "1"], ["export", "--out", "-"], ["prune", "--dry-run"]]
+    "args", [["list"], ["show", "1"], ["export", "--out", "-"], ["prune", "--dry-run"], ["prune"]]
 )
-def test_what_only_reads_changes_no_table(args: list[str], folder: Path, config: Path) -> None:
+def test_no_command_changes_a_table(args: list[str], folder: Path, config: Path) -> None:
     path = folder / "data" / "groundwire.db"
     with sqlite3.connect(path) as connection:
         connection.execute("CREATE TABLE other (id INTEGER)")
@@ -393,6 +395,18 @@ def test_without_the_key_nothing_goes_and_none_is_made(
     assert result.exit_code == 2
     assert "what the trail was signed with" in result.stderr
     assert not (folder / "data" / signing.FILE).exists()
+
+
+def test_tables_of_an_earlier_revision_are_not_pruned_and_stay_so(
+    folder: Path, url: str, config: Path
+) -> None:
+    path = folder / "data" / "groundwire.db"
+    path.touch()
+    asyncio.run(migrate(Address.of_file(path), revision="0001"))
+    result = run("prune", "--config", config)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "groundwire store migrate" in result.stderr
+    assert "revision  0001" in invoke("store", "status", "--store", url).stdout
 
 
 @pytest.mark.parametrize("options", [["--dry-run"], []])

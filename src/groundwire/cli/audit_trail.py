@@ -245,7 +245,7 @@ def prune(ctx: click.Context, /, *, config: Path | None, url: str | None, dry_ru
     keys = _keys(read)
 
     async def run() -> Plan | Pruned:
-        async with _trail(read, url, is_read=dry_run, keys=keys) as trail:
+        async with _trail(read, url, keys=keys) as trail:
             if dry_run:
                 return await trail.plan(datetime.now(UTC), **days, keys=keys)
             audit = _Late(AuditLog(StoreSink(_store(read, url), keys), key=keys[0]))
@@ -304,9 +304,9 @@ class _Late:
 
 @asynccontextmanager
 async def _trail(
-    config: Config, url: str | None, *, is_read: bool = True, keys: Sequence[bytes] = ()
+    config: Config, url: str | None, *, keys: Sequence[bytes] = ()
 ) -> AsyncIterator[Trail]:
-    """The trail in the store of a configuration, or in another; one only read stays as it is.
+    """The trail in the store of a configuration, or in another, whose tables stay as they are.
 
     With keys, only one that they have a part in: to all others every chain looks forged.
     """
@@ -319,7 +319,7 @@ async def _trail(
     store = _store(config, url)
     if store.address.path is not None and not store.address.path.exists():
         raise SettingError("store.url", store.where, "a database that is there")
-    await (open_unchanged(store) if is_read else store.open())
+    await open_unchanged(store)
     try:
         if keys:
             async with store.reading() as connection:

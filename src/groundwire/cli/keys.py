@@ -235,8 +235,9 @@ async def _done(config: "Config", work: _Work[_T], events: _Events[_T] | None) -
     # First what could keep it from being recorded.
     keys = () if events is None else _signing_keys(config)
     redact = Redaction.of(config.audit.redact).apply
-    store = Store.of(config)
-    await _open(store, is_read=events is None)
+    # A key that was revoked stays so after a power cut, as it does with the admin API.
+    store = Store.of(config, is_synced=events is not None)
+    await _open(store)
     try:
         if keys and config.audit.path is None:
             async with store.reading() as connection:
@@ -276,15 +277,18 @@ def _signing_keys(config: "Config") -> Sequence[bytes]:
     return keys
 
 
-async def _open(store: "Store", *, is_read: bool) -> None:
-    """Open a database that is there; one that is only read stays as it is."""
+async def _open(store: "Store") -> None:
+    """Open a database that is there, and whose tables are as they should be.
+
+    To migrate is for a start or for who asks for it: gateways that are older would start no more.
+    """
     from groundwire.gateway.audit.verify_store import open_unchanged
 
     if store.address.path is not None and not store.address.path.exists():
         raise SettingError(
             "store.url", store.where, "a database that is there: groundwire serve makes one"
         )
-    await (open_unchanged(store) if is_read else store.open())
+    await open_unchanged(store)
 
 
 async def _is_recorded(audit: "AuditLog", events: Sequence["AuditEvent"]) -> bool:
