@@ -226,7 +226,7 @@ def export(
 
 
 @click.command(
-    epilog="\b\nExit status:\n  0  done\n  1  some chains are not as they were written, and stay\n"
+    epilog="\b\nExit status:\n  0  done\n  1  some of it is not as it was written, and stays\n"
     "  2  it failed, or another process is at it"
 )
 @_place
@@ -262,7 +262,13 @@ def prune(ctx: click.Context, /, *, config: Path | None, url: str | None, dry_ru
     click.echo(f"{_count(done.n_records, 'record')} and {_count(done.n_details, 'detail')} {verb}")
     for writer in done.refused:
         click.echo(f"chain {writer} is not as it was written, and stays", err=True)
-    if done.refused:
+    n_changed = done.n_changed
+    if n_changed:
+        told = "is not as it was written, and stays"
+        if n_changed > 1:
+            told = "are not as they were written, and stay"
+        click.echo(f"{_count(n_changed, 'detail')} {told}", err=True)
+    if done.refused or n_changed:
         click.echo("Run groundwire audit verify.", err=True)
         ctx.exit(ExitStatus.FLAGGED)
 
