@@ -80,6 +80,8 @@ def test_keys_are_made_listed_and_revoked_without_a_gateway(tmp_path: Path, url:
     assert [each["role"] for each in listed("--admin", folder=tmp_path)] == ["auditor"]
     revoked = keys("revoke", key["id"], "--tenant", "acme", folder=tmp_path)
     assert (revoked.exit_code, revoked.stderr) == (0, f"Revoked {key['id']}.\n")
+    again = keys("revoke", key["id"], "--tenant", "acme", folder=tmp_path)
+    assert (again.exit_code, again.stderr) == (0, f"{key['id']} was revoked before.\n")
     shown = keys("list", "--tenant", "acme", folder=tmp_path).stdout
     assert shown.startswith(f"{key['id']}  revoked   ")
     assert "never used" in shown

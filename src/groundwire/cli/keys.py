@@ -195,9 +195,10 @@ def revoke(
     done = _run(
         config,
         lambda registry: registry.revoke_key(key_id, tenant=owner.tenant),
-        lambda revoked, events: [events.key_revoked(revoked)],
+        lambda revoked, events: events.key_revoked(revoked),
     )
-    _say(f"Revoked {done.value.id}.")
+    revoked = done.value
+    _say(f"Revoked {key_id}." if revoked.is_new else f"{key_id} was revoked before.")
     _end(ctx, done)
 
 
@@ -244,9 +245,10 @@ async def _done(config: "Config", work: _Work[_T], events: _Events[_T] | None) -
                 await check_own(connection, keys)
         audit = audit_log(config, is_stored=True) if keys else None
         done = await work(Registry(store, configured=Configured.of(config)))
-        if audit is not None and events is not None:
-            made = ControlEvents(actor=COMMAND_LINE, trace_id="", redact=redact)
-            return _Done(done, is_recorded=await _is_recorded(audit, events(done, made)))
+        made = ControlEvents(actor=COMMAND_LINE, trace_id="", redact=redact)
+        found = () if events is None else events(done, made)
+        if audit is not None and found:  # else not even a chain begins
+            return _Done(done, is_recorded=await _is_recorded(audit, found))
         return _Done(done)
     finally:
         await store.close()

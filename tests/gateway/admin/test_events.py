@@ -60,7 +60,10 @@ def test_a_put_is_recorded_with_the_difference_it_made(stored: Plane) -> None:
 
 def test_what_changes_nothing_leaves_no_record(own: Plane) -> None:
     own.ask("PUT", "/tenants/acme", DVARAS)
+    key = own.ask("POST", "/tenants/acme/keys", {}).json()["key"]["id"]
+    own.ask("DELETE", f"/tenants/acme/keys/{key}")
     before = changes(own)
+    assert own.ask("DELETE", f"/tenants/acme/keys/{key}").json()["status"] == "revoked"
     own.ask("PUT", "/tenants/acme", DVARAS)
     own.ask("PUT", "/tenants/acme", {})
     own.ask("PUT", "/tenants/acme/policy", {"action": "blok"})

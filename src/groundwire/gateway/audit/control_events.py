@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from groundwire.gateway.audit.event import NO_TENANT, AuditEvent, EventType
-from groundwire.gateway.tenants import Changed, Deleted, KeyRecord, NewKey, Role
+from groundwire.gateway.tenants import Changed, Deleted, KeyRecord, NewKey, Revoked, Role
 
 #: Who did what needs no key: ``groundwire keys``, and a start that finds no key.
 COMMAND_LINE, FIRST_START = "command-line", "first-start"
@@ -78,9 +78,12 @@ class ControlEvents:
             EventType.KEY_CREATED, key.tenant, self._key(key) | {"expires_at": expires}
         )
 
-    def key_revoked(self, key: KeyRecord) -> AuditEvent:
-        """A key was revoked."""
-        return self._event(EventType.KEY_REVOKED, key.tenant, self._key(key))
+    def key_revoked(self, revoked: Revoked) -> tuple[AuditEvent, ...]:
+        """A key was revoked; nothing, if it was so before."""
+        key = revoked.record
+        if not revoked.is_new:
+            return ()
+        return (self._event(EventType.KEY_REVOKED, key.tenant, self._key(key)),)
 
     def exported(self, filters: Mapping[str, Any]) -> AuditEvent:
         """Records left the trail for a file."""
