@@ -60,11 +60,15 @@ class ControlEvents:
         return tuple(events)
 
     def deleted(self, deleted: Deleted) -> AuditEvent:
-        """A tenant was deleted, with its keys."""
-        keys = [each.id for each in deleted.keys]
+        """A tenant was deleted, with its keys and all that it said."""
         record = deleted.record
-        payload = {"version": record.version, "keys": keys}
-        return self._event(EventType.TENANT_DELETED, record.id, payload)
+        named = {} if record.name is None else {"name": self.redact(record.name)}
+        payload = {
+            "version": record.version,
+            "keys": [each.id for each in deleted.keys],
+            **self._redacted({part: getattr(record, part) for part in _PARTS}),
+        }
+        return self._event(EventType.TENANT_DELETED, record.id, payload | named)
 
     def key_made(self, made: NewKey) -> tuple[AuditEvent, ...]:
         """A key was made; and before it its tenant, if that is stored only now."""
@@ -106,10 +110,10 @@ class ControlEvents:
         before, after = change.diff.before.get("name"), change.diff.after.get("name")
         return {} if before == after else {"from": self._text(before), "to": self._text(after)}
 
-    def _redacted(self, diff: dict[str, Any]) -> dict[str, Any]:
+    def _redacted(self, parts: dict[str, Any]) -> dict[str, Any]:
         return {
             part: {self.redact(key): self._text(value) for key, value in values.items()}
-            for part, values in diff.items()
+            for part, values in parts.items()
         }
 
     def _text(self, value: Any) -> Any:  # noqa: ANN401 - of a policy
