@@ -229,7 +229,7 @@ async def _old_details(
     n_sound, changed = 0, list[tuple[str, int]]()
     found = _DETAILS.writer, _DETAILS.seq, _DETAILS.moment, _DETAILS.detail
     signed = _RECORDS.moment.label("signed_moment"), _RECORDS.detail_sha256
-    query = (
+    query: Select[Any] = (
         select(*found, *signed)
         .join(audit_records, same(_DETAILS, _RECORDS), isouter=True)
         .where(_DETAILS.moment < moments.of_datetime(before))
