@@ -60,7 +60,10 @@ def test_a_put_is_recorded_with_the_difference_it_made(stored: Plane) -> None:
 
 def test_what_changes_nothing_leaves_no_record(own: Plane) -> None:
     own.ask("PUT", "/tenants/acme", DVARAS)
+    key = own.ask("POST", "/tenants/acme/keys", {}).json()["key"]["id"]
+    own.ask("DELETE", f"/tenants/acme/keys/{key}")
     before = changes(own)
+    assert own.ask("DELETE", f"/tenants/acme/keys/{key}").json()["status"] == "revoked"
     own.ask("PUT", "/tenants/acme", DVARAS)
     own.ask("PUT", "/tenants/acme", {})
     own.ask("PUT", "/tenants/acme/policy", {"action": "blok"})
@@ -113,7 +116,17 @@ def test_policies_names_keys_and_ends_are_recorded(own: Plane) -> None:
             "-",
             {"key_id": admin["id"], "role": "auditor", "name": None, "expires_at": None},
         ),
-        ("TENANT_DELETED", "acme", {"version": 3, "keys": [made["id"]]}),
+        (
+            "TENANT_DELETED",
+            "acme",
+            {
+                "version": 3,
+                "keys": [made["id"]],
+                "metadata": {},
+                "policy": {"explain": False},
+                "name": "Acme Inc.",
+            },
+        ),
     ]
 
 
@@ -132,6 +145,10 @@ def test_what_people_write_is_redacted_as_all_texts_are(planes: Planes) -> None:
         "[REDACTED:email]": "x",
     }
     assert own.get("/tenants/acme")["metadata"] == metadata
+    own.ask("DELETE", "/tenants/acme")
+    deleted = own.recorded(*CHANGES)[-1]
+    assert deleted["payload"]["metadata"] == updated["payload"]["diff"]["added"]
+    assert deleted["payload"]["name"] == "of [REDACTED:email]"
 
 
 # Who came.

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from groundwire.gateway.audit.event import NO_TENANT, AuditEvent, EventType
-from groundwire.gateway.tenants import Changed, Deleted, KeyRecord, NewKey, Role
+from groundwire.gateway.tenants import Changed, Deleted, KeyRecord, NewKey, Revoked, Role
 
 #: Who did what needs no key: ``groundwire keys``, and a start that finds no key.
 COMMAND_LINE, FIRST_START = "command-line", "first-start"
@@ -60,11 +60,15 @@ class ControlEvents:
         return tuple(events)
 
     def deleted(self, deleted: Deleted) -> AuditEvent:
-        """A tenant was deleted, with its keys."""
-        keys = [each.id for each in deleted.keys]
+        """A tenant was deleted, with its keys and all that it said."""
         record = deleted.record
-        payload = {"version": record.version, "keys": keys}
-        return self._event(EventType.TENANT_DELETED, record.id, payload)
+        named = {} if record.name is None else {"name": self.redact(record.name)}
+        payload = {
+            "version": record.version,
+            "keys": [each.id for each in deleted.keys],
+            **self._redacted({part: getattr(record, part) for part in _PARTS}),
+        }
+        return self._event(EventType.TENANT_DELETED, record.id, payload | named)
 
     def key_made(self, made: NewKey) -> tuple[AuditEvent, ...]:
         """A key was made; and before it its tenant, if that is stored only now."""
@@ -78,9 +82,12 @@ class ControlEvents:
             EventType.KEY_CREATED, key.tenant, self._key(key) | {"expires_at": expires}
         )
 
-    def key_revoked(self, key: KeyRecord) -> AuditEvent:
-        """A key was revoked."""
-        return self._event(EventType.KEY_REVOKED, key.tenant, self._key(key))
+    def key_revoked(self, revoked: Revoked) -> tuple[AuditEvent, ...]:
+        """A key was revoked; nothing, if it was so before."""
+        key = revoked.record
+        if not revoked.is_new:
+            return ()
+        return (self._event(EventType.KEY_REVOKED, key.tenant, self._key(key)),)
 
     def exported(self, filters: Mapping[str, Any]) -> AuditEvent:
         """Records left the trail for a file."""
@@ -103,10 +110,10 @@ class ControlEvents:
         before, after = change.diff.before.get("name"), change.diff.after.get("name")
         return {} if before == after else {"from": self._text(before), "to": self._text(after)}
 
-    def _redacted(self, diff: dict[str, Any]) -> dict[str, Any]:
+    def _redacted(self, parts: dict[str, Any]) -> dict[str, Any]:
         return {
             part: {self.redact(key): self._text(value) for key, value in values.items()}
-            for part, values in diff.items()
+            for part, values in parts.items()
         }
 
     def _text(self, value: Any) -> Any:  # noqa: ANN401 - of a policy

@@ -19,6 +19,7 @@ __all__ = [
     "KeyRecord",
     "KeyStatus",
     "NewKey",
+    "Revoked",
     "Role",
     "Snapshot",
     "TenantRecord",
@@ -234,6 +235,14 @@ class Deleted:
 
     record: TenantRecord
     keys: tuple[KeyRecord, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Revoked:
+    """A key that is revoked, and whether it was not before."""
+
+    record: KeyRecord
+    is_new: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
