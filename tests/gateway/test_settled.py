@@ -25,7 +25,7 @@ from tests.gateway.answers import HEADER, checked
 from tests.gateway.audit.trails import KEY, ListSink
 from tests.gateway.chats import WRONG, events_of, finish_of, request, text_of, without_ids
 from tests.gateway.native_app import SomeServices
-from tests.gateway.settled import ENDS, GIVES_UP_S, ask, watched
+from tests.gateway.settled import ENDS, GIVES_UP_S, GRACE_S, ask, watched
 from tests.gateway.wire import (
     DONE,
     End,
@@ -301,6 +301,26 @@ def test_a_whole_response_without_record_is_refused_if_that_is_asked_for(
         "HALLUCINATION_DETECTED",
         "AUDIT_UNAVAILABLE",
     ]
+
+
+@pytest.mark.parametrize("durability", ["batched", "before_response"])
+def test_with_a_full_queue_a_response_waits_for_a_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, durability: str
+) -> None:
+    settings = f"audit: {{durability: {durability}, queue_size: 1}}\ncheck: {{action: header}}"
+    with watched(tmp_path, settings, monkeypatch, patience_s=GIVES_UP_S) as (own, sink):
+        sink.is_broken = True
+        answer = Script.json(completion("".join(BAD)))
+        own.upstream.script(answer)
+        assert own.post(request()).status_code == 200
+        own.upstream.script(answer)
+        client = ask(own, sink, request())
+        eventually(lambda: own.metric("groundwire_audit_queue_depth") == 2)
+        assert not client.ended.wait(GRACE_S)
+        sink.is_broken = False
+        client.wait()
+        assert client.status == 200
+    assert [each["type"] for each in sink.payloads] == ["HALLUCINATION_DETECTED"] * 2
 
 
 @pytest.mark.parametrize("durability", ["batched", "before_response"])
