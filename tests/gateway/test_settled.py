@@ -3,9 +3,9 @@
 import asyncio
 import json
 import sqlite3
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, cast
 
@@ -28,6 +28,7 @@ from tests.gateway.native_app import SomeServices
 from tests.gateway.settled import ENDS, GIVES_UP_S, GRACE_S, ask, watched
 from tests.gateway.wire import (
     DONE,
+    PATIENCE_S,
     End,
     Gate,
     Piece,
@@ -462,15 +463,7 @@ async def kept_at_once() -> list[bool]:
     """Whether records of each kind were kept without waiting for anything."""
     log = AuditLog(ListSink(), key=KEY)
     await log.open()
-    with ThreadPoolExecutor(1) as checks:
-        some = SomeServices(
-            config=Config(),
-            pipeline=None,
-            checks=checks,
-            verifications=Verifications(Config(), None),
-            audit=log,
-        )
-        recorder = Recorder(cast(Services, some), trace_id="t1")
+    with recorder_of(log) as recorder:
         answers = checked(policy=HEADER)
         report = StreamReport(release=Release.MARK, answers=answers, added_s=0.1)
         found = [
@@ -480,6 +473,51 @@ async def kept_at_once() -> list[bool]:
         ]
     assert await log.close() == 0
     return found
+
+
+def test_what_a_response_leaves_is_recorded_whole_though_it_is_cancelled() -> None:
+    sink = ListSink()
+    sink.may_write.clear()
+    n_lost = asyncio.run(cancelled_at_a_full_queue(sink))
+    assert [each.type for each in sink.records] == [
+        "CHAIN_STARTED",
+        "HALLUCINATION_DETECTED_STREAMING",
+        "STREAMING_ENFORCEMENT_SUMMARY",
+        "CHAIN_ENDED",
+    ]
+    assert '"lost":0' in sink.records[-1].line
+    assert n_lost == 0
+
+
+async def cancelled_at_a_full_queue(sink: ListSink) -> int:
+    """Record a stream; cancel that when the queue is full, and write then. How many are lost."""
+    log = AuditLog(sink, key=KEY, queue_size=1)
+    await log.open()
+    with recorder_of(log) as recorder:
+        answers = checked(policy=HEADER)
+        report = StreamReport(release=Release.DEFERRED, answers=answers, is_client_gone=True)
+        recording = asyncio.create_task(recorder.streamed(answers[0].context, report))
+        while not log.is_failing:
+            await asyncio.sleep(0)
+        recording.cancel()
+        await asyncio.wait({recording}, timeout=PATIENCE_S)
+        assert recording.cancelled()
+    sink.may_write.set()
+    return await log.close(timeout_s=PATIENCE_S)
+
+
+@contextmanager
+def recorder_of(log: AuditLog) -> Iterator[Recorder]:
+    """What records into a log, of a gateway with the defaults."""
+    with ThreadPoolExecutor(1) as checks:
+        some = SomeServices(
+            config=Config(),
+            pipeline=None,
+            checks=checks,
+            verifications=Verifications(Config(), None),
+            audit=log,
+        )
+        yield Recorder(cast(Services, some), trace_id="t1")
 
 
 def ends_at_once(coroutine: Coroutine[Any, Any, bool]) -> bool:
