@@ -23,6 +23,7 @@ from tests.gateway import chats
 from tests.gateway.admin.plane import plane
 from tests.gateway.answers import HEADER, checked
 from tests.gateway.audit.trails import KEY, ListSink
+from tests.gateway.audit.trails import event as about
 from tests.gateway.chats import WRONG, events_of, finish_of, request, text_of, without_ids
 from tests.gateway.native_app import SomeServices
 from tests.gateway.settled import ENDS, GIVES_UP_S, GRACE_S, ask, watched
@@ -481,6 +482,7 @@ def test_what_a_response_leaves_is_recorded_whole_though_it_is_cancelled() -> No
     n_lost = asyncio.run(cancelled_at_a_full_queue(sink))
     assert [each.type for each in sink.records] == [
         "CHAIN_STARTED",
+        "UNCHECKED_ENDPOINT",
         "HALLUCINATION_DETECTED_STREAMING",
         "STREAMING_ENFORCEMENT_SUMMARY",
         "CHAIN_ENDED",
@@ -493,11 +495,12 @@ async def cancelled_at_a_full_queue(sink: ListSink) -> int:
     """Record a stream; cancel that when the queue is full, and write then. How many are lost."""
     log = AuditLog(sink, key=KEY, queue_size=1)
     await log.open()
+    await log.write(about(1))
     with recorder_of(log) as recorder:
         answers = checked(policy=HEADER)
         report = StreamReport(release=Release.DEFERRED, answers=answers, is_client_gone=True)
         recording = asyncio.create_task(recorder.streamed(answers[0].context, report))
-        while not log.is_failing:
+        for _ in range(3):
             await asyncio.sleep(0)
         recording.cancel()
         await asyncio.wait({recording}, timeout=PATIENCE_S)

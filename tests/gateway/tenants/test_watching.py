@@ -95,6 +95,10 @@ async def test_a_change_of_one_process_reaches_the_others_with_one_load(store_ur
         assert other.watcher.n_loads <= 1 + 4
 
 
+async def test_two_looks_for_changes_are_less_than_a_second_apart() -> None:
+    assert max(NET_S, Config().store.poll_s) + LEAST_REST_S < 1.0
+
+
 async def test_while_nothing_changes_nothing_is_loaded(store_url: str) -> None:
     async with process(store_url, poll_s=0.001, net_s=0.001) as one:
         for _ in range(20):
