@@ -1,7 +1,7 @@
 """Two gateways on one PostgreSQL: what one is told holds in the other, without a new start.
 
-How soon is not measured here, where a busy machine would be: ``tenants/test_watching.py`` has it, by
-what is heard of and how often it is looked for.
+How soon is not measured here, where a busy machine would be measured: ``tenants/test_watching.py``
+has that, by what is heard of and how often it is looked for.
 """
 
 import os
@@ -84,9 +84,7 @@ def pair(postgres_url: str, tmp_path: Path) -> Iterator[Pair]:
         yield Pair(started[0], started[1], upstream)
 
 
-def test_a_change_through_one_comes_to_hold_in_the_other(
-    pair: Pair, postgres_url: str
-) -> None:
+def test_a_change_through_one_comes_to_hold_in_the_other(pair: Pair, postgres_url: str) -> None:
     pair.change("PUT", "/tenants/acme", {})
     key = pair.change("POST", "/tenants/acme/keys", {}).json()["secret"]
     pair.require(key, 200)
