@@ -296,8 +296,7 @@ async def _open(store: "Store") -> None:
 async def _is_recorded(audit: "AuditLog", events: Sequence["AuditEvent"]) -> bool:
     """Record what was done, and say whether that is on disk."""
     await audit.open()
-    for event in events:
-        await audit.write(event)
+    await audit.write(*events)
     return await audit.close(timeout_s=RECORD_S) == 0
 
 
