@@ -41,7 +41,7 @@ _ERRORS = {
     403: "The key is a tenant's, or its role may not do this.",
     404: "There is no such tenant, key or event.",
     408: "The body was not complete in time.",
-    409: "What was to be made is there already, or what was to be removed cannot be.",
+    409: "As things stand this cannot be done; the message says why.",
     412: "It is of another version by now: see ETag.",
     413: "The body is too large.",
     415: "The body is no JSON.",
