@@ -51,8 +51,8 @@ class Change:
         query = select(tables.tenants).where(tables.tenants.c.id == id_)
         row = (await self.connection.execute(query)).first()
         version = 0 if row is None else row.version
-        is_meant = version > 0 if if_version == "*" else if_version in (None, version)
-        if not is_meant:
+        is_meant = version > 0 if if_version == "*" else if_version == version
+        if if_version is not None and not is_meant:
             raise VersionMismatchError(id_, if_version, version)
         return None if row is None else tenant_of(row)
 
