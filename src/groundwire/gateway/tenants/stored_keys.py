@@ -23,6 +23,7 @@ from groundwire.gateway.tenants.legal import KEY_ID, is_id, read_expiry, read_id
 from groundwire.gateway.tenants.record import (
     Changed,
     Diff,
+    IfVersion,
     KeyRecord,
     KeyStatus,
     NewKey,
@@ -226,7 +227,7 @@ class StoredKeys:
         return (Changed(record=record, diff=Diff.between(None, record), is_new=True),)
 
     async def _changeable(
-        self, change: Change, id_: str, if_version: int | None, *, is_asked: bool = False
+        self, change: Change, id_: str, if_version: IfVersion | None, *, is_asked: bool = False
     ) -> TenantRecord | None:
         """A tenant that is to be changed; ``None``: it is not stored, and may be.
 
