@@ -68,6 +68,19 @@ class Detectors:
         """Whether a detector gives similarities, and no probabilities."""
         return name in _COMPARING.values() or (name == self.first and self.compares)
 
+    def point_beside(self, name: str, threshold: float | None) -> str | float:
+        """Where another detector than the configured one flags, if its tenant does not say.
+
+        At a threshold of its own: that of the configured one is for other scores.
+
+        Args:
+            name: As :meth:`find` gives it.
+            threshold: ``similarity.threshold``, which is for the detector ``similarity``, unless
+                the configured one compares too: then it is for that.
+        """
+        is_meant = name == self.find("similarity") and not self.is_comparing(self.first)
+        return threshold if threshold is not None and is_meant else "balanced"
+
     def choose(self, own: Overrides | None) -> Chosen:
         """What judges for a tenant.
 

@@ -12,6 +12,9 @@ from click.testing import Result
 import groundwire.cli.keys
 from groundwire.gateway.audit.verify_store import verify_store
 from groundwire.gateway.store import Store
+from groundwire.gateway.store.address import Address
+from groundwire.gateway.store.engines import Engine
+from groundwire.gateway.store.migrate import migrate
 from tests.cli.conftest import invoke
 from tests.gateway.admin.plane import plane, recorded
 from tests.gateway.wire import eventually
@@ -77,6 +80,8 @@ def test_keys_are_made_listed_and_revoked_without_a_gateway(tmp_path: Path, url:
     assert [each["role"] for each in listed("--admin", folder=tmp_path)] == ["auditor"]
     revoked = keys("revoke", key["id"], "--tenant", "acme", folder=tmp_path)
     assert (revoked.exit_code, revoked.stderr) == (0, f"Revoked {key['id']}.\n")
+    again = keys("revoke", key["id"], "--tenant", "acme", folder=tmp_path)
+    assert (again.exit_code, again.stderr) == (0, f"{key['id']} was revoked before.\n")
     shown = keys("list", "--tenant", "acme", folder=tmp_path).stdout
     assert shown.startswith(f"{key['id']}  revoked   ")
     assert "never used" in shown
@@ -216,17 +221,63 @@ def test_a_database_that_is_not_there_is_not_made(args: list[str], tmp_path: Pat
     assert [each.name for each in tmp_path.iterdir()] == ["audit.key"]
 
 
-def test_listing_changes_no_table(tmp_path: Path) -> None:
+COMMANDS = [["list", "--admin"], ["create", "--admin"], ["revoke", "0123456789ab", "--admin"]]
+
+
+@pytest.mark.parametrize("args", COMMANDS)
+def test_a_database_without_tables_stays_so(args: list[str], tmp_path: Path) -> None:
+    (tmp_path / "audit.key").write_text(OWN)
     with sqlite3.connect(tmp_path / "groundwire.db") as connection:
         connection.execute("CREATE TABLE other (id INTEGER)")
     connection.close()
-    result = keys("list", "--admin", folder=tmp_path)
+    result = keys(*args, folder=tmp_path)
     assert result.exit_code == 2
+    assert "it has no tables of ours" in result.stderr
     assert "groundwire store migrate" in result.stderr
     with sqlite3.connect(tmp_path / "groundwire.db") as connection:
         tables = connection.execute("SELECT name FROM sqlite_master").fetchall()
     connection.close()
     assert tables == [("other",)]
+
+
+@pytest.mark.parametrize("args", COMMANDS)
+@pytest.mark.parametrize("revision", ["0001", "9999"])
+def test_tables_of_another_revision_stay_so(
+    args: list[str], revision: str, tmp_path: Path, url: str
+) -> None:
+    """Older gateways on the same database would start no more."""
+    (tmp_path / "audit.key").write_text(OWN)
+    path = tmp_path / "groundwire.db"
+    path.touch()
+    asyncio.run(migrate(Address.of_file(path), revision="0001"))
+    with sqlite3.connect(tmp_path / "groundwire.db") as connection:
+        connection.execute("UPDATE groundwire_version SET version_num = ?", [revision])
+    connection.close()
+    result = keys(*args, folder=tmp_path)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert f"revision {revision}" in result.stderr
+    assert "groundwire store migrate" in result.stderr
+    with sqlite3.connect(tmp_path / "groundwire.db") as connection:
+        found = connection.execute("SELECT version_num FROM groundwire_version").fetchall()
+    connection.close()
+    assert found == [(revision,)]
+
+
+def test_a_change_is_on_the_disk_before_the_command_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A key that was revoked must not be taken again after a power cut."""
+    prepare(tmp_path)
+    made: list[bool] = []
+    working = Engine.working
+
+    def noted(address: Address, **options: Any) -> Engine:  # noqa: ANN401
+        made.append(options["is_synced"])
+        return working(address, **options)
+
+    monkeypatch.setattr(Engine, "working", noted)
+    assert keys("create", "--admin", folder=tmp_path).exit_code == 0
+    assert made[0]
 
 
 def test_what_is_done_and_could_not_be_recorded_ends_with_1(

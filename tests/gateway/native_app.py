@@ -1,6 +1,6 @@
 """A small app with the native endpoints, the real shell around them, and a caller from a header."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -43,23 +43,27 @@ class SomeServices:
     audit: AuditLog = field(default_factory=lambda: AuditLog(None))
     metrics: Metrics = field(default_factory=Metrics)
 
-    @property
-    def tenants(self) -> Mapping[str, Overrides]:
-        """What the configuration says of them."""
-        return self.config.tenants
+    def overrides(self, tenant: str) -> Overrides:
+        """What the configuration says of a tenant, or who has made the pipeline."""
+        if self.pipeline is None or tenant in self.config.tenants:
+            return self.config.tenants.get(tenant, Overrides())
+        return self.pipeline.overrides(tenant)
 
 
 class FromHeader:
     """Takes the tenant from a header: keys are another test's business."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
+    def __init__(self, app: ASGIApp, *, services: SomeServices) -> None:
+        self._app, self._services = app, services
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
             tenant = dict(scope["headers"]).get(b"x-test-tenant", b"default").decode()
             scope["state"]["caller"] = Caller(
-                tenant=tenant, key_id=None, passes_authorization=False
+                tenant=tenant,
+                key_id=None,
+                passes_authorization=False,
+                overrides=self._services.overrides(tenant),
             )
         await self._app(scope, receive, send)
 
@@ -79,7 +83,7 @@ def native_app(services: SomeServices) -> FastAPI:
     app.add_middleware(
         Limits, max_requests=64, max_body_bytes=services.config.gateway.max_body_bytes
     )
-    app.add_middleware(FromHeader)
+    app.add_middleware(FromHeader, services=services)
     app.add_middleware(Tracing)
     return app
 

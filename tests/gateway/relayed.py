@@ -63,7 +63,7 @@ def relay_app(config: Config) -> Starlette:
         exception_handlers={Problem: _tell},
         middleware=[
             Middleware(Tracing),
-            Middleware(Authentication, keyring=Keyring.of(config)),
+            Middleware(Authentication, keyring=Keyring.of(config), tenants=config.tenants),
             Middleware(Limits, max_requests=own.max_requests, max_body_bytes=own.max_body_bytes),
         ],
     )

@@ -34,7 +34,12 @@ def shell(config: Config, *, is_local_demo: bool = False) -> Starlette:
         ],
         middleware=[
             Middleware(Tracing),
-            Middleware(Authentication, keyring=Keyring.of(config), is_local_demo=is_local_demo),
+            Middleware(
+                Authentication,
+                keyring=Keyring.of(config),
+                tenants=config.tenants,
+                is_local_demo=is_local_demo,
+            ),
             Middleware(Limits, max_requests=own.max_requests, max_body_bytes=own.max_body_bytes),
         ],
     )

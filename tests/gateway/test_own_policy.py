@@ -1,9 +1,18 @@
 """What tenants have of their own: it holds at once, and for the whole of a request."""
 
+import json
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.client import HTTPResponse
 from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
 
 from groundwire.policy import Action, Overrides
-from tests.gateway.admin.plane import plane
+from tests.gateway.admin.plane import Plane, plane
 from tests.gateway.chats import (
     SOURCES,
     WRONG,
@@ -14,6 +23,7 @@ from tests.gateway.chats import (
     request,
     text_of,
 )
+from tests.gateway.client import PATIENCE_S, Reply
 from tests.gateway.wire import DONE, Gate, Script, chunk, completion, event, stream_events
 
 GOOD = SOURCES[0]
@@ -135,3 +145,63 @@ def test_a_detector_that_the_admin_plane_gives_a_tenant_judges_its_next_answer(
         assert own.chat().headers["x-groundwire-outcome"] == "hallucinated"
         refused = own.ask("PATCH", "/tenants/default/policy", {"operating_point": 0.5})
         assert (refused.status, "similarity_threshold" in refused.text) == (422, True)
+
+
+CONVERSATION = {"request": request(), "response": completion(BAD)}
+BLOCKING = {"action": "block", "max_sources": 1}
+TWO_SPANS = {"answer": GOOD, "spans": [{"id": "S0", "text": GOOD}, {"id": "S1", "text": GOOD}]}
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status", "said"),
+    [
+        ("chat/completions", request(), 403, "hallucination_detected"),
+        ("completions", {"prompt": "?"}, 403, "unchecked_endpoint"),
+        ("check", CONVERSATION, 200, '"action":"block"'),
+        ("check/batch", {"examples": [CONVERSATION]}, 200, '"action":"block"'),
+        ("verify", TWO_SPANS, 413, "evidence.max_sources"),
+    ],
+)
+@pytest.mark.parametrize("change", ["deleted", "changed"])
+def test_a_request_that_was_let_in_keeps_its_policy_if_its_body_comes_late(
+    tmp_path: Path, path: str, body: dict[str, Any], status: int, said: str, change: str
+) -> None:
+    with plane(tmp_path) as own:
+        own.upstream.otherwise(Script.json(completion(BAD)))
+        key = own.make_key("acme")
+        assert own.ask("PUT", "/tenants/acme/policy", BLOCKING).status == 200
+        with asking_late(own, f"/v1/{path}", body, key=key) as finish:
+            if change == "deleted":
+                assert own.ask("DELETE", "/tenants/acme").status == 204
+            else:
+                assert own.ask("PUT", "/tenants/acme/policy", {}).status == 200
+            reply = finish()
+    assert (reply.status, said in reply.text.replace(" ", "")) == (status, True), reply.text
+
+
+@contextmanager
+def asking_late(
+    own: Plane, path: str, body: dict[str, Any], *, key: str
+) -> Iterator[Callable[[], Reply]]:
+    """Send a request whose body is half there when the block begins; the rest comes when asked."""
+    parts = urlsplit(own.url)
+    sent = json.dumps(body).encode()
+    head = (
+        f"POST {path} HTTP/1.1\r\nHost: {parts.netloc}\r\nAuthorization: Bearer {key}\r\n"
+        f"Content-Type: application/json\r\nContent-Length: {len(sent)}\r\n"
+        "Expect: 100-continue\r\nConnection: close\r\n\r\n"
+    )
+    half = len(sent) // 2
+    with socket.create_connection((parts.hostname, parts.port), timeout=PATIENCE_S) as wire:
+        wire.sendall(head.encode())
+        # It is said when the body is read: then the request was let in.
+        assert wire.recv(100).startswith(b"HTTP/1.1 100 ")
+        wire.sendall(sent[:half])
+
+        def finish() -> Reply:
+            wire.sendall(sent[half:])
+            with HTTPResponse(wire) as response:
+                response.begin()
+                return Reply(response.status, response.headers, response.read())
+
+        yield finish

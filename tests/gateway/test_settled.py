@@ -3,9 +3,9 @@
 import asyncio
 import json
 import sqlite3
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, cast
 
@@ -23,11 +23,13 @@ from tests.gateway import chats
 from tests.gateway.admin.plane import plane
 from tests.gateway.answers import HEADER, checked
 from tests.gateway.audit.trails import KEY, ListSink
+from tests.gateway.audit.trails import event as about
 from tests.gateway.chats import WRONG, events_of, finish_of, request, text_of, without_ids
 from tests.gateway.native_app import SomeServices
-from tests.gateway.settled import ENDS, GIVES_UP_S, ask, watched
+from tests.gateway.settled import ENDS, GIVES_UP_S, GRACE_S, ask, watched
 from tests.gateway.wire import (
     DONE,
+    PATIENCE_S,
     End,
     Gate,
     Piece,
@@ -304,6 +306,26 @@ def test_a_whole_response_without_record_is_refused_if_that_is_asked_for(
 
 
 @pytest.mark.parametrize("durability", ["batched", "before_response"])
+def test_with_a_full_queue_a_response_waits_for_a_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, durability: str
+) -> None:
+    settings = f"audit: {{durability: {durability}, queue_size: 1}}\ncheck: {{action: header}}"
+    with watched(tmp_path, settings, monkeypatch, patience_s=GIVES_UP_S) as (own, sink):
+        sink.is_broken = True
+        answer = Script.json(completion("".join(BAD)))
+        own.upstream.script(answer)
+        assert own.post(request()).status_code == 200
+        own.upstream.script(answer)
+        client = ask(own, sink, request())
+        eventually(lambda: own.metric("groundwire_audit_queue_depth") == 2)
+        assert not client.ended.wait(GRACE_S)
+        sink.is_broken = False
+        client.wait()
+        assert client.status == 200
+    assert [each["type"] for each in sink.payloads] == ["HALLUCINATION_DETECTED"] * 2
+
+
+@pytest.mark.parametrize("durability", ["batched", "before_response"])
 @pytest.mark.parametrize("stream", [False, True])
 def test_while_nothing_can_be_written_what_would_be_checked_is_not_even_asked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, durability: str, stream: bool
@@ -442,15 +464,7 @@ async def kept_at_once() -> list[bool]:
     """Whether records of each kind were kept without waiting for anything."""
     log = AuditLog(ListSink(), key=KEY)
     await log.open()
-    with ThreadPoolExecutor(1) as checks:
-        some = SomeServices(
-            config=Config(),
-            pipeline=None,
-            checks=checks,
-            verifications=Verifications(Config(), None),
-            audit=log,
-        )
-        recorder = Recorder(cast(Services, some), trace_id="t1")
+    with recorder_of(log) as recorder:
         answers = checked(policy=HEADER)
         report = StreamReport(release=Release.MARK, answers=answers, added_s=0.1)
         found = [
@@ -460,6 +474,53 @@ async def kept_at_once() -> list[bool]:
         ]
     assert await log.close() == 0
     return found
+
+
+def test_what_a_response_leaves_is_recorded_whole_though_it_is_cancelled() -> None:
+    sink = ListSink()
+    sink.may_write.clear()
+    n_lost = asyncio.run(cancelled_at_a_full_queue(sink))
+    assert [each.type for each in sink.records] == [
+        "CHAIN_STARTED",
+        "UNCHECKED_ENDPOINT",
+        "HALLUCINATION_DETECTED_STREAMING",
+        "STREAMING_ENFORCEMENT_SUMMARY",
+        "CHAIN_ENDED",
+    ]
+    assert '"lost":0' in sink.records[-1].line
+    assert n_lost == 0
+
+
+async def cancelled_at_a_full_queue(sink: ListSink) -> int:
+    """Record a stream; cancel that when the queue is full, and write then. How many are lost."""
+    log = AuditLog(sink, key=KEY, queue_size=1)
+    await log.open()
+    await log.write(about(1))
+    with recorder_of(log) as recorder:
+        answers = checked(policy=HEADER)
+        report = StreamReport(release=Release.DEFERRED, answers=answers, is_client_gone=True)
+        recording = asyncio.create_task(recorder.streamed(answers[0].context, report))
+        for _ in range(3):
+            await asyncio.sleep(0)
+        recording.cancel()
+        await asyncio.wait({recording}, timeout=PATIENCE_S)
+        assert recording.cancelled()
+    sink.may_write.set()
+    return await log.close(timeout_s=PATIENCE_S)
+
+
+@contextmanager
+def recorder_of(log: AuditLog) -> Iterator[Recorder]:
+    """What records into a log, of a gateway with the defaults."""
+    with ThreadPoolExecutor(1) as checks:
+        some = SomeServices(
+            config=Config(),
+            pipeline=None,
+            checks=checks,
+            verifications=Verifications(Config(), None),
+            audit=log,
+        )
+        yield Recorder(cast(Services, some), trace_id="t1")
 
 
 def ends_at_once(coroutine: Coroutine[Any, Any, bool]) -> bool:

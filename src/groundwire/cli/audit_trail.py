@@ -22,10 +22,11 @@ from groundwire.cli.inputs import STDIN, TEXT_FILE, refuse_empty
 from groundwire.cli.status import ExitStatus
 from groundwire.config import Config
 from groundwire.errors import InputError, SettingError
-from groundwire.gateway.audit.event import EventType
+from groundwire.gateway.audit.event import AuditEvent, EventType
 from groundwire.gateway.audit.filters import Filter
 from groundwire.gateway.audit.found import Found
 from groundwire.gateway.audit.log import AuditLog
+from groundwire.gateway.audit.own_trail import check_own
 from groundwire.gateway.audit.pruning import Plan
 from groundwire.gateway.audit.retention import Pruned
 from groundwire.gateway.audit.signing import known_keys
@@ -225,7 +226,7 @@ def export(
 
 
 @click.command(
-    epilog="\b\nExit status:\n  0  done\n  1  some chains are not as they were written, and stay\n"
+    epilog="\b\nExit status:\n  0  done\n  1  some of it is not as it was written, and stays\n"
     "  2  it failed, or another process is at it"
 )
 @_place
@@ -244,12 +245,10 @@ def prune(ctx: click.Context, /, *, config: Path | None, url: str | None, dry_ru
     keys = _keys(read)
 
     async def run() -> Plan | Pruned:
-        async with _trail(read, url, is_read=dry_run) as trail:
+        async with _trail(read, url, keys=keys) as trail:
             if dry_run:
                 return await trail.plan(datetime.now(UTC), **days, keys=keys)
-            sink = StoreSink(_store(read, url), keys)
-            audit = AuditLog(sink, key=keys[0])
-            await audit.open()
+            audit = _Late(AuditLog(StoreSink(_store(read, url), keys), key=keys[0]))
             try:
                 return await trail.prune(datetime.now(UTC), **days, audit=audit, keys=keys)
             finally:
@@ -263,7 +262,13 @@ def prune(ctx: click.Context, /, *, config: Path | None, url: str | None, dry_ru
     click.echo(f"{_count(done.n_records, 'record')} and {_count(done.n_details, 'detail')} {verb}")
     for writer in done.refused:
         click.echo(f"chain {writer} is not as it was written, and stays", err=True)
-    if done.refused:
+    n_changed = done.n_changed
+    if n_changed:
+        told = "is not as it was written, and stays"
+        if n_changed > 1:
+            told = "are not as they were written, and stay"
+        click.echo(f"{_count(n_changed, 'detail')} {told}", err=True)
+    if done.refused or n_changed:
         click.echo("Run groundwire audit verify.", err=True)
         ctx.exit(ExitStatus.FLAGGED)
 
@@ -285,9 +290,32 @@ async def _events(
             return
 
 
+class _Late:
+    """An audit log that starts with the first events: where nothing goes, no chain begins."""
+
+    def __init__(self, log: AuditLog) -> None:
+        self._log, self._is_open = log, False
+
+    async def settle(self, events: Sequence[AuditEvent]) -> bool:
+        """Write events; whether they are on disk."""
+        if not self._is_open:
+            self._is_open = True
+            await self._log.open()
+        return await self._log.settle(events)
+
+    async def close(self) -> None:
+        """End, if it has started."""
+        await self._log.close()
+
+
 @asynccontextmanager
-async def _trail(config: Config, url: str | None, *, is_read: bool = True) -> AsyncIterator[Trail]:
-    """The trail in the store of a configuration, or in another; one only read stays as it is."""
+async def _trail(
+    config: Config, url: str | None, *, keys: Sequence[bytes] = ()
+) -> AsyncIterator[Trail]:
+    """The trail in the store of a configuration, or in another, whose tables stay as they are.
+
+    With keys, only one that they have a part in: to all others every chain looks forged.
+    """
     if url is None and config.audit.path is not None:
         raise SettingError(
             "audit.path",
@@ -297,8 +325,11 @@ async def _trail(config: Config, url: str | None, *, is_read: bool = True) -> As
     store = _store(config, url)
     if store.address.path is not None and not store.address.path.exists():
         raise SettingError("store.url", store.where, "a database that is there")
-    await (open_unchanged(store) if is_read else store.open())
+    await open_unchanged(store)
     try:
+        if keys:
+            async with store.reading() as connection:
+                await check_own(connection, keys)
         yield Trail(store)
     finally:
         await store.close()

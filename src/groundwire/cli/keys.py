@@ -195,9 +195,10 @@ def revoke(
     done = _run(
         config,
         lambda registry: registry.revoke_key(key_id, tenant=owner.tenant),
-        lambda revoked, events: [events.key_revoked(revoked)],
+        lambda revoked, events: events.key_revoked(revoked),
     )
-    _say(f"Revoked {done.value.id}.")
+    revoked = done.value
+    _say(f"Revoked {key_id}." if revoked.is_new else f"{key_id} was revoked before.")
     _end(ctx, done)
 
 
@@ -235,17 +236,19 @@ async def _done(config: "Config", work: _Work[_T], events: _Events[_T] | None) -
     # First what could keep it from being recorded.
     keys = () if events is None else _signing_keys(config)
     redact = Redaction.of(config.audit.redact).apply
-    store = Store.of(config)
-    await _open(store, is_read=events is None)
+    # A key that was revoked stays so after a power cut, as it does with the admin API.
+    store = Store.of(config, is_synced=events is not None)
+    await _open(store)
     try:
         if keys and config.audit.path is None:
             async with store.reading() as connection:
                 await check_own(connection, keys)
         audit = audit_log(config, is_stored=True) if keys else None
         done = await work(Registry(store, configured=Configured.of(config)))
-        if audit is not None and events is not None:
-            made = ControlEvents(actor=COMMAND_LINE, trace_id="", redact=redact)
-            return _Done(done, is_recorded=await _is_recorded(audit, events(done, made)))
+        made = ControlEvents(actor=COMMAND_LINE, trace_id="", redact=redact)
+        found = () if events is None else events(done, made)
+        if audit is not None and found:  # else not even a chain begins
+            return _Done(done, is_recorded=await _is_recorded(audit, found))
         return _Done(done)
     finally:
         await store.close()
@@ -276,22 +279,24 @@ def _signing_keys(config: "Config") -> Sequence[bytes]:
     return keys
 
 
-async def _open(store: "Store", *, is_read: bool) -> None:
-    """Open a database that is there; one that is only read stays as it is."""
+async def _open(store: "Store") -> None:
+    """Open a database that is there, and whose tables are as they should be.
+
+    To migrate is for a start or for who asks for it: gateways that are older would start no more.
+    """
     from groundwire.gateway.audit.verify_store import open_unchanged
 
     if store.address.path is not None and not store.address.path.exists():
         raise SettingError(
             "store.url", store.where, "a database that is there: groundwire serve makes one"
         )
-    await (open_unchanged(store) if is_read else store.open())
+    await open_unchanged(store)
 
 
 async def _is_recorded(audit: "AuditLog", events: Sequence["AuditEvent"]) -> bool:
     """Record what was done, and say whether that is on disk."""
     await audit.open()
-    for event in events:
-        await audit.write(event)
+    await audit.write(*events)
     return await audit.close(timeout_s=RECORD_S) == 0
 
 

@@ -307,7 +307,12 @@ class StoreSettings:
         "gateway.data_dir.",
     )
     timeout_s: float = setting(5.0, SECONDS, "To connect, and to wait for a connection.")
-    max_connections: int = setting(5, POSITIVE, "Connections of one process at a time.")
+    max_connections: int = setting(
+        5,
+        POSITIVE,
+        "Connections of one process at a time for all that reads and changes. Besides: one writes "
+        "the audit trail, and on PostgreSQL one hears of changes and one locks retention.",
+    )
     poll_s: float = setting(
         0.25, SECONDS, "Between two looks for changes that other processes made to a SQLite file."
     )

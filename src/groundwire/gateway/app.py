@@ -30,7 +30,7 @@ from groundwire.gateway.limits import Limits
 from groundwire.gateway.metrics import Metrics
 from groundwire.gateway.problems import Problem, as_problem, not_found, problem_response
 from groundwire.gateway.readiness import Readiness, Waiting
-from groundwire.gateway.services import open_services
+from groundwire.gateway.services import open_services, tenants_of
 from groundwire.gateway.state import trace_id
 from groundwire.gateway.trace import Tracing, log_failure
 from groundwire.pipeline import Pipeline
@@ -129,6 +129,7 @@ def create_app(
     app.add_middleware(
         Authentication,
         keyring=taken,
+        tenants=tenants_of(config, control),
         is_local_demo=is_local_demo,
         until_known=None if control is None else control.require_open,
     )

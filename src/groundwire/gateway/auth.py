@@ -5,7 +5,7 @@ one, Authorization belongs to the upstream.
 """
 
 import re
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -15,6 +15,7 @@ from groundwire.gateway.keys import ADMIN_PREFIX, Key, Keys
 from groundwire.gateway.loopback import host_of, is_loopback
 from groundwire.gateway.problems import AUTHENTICATION, PERMISSION, Problem, problem_response
 from groundwire.gateway.state import trace_id
+from groundwire.policy import Overrides
 
 #: What is open to everyone: whether it lives, what it counts, what its API is.
 OPEN = frozenset({"/livez", "/readyz", "/metrics", "/openapi.json"})
@@ -41,11 +42,14 @@ class Caller:
         tenant: Whose it is.
         key_id: What its key is called; ``None`` without one.
         passes_authorization: Whether its :data:`CREDENTIALS` are for the upstream.
+        overrides: What its tenant had of its own when it came. That holds for the whole request,
+            also if the tenant is changed or deleted before its body is here.
     """
 
     tenant: str
     key_id: str | None
     passes_authorization: bool
+    overrides: Overrides
 
 
 class Authentication:
@@ -56,6 +60,7 @@ class Authentication:
         app: ASGIApp,
         *,
         keyring: Keys,
+        tenants: Mapping[str, Overrides],
         is_local_demo: bool = False,
         until_known: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
@@ -64,11 +69,12 @@ class Authentication:
         Args:
             app: What answers those that are let in.
             keyring: The keys that are taken, of tenants and others.
+            tenants: What tenants have of their own, by id, always as it is known now.
             is_local_demo: Whether no key is needed.
             until_known: Waits until all keys are known, and raises a problem if they are not.
         """
-        self._app, self._keyring, self._is_local_demo = app, keyring, is_local_demo
-        self._until_known = until_known
+        self._app, self._keyring, self._tenants = app, keyring, tenants
+        self._is_local_demo, self._until_known = is_local_demo, until_known
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let one request in, or refuse it."""
@@ -92,6 +98,7 @@ class Authentication:
                 tenant=DEFAULT_TENANT,
                 key_id=None,
                 passes_authorization=may_pass(scope, self._keyring),
+                overrides=self._overrides(DEFAULT_TENANT),
             )
         is_own = bool(values(scope, OWN_HEADER))
         given = [key for key in candidates(scope) if key]
@@ -104,7 +111,12 @@ class Authentication:
             tenant=key.tenant,
             key_id=key.key_id,
             passes_authorization=is_own and may_pass(scope, self._keyring),
+            # In one go with the key: between the two, no change of tenants takes effect.
+            overrides=self._overrides(key.tenant),
         )
+
+    def _overrides(self, tenant: str) -> Overrides:
+        return self._tenants.get(tenant) or Overrides()
 
 
 def candidates(scope: Scope) -> Iterator[bytes]:

@@ -30,7 +30,7 @@ from groundwire.gateway.streamed import Streamed, gone_response, until_disconnec
 from groundwire.gateway.upstream import Reply, UpstreamBrokenError
 from groundwire.gateway.whole import LARGE_BYTES, check_body, marked, of_new_body
 from groundwire.pipeline import Checked, CheckPath, Pipeline, RequestContext
-from groundwire.policy import Action, Overrides, decide, reach, resolve
+from groundwire.policy import Action, decide, reach, resolve
 
 _T = TypeVar("_T")
 
@@ -98,8 +98,7 @@ class Exchange:
         self._services, self._request, self._chat = services, request, chat
         self._caller, self._trace_id = caller(request), trace_id(request)
         self._recorder = Recorder(services, trace_id=self._trace_id)
-        # Read once: a request keeps the policy that it began with.
-        self._own = services.tenants.get(self._caller.tenant) or Overrides()
+        self._own = self._caller.overrides
 
     async def answer(self) -> Response:
         """The response.

@@ -188,19 +188,23 @@ class ControlPlane:
 
     async def close(self) -> None:
         """Write what waits, and let go of the database."""
+        limit_s = self.config.gateway.shutdown_s
+        deadline = time.monotonic() + limit_s
         begun = [task for task in (self._opening, self._telling) if task is not None]
         for task in begun:
             task.cancel()
         await asyncio.gather(*begun, return_exceptions=True)
         if self._tasks:
-            await asyncio.wait(self._tasks, timeout=self.config.gateway.shutdown_s)
+            # The other half is for the audit log, which has to write what they did.
+            await asyncio.wait(self._tasks, timeout=limit_s / 2)
         if self._retention is not None:
             await self._retention.close()
-        await self._write_failures(self._logins.rest())
+        # The queue may be full: what finds no place before the log is closed counts as lost.
+        self.audit.add(*_failed(self._logins.rest()))
         # Where nothing waits and nothing can be written, the end of the chain alone would miss.
         is_vain = self.audit.is_failing and not self.audit.stats.depth
-        limit_s = self.config.gateway.shutdown_s
-        await self.audit.close(timeout_s=min(limit_s, _VAIN_S) if is_vain else limit_s)
+        left_s = max(deadline - time.monotonic(), 0.0)
+        await self.audit.close(timeout_s=min(left_s, _VAIN_S) if is_vain else left_s)
         await self.watcher.close()
         await self.store.close()
 
@@ -325,25 +329,18 @@ class ControlPlane:
     def note_login(self, key_id: str, role: Role, address: str, *, trace_id: str) -> None:
         """An admin key was used; if it was not lately, that is recorded."""
         if self._logins.is_new(key_id, address, now=time.monotonic()):
-            self._write(login(key_id, role, address, trace_id=trace_id))
+            self.audit.add(login(key_id, role, address, trace_id=trace_id))
 
     def note_failed_login(self, address: str, *, trace_id: str) -> None:
         """Somebody came without an admin key; it is recorded now, or with others later."""
         if self._logins.failed(address, now=time.monotonic()):
-            self._write(login_failed(address, 1, trace_id=trace_id))
+            self.audit.add(login_failed(address, 1, trace_id=trace_id))
 
     async def _tell_failures(self) -> None:
         while True:
             await asyncio.sleep(_TELLING_S)
-            await self._write_failures(self._logins.due(now=time.monotonic()))
-
-    async def _write_failures(self, failures: Sequence[tuple[str, int]]) -> None:
-        for address, n_times in failures:
-            await self.audit.write(login_failed(address, n_times, trace_id=""))
-
-    def _write(self, event: AuditEvent) -> None:
-        """Record something in the background: the queue may be full."""
-        self._keep(asyncio.create_task(self.audit.write(event)))
+            # They count as told: all of them are handed over, even if this is cancelled meanwhile.
+            await self.audit.write(*_failed(self._logins.due(now=time.monotonic())))
 
     def _keep(self, task: "asyncio.Task[Any]") -> None:
         self._tasks.add(task)
@@ -353,6 +350,11 @@ class ControlPlane:
         self._tasks.discard(task)
         if not task.cancelled():
             task.exception()  # it is told to who waits for the task, if anybody still does
+
+
+def _failed(failures: Sequence[tuple[str, int]]) -> Sequence[AuditEvent]:
+    """The events of addresses from which logins failed, each with how often."""
+    return [login_failed(address, n_times, trace_id="") for address, n_times in failures]
 
 
 def _retention(config: Config, store: Store, audit: AuditLog) -> Retention | None:

@@ -114,7 +114,7 @@ class Recorder:
         )
         began, may_leave = perf_counter(), True
         if report.is_client_gone:
-            await self._put(events)  # nothing leaves that could wait for them
+            await self._services.audit.write(*events)  # nothing leaves that could wait for them
         else:
             source = "streaming_response"
             may_leave = await self._keep(events, tenant=context.tenant, source=source)
@@ -146,7 +146,7 @@ class Recorder:
     async def _keep(self, events: Sequence[AuditEvent], *, tenant: str, source: str) -> bool:
         """Write events, and wait for the disk if that is asked for."""
         if not self.settles:
-            await self._put(events)
+            await self._services.audit.write(*events)
             return True
         if not events or await self._services.audit.settle(events):
             return True
@@ -154,13 +154,8 @@ class Recorder:
             return True
         self._services.metrics.refused(RefusalCode.AUDIT_UNAVAILABLE)
         # They will be written, and say that the response left. Nobody waits for this one, too.
-        withheld = self._withheld(tenant, source)
-        self._services.background.start(self._put([withheld]), name="record a refusal")
+        self._services.audit.add(self._withheld(tenant, source))
         return False
-
-    async def _put(self, events: Sequence[AuditEvent]) -> None:
-        for event in events:
-            await self._services.audit.write(event)
 
     def _withheld(self, tenant: str, source: str) -> AuditEvent:
         return AuditEvent(

@@ -152,10 +152,10 @@ async def _allow(
     request: Request, target: Target, services: Services, *, model: str | None
 ) -> None:
     """Let a request to an endpoint that is not checked pass, or not; either is on record."""
-    tenant = state.caller(request).tenant
-    decision = unchecked.decision_for(services.tenants.get(tenant), services.config)
+    caller = state.caller(request)
+    decision = unchecked.decision_for(caller.overrides, services.config)
     event = unchecked_endpoint_event(
-        tenant=tenant,
+        tenant=caller.tenant,
         trace_id=state.trace_id(request),
         path=f"/v1/{target.path}",
         model=model,

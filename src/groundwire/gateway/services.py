@@ -32,7 +32,6 @@ class Services:
 
     Attributes:
         config: As it was read.
-        tenants: What tenants have of their own, by id, always as it is known now.
         pipeline: The stages of a check; ``None`` if no models were to be loaded.
         upstreams: What answers requests.
         audit: The record of what was found and done.
@@ -46,7 +45,6 @@ class Services:
     """
 
     config: Config
-    tenants: Mapping[str, Overrides]
     pipeline: Pipeline | None
     upstreams: Upstreams
     audit: AuditLog
@@ -81,8 +79,8 @@ async def open_services(
         GroundwireError: If a model cannot be used.
         SettingError: If the audit log cannot be written.
     """
-    tenants = config.tenants if control is None else control.directory.as_mapping()
     if pipeline is None and loads:
+        tenants = tenants_of(config, control)
         # It reads files and compiles graphs: the loop has probes to answer meanwhile.
         load = partial(Pipeline.load, with_larger_cache(config), tenants=tenants)
         pipeline = await asyncio.to_thread(load)
@@ -114,7 +112,6 @@ async def open_services(
     stack.push_async_callback(background.close, config.gateway.shutdown_s)
     return Services(
         config=config,
-        tenants=tenants,
         pipeline=pipeline,
         upstreams=upstreams,
         audit=audit,
@@ -124,6 +121,11 @@ async def open_services(
         verifications=verifications,
         opening=opening,
     )
+
+
+def tenants_of(config: Config, control: "ControlPlane | None") -> Mapping[str, Overrides]:
+    """What tenants have of their own, by id, always as it is known now."""
+    return config.tenants if control is None else control.directory.as_mapping()
 
 
 def with_larger_cache(config: Config) -> Config:

@@ -10,7 +10,7 @@ MARK, REFUSE = "mark", "refuse"
 MARK_HEADER = ("x-groundwire-checked", "false")
 
 
-def decision_for(own: Overrides | None, config: Config) -> str:
+def decision_for(own: Overrides, config: Config) -> str:
     """``mark`` or ``refuse``, for the requests of a tenant with these overrides.
 
     With ``auto``, what a policy might block is refused: an answer must not get past it by another

@@ -118,27 +118,18 @@ def load_detector(config: Config) -> Detector:
 def _load_beside(config: Config, first: Detector, name: str) -> Detector:
     """An embedded detector that a tenant has in place of the configured one.
 
-    Filters are those of the configuration, as far as they mean anything to it. Its threshold is its
-    own: that of the configured one is for other scores.
+    Filters are those of the configuration, as far as they mean anything to it.
     """
     own, similarity, known = config.detector, config.similarity, config.detectors
     common: dict[str, Any] = {
+        "operating_point": known.point_beside(name, similarity.threshold),
         "min_words": own.min_words,
         "max_answer_chars": own.max_answer_chars,
     }
     if not known.is_comparing(name):
         common |= {"min_probability": own.min_probability, "min_pieces": own.min_pieces}
         return first.beside(name, **common)
-    threshold: str | float = "balanced"
-    if (
-        similarity.threshold is not None
-        and name == known.find("similarity")
-        and not known.is_comparing(known.first)
-    ):
-        threshold = similarity.threshold
-    return first.beside(
-        name, operating_point=threshold, min_compared_words=similarity.min_words, **common
-    )
+    return first.beside(name, min_compared_words=similarity.min_words, **common)
 
 
 def _check_tenants(config: Config, judges: Judges) -> None:

@@ -60,7 +60,10 @@ def test_a_put_is_recorded_with_the_difference_it_made(stored: Plane) -> None:
 
 def test_what_changes_nothing_leaves_no_record(own: Plane) -> None:
     own.ask("PUT", "/tenants/acme", DVARAS)
+    key = own.ask("POST", "/tenants/acme/keys", {}).json()["key"]["id"]
+    own.ask("DELETE", f"/tenants/acme/keys/{key}")
     before = changes(own)
+    assert own.ask("DELETE", f"/tenants/acme/keys/{key}").json()["status"] == "revoked"
     own.ask("PUT", "/tenants/acme", DVARAS)
     own.ask("PUT", "/tenants/acme", {})
     own.ask("PUT", "/tenants/acme/policy", {"action": "blok"})
@@ -113,7 +116,17 @@ def test_policies_names_keys_and_ends_are_recorded(own: Plane) -> None:
             "-",
             {"key_id": admin["id"], "role": "auditor", "name": None, "expires_at": None},
         ),
-        ("TENANT_DELETED", "acme", {"version": 3, "keys": [made["id"]]}),
+        (
+            "TENANT_DELETED",
+            "acme",
+            {
+                "version": 3,
+                "keys": [made["id"]],
+                "metadata": {},
+                "policy": {"explain": False},
+                "name": "Acme Inc.",
+            },
+        ),
     ]
 
 
@@ -132,6 +145,39 @@ def test_what_people_write_is_redacted_as_all_texts_are(planes: Planes) -> None:
         "[REDACTED:email]": "x",
     }
     assert own.get("/tenants/acme")["metadata"] == metadata
+    own.ask("DELETE", "/tenants/acme")
+    deleted = own.recorded(*CHANGES)[-1]
+    assert deleted["payload"]["metadata"] == updated["payload"]["diff"]["added"]
+    assert deleted["payload"]["name"] == "of [REDACTED:email]"
+
+
+def test_a_value_that_is_a_secret_by_its_key_is_not_kept(own: Plane) -> None:
+    secret = {
+        "crm.password": "hunter22hunter22",
+        "crm_password": "hunter22",
+        "crm.api_key": "key1234 and more, all of it",
+    }
+    other = {"crm.owner": "the third team", "crm.password.rotation": "90 days"}
+    own.ask("PUT", "/tenants/acme", {"metadata": {**secret, **other}})
+    own.ask("PUT", "/tenants/acme", {"metadata": {"crm.password": "hunter23", "crm.api_key": None}})
+    marker = "[REDACTED:secret]"
+    added, changed = (each["payload"]["diff"] for each in own.recorded("TENANT_METADATA_UPDATED"))
+    assert added["added"] == {**dict.fromkeys(secret, marker), **other}
+    assert changed["changed"] == {"crm.password": {"from": marker, "to": marker}}
+    assert changed["removed"] == {"crm.api_key": marker}
+
+
+def test_the_filters_of_an_export_are_redacted_but_for_moments(planes: Planes) -> None:
+    own = planes("audit: {redact: 'email, ip, phone'}")
+    own.ask(
+        "GET", "/audit/export?tenant=ann@example.com&writer=10.0.0.7&since=2026-01-01T00:00:00Z"
+    )
+    (event,) = own.recorded("RECORDS_EXPORTED")
+    assert event["payload"]["filters"] == {
+        "tenant": "[REDACTED:email]",
+        "writer": "[REDACTED:ip]",
+        "since": "2026-01-01T00:00:00+00:00",
+    }
 
 
 # Who came.

@@ -195,6 +195,21 @@ def test_a_change_for_another_version_is_refused_with_the_present_one(
             break
 
 
+def test_a_change_for_any_version_makes_no_tenant(own: Plane) -> None:
+    reply = own.ask("PUT", "/tenants/fresh", {}, headers={"If-Match": "*"})
+    assert (reply.status, reply.error["code"]) == (412, "version_mismatch")
+    assert "ETag" not in reply.headers
+    assert own.ask("GET", "/tenants/fresh").status == 404
+
+
+def test_a_change_for_a_deleted_tenant_is_none_for_a_new_one_of_its_id(own: Plane) -> None:
+    first = own.ask("PUT", "/tenants/acme", DVARAS).headers["ETag"]
+    assert own.ask("DELETE", "/tenants/acme").status == 204
+    second = own.ask("PUT", "/tenants/acme", {}).headers["ETag"]
+    late = own.ask("PUT", "/tenants/acme/policy", {}, headers={"If-Match": first})
+    assert (late.status, late.headers["ETag"]) == (412, second)
+
+
 @pytest.mark.parametrize("value", ["1", '"one"', '"1", "2"', '"-1"', '"99999999999999999999"', ""])
 def test_what_is_no_version_is_refused(shared: Plane, value: str) -> None:
     reply = shared.ask("PATCH", "/tenants/acme", {"name": "x"}, headers={"If-Match": value})

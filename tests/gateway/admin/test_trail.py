@@ -3,6 +3,7 @@
 import json
 import re
 import sqlite3
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -10,7 +11,7 @@ import pytest
 
 from groundwire.gateway.audit import EventType
 from tests.gateway.admin.conftest import Planes
-from tests.gateway.admin.plane import DVARAS, Plane
+from tests.gateway.admin.plane import ADMIN, DVARAS, Plane
 from tests.gateway.chats import KEY, WRONG
 from tests.gateway.wire import Script, completion, eventually
 
@@ -53,6 +54,35 @@ def test_one_event_has_what_was_found_in_full(own: Plane) -> None:
     detail = whole.pop("detail")
     assert whole == event
     assert WRONG in json.dumps(detail)
+
+
+@pytest.mark.parametrize("path", ["-", "audit.jsonl"])
+def test_a_trail_that_is_elsewhere_is_not_shown_as_an_empty_one(
+    planes: Planes, tmp_path: Path, path: str
+) -> None:
+    elsewhere = path if path == "-" else str(tmp_path / path)
+    own = planes(environ={"GROUNDWIRE_AUDIT_PATH": elsewhere})
+    own.ask("PUT", "/tenants/acme", DVARAS)
+    asked = [
+        ("GET", "/audit/events"),
+        ("GET", "/audit/events?limit=0"),
+        ("GET", "/audit/events/00000000-0000-0000-0000-000000000000"),
+        ("GET", "/audit/export"),
+        ("POST", "/audit/verify"),
+    ]
+    for key in (ADMIN, own.make_admin("auditor")):
+        for method, at in asked:
+            reply = own.ask(method, at, key=key)
+            assert error_of(reply) == (409, "trail_elsewhere", None)
+            assert "audit.path" in reply.error["message"]
+    assert own.ask("GET", "/audit/events", key=None).status == 401
+
+
+def test_the_document_says_that_a_trail_may_be_elsewhere(own: Plane) -> None:
+    paths = own.get("//openapi.json")["paths"]
+    audit = [each for path, each in paths.items() if path.startswith("/v1/admin/audit/")]
+    assert len(audit) == 4
+    assert all("409" in method["responses"] for each in audit for method in each.values())
 
 
 @pytest.mark.parametrize(

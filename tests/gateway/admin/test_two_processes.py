@@ -1,11 +1,14 @@
-"""Two gateways on one PostgreSQL: what one is told holds in the other within a second."""
+"""Two gateways on one PostgreSQL: what one is told holds in the other, without a new start.
+
+How soon is not measured here, where a busy machine would be measured: ``tenants/test_watching.py``
+has that, by what is heard of and how often it is looked for.
+"""
 
 import os
 import signal
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from time import monotonic
 
 import pytest
 
@@ -14,16 +17,13 @@ from tests.cli.test_serve import gateway as process
 from tests.gateway.admin.plane import ADMIN, recorded
 from tests.gateway.chats import request
 from tests.gateway.client import Reply, fetch
-from tests.gateway.wire import Script, ScriptedUpstream, completion
+from tests.gateway.wire import Script, ScriptedUpstream, completion, eventually
 
 pytestmark = [
     pytest.mark.postgres,
     pytest.mark.slow,
     pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals"),
 ]
-
-#: Within which a change holds in the other; asked again until then.
-WITHIN_S = 1.0
 
 BAD = "It was built in 1950."
 SOURCES = {"grounding.sources": ["The Eiffel Tower was built from 1887 to 1889."]}
@@ -52,13 +52,10 @@ class Pair:
         data = request(metadata=SOURCES)
         return fetch(f"{self.second.url()}/v1/chat/completions", headers=own, data=data).status
 
-    def require_soon(self, key: str, status: int) -> None:
-        """The second gateway answers so within the second; the last answer counts."""
-        deadline = monotonic() + WITHIN_S
-        found = self.chat(key)
-        while found != status and monotonic() < deadline:
-            found = self.chat(key)
-        assert found == status
+    def require(self, key: str, status: int) -> None:
+        """The second gateway comes to answer so, and goes on to."""
+        eventually(lambda: self.chat(key) == status)
+        assert [self.chat(key) for _ in range(3)] == [status] * 3
 
 
 @pytest.fixture
@@ -87,18 +84,16 @@ def pair(postgres_url: str, tmp_path: Path) -> Iterator[Pair]:
         yield Pair(started[0], started[1], upstream)
 
 
-def test_a_change_through_one_holds_in_the_other_within_a_second(
-    pair: Pair, postgres_url: str
-) -> None:
+def test_a_change_through_one_comes_to_hold_in_the_other(pair: Pair, postgres_url: str) -> None:
     pair.change("PUT", "/tenants/acme", {})
     key = pair.change("POST", "/tenants/acme/keys", {}).json()["secret"]
-    pair.require_soon(key, 200)
+    pair.require(key, 200)
     for policy, status in (({"action": "block"}, 403), ({"action": "log"}, 200)):
         pair.change("PUT", "/tenants/acme/policy", policy)
-        pair.require_soon(key, status)
+        pair.require(key, status)
     pair.change("PUT", "/tenants/acme", {"metadata": {"grounding.action": "LOG"}})
     pair.change("DELETE", "/tenants/acme")
-    pair.require_soon(key, 401)
+    pair.require(key, 401)
 
     # Of the two, one made the first keys; and both chains of the trail are whole.
     verdict = pair.change("POST", "/audit/verify").json()

@@ -225,6 +225,84 @@ async def test_a_full_queue_makes_writers_wait_and_drops_nothing() -> None:
     assert numbers(sink.records) == list(range(20))
 
 
+async def test_who_settles_waits_for_a_place_however_long_the_log_has_failed() -> None:
+    sink = ListSink()
+    log = await opened(sink, queue_size=10, patience_s=0.0)
+    await started(sink)
+    sink.fails += [OSError("disk full")] * 100_000
+    callers = [asyncio.create_task(log.settle([event(number)])) for number in range(200)]
+    assert not any(await asyncio.wait_for(asyncio.gather(*callers[:10]), PATIENCE_S))
+    await asyncio.sleep(MOMENT_S)
+    assert not any(caller.done() for caller in callers[10:])
+    assert log.stats.depth == 10 + len(callers[10:])
+    assert await log.close(timeout_s=0.01) == 200
+    assert not any(await asyncio.wait_for(asyncio.gather(*callers), PATIENCE_S))
+    assert log.stats.depth == 0
+
+
+async def test_who_has_waited_for_a_place_is_told_when_it_is_kept() -> None:
+    sink = ListSink()
+    sink.may_write.clear()
+    log = await opened(sink, queue_size=1)
+    callers = [asyncio.create_task(log.settle([event(number)])) for number in range(5)]
+    while log.stats.depth < 5:
+        await asyncio.sleep(0)
+    sink.may_write.set()
+    assert all(await asyncio.wait_for(asyncio.gather(*callers), PATIENCE_S))
+    assert numbers(sink.records) == list(range(5))
+    assert await log.close() == 0
+
+
+async def test_more_events_at_once_than_there_are_places_are_settled() -> None:
+    sink = ListSink()
+    log = await opened(sink, queue_size=2)
+    events = [event(number) for number in range(20)]
+    assert await asyncio.wait_for(log.settle(events), PATIENCE_S)
+    assert numbers(sink.records) == list(range(20))
+    assert await log.close() == 0
+
+
+async def test_what_is_handed_over_at_once_is_written_though_who_waits_is_cancelled() -> None:
+    sink = ListSink()
+    sink.may_write.clear()
+    log = await opened(sink, queue_size=1)
+    await log.write(event(0))
+    writer = asyncio.create_task(log.write(event(1), event(2), event(3)))
+    other = asyncio.create_task(log.write(event(4)))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    writer.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await writer
+    sink.may_write.set()
+    assert await log.close(timeout_s=PATIENCE_S) == 0
+    await other
+    assert numbers(sink.records) == [0, 1, 2, 3, 4]
+    assert '"lost":0' in sink.records[-1].line
+
+
+async def test_what_is_added_waits_for_nothing_and_is_counted_if_it_is_lost() -> None:
+    log = await opened(BrokenSink(), queue_size=1)
+    log.add(event(0), event(1), event(2))
+    assert log.stats.depth == 3
+    assert await log.close(timeout_s=0.01) == 3
+
+
+async def test_who_has_a_place_when_the_log_gives_up_is_told_once() -> None:
+    sink = ListSink()
+    log = await opened(sink, queue_size=1)
+    await started(sink)
+    sink.may_write.clear()
+    callers = [asyncio.create_task(log.settle([event(number)])) for number in range(3)]
+    while log.stats.depth < 3:
+        await asyncio.sleep(0)
+    sink.fails += [None, *[OSError("gone")] * 100_000]
+    sink.may_write.set()
+    assert await asyncio.wait_for(callers[0], PATIENCE_S)
+    assert await log.close(timeout_s=0.05) == 2
+    assert [await asyncio.wait_for(each, PATIENCE_S) for each in callers] == [True, False, False]
+
+
 async def test_an_event_is_written_though_its_request_is_cancelled() -> None:
     sink = ListSink()
     sink.may_write.clear()
@@ -321,6 +399,27 @@ async def test_details_that_wait_are_bounded_and_their_records_are_kept(
     assert await log.close(timeout_s=PATIENCE_S) == 0
     kept = [record.detail is not None for record in sink.records[1:-1]]
     assert kept == [True, True, False, False, False]
+    assert log.stats.n_without_detail == 3
+
+
+async def test_details_of_what_waits_for_a_place_count_among_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(log_module, "MAX_DETAIL_CHARS", 1000)
+    sink = ListSink()
+    sink.may_write.clear()
+    log = await opened(sink, queue_size=1)
+    detail = {"text": "x" * 600}
+    writers = [asyncio.create_task(log.write(event(number, detail))) for number in range(5)]
+    while log.stats.depth < 5:
+        await asyncio.sleep(0)
+    sink.may_write.set()
+    await asyncio.wait_for(asyncio.gather(*writers), PATIENCE_S)
+    # Once all are written, there is room for details again.
+    await asyncio.wait_for(log.settle([event(5, detail)]), PATIENCE_S)
+    assert await log.close(timeout_s=PATIENCE_S) == 0
+    kept = [record.detail is not None for record in sink.records[1:-1]]
+    assert kept == [True, True, False, False, False, True]
     assert log.stats.n_without_detail == 3
 
 

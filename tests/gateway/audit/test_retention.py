@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import func, select, text
 
-from groundwire.gateway.audit import AuditLog, EventType, StoreSink
+from groundwire.gateway.audit import AuditLog, EventType, StoreSink, pruning
 from groundwire.gateway.audit import retention as module
 from groundwire.gateway.audit.alone import alone
 from groundwire.gateway.audit.filters import Filter
@@ -338,6 +338,75 @@ async def test_what_was_changed_is_not_removed(
         assert wrong
         assert await status(store) == wrong
         assert "1 chains of the audit trail are not as they were written" in caplog.text
+
+
+DETAIL_CHANGES = {
+    "what it says": "UPDATE audit_details SET detail = '{}' WHERE seq = 3",
+    "its moment": "UPDATE audit_details SET moment = moment + 1 WHERE seq = 3",
+    "whose it is": "UPDATE audit_details SET seq = 1 WHERE seq = 3",
+    "that there is a record": "DELETE FROM audit_records WHERE seq = 3",
+}
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("what", DETAIL_CHANGES)
+async def test_a_detail_that_was_changed_stays_for_verify_to_find(
+    what: str, opened: Opened, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with opened() as store:
+        chain = Written(store)
+        await chain.start(0)
+        await days_of(chain, 1, 2, 3, 20, detail=True)
+        async with store.writing() as connection:
+            await connection.execute(text(DETAIL_CHANGES[what]))
+        wrong = await status(store)
+        chain.now = 25 * DAY
+        for n_details in (2, 0):
+            done = await prune(
+                store, at(chain.now), retention_days=None, detail_days=10, audit=chain, keys=[KEY]
+            )
+            assert (done.n_details, done.n_changed) == (n_details, 1)
+        assert wrong
+        assert [each for each in await status(store) if each in wrong]
+        assert "1 details of the audit trail are not as they were written" in caplog.text
+        said = await Trail(store).page(Filter(types=(EventType.RETENTION_APPLIED,)))
+        assert len(said.events) == 1
+
+
+@pytest.mark.asyncio
+async def test_a_chain_that_was_changed_keeps_its_details(opened: Opened) -> None:
+    async with opened() as store:
+        chain, by = Written(store), Written(store)
+        await chain.start(0)
+        await days_of(chain, 1, 2, 20, 21, detail=True)
+        async with store.writing() as connection:
+            await connection.execute(text(CHANGES["an event"]))
+        await by.start(22 * DAY)
+        await days_of(by, 23, detail=True)
+        by.now = 60 * DAY
+        done = await prune(
+            store, at(by.now), retention_days=30, detail_days=10, audit=by, keys=[KEY]
+        )
+        assert (done.refused, done.n_changed) == ((chain.writer,), 0)
+        assert (done.n_details, await details(store)) == (1, 4)
+
+
+@pytest.mark.asyncio
+async def test_where_very_many_details_were_changed_all_stay(
+    opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pruning, "MAX_FINDINGS", 3)
+    async with opened() as store:
+        chain = Written(store)
+        await chain.start(0)
+        await days_of(chain, *[1] * 6, detail=True)
+        async with store.writing() as connection:
+            await connection.execute(text("UPDATE audit_details SET detail = '1' WHERE seq > 3"))
+        chain.now = 25 * DAY
+        done = await prune(
+            store, at(chain.now), retention_days=None, detail_days=10, audit=chain, keys=[KEY]
+        )
+        assert (done.n_details, done.n_changed, await details(store)) == (0, 4, 6)
 
 
 @pytest.mark.asyncio

@@ -147,6 +147,66 @@ def test_a_trail_in_several_files_is_read_in_their_order(tmp_path: Path) -> None
     assert verify_files([new, old], [KEY]).status is Status.TAMPERED
 
 
+async def lived(path: Path, *numbers: int) -> None:
+    """A gateway starts, writes and ends."""
+    log = await opened(FileSink(path))
+    for number in numbers:
+        await log.write(event(number))
+    await log.close()
+
+
+def cut(path: Path) -> None:
+    """Cut the last two records off."""
+    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:-2]))
+
+
+@pytest.mark.asyncio
+async def test_what_is_cut_off_a_file_that_was_moved_away_in_use_is_found(tmp_path: Path) -> None:
+    path, old = tmp_path / "audit.jsonl", tmp_path / "audit.jsonl.1"
+    log = await opened(FileSink(path))
+    for number in range(5):
+        assert await log.settle([event(number)])
+    path.rename(old)
+    await log.close()
+    assert verify_files([old, path], [KEY]).status is Status.INTACT
+    cut(old)
+    assert verify_files([old, path], [KEY]).status is Status.TAMPERED
+
+
+@pytest.mark.asyncio
+async def test_an_end_that_a_start_has_seen_is_proved_in_a_file_that_was_moved_away(
+    tmp_path: Path,
+) -> None:
+    path, old = tmp_path / "audit.jsonl", tmp_path / "audit.jsonl.1"
+    await lived(path, 1, 2, 3)
+    n_bytes = path.stat().st_size
+    await lived(path, 4)
+    path.rename(old)
+    await lived(path, 5)
+    raw = old.read_bytes()
+    own = raw[:n_bytes].splitlines(keepends=True)
+    old.write_bytes(b"".join(own[:-2]) + raw[n_bytes:])
+    verdict = verify_files([old, path], [KEY])
+    assert [finding.kind for finding in verdict.findings] == [Kind.CUT]
+
+
+@pytest.mark.asyncio
+async def test_an_end_that_none_had_seen_when_its_file_was_moved_away_takes_an_anchor(
+    tmp_path: Path,
+) -> None:
+    """Who starts on a new file knows of no chain before, and cannot name its end."""
+    path, old = tmp_path / "audit.jsonl", tmp_path / "audit.jsonl.1"
+    await lived(path, *range(5))
+    path.rename(old)
+    anchors = verify_files([old], [KEY]).heads
+    await lived(path, 6)
+    await lived(path, 7)
+    assert verify_files([old, path], [KEY], anchors=anchors).status is Status.INTACT
+    cut(old)
+    assert verify_files([old, path], [KEY]).status is Status.INTACT
+    assert verify_files([old, path], [KEY], anchors=anchors).status is Status.TAMPERED
+
+
 def test_of_an_export_only_what_is_there_is_verified(folder: Path) -> None:
     lines, _ = trail()
     assert verdict_of(folder, [lines[1], lines[5]]).status is Status.TAMPERED

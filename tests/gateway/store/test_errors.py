@@ -40,7 +40,8 @@ class PostgresError(Exception):
         ("SQLITE_FULL", StoreFullError),
         ("SQLITE_READONLY_DIRECTORY", StoreUnusableError),
         ("SQLITE_CORRUPT_INDEX", StoreUnusableError),
-        ("SQLITE_IOERR_SHMSIZE", StoreUnavailableError),
+        ("SQLITE_IOERR_SHMSIZE", StoreFullError),
+        ("SQLITE_IOERR_WRITE", StoreUnavailableError),
         ("SQLITE_WHATEVER", StoreError),
     ],
 )

@@ -8,12 +8,18 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
 
-from groundwire.gateway.store import Store, StoreUnusableError, sqlite, threads
+from groundwire.gateway.store import (
+    Store,
+    StoreFullError,
+    StoreUnusableError,
+    sqlite,
+    threads,
+)
 from tests.gateway.store import rows
 
 posix = pytest.mark.skipif(os.name != "posix", reason="modes of files are POSIX's")
@@ -156,3 +162,37 @@ async def test_writers_of_one_store_have_their_turns_without_asking_the_file_aga
     async with Store(f"sqlite:///{tmp_path}/a.db") as store:
         await asyncio.gather(*(rows.make(store, str(number)) for number in range(50)))
         assert len(await rows.names(store)) == 50
+
+
+# A disk that has no room left.
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of 1 MB, in memory."""
+    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "none", str(tmp_path)]
+    if (
+        sys.platform != "linux"
+        or subprocess.run(mount, capture_output=True, check=False).returncode
+    ):
+        pytest.skip("nothing can be mounted here")
+    yield tmp_path
+    subprocess.run(["umount", "--lazy", str(tmp_path)], check=True)
+
+
+@pytest.mark.asyncio
+async def test_a_start_on_a_disk_without_room_says_so_and_goes_on_with_some(
+    small_disk: Path,
+) -> None:
+    url, filler = f"sqlite:///{small_disk / 'groundwire.db'}", small_disk / "filler"
+    async with Store(url) as store:
+        await rows.make(store, "a")
+    with filler.open("wb", buffering=0) as file, suppress(OSError):  # no space is left
+        while True:
+            file.write(b"x" * 4096)
+    store = Store(url)
+    with pytest.raises(StoreFullError, match="Make room where it is"):
+        await store.open()
+    filler.unlink()
+    await store.open()
+    await store.close()

@@ -7,12 +7,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from groundwire import Pipeline, Source
 from groundwire.config import Config, parse
 from groundwire.config.tenants import KINDS
 from groundwire.config.tree import SETTINGS
+from groundwire.errors import ConfigError
 from groundwire.gateway.tenants import Directory, Snapshot, TenantRecord
 from groundwire.gateway.tenants.effective import Effective, effective, setting_of
-from groundwire.policy import HallucinationPlugin, Limits, Policy, resolve, resolve_limits
+from groundwire.policy import (
+    HallucinationPlugin,
+    Limits,
+    Overrides,
+    Policy,
+    resolve,
+    resolve_limits,
+)
 
 FILE = """\
 check:
@@ -205,6 +214,77 @@ def test_where_no_decision_is_named_none_changes_anything(
         for each in effective(config, record):
             if each.name in Policy.__dataclass_fields__ and not each.decisions:
                 assert getattr(decided, each.name) == getattr(plain, each.name), each
+
+
+POINTS = ("", "operating_point: precision", "operating_point: 0.9")
+
+
+@pytest.mark.filterwarnings("ignore::groundwire.pipeline.load.HighThresholdWarning")
+@pytest.mark.filterwarnings("ignore::groundwire.pipeline.load.UnusedSettingWarning")
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [(f"detector: {{name: reader, {each}}}", "reader") for each in POINTS]
+    + [("detector: {name: reader}\nsimilarity: {threshold: 0.9}", "reader")]
+    + [("detector: {name: 'similarity:hash'}", "similarity:hash")]
+    + [("detector: {name: similarity}\nsimilarity: {threshold: 0.9}", "similarity")],
+)
+def test_where_a_tenants_detector_flags_is_told_as_it_flags(text: str, first: str) -> None:
+    config = parse(f"gate: {{enabled: false}}\n{text}", name="groundwire.yaml")
+    policies: list[dict[str, Any]] = [
+        {},
+        *({"detector": each} for each in ("reader", "similarity", "similarity:hash")),
+        {"detector": "reader", "operating_point": "recall"},
+        {"detector": "similarity", "operating_point": "balanced"},
+        {"detector": "similarity:hash", "similarity_threshold": 0.4},
+        {"operating_point": "balanced"},
+    ]
+    with Pipeline.load(config) as pipeline:
+        for policy in policies:
+            record = stored(policy, {})
+            context = pipeline.open_answer(
+                [Source(text="A.")], tenant="acme", overrides=record.overrides
+            )
+            detection = pipeline.detect(context, "The tower is made of iron.").detection
+            assert detection is not None
+            detector = detection.detector
+            found = by_name(config, record)
+            point, threshold = found["operating_point"].value, found["similarity_threshold"].value
+            if threshold is not None:
+                point = threshold
+            if isinstance(point, str):
+                assert (policy, detector.operating_point) == (policy, point)
+            else:
+                assert (policy, detector.threshold) == (policy, point)
+            beside = policy.get("detector", first) != first
+            for name in ("operating_point", "similarity_threshold"):
+                if beside and found[name].origin.startswith("configuration"):
+                    assert found[name].value == config.value(setting_of(name)) == threshold
+
+
+@pytest.mark.parametrize(
+    ("policy", "said"),
+    [
+        ({"detector": "gone/model"}, "detector = 'gone/model' is not possible."),
+        ({"detector": "similarity", "operating_point": 0.5}, "operating_point = 0.5 is a prob"),
+        ({"similarity_threshold": 0.5}, "similarity_threshold = 0.5 is for a detector that comp"),
+    ],
+)
+def test_what_no_detector_can_do_is_told(policy: dict[str, Any], said: str) -> None:
+    warning = by_name(Config(), stored(policy, {}))["detector"].warning
+    assert warning is not None
+    assert warning.startswith(said)
+    assert warning.endswith("Answers of this tenant cannot be checked.")
+
+
+def test_what_the_loaded_detectors_cannot_do_is_told() -> None:
+    def check(own: Overrides) -> None:
+        raise ConfigError([f"operating_point = {own.operating_point!r} is not possible."])
+
+    record = stored({"operating_point": "precision"}, {})
+    found = {each.name: each for each in effective(Config(), record, check=check)}
+    assert found["detector"].warning == (
+        "operating_point = 'precision' is not possible. Answers of this tenant cannot be checked."
+    )
 
 
 @pytest.mark.parametrize("name", sorted(set(KINDS) - set(Policy.__dataclass_fields__)))

@@ -226,8 +226,35 @@ async def test_a_deleted_tenant_takes_its_keys_with_it(registry: Registry) -> No
         await registry.tenant("acme")
     snapshot = await registry.snapshot()
     assert set(snapshot.keys) == {kept.record.id}
-    assert (await registry.create("acme")).record.version == 1
+    await registry.create("acme")
     assert await registry.keys("acme") == ()
+
+
+async def test_a_change_for_a_deleted_tenant_is_none_for_a_new_one_of_its_id(
+    registry: Registry,
+) -> None:
+    seen = [(await registry.put_metadata("acme", {"n": n})).record.version for n in range(3)]
+    for _ in range(3):
+        await registry.delete("acme")
+        seen.append((await registry.put_metadata("acme", {"of": "another"})).record.version)
+        seen.append((await registry.rename("acme", "Acme")).record.version)
+    assert seen == sorted(set(seen))
+    for version in seen[:-1]:
+        with pytest.raises(VersionMismatchError):
+            await registry.put_metadata("acme", {"late": "1"}, if_version=version)
+    await registry.put_metadata("acme", {"in": "time"}, if_version=seen[-1])
+
+
+async def test_any_version_is_one_of_a_tenant_that_is_stored(registry: Registry) -> None:
+    for change in (
+        registry.put_metadata("acme", {"a": "1"}, if_version="*"),
+        registry.rename("acme", "Acme", if_version="*"),
+    ):
+        with pytest.raises(VersionMismatchError, match="is not stored, and the change was for one"):
+            await change
+    assert await registry.tenants() == ()
+    await registry.create("acme")
+    await registry.put_metadata("acme", {"a": "1"}, if_version="*")
 
 
 class TestConfigured:
@@ -284,7 +311,7 @@ async def test_a_snapshot_takes_what_is_known_from_an_earlier_one(registry: Regi
     await registry.delete("tenant-1")
     await registry.revoke_key(keys[2].record.id, tenant="tenant-2")
     await registry.delete("tenant-2")
-    await registry.create("tenant-2")  # of version 1 again
+    await registry.create("tenant-2")
     tomorrow = datetime.now(UTC) + timedelta(days=1)
     await registry.create_key(tenant="tenant-2", expires_at=tomorrow)
     second = await registry.snapshot(first)

@@ -19,6 +19,7 @@ from groundwire.gateway.tenants import (
     KeyStatus,
     LastAdminKeyError,
     Registry,
+    Revoked,
     Role,
     UnknownKeyError,
 )
@@ -98,7 +99,7 @@ async def test_an_admin_key_that_expires_and_an_auditor_do_not_replace_one_that_
         await registry.revoke_key(each.id, tenant=None, keeps_admin=True)
     config = parse("admin: {api_key: gwa_configured_admin_key}", name="")
     beside = Registry(store, configured=Configured.of(config))
-    assert (await beside.revoke_key(last.id, tenant=None, keeps_admin=True)).revoked_at is not None
+    assert (await beside.revoke_key(last.id, tenant=None, keeps_admin=True)).is_new
 
 
 @pytest.mark.parametrize("key_id", ["0" * 12, "", "\0", "\udc80", "' OR 1=1", "z" * 12])
@@ -117,10 +118,13 @@ async def test_a_key_that_does_not_exist_is_not_found(registry: Registry, key_id
 async def test_a_key_is_revoked_once_and_for_good(registry: Registry) -> None:
     await registry.create("acme")
     new = await registry.create_key(tenant="acme")
-    revoked = await registry.revoke_key(new.record.id, tenant="acme")
+    done = await registry.revoke_key(new.record.id, tenant="acme")
+    revoked = done.record
+    assert done.is_new
     assert revoked.status(to_datetime(now())) is KeyStatus.REVOKED
     revision = await registry.revision()
-    assert await registry.revoke_key(new.record.id, tenant="acme") == revoked
+    again = await registry.revoke_key(new.record.id, tenant="acme")
+    assert again == Revoked(record=revoked, is_new=False)
     assert await registry.revision() == revision
     assert await registry.keys("acme") == (revoked,)
 

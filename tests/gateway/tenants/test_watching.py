@@ -16,7 +16,7 @@ from groundwire.config import Config
 from groundwire.gateway.store import Store, StoreError, StoreUnavailableError
 from groundwire.gateway.store.moments import to_datetime
 from groundwire.gateway.tenants import Directory, Registry, Watcher
-from groundwire.gateway.tenants.watching import backoff_s
+from groundwire.gateway.tenants.watching import NET_S, backoff_s
 from groundwire.policy import Action
 from tests.postgres import Postgres, programs
 
@@ -93,6 +93,10 @@ async def test_a_change_of_one_process_reaches_the_others_with_one_load(store_ur
         await one.registry.delete("acme")
         await eventually(lambda: other.directory.overrides("acme") is None)
         assert other.watcher.n_loads <= 1 + 4
+
+
+async def test_two_looks_for_changes_are_less_than_a_second_apart() -> None:
+    assert max(NET_S, Config().store.poll_s) < 1.0
 
 
 async def test_while_nothing_changes_nothing_is_loaded(store_url: str) -> None:

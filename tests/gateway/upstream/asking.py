@@ -9,9 +9,10 @@ from groundwire.config.tree import UpstreamDefaults
 from groundwire.config.upstreams import Upstream
 from groundwire.gateway.auth import Caller
 from groundwire.gateway.upstream import Reply, Upstreams
+from groundwire.policy import Overrides
 from tests.gateway.wire import ScriptedUpstream, eventually
 
-CALLER = Caller(tenant="acme", key_id="k1", passes_authorization=False)
+CALLER = Caller(tenant="acme", key_id="k1", passes_authorization=False, overrides=Overrides())
 
 MAX_BYTES = 50_000_000
 

@@ -2,13 +2,13 @@ import asyncio
 import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from groundwire.config import parse
 from groundwire.config.upstreams import Upstream
-from groundwire.gateway.auth import Caller
 from groundwire.gateway.problems import Problem
 from groundwire.gateway.upstream import Reply, Upstreams
 from tests.gateway.upstream.asking import CALLER, MAX_BYTES, Observed, ask, asking, until
@@ -89,7 +89,7 @@ async def test_the_key_of_the_upstream_stands_in_place_of_the_callers(
 ) -> None:
     server.otherwise(OK)
     config = parse(f"upstream: {{url: '{server.url}/', api_key: sk-up}}", name="groundwire.yaml")
-    own = Caller(tenant="acme", key_id="k1", passes_authorization=True)
+    own = replace(CALLER, passes_authorization=True)
     async with Upstreams.of(config) as upstreams:
         for caller in (CALLER, own):
             headers = [("Authorization", "Bearer gw_or_own")]

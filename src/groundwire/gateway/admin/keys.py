@@ -148,8 +148,8 @@ async def _made(request: Request, make: Callable[[Registry], Awaitable[Made]]) -
 
 async def _revoked(request: Request, key_id: str, tenant: str | None) -> Key:
     events = events_of(request)
-    record = await control_of(request).change(
+    revoked = await control_of(request).change(
         lambda registry: registry.revoke_key(key_id, tenant=tenant, keeps_admin=tenant is None),
-        lambda revoked: (events.key_revoked(revoked),),
+        events.key_revoked,
     )
-    return Key.of(record)
+    return Key.of(revoked.record)

@@ -146,7 +146,7 @@ class Tenant(BaseModel):
     metadata: dict[str, str]
     policy: Annotated[dict[str, Any], WithJsonSchema(_policy_schema(is_change=False))]
     version: int = Field(
-        description="Counts its changes from 1, and is its ETag; 0: it is not stored."
+        description="One more with each change, and its ETag; 0: it is not stored."
     )
     is_configured: bool = Field(
         description="Whether the configuration has something of it, which counts where neither "

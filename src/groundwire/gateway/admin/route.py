@@ -18,6 +18,7 @@ from groundwire.gateway.native.route import NativeRoute
 from groundwire.gateway.problems import INVALID_REQUEST, Problem
 from groundwire.gateway.state import trace_id
 from groundwire.gateway.store import StoreUnavailableError
+from groundwire.gateway.tenants.record import IfVersion
 
 _ETAG = re.compile(r'(?:W/)?"([0-9]{1,10})"')
 
@@ -31,7 +32,8 @@ IfMatch = Annotated[
     str | None,
     Header(
         description='The version that a change is for, such as `"3"`: the ETag of the last answer. '
-        "If it is of another by now, nothing changes, and the answer is 412."
+        "If it is of another by now, nothing changes, and the answer is 412. `*`: any, of a tenant "
+        "that is stored."
     ),
 ]
 
@@ -41,7 +43,7 @@ _ERRORS = {
     403: "The key is a tenant's, or its role may not do this.",
     404: "There is no such tenant, key or event.",
     408: "The body was not complete in time.",
-    409: "What was to be made is there already, or what was to be removed cannot be.",
+    409: "As things stand this cannot be done; the message says why.",
     412: "It is of another version by now: see ETag.",
     413: "The body is too large.",
     415: "The body is no JSON.",
@@ -90,14 +92,16 @@ def events_of(request: Request) -> ControlEvents:
     return control_of(request).events(admin(request).key_id, trace_id=trace_id(request))
 
 
-def version_of(if_match: str | None) -> int | None:
-    """The version that a change is for; ``None``: for any.
+def version_of(if_match: str | None) -> IfVersion | None:
+    """The version that a change is for; ``"*"``: for any of a tenant that is stored.
 
     Raises:
         Problem: If the header says something else.
     """
-    if if_match is None or if_match.strip() == "*":
+    if if_match is None:
         return None
+    if if_match.strip() == "*":
+        return "*"
     found = _ETAG.fullmatch(if_match.strip())
     if found is None:
         raise Problem(

@@ -212,7 +212,8 @@ async def get_effective(request: Request, tenant: TenantId) -> EffectivePolicy:
     """
     control = control_of(request)
     record = await control.registry.tenant(tenant)
-    values = [EffectiveValue(**each.to_dict()) for each in effective(control.config, record)]
+    found = effective(control.config, record, check=control.check_overrides)
+    values = [EffectiveValue(**each.to_dict()) for each in found]
     return EffectivePolicy(tenant=tenant, values=values)
 
 

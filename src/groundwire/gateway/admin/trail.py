@@ -20,7 +20,31 @@ from groundwire.gateway.problems import INVALID_REQUEST, NOT_FOUND, Problem
 
 PREFIX = "/v1/admin/audit"
 
-router = APIRouter(prefix=PREFIX, route_class=AdminRoute, tags=["Audit"])
+
+async def _require_stored(request: Request) -> None:
+    """See to it that the trail is what is read here: an empty one would seem to be true.
+
+    Raises:
+        Problem: If it is kept elsewhere.
+    """
+    if control_of(request).config.audit.path is not None:
+        raise Problem(
+            status=409,
+            type=INVALID_REQUEST,
+            code="trail_elsewhere",
+            message="The audit trail is where audit.path leads, and not in the database, which is "
+            "all that the admin plane reads of it.",
+            next_step="Read it there: groundwire audit verify --file verifies a file. To have it "
+            "here from now on, set audit.path to null.",
+        )
+
+
+router = APIRouter(
+    prefix=PREFIX,
+    route_class=AdminRoute,
+    tags=["Audit"],
+    dependencies=[Depends(_require_stored)],
+)
 
 JSON_LINES = "application/jsonl"
 
@@ -60,7 +84,10 @@ Asked = Annotated[Filter, Depends(_filter)]
     "/events",
     summary="List events",
     operation_id="list_events",
-    responses={**errors(400), 200: {"model": EventPage, "description": "A page of the trail."}},
+    responses={
+        **errors(400, 409),
+        200: {"model": EventPage, "description": "A page of the trail."},
+    },
 )
 async def list_events(
     request: Request,
@@ -88,7 +115,7 @@ async def list_events(
     "/events/{event_id}",
     summary="See an event",
     operation_id="get_event",
-    responses={**errors(404), 200: {"model": WholeEvent, "description": "The event."}},
+    responses={**errors(404, 409), 200: {"model": WholeEvent, "description": "The event."}},
 )
 async def get_event(
     request: Request, event_id: Annotated[str, Path(description="Its id.")]
@@ -112,7 +139,7 @@ async def get_event(
     summary="Export events",
     operation_id="export_events",
     responses={
-        **errors(400),
+        **errors(400, 409),
         200: {
             "description": "An event a line, with its chain and its detail: what "
             "`groundwire audit verify --file` reads.",

@@ -10,10 +10,14 @@ from datetime import UTC, datetime
 from typing import Any
 
 from groundwire.gateway.audit.event import NO_TENANT, AuditEvent, EventType
-from groundwire.gateway.tenants import Changed, Deleted, KeyRecord, NewKey, Role
+from groundwire.gateway.audit.redact import Kind
+from groundwire.gateway.tenants import Changed, Deleted, KeyRecord, NewKey, Revoked, Role
 
 #: Who did what needs no key: ``groundwire keys``, and a start that finds no key.
 COMMAND_LINE, FIRST_START = "command-line", "first-start"
+
+#: Filters that nobody wrote a text in.
+_MOMENTS = frozenset({"since", "until"})
 
 _PARTS = {
     "metadata": EventType.TENANT_METADATA_UPDATED,
@@ -60,11 +64,15 @@ class ControlEvents:
         return tuple(events)
 
     def deleted(self, deleted: Deleted) -> AuditEvent:
-        """A tenant was deleted, with its keys."""
-        keys = [each.id for each in deleted.keys]
+        """A tenant was deleted, with its keys and all that it said."""
         record = deleted.record
-        payload = {"version": record.version, "keys": keys}
-        return self._event(EventType.TENANT_DELETED, record.id, payload)
+        named = {} if record.name is None else {"name": self.redact(record.name)}
+        payload = {
+            "version": record.version,
+            "keys": [each.id for each in deleted.keys],
+            **self._redacted({part: getattr(record, part) for part in _PARTS}),
+        }
+        return self._event(EventType.TENANT_DELETED, record.id, payload | named)
 
     def key_made(self, made: NewKey) -> tuple[AuditEvent, ...]:
         """A key was made; and before it its tenant, if that is stored only now."""
@@ -78,13 +86,20 @@ class ControlEvents:
             EventType.KEY_CREATED, key.tenant, self._key(key) | {"expires_at": expires}
         )
 
-    def key_revoked(self, key: KeyRecord) -> AuditEvent:
-        """A key was revoked."""
-        return self._event(EventType.KEY_REVOKED, key.tenant, self._key(key))
+    def key_revoked(self, revoked: Revoked) -> tuple[AuditEvent, ...]:
+        """A key was revoked; nothing, if it was so before."""
+        key = revoked.record
+        if not revoked.is_new:
+            return ()
+        return (self._event(EventType.KEY_REVOKED, key.tenant, self._key(key)),)
 
     def exported(self, filters: Mapping[str, Any]) -> AuditEvent:
         """Records left the trail for a file."""
-        return self._event(EventType.RECORDS_EXPORTED, None, {"filters": dict(filters)})
+        told = {
+            name: value if name in _MOMENTS else self._text(value)
+            for name, value in filters.items()
+        }
+        return self._event(EventType.RECORDS_EXPORTED, None, {"filters": told})
 
     def _key(self, key: KeyRecord) -> dict[str, Any]:
         role = None if key.role is None else str(key.role)
@@ -103,16 +118,23 @@ class ControlEvents:
         before, after = change.diff.before.get("name"), change.diff.after.get("name")
         return {} if before == after else {"from": self._text(before), "to": self._text(after)}
 
-    def _redacted(self, diff: dict[str, Any]) -> dict[str, Any]:
+    def _redacted(self, parts: dict[str, Any]) -> dict[str, Any]:
         return {
-            part: {self.redact(key): self._text(value) for key, value in values.items()}
-            for part, values in diff.items()
+            part: {self.redact(key): self._text(value, key) for key, value in values.items()}
+            for part, values in parts.items()
         }
 
-    def _text(self, value: Any) -> Any:  # noqa: ANN401 - of a policy
+    def _text(self, value: Any, key: str = "") -> Any:  # noqa: ANN401 - of a policy
         if isinstance(value, dict):
-            return {key: self._text(each) for key, each in value.items()}
-        return self.redact(value) if isinstance(value, str) else value
+            return {name: self._text(each, key) for name, each in value.items()}
+        return self._named(key, value) if isinstance(value, str) else value
+
+    def _named(self, key: str, value: str) -> str:
+        """A text under its key: what is a secret by its name is one, and all of it."""
+        apart = self.redact(value)
+        if self.redact(f"{key}: {value}") == f"{self.redact(key)}: {apart}":
+            return apart
+        return Kind.SECRET.marker
 
 
 def login(key_id: str, role: Role, address: str, *, trace_id: str) -> AuditEvent:

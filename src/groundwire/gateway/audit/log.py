@@ -1,13 +1,14 @@
 """The audit log: takes events from coroutines, and has a thread that writes them.
 
-Nothing is dropped: when the queue is full, ``write`` waits; what cannot be written is kept, in
-order, and tried again until the log is closed.
+Nothing is dropped: when the queue is full, whoever brings an event stands in line until it has a
+place; what cannot be written is kept, in order, and tried again until the log is closed.
 """
 
 import asyncio
 import logging
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -35,7 +36,7 @@ class AuditStats:
         n_failures: Attempts that failed.
         n_lost: Events that were given up: when the log was closed before they could be written, or
             that came after that.
-        depth: Events that wait now.
+        depth: Events that wait now, those in line for a place included.
         n_without_detail: Events that are kept without their detail, for too much was waiting.
     """
 
@@ -82,8 +83,10 @@ class AuditLog:
             tell = self._tell_written
             self._writing = Writing(sink, chain, self._queue, backoff_s=backoff_s, tell=tell)
         # Of the event loop alone.
-        self._room = asyncio.Semaphore(queue_size)
-        self._late: set[asyncio.Task[None]] = set()
+        self._n_free = queue_size
+        # What waits for a place: nobody stands here while there is one.
+        self._line: deque[Entry] = deque()
+        self._n_line_chars = 0
         self._is_open = False
         self._ended = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -97,7 +100,7 @@ class AuditLog:
             written={} if writing is None else writing.written,
             n_failures=0 if writing is None else writing.n_failures,
             n_lost=self._n_lost,
-            depth=len(self._queue) + len(self._late),
+            depth=len(self._queue) + len(self._line),
             n_without_detail=self._n_without_detail,
         )
 
@@ -105,7 +108,7 @@ class AuditLog:
     def is_failing(self) -> bool:
         """Whether records cannot be written now: the last attempt failed, or the queue is full."""
         writing = self._writing
-        return writing is not None and (writing.failing_since is not None or self._room.locked())
+        return writing is not None and (writing.failing_since is not None or not self._n_free)
 
     async def open(self) -> None:
         """Start to write."""
@@ -116,34 +119,38 @@ class AuditLog:
         # A daemon: a disk that hangs must not keep the process from ending.
         threading.Thread(target=self._run, name="groundwire-audit", daemon=True).start()
 
-    async def write(self, event: AuditEvent) -> None:
-        """Hand over an event; waits if the queue is full, and raises nothing.
+    def add(self, *events: AuditEvent) -> None:
+        """Hand over events, and wait for nothing: only for those that are few by themselves."""
+        self._hand_over(self._entries(events))
 
-        If the caller is cancelled while it waits, the event is written all the same.
+    async def write(self, *events: AuditEvent) -> None:
+        """Hand over events; waits until all have a place in the queue, and raises nothing.
+
+        If the caller is cancelled while it waits, all of them are written all the same.
         """
-        entry = self._entry(event)
-        late = None if entry is None else await self._hand_over(entry)
-        if late is not None:
-            await asyncio.shield(late)
+        placed = self._hand_over(self._entries(events))
+        if placed is not None:
+            await asyncio.shield(placed)
 
     async def settle(self, events: Sequence[AuditEvent]) -> bool:
         """Hand over events, and wait until they are on disk. It raises nothing.
 
         Whoever waits at the same time shares one write. Once writing has failed for as long as the
-        patience lasts, nobody waits any more until it succeeds.
+        patience lasts, nobody waits any more until it succeeds; but all wait for a place in the
+        queue, however long that takes, for what waits would have no bound otherwise.
 
         Returns:
             Whether they are; if not, they are tried again all the same, until the log is closed.
         """
-        found = [self._entry(event) for event in events]
-        entries = [entry for entry in found if entry is not None]
+        began, entries = time.monotonic(), self._entries(events)
         if not entries or self._loop is None:
             return self._writing is None or not events
         entries[-1].settled = settled = self._loop.create_future()
-        for entry in entries:
-            await self._hand_over(entry)
+        placed = self._hand_over(entries)
+        if placed is not None:
+            await asyncio.shield(placed)
         try:
-            async with asyncio.timeout(self._patience_left_s()):
+            async with asyncio.timeout(self._patience_left_s(began)):
                 return await asyncio.shield(settled) and len(entries) == len(events)
         except TimeoutError:
             return False
@@ -161,15 +168,19 @@ class AuditLog:
             self._is_open = False
             try:
                 async with asyncio.timeout(timeout_s):
-                    while self._late:
-                        await asyncio.wait(self._late)
+                    while self._line:
+                        await asyncio.shield(_placed(self._line[-1]))
                     self._queue.end()
                     await self._ended.wait()
             except TimeoutError:
-                await self._give_up()
+                self._give_up()
         return self._n_lost
 
     # In the event loop.
+
+    def _entries(self, events: Sequence[AuditEvent]) -> Sequence[Entry]:
+        found = [self._entry(event) for event in events]
+        return [entry for entry in found if entry is not None]
 
     def _entry(self, event: AuditEvent) -> Entry | None:
         """What is to be written; ``None`` if nothing is, or can be."""
@@ -185,52 +196,53 @@ class AuditLog:
         except Exception as error:  # noqa: BLE001 - an event must not decide what a client gets
             self._lose(1, type(error).__name__)
             return None
-        if draft.detail is not None and self._queue.n_detail_chars > MAX_DETAIL_CHARS:
+        n_waiting = self._queue.n_detail_chars + self._n_line_chars
+        if draft.detail is not None and n_waiting > MAX_DETAIL_CHARS:
             self._n_without_detail += 1
             draft = draft.without_detail()
         return Entry(draft)
 
-    async def _hand_over(self, entry: Entry) -> "asyncio.Task[None] | None":
-        """Put it into the queue; a task that does so later, if there is no room."""
-        if not self._room.locked():
-            await self._room.acquire()  # does not suspend: there is room
-            self._queue.put(entry)
+    def _hand_over(self, entries: Sequence[Entry]) -> "asyncio.Future[None] | None":
+        """Put them into the queue, and into the line what it has no room for.
+
+        Returns:
+            Told once all have a place; ``None`` if they have.
+        """
+        for entry in entries:
+            if self._n_free:
+                self._put(entry)
+            else:
+                self._line.append(entry)
+                self._n_line_chars += entry.n_detail_chars
+        if not entries or not self._line:
             return None
-        late = asyncio.ensure_future(self._put_late(entry))
-        self._late.add(late)
-        late.add_done_callback(self._late.discard)
-        return late
+        assert self._loop is not None
+        entries[-1].placed = placed = self._loop.create_future()
+        return placed
 
-    async def _put_late(self, entry: Entry) -> None:
-        await self._room.acquire()
-        assert self._writing is not None
-        if self._writing.gives_up.is_set():
-            self._lose(1, "the log is closed")
-            _settle(entry, is_kept=False)
-        else:
-            self._queue.put(entry)
+    def _put(self, entry: Entry) -> None:
+        self._n_free -= 1
+        self._queue.put(entry)
 
-    def _patience_left_s(self) -> float:
+    def _patience_left_s(self, began: float) -> float:
         assert self._writing is not None
-        since = self._writing.failing_since
-        if since is None:
-            return self._patience_s
+        failing_since = self._writing.failing_since
+        since = began if failing_since is None else min(began, failing_since)
         return max(since + self._patience_s - time.monotonic(), 0.0)
 
-    async def _give_up(self) -> None:
+    def _give_up(self) -> None:
         assert self._writing is not None
         self._writing.gives_up.set()
         self._queue.end()
-        left = self._queue.clear()
+        left = [*self._queue.clear(), *self._line]
+        self._line.clear()
+        self._n_line_chars = 0
         n_events = sum(not entry.is_own for entry in left)
         if n_events:
             self._lose(n_events, "they could not be written in time")
         for entry in left:
+            _tell_placed(entry)
             _settle(entry, is_kept=False)
-        for _ in range(len(self._late)):
-            self._room.release()
-        while self._late:
-            await asyncio.wait(self._late)
 
     def _lose(self, n_events: int, why: str) -> None:
         self._n_lost += n_events
@@ -239,8 +251,12 @@ class AuditLog:
     def _on_written(self, entries: Sequence[Entry]) -> None:
         for entry in entries:
             _settle(entry, is_kept=True)
-            if not entry.is_own:
-                self._room.release()
+            self._n_free += not entry.is_own
+        while self._n_free and self._line:
+            entry = self._line.popleft()
+            self._n_line_chars -= entry.n_detail_chars
+            self._put(entry)
+            _tell_placed(entry)
 
     # In the thread.
 
@@ -263,3 +279,14 @@ class AuditLog:
 def _settle(entry: Entry, *, is_kept: bool) -> None:
     if entry.settled is not None and not entry.settled.done():
         entry.settled.set_result(is_kept)
+
+
+def _placed(entry: Entry) -> "asyncio.Future[None]":
+    """What is told once the last of a call has its place."""
+    assert entry.placed is not None
+    return entry.placed
+
+
+def _tell_placed(entry: Entry) -> None:
+    if entry.placed is not None and not entry.placed.done():
+        entry.placed.set_result(None)

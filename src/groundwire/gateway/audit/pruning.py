@@ -12,10 +12,11 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Select, func, select
+from sqlalchemy import Row, Select, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from groundwire.gateway.audit.claims import TELLING, Claims, signer
+from groundwire.gateway.audit.chain import detail_sha256
+from groundwire.gateway.audit.claims import TELLING, Claims, is_same, signer
 from groundwire.gateway.audit.event import EventType
 from groundwire.gateway.audit.queries import same
 from groundwire.gateway.audit.record import Head, Record
@@ -61,6 +62,7 @@ class Plan:
         said_again: Where earlier removals ended, which nothing else will say.
         details_said_before: The same of details.
         refused: Chains that lose nothing, for they are not as they were written.
+        changed: Details that are not as they were written, by writer and number; they stay.
     """
 
     prefixes: tuple[Prefix, ...] = ()
@@ -69,11 +71,17 @@ class Plan:
     said_again: tuple[Head, ...] = ()
     details_said_before: datetime | None = None
     refused: tuple[str, ...] = ()
+    changed: tuple[tuple[str, int], ...] = ()
 
     @property
     def n_records(self) -> int:
         """How many records go."""
         return sum(prefix.n_records for prefix in self.prefixes)
+
+    @property
+    def n_changed(self) -> int:
+        """How many details stay, for they are not as they were written."""
+        return len(self.changed)
 
     @property
     def is_empty(self) -> bool:
@@ -123,7 +131,12 @@ async def make_plan(
             found = [prefix for prefix in some if prefix is not None]
         refused = await _changed(connection, found, said, keys)
         prefixes = tuple(prefix for prefix in found if prefix.writer not in refused)
-        n_details = await _n_details(connection, prefixes, details_before)
+        n_old, changed = 0, list[tuple[str, int]]()
+        if details_before is not None:
+            n_old, changed = await _old_details(connection, details_before, refused)
+            if len(changed) > MAX_FINDINGS:  # of none can it be said then that it may go
+                n_old, details_before = 0, None
+        n_details = n_old + await _n_details(connection, prefixes, details_before)
     gone = {prefix.writer: prefix.head.seq for prefix in prefixes}
     going = [record for record in said if record.seq <= gone.get(record.writer, 0)]
     kept = [record for record in said if record.seq > gone.get(record.writer, 0)]
@@ -131,6 +144,7 @@ async def make_plan(
         prefixes=prefixes,
         details_before=details_before,
         n_details=n_details,
+        changed=tuple(changed),
         said_again=tuple(_said_again(going, kept, keys, referred=writers, but=gone)),
         details_said_before=_details_said(going, keys),
         refused=tuple(sorted(refused)),
@@ -204,16 +218,55 @@ async def _changed(
     return {finding.writer for finding in wrong if finding.writer is not None}
 
 
+async def _old_details(
+    connection: AsyncConnection, before: datetime, refused: Collection[str]
+) -> tuple[int, list[tuple[str, int]]]:
+    """How many details before a moment go, and which stay: what was changed is for verify to find.
+
+    Details of refused chains are neither. Of those that were changed no more are named than it
+    takes to know that they are too many.
+    """
+    n_sound, changed = 0, list[tuple[str, int]]()
+    found = _DETAILS.writer, _DETAILS.seq, _DETAILS.moment, _DETAILS.detail
+    signed = _RECORDS.moment.label("signed_moment"), _RECORDS.detail_sha256
+    query: Select[Any] = (
+        select(*found, *signed)
+        .join(audit_records, same(_DETAILS, _RECORDS), isouter=True)
+        .where(_DETAILS.moment < moments.of_datetime(before))
+        .order_by(_DETAILS.moment)
+    )
+    options = {"yield_per": _BATCH}
+    async with connection.stream(query, execution_options=options) as rows:
+        async for batch in rows.partitions():
+            own = [row for row in batch if row.writer not in refused]
+            # Hashing takes long: off the event loop with it.
+            wrong = await asyncio.to_thread(_changed_details, own)
+            n_sound += len(own) - len(wrong)
+            changed += wrong
+            if len(changed) > MAX_FINDINGS:
+                break
+    return n_sound, changed
+
+
+def _changed_details(rows: Iterable[Row[Any]]) -> list[tuple[str, int]]:
+    return [(row.writer, row.seq) for row in rows if not _is_as_written(row)]
+
+
+def _is_as_written(row: Row[Any]) -> bool:
+    """Whether a detail is what its record says, if it has one. SQLite takes values of any kind."""
+    if not isinstance(row.detail, str) or not isinstance(row.detail_sha256, str):
+        return False
+    is_same_moment = row.moment == row.signed_moment
+    return is_same_moment and is_same(detail_sha256(row.detail), row.detail_sha256)
+
+
 async def _n_details(
     connection: AsyncConnection, prefixes: Sequence[Prefix], before: datetime | None
 ) -> int:
-    """How many details go: those before a moment, and of the others those of records that go."""
-    count = select(func.count()).select_from(audit_details)
-    rest, n_details = count, 0
+    """How many details go with their records, beside those before a moment."""
+    rest, n_details = select(func.count()).select_from(audit_details), 0
     if before is not None:
-        moment = moments.of_datetime(before)
-        rest = count.where(_DETAILS.moment >= moment)
-        n_details = await connection.scalar(count.where(_DETAILS.moment < moment)) or 0
+        rest = rest.where(_DETAILS.moment >= moments.of_datetime(before))
     for each in prefixes:
         own = rest.where(_DETAILS.writer == each.writer, _DETAILS.seq <= each.head.seq)
         n_details += await connection.scalar(own) or 0

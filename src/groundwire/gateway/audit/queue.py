@@ -21,11 +21,13 @@ class Entry:
         draft: What is written of it.
         is_own: Whether it is of the log itself, and takes nobody's place.
         settled: Told whether it and all before it are on disk; somebody waits for that.
+        placed: Told once it is in the queue, and all before it are; it had to wait for a place.
     """
 
     draft: Draft
     is_own: bool = False
     settled: "asyncio.Future[bool] | None" = None
+    placed: "asyncio.Future[None] | None" = None
 
     @property
     def n_detail_chars(self) -> int:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
-from sqlalchemy import Delete, Update, delete, select, update
+from sqlalchemy import ColumnElement, Delete, Update, delete, select, tuple_, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from groundwire.errors import GroundwireError
@@ -63,12 +63,14 @@ class Pruned:
         n_records: How many records.
         n_details: How many details.
         refused: Chains that lost nothing, for they are not as they were written.
+        n_changed: How many details stayed for the same reason; if they are very many, all did.
         is_busy: Whether another process was at it, and nothing was done here.
     """
 
     n_records: int = 0
     n_details: int = 0
     refused: tuple[str, ...] = ()
+    n_changed: int = 0
     is_busy: bool = False
 
 
@@ -107,6 +109,12 @@ async def prune(
                 "groundwire audit verify",
                 len(plan.refused),
             )
+        if plan.changed:
+            log.error(
+                "%d details of the audit trail are not as they were written, and stay: run "
+                "groundwire audit verify",
+                len(plan.changed),
+            )
         if not plan.is_empty:
             before = plan.details_removed_before
             event = retention_applied(plan.removed, details_before=before)
@@ -118,22 +126,37 @@ async def prune(
 async def _remove(store: Store, plan: Plan, keys: Sequence[bytes]) -> Pruned:
     n_details = n_records = 0
     if plan.details_before is not None:
-        n_details = await _remove_details(store, moments.of_datetime(plan.details_before))
+        before = moments.of_datetime(plan.details_before)
+        n_details = await _remove_details(store, before, _stays(plan))
     for prefix in plan.prefixes:
         details, records = await _remove_prefix(store, prefix)
         n_details, n_records = n_details + details, n_records + records
     await _forget_chains(store, keys)
-    return Pruned(n_records=n_records, n_details=n_details, refused=plan.refused)
+    return Pruned(
+        n_records=n_records,
+        n_details=n_details,
+        refused=plan.refused,
+        n_changed=len(plan.changed),
+    )
 
 
-async def _remove_details(store: Store, before: int) -> int:
+def _stays(plan: Plan) -> ColumnElement[bool]:
+    """Which old details stay: they, or their chains, are not as they were written."""
+    is_refused = _DETAILS.writer.in_(plan.refused)
+    if not plan.changed:
+        return is_refused
+    return is_refused | tuple_(_DETAILS.writer, _DETAILS.seq).in_(plan.changed)
+
+
+async def _remove_details(store: Store, before: int, stays: ColumnElement[bool]) -> int:
     n_removed, is_done = 0, False
+    old = (_DETAILS.moment < before) & ~stays
     while not is_done:
         async with _paced(), store.writing() as connection:
-            some = select(_DETAILS.moment).where(_DETAILS.moment < before).order_by(_DETAILS.moment)
+            some = select(_DETAILS.moment).where(old).order_by(_DETAILS.moment)
             last = await connection.scalar(some.offset(BATCH - 1).limit(1))
             is_done = last is None
-            own = delete(audit_details).where(_DETAILS.moment < before)
+            own = delete(audit_details).where(old)
             if last is not None:
                 own = own.where(_DETAILS.moment <= last)
             n_removed += await _count(connection, own)

@@ -38,7 +38,7 @@ _SECRET = "|".join(
 _NAMED_SECRET = "|".join(
     (
         r"(?i:\b(?:bearer|basic)[ \t]+)[A-Za-z0-9._~+/=-]{16,}",
-        r"(?i:\b(?:api[_-]?key|access[_-]?token|auth[_-]?token|client[_-]?secret|secret[_-]?key|"
+        r"(?i:(?:\b|_)(?:api[_-]?key|access[_-]?token|auth[_-]?token|client[_-]?secret|secret[_-]?key|"
         r"password|passwd)[\"']?\s*[:=]\s*[\"']?)[^\s\"',;]{6,}",
         r"\b[a-z][a-z0-9+.-]*://[^\s/:@]+:[^\s/@]+@",  # a password in a URL
     )

@@ -65,7 +65,7 @@ class FileSink:
             raise SettingError("audit.path", str(path), problem) from error
 
     def heads(self) -> Sequence[Head]:
-        """The last record of each chain near its end; what it does not name, those do."""
+        """The last record of each chain near its end. What was moved away is not looked at."""
         if not self.path.is_file():  # what /dev/full has to read never ends
             return ()
         with self.path.open("rb") as file:

@@ -59,9 +59,13 @@ async def open_unchanged(store: Store) -> None:
                 found = await connection.run_sync(revision_of)
     finally:
         await engine.close()
+    if found is None:
+        raise StoreUnusableError(
+            "it has no tables of ours", "Start a gateway, or run groundwire store migrate"
+        )
     if found != HEAD:
         raise StoreUnusableError(
-            f"its tables are of revision {found}, and this version of Groundwire reads {HEAD}",
+            f"its tables are of revision {found}, and this version of Groundwire works with {HEAD}",
             "Use the version that made them, or groundwire store migrate",
         )
     await store.open()

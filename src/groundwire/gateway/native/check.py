@@ -49,12 +49,12 @@ def asked_by(request: Request) -> Asked:
     Raises:
         Problem: If there is nothing that checks.
     """
-    pipeline, tenant = pipeline_of(request), caller(request).tenant
+    who = caller(request)
     return Asked(
         own=services(request),
-        pipeline=pipeline,
-        tenant=tenant,
-        overrides=pipeline.overrides(tenant),
+        pipeline=pipeline_of(request),
+        tenant=who.tenant,
+        overrides=who.overrides,
         trace_id=trace_id(request),
     )
 

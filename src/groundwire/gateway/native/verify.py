@@ -140,8 +140,7 @@ def _require_within_limits(request: Request, spans: list[Any]) -> None:
 
     It is not left out, as in a check: what cites it would seem to cite nothing.
     """
-    own = services(request)
-    limits = resolve_limits(own.config.limits, own.tenants.get(caller(request).tenant))
+    limits = resolve_limits(services(request).config.limits, caller(request).overrides)
     if limits.max_sources and len(spans) > limits.max_sources:
         raise LimitExceededError(
             "list of spans", len(spans), limits.max_sources, "evidence.max_sources"

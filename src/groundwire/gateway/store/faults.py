@@ -78,6 +78,8 @@ _SQLITE: Mapping[str, Fault] = {
         "Name another file in store.url, or restore a backup",
     ),
     "CORRUPT": _DAMAGED,
+    # At the first use the memory that processes share is a file that grows: it says so in its way.
+    "IOERR_SHMSIZE": _FULL,
     "IOERR": Fault(StoreUnavailableError, "its disk fails", "See to the disk"),
     "NOMEM": Fault(StoreUnavailableError, "there is no memory left", "Give this process more"),
     "CONSTRAINT_UNIQUE": _THERE,

@@ -39,7 +39,7 @@ tenants = Table(
     Column("policy", JSON, nullable=False),
     Column("created_at", BigInteger, nullable=False),
     Column("updated_at", BigInteger, nullable=False),
-    # Counts up with each change: If-Match compares it.
+    # Grows with each change, and from one tenant of an id to the next: If-Match compares it.
     Column("version", Integer, nullable=False),
 )
 

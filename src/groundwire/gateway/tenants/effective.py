@@ -1,13 +1,14 @@
 """What holds for a tenant, value by value, and who says so."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from groundwire.config import Config, Origin, overrides_from_metadata
 from groundwire.config.tenants import KINDS, METADATA
 from groundwire.config.tree import SETTINGS
-from groundwire.gateway.tenants.record import TenantRecord, read_stored_policy
+from groundwire.errors import ConfigError
+from groundwire.gateway.tenants.record import TenantRecord, over, read_stored_policy
 from groundwire.policy import HallucinationPlugin, Overrides
 
 #: Fields whose setting is not the one of their name in ``check``.
@@ -37,7 +38,8 @@ class Effective:
         value: As JSON data.
         origin: ``policy`` or ``metadata`` of the tenant, ``configuration (groundwire.yaml:3)``, or
             ``default``.
-        warning: What the tenant has of it that cannot be meant, and does not count.
+        warning: What the tenant has of it that cannot be meant, and does not count. Of ``detector``
+            also that it cannot judge as the tenant has it: then no answer can be checked.
         decisions: Names of decision rules that say something else for the requests they apply to;
             where the tenant says something of its own, none does.
     """
@@ -64,15 +66,62 @@ def setting_of(name: str) -> str:
     return _SETTINGS.get(name, f"check.{name}")
 
 
-def effective(config: Config, record: TenantRecord | None) -> tuple[Effective, ...]:
+def _possible(own: Overrides) -> None:
+    """All that the configuration allows is possible."""
+
+
+def effective(
+    config: Config,
+    record: TenantRecord | None,
+    *,
+    check: Callable[[Overrides], None] = _possible,
+) -> tuple[Effective, ...]:
     """All values that hold for a tenant, in the order of the fields of a policy.
 
     Args:
         config: Of the process that is asked; a replica with another one holds other values.
         record: The tenant; ``None``: one of which nothing is known.
+        check: Raises ConfigError if the detectors that are loaded cannot do what the tenant has.
     """
     sources, warnings = dict(_sources(config, record)), dict(_warnings(record))
-    return tuple(_effective(config, name, sources, warnings.get(name)) for name in KINDS)
+    own = Overrides()
+    for each in sources.values():
+        own = over(own, each)
+    found = {name: _effective(config, name, sources, warnings.get(name)) for name in KINDS}
+    return tuple(_judging(config, own, found, check).values())
+
+
+def _judging(
+    config: Config, own: Overrides, found: dict[str, Effective], check: Callable[[Overrides], None]
+) -> dict[str, Effective]:
+    """With what the tenant's detector makes of it, as :meth:`.Detectors.choose` has it.
+
+    A point and a threshold of the configuration are for the configured detector, and of what a
+    tenant has of both, one counts.
+    """
+    known = config.detectors
+    try:
+        name = known.choose(own).detector
+        check(own)
+    except ConfigError as error:
+        told = f"{error} Answers of this tenant cannot be checked."
+        said = found["detector"].warning
+        warning = told if said is None else f"{said} {told}"
+        return {**found, "detector": replace(found["detector"], warning=warning)}
+    is_first, changed = name == known.first, dict[str, Any]()
+    beside = known.point_beside(name, config.similarity.threshold)
+    if own.operating_point is None and not is_first:
+        changed["operating_point"] = "balanced"
+    is_inherited = is_first or not isinstance(beside, str)
+    if own.similarity_threshold is None and not (
+        known.is_comparing(name) and own.operating_point is None and is_inherited
+    ):
+        changed["similarity_threshold"] = None
+    # What the configuration says is not meant for it: the default of the detector itself holds.
+    return found | {
+        each: replace(found[each], value=value, origin=str(Origin()))
+        for each, value in changed.items()
+    }
 
 
 def _effective(

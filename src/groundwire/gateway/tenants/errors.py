@@ -78,16 +78,21 @@ class TenantExistsError(TenantError):
 
 
 class VersionMismatchError(TenantError):
-    """A tenant is not of the version that a change was made for. 0: it is not stored."""
+    """A tenant is not of the version that a change was made for.
 
-    def __init__(self, tenant: str, expected: int, found: int) -> None:
+    ``found`` is 0 if it is not stored; ``expected`` is ``"*"`` if any would do that is.
+    """
+
+    def __init__(self, tenant: str, expected: int | str, found: int) -> None:
         super().__init__(tenant, expected, found)
         self.tenant, self.expected, self.found = tenant, expected, found
 
     def __str__(self) -> str:
+        found = f"is of version {self.found} by now" if self.found else "is not stored"
+        wanted = "one that is" if self.expected == "*" else f"version {self.expected}"
         return (
-            f"The tenant {shown(self.tenant)} is of version {self.found} by now, and the change "
-            f"was for version {self.expected}. Read it again, and decide again."
+            f"The tenant {shown(self.tenant)} {found}, and the change was for {wanted}. Read it "
+            "again, and decide again."
         )
 
 

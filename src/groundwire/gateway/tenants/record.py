@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from groundwire.config import overrides_from_metadata, read_overrides
 from groundwire.detection import FrozenMapping
@@ -12,13 +12,18 @@ from groundwire.errors import ConfigError
 from groundwire.gateway.keys import Role
 from groundwire.policy import Overrides
 
+#: Of which version a tenant has to be for a change to be made; ``"*"``: of any, so it is stored.
+IfVersion: TypeAlias = int | Literal["*"]
+
 __all__ = [
     "Changed",
     "Deleted",
     "Diff",
+    "IfVersion",
     "KeyRecord",
     "KeyStatus",
     "NewKey",
+    "Revoked",
     "Role",
     "Snapshot",
     "TenantRecord",
@@ -37,7 +42,8 @@ class TenantRecord:
         policy: Ours: fields of :class:`Overrides`, as JSON values.
         created_at: When it was stored first; ``None``: it stands in the configuration alone.
         updated_at: When it was changed last.
-        version: Counts its changes from 1; 0: it stands in the configuration alone.
+        version: One more with each change; what is deleted and made again begins above all that it
+            was. 0: it stands in the configuration alone.
         is_configured: Whether the configuration has something of it, which counts where neither
             policy nor metadata says otherwise.
     """
@@ -234,6 +240,14 @@ class Deleted:
 
     record: TenantRecord
     keys: tuple[KeyRecord, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Revoked:
+    """A key that is revoked, and whether it was not before."""
+
+    record: KeyRecord
+    is_new: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

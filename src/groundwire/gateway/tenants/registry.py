@@ -20,7 +20,15 @@ from groundwire.gateway.tenants.legal import (
     read_text,
 )
 from groundwire.gateway.tenants.loading import load
-from groundwire.gateway.tenants.record import Changed, Deleted, Diff, Snapshot, TenantRecord, over
+from groundwire.gateway.tenants.record import (
+    Changed,
+    Deleted,
+    Diff,
+    IfVersion,
+    Snapshot,
+    TenantRecord,
+    over,
+)
 from groundwire.gateway.tenants.stored_keys import MAX_PAGE, StoredKeys
 from groundwire.gateway.tenants.transaction import Change
 from groundwire.policy import Overrides
@@ -114,7 +122,7 @@ class Registry(StoredKeys):
         metadata: Mapping[str, object],
         *,
         name: str | None = None,
-        if_version: int | None = None,
+        if_version: IfVersion | None = None,
     ) -> Changed:
         """Merge metadata; a value of ``None`` removes its key. A tenant that is new is stored.
 
@@ -122,7 +130,8 @@ class Registry(StoredKeys):
             id_: Of the tenant.
             metadata: Texts by key; numbers, true and false are kept as JSON writes them.
             name: ``None`` leaves the name as it is.
-            if_version: The version that the change is for; 0: only if it is not stored yet.
+            if_version: The version that the change is for; 0: only if it is not stored yet;
+                ``"*"``: only if it is.
 
         Raises:
             InvalidTenantError: If it cannot be as asked.
@@ -138,7 +147,9 @@ class Registry(StoredKeys):
                 change, before, replace(old, name=own_name or old.name, metadata=merged)
             )
 
-    async def rename(self, id_: str, name: str | None, *, if_version: int | None = None) -> Changed:
+    async def rename(
+        self, id_: str, name: str | None, *, if_version: IfVersion | None = None
+    ) -> Changed:
         """Give a tenant another name, or none.
 
         Raises:
@@ -158,7 +169,7 @@ class Registry(StoredKeys):
         policy: Mapping[str, object],
         *,
         merges: bool,
-        if_version: int | None = None,
+        if_version: IfVersion | None = None,
         check: Callable[[Overrides], None] = _possible,
     ) -> Changed:
         """Give a tenant a policy.
@@ -167,7 +178,8 @@ class Registry(StoredKeys):
             id_: Of the tenant.
             policy: Fields of :class:`~groundwire.policy.Overrides`; ``None`` unsets one.
             merges: Whether fields that are not named stay as they are.
-            if_version: The version that the change is for; 0: only if it is not stored yet.
+            if_version: The version that the change is for; 0: only if it is not stored yet;
+                ``"*"``: only if it is.
             check: Raises ConfigError if what the tenant would then have of its own cannot hold,
                 with its metadata and what the configuration has of it. It is asked when nobody
                 else can change the tenant any more.
@@ -186,7 +198,7 @@ class Registry(StoredKeys):
             check(over(wanted.overrides, self._configured.tenants.get(id_)))
             return await self._put(change, before, wanted)
 
-    async def delete(self, id_: str, *, if_version: int | None = None) -> Deleted:
+    async def delete(self, id_: str, *, if_version: IfVersion | None = None) -> Deleted:
         """Delete a tenant; its keys are not taken from then on.
 
         What the configuration has of it stays, its keys too.

@@ -23,9 +23,11 @@ from groundwire.gateway.tenants.legal import KEY_ID, is_id, read_expiry, read_id
 from groundwire.gateway.tenants.record import (
     Changed,
     Diff,
+    IfVersion,
     KeyRecord,
     KeyStatus,
     NewKey,
+    Revoked,
     TenantRecord,
 )
 from groundwire.gateway.tenants.rows import key_of, tenant_of
@@ -115,7 +117,7 @@ class StoredKeys:
 
     async def revoke_key(
         self, key_id: str, *, tenant: str | None, keeps_admin: bool = False
-    ) -> KeyRecord:
+    ) -> Revoked:
         """Let a key be taken no more, for good. One that is revoked stays as it is.
 
         Args:
@@ -139,10 +141,10 @@ class StoredKeys:
                 raise self._no_key(key_id, tenant)
             record = found[0]
             if record.revoked_at is not None:
-                return record
+                return Revoked(record=record, is_new=False)
             if keeps_admin:
                 await self._require_another_admin(change, record)
-            return await change.revoke(record)
+            return Revoked(record=await change.revoke(record), is_new=True)
 
     async def note_use(self, uses: Mapping[str, int]) -> None:
         """Keep when keys were used last.
@@ -225,7 +227,7 @@ class StoredKeys:
         return (Changed(record=record, diff=Diff.between(None, record), is_new=True),)
 
     async def _changeable(
-        self, change: Change, id_: str, if_version: int | None, *, is_asked: bool = False
+        self, change: Change, id_: str, if_version: IfVersion | None, *, is_asked: bool = False
     ) -> TenantRecord | None:
         """A tenant that is to be changed; ``None``: it is not stored, and may be.
 

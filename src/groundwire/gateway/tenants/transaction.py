@@ -18,7 +18,7 @@ from groundwire.gateway.keys import ADMIN_PREFIX, PREFIX, Role, new_key
 from groundwire.gateway.store import Store, StoreBusyError, tables
 from groundwire.gateway.store.moments import now, to_datetime
 from groundwire.gateway.tenants.errors import VersionMismatchError
-from groundwire.gateway.tenants.record import KeyRecord, NewKey, TenantRecord
+from groundwire.gateway.tenants.record import IfVersion, KeyRecord, NewKey, TenantRecord
 from groundwire.gateway.tenants.rows import key_of, key_values, tenant_of, tenant_values
 
 #: What PostgreSQL tells of changes under.
@@ -30,14 +30,19 @@ PATIENCE_S = 10.0
 
 @dataclass(slots=True)
 class Change:
-    """A transaction; ``is_made``: something has changed that others have to hear of."""
+    """A transaction.
+
+    ``revision`` counts the changes before it; ``is_made``: something has changed that others have
+    to hear of.
+    """
 
     connection: AsyncConnection
+    revision: int
     is_made: bool = False
 
     # Tenants.
 
-    async def tenant(self, id_: str, *, if_version: int | None = None) -> TenantRecord | None:
+    async def tenant(self, id_: str, *, if_version: IfVersion | None = None) -> TenantRecord | None:
         """A stored tenant.
 
         Raises:
@@ -46,7 +51,8 @@ class Change:
         query = select(tables.tenants).where(tables.tenants.c.id == id_)
         row = (await self.connection.execute(query)).first()
         version = 0 if row is None else row.version
-        if if_version is not None and if_version != version:
+        is_meant = version > 0 if if_version == "*" else if_version == version
+        if if_version is not None and not is_meant:
             raise VersionMismatchError(id_, if_version, version)
         return None if row is None else tenant_of(row)
 
@@ -57,7 +63,9 @@ class Change:
             wanted,
             created_at=moment if before is None else before.created_at,
             updated_at=moment,
-            version=1 if before is None else before.version + 1,
+            # Each version was a change, so none of a tenant that was deleted is above the revision:
+            # what was read of that one is for no version of this one.
+            version=self.revision + 1 if before is None else before.version + 1,
         )
         values = tenant_values(record)
         if before is None:
@@ -165,8 +173,8 @@ class Changes:
             raise StoreBusyError("other changes take too long") from error
         try:
             async with self._store.writing() as connection:
-                await connection.execute(select(tables.changes.c.revision).with_for_update())
-                change = Change(connection)
+                query = select(tables.changes.c.revision).with_for_update()
+                change = Change(connection, await connection.scalar(query) or 0)
                 yield change
                 if change.is_made:
                     await _tell(connection, is_sqlite=self._store.is_sqlite)
