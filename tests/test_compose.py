@@ -49,7 +49,7 @@ def test_the_configuration_is_one_and_listens_where_the_port_leads() -> None:
 
 
 def test_the_container_is_given_the_time_that_requests_have() -> None:
-    assert int(service()["stop_grace_period"].removesuffix("s")) > config().gateway.shutdown_s
+    assert int(service()["stop_grace_period"].removesuffix("s")) > 3 * config().gateway.shutdown_s
 
 
 def test_what_is_written_goes_to_the_volume() -> None:

@@ -282,7 +282,12 @@ async def test_what_is_handed_over_at_once_is_written_though_who_waits_is_cancel
 
 
 async def test_what_is_added_waits_for_nothing_and_is_counted_if_it_is_lost() -> None:
-    log = await opened(BrokenSink(), queue_size=1)
+    sink = ListSink()
+    log = await opened(sink, queue_size=1)
+    await started(sink)
+    while log.stats.depth:
+        await asyncio.sleep(0.001)
+    sink.fails += [OSError("gone")] * 100_000
     log.add(event(0), event(1), event(2))
     assert log.stats.depth == 3
     assert await log.close(timeout_s=0.01) == 3

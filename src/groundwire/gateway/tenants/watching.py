@@ -26,7 +26,7 @@ _REST_S = (0.02, 0.4)
 _BACKOFF_S = (0.25, 5.0)
 
 #: A database that has not answered for so long does not.
-_PATIENCE_S = 10.0
+_PATIENCE_S = 5.0
 
 
 class Watcher:
