@@ -13,12 +13,14 @@ from groundwire.errors import DatasetError, MissingExtraError
 from groundwire.evaluation.datasets.files import (
     AnyRow,
     FailedRow,
+    NumberedAnswer,
     Seen,
     count_rows,
     files_of,
     fingerprints,
     read_labelled,
 )
+from groundwire.evaluation.datasets.labelled import Known
 from groundwire.evaluation.datasets.mapping import ColumnMapping
 from tests.evaluation.datasets.tables import ROW, answers, csv_text, json_lines, problems, write
 
@@ -162,6 +164,42 @@ def test_a_bad_row_is_told_with_its_place_and_the_others_are_read(
     assert (failed.row, failed.place) == (2, f"{path}:2")
     assert ids([before, after]) == ["first", "last"]
     assert not isinstance(before, FailedRow)
+
+
+@pytest.mark.parametrize("name", ["t.jsonl", "t.csv"])
+@pytest.mark.parametrize("field", ["context_id", "task", "spans", "label", "id"])
+def test_a_named_column_that_no_row_has_fails_each_row(
+    tmp_path: Path, name: str, field: str
+) -> None:
+    table = numbered(2)
+    path = write(tmp_path / name, csv_text(table) if name == "t.csv" else json_lines(*table))
+    first, second = read_labelled(path, ColumnMapping.of([f"{field}=typo"]))
+    assert isinstance(first, FailedRow)
+    assert isinstance(second, FailedRow)
+    assert f"there is no column 'typo' for the {field}" in first.problem
+    assert first.place == f"{path}:{2 if name == 't.csv' else 1}"
+
+
+def test_an_object_without_a_named_key_that_others_have_has_nothing_there(tmp_path: Path) -> None:
+    told = {"context": "A.", "answer": "B.", "verdict": 1, "kind": "law"}
+    silent = {"context": "A.", "answer": "C."}
+    path = write(tmp_path / "t.jsonl", json_lines(silent, b"{bad", told))
+    columns = ColumnMapping.of(["label=verdict", "task=kind"])
+    first, _, last = read_labelled(path, columns)
+    assert isinstance(first, NumberedAnswer)
+    assert isinstance(last, NumberedAnswer)
+    assert (first.answer.known, first.answer.task) == (Known.NOTHING, "")
+    assert (last.answer.is_hallucinated, last.answer.task) == (True, "law")
+
+
+def test_an_object_without_a_named_key_for_its_answer_or_sources_fails(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "t.jsonl", json_lines({"doc": "A.", "text": "B."}, {"doc": "A."}, {"text": "B."})
+    )
+    found = problems(read_labelled(path, ColumnMapping.of(["sources=doc", "answer=text"])))
+    assert found.keys() == {2, 3}
+    assert "there is no column 'text' for the answer" in found[2]
+    assert "there is no column 'doc' for the sources" in found[3]
 
 
 def test_spans_may_overlap(tmp_path: Path) -> None:

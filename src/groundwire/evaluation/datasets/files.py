@@ -7,7 +7,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import file_digest, sha256
@@ -151,11 +151,29 @@ def numbered_question(row: tuple[int, Question, str]) -> NumberedQuestion:
 def _read_table(path: Path, reader: "RowReader[_T]") -> Iterator[tuple[int, _T, str] | FailedRow]:
     numbers, row = count(1), 0
     for file in files_of(path):
+        may_lack = _there(file, reader.columns.optional)
         for line, content, values in lines_of(file):
             row = next(numbers)
+            if may_lack and not isinstance(values, str):
+                values = {**may_lack, **values}
             yield reader.read(row, f"{file}:{line}", content, values)
     if row == 0:
         raise DatasetError(path, None, "it has no rows")
+
+
+def _there(file: Path, columns: Collection[str]) -> Mapping[str, None]:
+    """Those among columns that any row of a file has, each with nothing in it.
+
+    An object of JSON may be without a key where others have it: it has nothing there, as an empty
+    field of a CSV. What no row has is a wrong name.
+    """
+    missing = set(columns)
+    if missing:
+        for _, _, values in lines_of(file):
+            missing -= set() if isinstance(values, str) else values.keys()
+            if not missing:
+                break
+    return dict.fromkeys(set(columns) - missing)
 
 
 def table_row(values: Mapping[str, Any], columns: ColumnMapping, *, row: int) -> AnyRow:
@@ -214,7 +232,7 @@ class RowReader(Generic[_T]):
             columns: Which column holds what.
             make: From the values of a row, and its number, to what it holds.
         """
-        self._columns, self._make, self._ids = columns, make, Seen()
+        self.columns, self._make, self._ids = columns, make, Seen()
 
     def read(
         self, row: int, place: str, content: bytes, values: Mapping[str, Any] | str
@@ -231,12 +249,12 @@ class RowReader(Generic[_T]):
             Number, what it holds, and fingerprint; or what is wrong.
         """
         # What a row says depends on how its columns are read.
-        digest = sha256(self._columns.fingerprint + content).hexdigest()[:16]
+        digest = sha256(self.columns.fingerprint + content).hexdigest()[:16]
         id_ = str(row)
         try:
             if isinstance(values, str):
                 raise RowError(values)
-            id_ = self._columns.id_of(values) or id_
+            id_ = self.columns.id_of(values) or id_
             made = self._make(values, row)
             if not self._ids.add(id_):
                 raise RowError(f"the id {id_[:80]!r} is there for the second time")
