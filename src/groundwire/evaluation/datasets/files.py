@@ -14,7 +14,7 @@ from hashlib import file_digest, sha256
 from itertools import count
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, BinaryIO, Generic, TypeAlias, TypeVar
+from typing import Any, BinaryIO, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -23,17 +23,13 @@ from groundwire.cli.progress import count_lines
 from groundwire.cli.rows import DAMAGE, open_lines
 from groundwire.errors import DatasetError, GroundwireError, InputError, MissingExtraError
 from groundwire.evaluation.datasets.asked import Question
+from groundwire.evaluation.datasets.csv_lines import MAX_FIELD_CHARS, Rereadable
 from groundwire.evaluation.datasets.labelled import LabelledAnswer
 from groundwire.evaluation.datasets.mapping import ColumnMapping
 from groundwire.rows import RowError, parse_row
 
-if TYPE_CHECKING:
-    import _csv
-
 _T = TypeVar("_T")
 
-#: A field of a CSV may have so many characters: contexts are long.
-_MAX_FIELD_CHARS = 50_000_000
 #: Rows of a Parquet file that are in memory at a time.
 _BATCH_ROWS = 256
 
@@ -318,7 +314,8 @@ def _count(path: Path) -> int | None:
         case ".csv" | ".tsv" as suffix:
             with open_lines(path) as stream:
                 delimiter = "," if suffix == ".csv" else "\t"
-                with _csv_reader(stream, delimiter) as rows:
+                with _csv_text(stream) as text:
+                    rows = csv.reader(text, delimiter=delimiter, strict=True)
                     return max(0, sum(1 for row in rows if row) - 1)
         case ".parquet":
             with _parquet_file(path) as table:
@@ -357,36 +354,66 @@ def _json_object(line: bytes) -> Mapping[str, Any] | str:
 
 
 def _csv_lines(path: Path, delimiter: str) -> Iterator[Line]:
-    with open_lines(path) as stream, _csv_reader(stream, delimiter) as rows:
+    with open_lines(path) as stream, _csv_text(stream) as text:
+        lines = Rereadable(text)
+        rows = csv.reader(lines, delimiter=delimiter, strict=True)
         header: list[str] | None = None
         while True:
-            line = rows.line_num + 1
+            lines.begin()
             try:
                 fields = next(rows)
             except StopIteration:
                 return
             except csv.Error as error:
-                # The reader goes on after the line that it could not read.
-                yield line, str(error).encode(), f"it is no CSV ({error})"
-                continue
+                if header is None:
+                    problem = f"the names of its columns are no CSV ({error})"
+                    raise DatasetError(path, 1, problem) from error
+                yield lines.first, _bytes(lines.record[0]), _no_csv(lines, error)
+                for line, content in lines.rewind():
+                    if content.strip():
+                        yield line, _bytes(content), _lost_in(lines.first)
             except DAMAGE as error:
-                yield line, b"", f"the file breaks off here ({error})"
+                yield lines.first, b"", f"the file breaks off here ({error})"
                 return
-            if header is None:
-                header = _header(path, fields) or None
-            elif fields:
-                content = json.dumps(fields).encode()
-                yield line, content, _csv_row(header, fields)
+            else:
+                if header is None:
+                    header = _header(path, fields) or None
+                elif fields:
+                    content = json.dumps(fields).encode()
+                    yield lines.first, content, _csv_values(lines, header, fields)
+
+
+def _csv_values(
+    lines: Rereadable, header: Sequence[str], fields: Sequence[str]
+) -> Mapping[str, Any] | str:
+    if lines.is_doubtful:
+        return _lost_in(lines.broken)
+    row = _csv_row(header, fields)
+    if isinstance(row, str) and len(lines.record) > 1:
+        return f"{row}; by its quotes it takes the lines {lines.first:,} to {lines.last:,}"
+    return row
+
+
+def _no_csv(lines: Rereadable, error: csv.Error) -> str:
+    where = f" in line {lines.last:,}" if len(lines.record) > 1 else ""
+    return f"it is no CSV ({error}{where})"
+
+
+def _lost_in(line: int) -> str:
+    return f"it cannot be told from the row of line {line:,}, whose quotes are not those of a CSV"
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
 
 
 @contextmanager
-def _csv_reader(stream: BinaryIO, delimiter: str) -> "Iterator[_csv.Reader]":
-    csv.field_size_limit(_MAX_FIELD_CHARS)
+def _csv_text(stream: BinaryIO) -> Iterator[io.TextIOWrapper]:
+    csv.field_size_limit(MAX_FIELD_CHARS)
     # Bytes that are no UTF-8 become halves of surrogates, so that the row is known that has them.
     text = io.TextIOWrapper(stream, "utf-8-sig", errors="surrogateescape", newline="")
-    # Strict: a quote that nobody closes would swallow the rows after it without a word.
     try:
-        yield csv.reader(text, delimiter=delimiter, strict=True)
+        yield text
     finally:
         text.detach()  # the stream is closed by who opened it
 
