@@ -306,7 +306,7 @@ def lines_of(path: Path) -> Iterator[Line]:
             return _csv_lines(path, "\t")
         case ".parquet":
             return _parquet(path)
-    return _json_lines(path)
+    return json_lines(path)
 
 
 def _count(path: Path) -> int | None:
@@ -326,7 +326,12 @@ def _count(path: Path) -> int | None:
 # JSON Lines.
 
 
-def _json_lines(path: Path) -> Iterator[Line]:
+def json_lines(path: Path) -> Iterator[Line]:
+    """The rows of a file of JSON Lines as they stand, packed or not; blank lines are none.
+
+    Raises:
+        DatasetError: If it is one JSON array.
+    """
     number = 0
     with open_lines(path) as lines:
         try:
