@@ -257,7 +257,7 @@ def test_a_csv_tells_the_line_where_a_row_begins(tmp_path: Path) -> None:
     [
         (b"only one", "it has 1 fields, and the first row names 2 columns"),
         (b"a,b,c", "it has 3 fields, and the first row names 2 columns"),
-        (b"caf\xe9,b", "it is not UTF-8"),
+        (b"caf\xe9,b", "not UTF-8, so its file is not. Convert it first, for instance: iconv"),
         (b'"a"b,c', "it is no CSV"),
     ],
 )
@@ -353,7 +353,8 @@ def test_what_is_read_again_is_bounded_and_every_line_is_told(tmp_path: Path) ->
     ("content", "problem"),
     [
         (b"answer,context,answer\nA,B,C\n", "two columns have the name 'answer'"),
-        ("context,answer\nA,B\n".encode("utf-16"), "the names of its columns are not UTF-8"),
+        ("context,answer\nA,B\n".encode("utf-16"), "UTF-16 and must be UTF-8.*-f UTF-16"),
+        ("context,réponse\nA,B\n".encode("latin-1"), "not UTF-8.*iconv -f WINDOWS-1252"),
     ],
 )
 def test_a_csv_whose_columns_cannot_be_told_is_refused(
@@ -391,6 +392,44 @@ def test_a_folder_is_one_table_in_the_order_of_names(tmp_path: Path) -> None:
     assert ids(found) == ["1", "2", "3", "4"]
     assert set(fingerprints(tmp_path)) == {"a.jsonl.gz", "b.csv", "empty.jsonl"}
     assert count_rows(tmp_path) == 4
+
+
+def test_utf_16_is_refused_as_a_whole_with_the_way_out(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.jsonl", json_lines(*numbered(3)).decode().encode("utf-16"))
+    with pytest.raises(DatasetError, match=r"it is UTF-16.*iconv -f UTF-16 -t UTF-8"):
+        list(read_labelled(path))
+
+
+BROKEN = {
+    "b.parquet": (b"PAR1 not really", "it is no Parquet file"),
+    "b.json": (b"[\n{}\n]", "one JSON array"),
+    "b.csv": (b"answer,answer\nA,B\n", "two columns have the name 'answer'"),
+    "b.jsonl": ("{}\n".encode("utf-16"), "it is UTF-16"),
+}
+
+
+@pytest.mark.parametrize(("name", "content", "problem"), [(n, *b) for n, b in BROKEN.items()])
+def test_a_file_of_a_folder_that_cannot_be_read_is_a_failed_row(
+    tmp_path: Path, name: str, content: bytes, problem: str
+) -> None:
+    if name.endswith("parquet"):
+        pytest.importorskip("pyarrow")
+    rows = numbered(4)
+    write(tmp_path / "a.jsonl", json_lines(*rows[:2]))
+    write(tmp_path / name, content)
+    write(tmp_path / "c.jsonl", json_lines(*rows[2:]))
+    found = list(read_labelled(tmp_path))
+    assert ids(found) == ["1", "2", "3", "3", "4"]
+    (failed,) = [row for row in found if isinstance(row, FailedRow)]
+    assert (failed.row, failed.place) == (3, str(tmp_path / name))
+    assert problem in failed.problem
+
+
+def test_a_folder_of_which_no_file_can_be_read_is_refused(tmp_path: Path) -> None:
+    for name in ("b.json", "b.csv", "b.jsonl"):
+        write(tmp_path / name, BROKEN[name][0])
+    with pytest.raises(DatasetError, match=r"b\.csv:1: two columns"):
+        list(read_labelled(tmp_path))
 
 
 def test_an_id_that_comes_twice_in_a_folder_is_told(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from typing import Any, BinaryIO, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
-from groundwire.cli.inputs import decode
+from groundwire.cli.inputs import UTF16_MARKS, conversion, decode
 from groundwire.cli.progress import count_lines
 from groundwire.cli.rows import DAMAGE, open_lines
 from groundwire.errors import DatasetError, GroundwireError, InputError, MissingExtraError
@@ -110,11 +110,12 @@ def read_labelled(path: Path, mapping: ColumnMapping | None = None) -> Iterator[
     """Read all rows of a table, one after the other.
 
     Args:
-        path: A file, or a folder whose files are read in the order of their names.
+        path: A file, or a folder whose files are read in the order of their names. One among
+            several that cannot be read at all is a failed row.
         mapping: Which column holds what.
 
     Raises:
-        DatasetError: If there is no row in it, or a file cannot be read at all.
+        DatasetError: If there is no row in it, or no file can be read at all.
         MissingExtraError: If it is Parquet, and what reads that is not installed.
     """
     columns = mapping or ColumnMapping()
@@ -145,16 +146,29 @@ def numbered_question(row: tuple[int, Question, str]) -> NumberedQuestion:
 
 
 def _read_table(path: Path, reader: "RowReader[_T]") -> Iterator[tuple[int, _T, str] | FailedRow]:
-    numbers, row = count(1), 0
-    for file in files_of(path):
-        may_lack = _there(file, reader.columns.optional)
-        for line, content, values in lines_of(file):
+    numbers, row, broken = count(1), 0, list[DatasetError]()
+    files = files_of(path)
+    for file in files:
+        try:
+            for line, content, values in _lines_with(file, reader.columns.optional):
+                row = next(numbers)
+                yield reader.read(row, f"{file}:{line}", content, values)
+        except DatasetError as error:
+            broken.append(error)
+            if len(broken) == len(files):
+                raise broken[0] from None
+            # One of several: what is in the others counts.
             row = next(numbers)
-            if may_lack and not isinstance(values, str):
-                values = {**may_lack, **values}
-            yield reader.read(row, f"{file}:{line}", content, values)
+            yield reader.read(row, str(file), b"", error.problem)
     if row == 0:
         raise DatasetError(path, None, "it has no rows")
+
+
+def _lines_with(file: Path, columns: Collection[str]) -> Iterator[Line]:
+    """The rows of a file, with nothing in those among columns that a row alone is without."""
+    lacking = _there(file, columns)
+    for line, content, values in lines_of(file):
+        yield line, content, values if isinstance(values, str) else {**lacking, **values}
 
 
 def _there(file: Path, columns: Collection[str]) -> Mapping[str, None]:
@@ -330,12 +344,14 @@ def json_lines(path: Path) -> Iterator[Line]:
     """The rows of a file of JSON Lines as they stand, packed or not; blank lines are none.
 
     Raises:
-        DatasetError: If it is one JSON array.
+        DatasetError: If it is one JSON array, or UTF-16.
     """
     number = 0
     with open_lines(path) as lines:
         try:
             for number, line in enumerate(lines, 1):
+                if number == 1:
+                    _refuse_utf16(path, line)
                 if number == 1 and line.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
                     problem = (
                         "it is one JSON array, and read is an object a line, as "
@@ -346,6 +362,12 @@ def json_lines(path: Path) -> Iterator[Line]:
                     yield number, line.strip(), _json_object(line)
         except DAMAGE as error:
             yield number + 1, b"", f"the file breaks off here ({error})"
+
+
+def _refuse_utf16(path: Path, line: bytes) -> None:
+    # What a line is in it cannot be told: its line ends are two bytes.
+    if line.startswith(UTF16_MARKS):
+        raise DatasetError(path, None, f"it is UTF-16 and must be UTF-8. {conversion('UTF-16')}")
 
 
 def _json_object(line: bytes) -> Mapping[str, Any] | str:
@@ -367,10 +389,14 @@ def _csv_lines(path: Path, delimiter: str) -> Iterator[Line]:
             lines.begin()
             try:
                 fields = next(rows)
+                if header is None:
+                    header = _header(path, fields, lines.record[0]) or None
+                    continue
             except StopIteration:
                 return
             except csv.Error as error:
                 if header is None:
+                    _refuse_utf16(path, _bytes(lines.record[0]))
                     problem = f"the names of its columns are no CSV ({error})"
                     raise DatasetError(path, 1, problem) from error
                 yield lines.first, _bytes(lines.record[0]), _no_csv(lines, error)
@@ -381,9 +407,7 @@ def _csv_lines(path: Path, delimiter: str) -> Iterator[Line]:
                 yield lines.first, b"", f"the file breaks off here ({error})"
                 return
             else:
-                if header is None:
-                    header = _header(path, fields) or None
-                elif fields:
+                if fields:
                     content = json.dumps(fields).encode()
                     yield lines.first, content, _csv_values(lines, header, fields)
 
@@ -423,9 +447,10 @@ def _csv_text(stream: BinaryIO) -> Iterator[io.TextIOWrapper]:
         text.detach()  # the stream is closed by who opened it
 
 
-def _header(path: Path, names: list[str]) -> list[str]:
+def _header(path: Path, names: list[str], line: str) -> list[str]:
+    _refuse_utf16(path, _bytes(line))
     if any(_NOT_UTF8.search(name) for name in names):
-        raise DatasetError(path, 1, "the names of its columns are not UTF-8")
+        raise DatasetError(path, 1, f"the names of its columns are not UTF-8. {conversion()}")
     named = [name for name in names if name]
     if twice := {name for name in named if named.count(name) > 1}:
         raise DatasetError(path, 1, f"two columns have the name {sorted(twice)[0][:80]!r}")
@@ -436,7 +461,7 @@ def _csv_row(header: Sequence[str], fields: Sequence[str]) -> Mapping[str, Any] 
     if len(fields) != len(header):
         return f"it has {len(fields):,} fields, and the first row names {len(header):,} columns"
     if any(_NOT_UTF8.search(field) for field in fields):
-        return "it is not UTF-8"
+        return f"the row is not UTF-8, so its file is not. {conversion()}"
     return dict(zip(header, fields, strict=True))
 
 
