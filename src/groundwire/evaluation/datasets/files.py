@@ -400,9 +400,9 @@ def _csv_lines(path: Path, delimiter: str) -> Iterator[Line]:
                     problem = f"the names of its columns are no CSV ({error})"
                     raise DatasetError(path, 1, problem) from error
                 yield lines.first, _bytes(lines.record[0]), _no_csv(lines, error)
-                for line, content in lines.rewind():
-                    if content.strip():
-                        yield line, _bytes(content), _lost_in(lines.first)
+                for line, lost in lines.rewind():
+                    if lost.strip():
+                        yield line, _bytes(lost), _lost_in(lines.first)
             except DAMAGE as error:
                 yield lines.first, b"", f"the file breaks off here ({error})"
                 return
