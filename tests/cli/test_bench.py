@@ -202,3 +202,19 @@ def test_a_detector_of_others_is_named_like_our_own(tmp_path: Path) -> None:
     refused = invoke("evaluate", "--data", path, "--detector", "nli:")
     assert refused.exit_code == 2
     assert "nli:MODEL" in refused.stderr
+
+
+def test_a_run_kept_as_parquet_is_continued_and_replaced(run: CommandLine, tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    path, output = official.ragtruth_rows(tmp_path / "test.jsonl"), tmp_path / "r.parquet"
+    args = ("bench", "ragtruth", "--data", path, "--output", output)
+    first = run(*args)
+    assert first.exit_code == 0, first.stderr
+    assert output.is_dir()
+    refused = run(*args)
+    assert refused.exit_code == 2
+    assert "exists. Continue it with --resume, replace it with --force" in refused.stderr
+    for option in ("--resume", "--force"):
+        again = run(*args, option)
+        assert again.exit_code == 0, again.stderr
+        assert value(result(run, *args[1:], "--resume"), "F1") == 1

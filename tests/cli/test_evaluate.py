@@ -128,6 +128,15 @@ def test_data_without_any_label_is_an_error(run: CommandLine, tmp_path: Path) ->
     result = run("evaluate", "--data", path)
     assert result.exit_code == 2
     assert "without a label    1" in result.stdout
+    assert "error: There is nothing to score: of 1 row, 0 failed and 1 have" in result.stderr
+
+
+@pytest.mark.parametrize("field", ["context_id", "task", "spans", "label"])
+def test_a_column_that_is_not_there_is_an_error(run: CommandLine, data: Path, field: str) -> None:
+    result = run("evaluate", "--data", data, "--column", f"{field}=typo")
+    assert result.exit_code == 2
+    assert f"{data}:1: there is no column 'typo' for the {field}." in result.stdout
+    assert "error: There is nothing to score: of 8 rows, 8 failed" in result.stderr
 
 
 def test_a_limit_draws_whole_contexts_the_same_each_time(run: CommandLine, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Texts from files, and what results call them."""
 
+import pickle
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,15 @@ def test_a_source_file_goes_by_the_shortest_name_that_is_its_own(
 def test_the_offset_of_a_wrong_byte_counts_the_byte_order_mark() -> None:
     with pytest.raises(NotUtf8Error, match=r"f is not UTF-8 text: .* \(0xff\) at byte 4"):
         decode(b"\xef\xbb\xbfa\xff", "f")
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_what_converts_utf_16_is_not_what_converts_other_texts(encoding: str) -> None:
+    with pytest.raises(NotUtf8Error, match=r"UTF-16 byte order mark.*iconv -f UTF-16 -t"):
+        decode("\ufeffa".encode(encoding), "f")
+    with pytest.raises(NotUtf8Error, match="iconv -f WINDOWS-1252 -t") as caught:
+        decode(b"caf\xe9", "f")
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
 
 
 def test_a_byte_order_mark_inside_a_text_stays() -> None:

@@ -1,5 +1,6 @@
 """Tables of labelled answers: whatever is wrong with a row, the others are read."""
 
+import csv
 import gzip
 import subprocess
 import sys
@@ -10,15 +11,18 @@ from typing import Any
 import pytest
 
 from groundwire.errors import DatasetError, MissingExtraError
+from groundwire.evaluation.datasets.csv_lines import Rereadable
 from groundwire.evaluation.datasets.files import (
     AnyRow,
     FailedRow,
+    NumberedAnswer,
     Seen,
     count_rows,
     files_of,
     fingerprints,
     read_labelled,
 )
+from groundwire.evaluation.datasets.labelled import Known
 from groundwire.evaluation.datasets.mapping import ColumnMapping
 from tests.evaluation.datasets.tables import ROW, answers, csv_text, json_lines, problems, write
 
@@ -164,6 +168,42 @@ def test_a_bad_row_is_told_with_its_place_and_the_others_are_read(
     assert not isinstance(before, FailedRow)
 
 
+@pytest.mark.parametrize("name", ["t.jsonl", "t.csv"])
+@pytest.mark.parametrize("field", ["context_id", "task", "spans", "label", "id"])
+def test_a_named_column_that_no_row_has_fails_each_row(
+    tmp_path: Path, name: str, field: str
+) -> None:
+    table = numbered(2)
+    path = write(tmp_path / name, csv_text(table) if name == "t.csv" else json_lines(*table))
+    first, second = read_labelled(path, ColumnMapping.of([f"{field}=typo"]))
+    assert isinstance(first, FailedRow)
+    assert isinstance(second, FailedRow)
+    assert f"there is no column 'typo' for the {field}" in first.problem
+    assert first.place == f"{path}:{2 if name == 't.csv' else 1}"
+
+
+def test_an_object_without_a_named_key_that_others_have_has_nothing_there(tmp_path: Path) -> None:
+    told = {"context": "A.", "answer": "B.", "verdict": 1, "kind": "law"}
+    silent = {"context": "A.", "answer": "C."}
+    path = write(tmp_path / "t.jsonl", json_lines(silent, b"{bad", told))
+    columns = ColumnMapping.of(["label=verdict", "task=kind"])
+    first, _, last = read_labelled(path, columns)
+    assert isinstance(first, NumberedAnswer)
+    assert isinstance(last, NumberedAnswer)
+    assert (first.answer.known, first.answer.task) == (Known.NOTHING, "")
+    assert (last.answer.is_hallucinated, last.answer.task) == (True, "law")
+
+
+def test_an_object_without_a_named_key_for_its_answer_or_sources_fails(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "t.jsonl", json_lines({"doc": "A.", "text": "B."}, {"doc": "A."}, {"text": "B."})
+    )
+    found = problems(read_labelled(path, ColumnMapping.of(["sources=doc", "answer=text"])))
+    assert found.keys() == {2, 3}
+    assert "there is no column 'text' for the answer" in found[2]
+    assert "there is no column 'doc' for the sources" in found[3]
+
+
 def test_spans_may_overlap(tmp_path: Path) -> None:
     marks = [{"start": 0, "end": 9}, {"start": 3, "end": 12}]
     path = write(tmp_path / "t.jsonl", json_lines({**ROW, "spans": marks}))
@@ -217,7 +257,7 @@ def test_a_csv_tells_the_line_where_a_row_begins(tmp_path: Path) -> None:
     [
         (b"only one", "it has 1 fields, and the first row names 2 columns"),
         (b"a,b,c", "it has 3 fields, and the first row names 2 columns"),
-        (b"caf\xe9,b", "it is not UTF-8"),
+        (b"caf\xe9,b", "not UTF-8, so its file is not. Convert it first, for instance: iconv"),
         (b'"a"b,c', "it is no CSV"),
     ],
 )
@@ -231,16 +271,90 @@ def test_a_bad_row_of_a_csv_is_told_and_the_others_are_read(
     assert len(list(read_labelled(path))) == 3
 
 
-def test_a_quote_that_nobody_closes_is_told(tmp_path: Path) -> None:
-    path = write(tmp_path / "t.csv", 'context,answer\nA,B\nC,"D\nE,F\n')
-    assert problems(read_labelled(path)) == {2: "it is no CSV (unexpected end of data)"}
+OPEN = {
+    "to the end": ('2,"A,B', {2: "it is no CSV (unexpected end of data in line 13)"}),
+    "to the next quote": (
+        '2,"A,B\n3,A,"B, C"',
+        {2: "it is no CSV (',' expected after '\"' in line 4)"},
+    ),
+    "twice": (
+        '2,"A,B\n3,A,"B',
+        {2: "it is no CSV (',' expected", 3: "it is no CSV (unexpected end of data in line 13)"},
+    ),
+    "in a row of several lines": (
+        '2,"A\n4,",A,B"C"',
+        {2: "it has 4 fields, and the first row names 3 columns; by its quotes it takes the lines"},
+    ),
+    "after the end of a row of several lines": (
+        '2,A,"B\nC"D',
+        {2: "it is no CSV", 3: "it cannot be told from the row of line 3, whose quotes are not"},
+    ),
+}
+
+
+@pytest.mark.parametrize(("bad", "expected"), OPEN.values(), ids=OPEN)
+@pytest.mark.parametrize("suffix", ["csv", "tsv"])
+def test_a_quote_that_is_not_closed_costs_its_row_and_not_those_after_it(
+    tmp_path: Path, bad: str, expected: dict[int, str], suffix: str
+) -> None:
+    n_bad = len(bad.splitlines())
+    good = "".join(f"{i},A,B\n" for i in range(2 + n_bad, 13))
+    text = f"id,context,answer\n1,A,B\n{bad}\n{good}"
+    if suffix == "tsv":
+        text = text.replace(",", "\t")
+        expected = {row: told.replace("','", "'\t'") for row, told in expected.items()}
+    found = list(read_labelled(write(tmp_path / f"t.{suffix}", text)))
+    told = problems(iter(found))
+    assert told.keys() == expected.keys()
+    for row, problem in expected.items():
+        assert told[row].startswith(problem)
+    assert {"1", *(str(i) for i in range(2 + n_bad, 13))} <= {*ids(found)}
+    assert not {"2"} & {row.answer.id for row in found if isinstance(row, NumberedAnswer)}
+
+
+def test_rows_of_several_lines_are_whole_after_a_quote_that_is_not_closed(tmp_path: Path) -> None:
+    text = 'context,answer\nC,"D\n"two\nlines","He said ""no"",\r\nand left"\nG,H\n'
+    broken, several, last = read_labelled(write(tmp_path / "t.csv", text))
+    assert isinstance(broken, FailedRow)
+    assert isinstance(several, NumberedAnswer)
+    assert several.answer.example.answer == 'He said "no",\r\nand left'
+    assert isinstance(last, NumberedAnswer)
+
+
+def test_names_of_columns_with_a_quote_that_is_not_closed_are_refused(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", 'context,"answer\nA,B\n')
+    with pytest.raises(DatasetError, match="the names of its columns are no CSV"):
+        list(read_labelled(path))
+
+
+def test_what_is_read_again_is_bounded_and_every_line_is_told(tmp_path: Path) -> None:
+    """Each of these lines opens a quote that only the end of the file closes."""
+    n = 2000
+    lines = Rereadable(iter(['a","c\n'] * n))
+    rows = csv.reader(lines, strict=True)
+    n_told = 0
+    while True:
+        lines.begin()
+        try:
+            next(rows)
+        except StopIteration:
+            break
+        except csv.Error:
+            n_told += 1 + len(lines.rewind())
+    assert n_told == n
+    assert 0 < lines.n_again <= 10 * n
+    path = write(tmp_path / "t.csv", "context,answer\n" + 'a","c\n' * n)
+    found = list(problems(read_labelled(path)).values())
+    assert len(found) == n
+    assert found[-1].startswith("it cannot be told from the row of line ")
 
 
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
         (b"answer,context,answer\nA,B,C\n", "two columns have the name 'answer'"),
-        ("context,answer\nA,B\n".encode("utf-16"), "the names of its columns are not UTF-8"),
+        ("context,answer\nA,B\n".encode("utf-16"), "UTF-16 and must be UTF-8.*-f UTF-16"),
+        ("context,réponse\nA,B\n".encode("latin-1"), "not UTF-8.*iconv -f WINDOWS-1252"),
     ],
 )
 def test_a_csv_whose_columns_cannot_be_told_is_refused(
@@ -278,6 +392,44 @@ def test_a_folder_is_one_table_in_the_order_of_names(tmp_path: Path) -> None:
     assert ids(found) == ["1", "2", "3", "4"]
     assert set(fingerprints(tmp_path)) == {"a.jsonl.gz", "b.csv", "empty.jsonl"}
     assert count_rows(tmp_path) == 4
+
+
+def test_utf_16_is_refused_as_a_whole_with_the_way_out(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.jsonl", json_lines(*numbered(3)).decode().encode("utf-16"))
+    with pytest.raises(DatasetError, match=r"it is UTF-16.*iconv -f UTF-16 -t UTF-8"):
+        list(read_labelled(path))
+
+
+BROKEN = {
+    "b.parquet": (b"PAR1 not really", "it is no Parquet file"),
+    "b.json": (b"[\n{}\n]", "one JSON array"),
+    "b.csv": (b"answer,answer\nA,B\n", "two columns have the name 'answer'"),
+    "b.jsonl": ("{}\n".encode("utf-16"), "it is UTF-16"),
+}
+
+
+@pytest.mark.parametrize(("name", "content", "problem"), [(n, *b) for n, b in BROKEN.items()])
+def test_a_file_of_a_folder_that_cannot_be_read_is_a_failed_row(
+    tmp_path: Path, name: str, content: bytes, problem: str
+) -> None:
+    if name.endswith("parquet"):
+        pytest.importorskip("pyarrow")
+    rows = numbered(4)
+    write(tmp_path / "a.jsonl", json_lines(*rows[:2]))
+    write(tmp_path / name, content)
+    write(tmp_path / "c.jsonl", json_lines(*rows[2:]))
+    found = list(read_labelled(tmp_path))
+    assert ids(found) == ["1", "2", "3", "3", "4"]
+    (failed,) = [row for row in found if isinstance(row, FailedRow)]
+    assert (failed.row, failed.place) == (3, str(tmp_path / name))
+    assert problem in failed.problem
+
+
+def test_a_folder_of_which_no_file_can_be_read_is_refused(tmp_path: Path) -> None:
+    for name in ("b.json", "b.csv", "b.jsonl"):
+        write(tmp_path / name, BROKEN[name][0])
+    with pytest.raises(DatasetError, match=r"b\.csv:1: two columns"):
+        list(read_labelled(tmp_path))
 
 
 def test_an_id_that_comes_twice_in_a_folder_is_told(tmp_path: Path) -> None:

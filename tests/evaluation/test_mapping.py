@@ -7,7 +7,7 @@ import pytest
 from groundwire.detection import Label
 from groundwire.errors import SettingError
 from groundwire.evaluation.datasets.labelled import Known, LabelledAnswer
-from groundwire.evaluation.datasets.mapping import WORDS, ColumnMapping
+from groundwire.evaluation.datasets.mapping import COLUMNS, WORDS, ColumnMapping
 from groundwire.rows import RowError
 
 BASE: dict[str, Any] = {"context": "The tower opened in 1889.", "answer": "It opened in 1950."}
@@ -42,9 +42,16 @@ def test_an_option_that_names_no_field_is_refused(pair: str) -> None:
         ColumnMapping.of([pair])
 
 
-def test_a_column_that_was_named_must_be_there() -> None:
-    with pytest.raises(RowError, match="there is no column 'text' for the answer"):
-        read(BASE, "answer=text")
+@pytest.mark.parametrize("name", COLUMNS)
+def test_a_column_that_was_named_must_be_there(name: str) -> None:
+    """Though there is one of the usual name: it is not the one that was asked for."""
+    with pytest.raises(RowError, match=f"there is no column 'typo' for the {name}. Columns here"):
+        read({**BASE, name: "x"}, f"{name}=typo")
+
+
+def test_a_column_that_was_named_may_be_empty() -> None:
+    found = read({**BASE, "kind": None, "marks": ""}, "task=kind", "spans=marks")
+    assert (found.task, found.known) == ("", Known.NOTHING)
 
 
 @pytest.mark.parametrize(

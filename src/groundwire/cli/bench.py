@@ -12,7 +12,7 @@ from groundwire.cli.check import detector_options
 from groundwire.cli.console import to_json
 from groundwire.cli.detectors import Choice, Setup
 from groundwire.cli.evaluate import command_line, results_file, rows_told, status_of
-from groundwire.cli.inputs import RESULT_FILE, refuse_empty
+from groundwire.cli.inputs import RESULTS, refuse_empty
 
 if TYPE_CHECKING:
     from groundwire.evaluation.benches.bench import Bench
@@ -78,9 +78,10 @@ Exit status:
 )
 @click.option(
     "--output",
-    type=RESULT_FILE,
+    type=RESULTS,
     metavar="FILE",
-    help="Keep what became of each answer, as groundwire evaluate does.",
+    help="Keep what became of each answer, as groundwire evaluate does: JSON Lines, or a folder of "
+    "Parquet files if the name ends in .parquet.",
 )
 @click.option("--resume", is_flag=True, help="Continue an --output that was cut short.")
 @click.option("--force", is_flag=True, help="Replace an --output that exists.")

@@ -21,6 +21,7 @@ from groundwire.cli.inputs import RESULTS
 from groundwire.cli.progress import count_rows, progress
 from groundwire.cli.results import ResultsExistError
 from groundwire.cli.status import ExitStatus
+from groundwire.errors import InputError
 
 if TYPE_CHECKING:
     from groundwire.detection import DetectorInfo
@@ -186,6 +187,20 @@ def evaluate(
     ctx.exit(status_of(found))
 
 
+class NothingScoredError(InputError):
+    """Of no answer it is known whether it is hallucinated."""
+
+    def __init__(self, n_rows: int, n_failed: int, n_unlabelled: int) -> None:
+        super().__init__(n_rows, n_failed, n_unlabelled)
+        self.n_rows, self.n_failed, self.n_unlabelled = n_rows, n_failed, n_unlabelled
+
+    def __str__(self) -> str:
+        return (
+            f"There is nothing to score: of {count_rows(self.n_rows)}, {self.n_failed:,} failed "
+            f"and {self.n_unlabelled:,} have neither spans nor a label."
+        )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judging:
     """What judges, and where.
@@ -330,9 +345,13 @@ def show(found: "Evaluation", wall_s: float | None, *, as_json: bool) -> None:
 
 
 def status_of(found: "Evaluation") -> ExitStatus:
-    """The exit status of scores."""
+    """The exit status of scores.
+
+    Raises:
+        NothingScoredError: If there are none.
+    """
     if not found.scores["n_answers"]:
-        return ExitStatus.FAILED
+        raise NothingScoredError(found.n, found.n_failed, found.n_unlabelled)
     return ExitStatus.FLAGGED if found.n_failed else ExitStatus.PASSED
 
 

@@ -46,17 +46,28 @@ def refuse_empty(ctx: click.Context, param: click.Parameter, value: str | None) 
     return value
 
 
-class NotUtf8Error(InputError):
-    """A file holds bytes that are not UTF-8."""
+#: What a UTF-16 file begins with.
+UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
-    def __init__(self, name: str, offset: int, problem: str) -> None:
-        super().__init__(name, offset, problem)
-        self.name, self.offset, self.problem = name, offset, problem
+
+def conversion(encoding: str = "WINDOWS-1252") -> str:
+    """How a file becomes UTF-8."""
+    return f"Convert it first, for instance: iconv -f {encoding} -t UTF-8 FILE"
+
+
+class NotUtf8Error(InputError):
+    """A file holds bytes that are not UTF-8; ``encoding`` is what they are, or may be."""
+
+    def __init__(
+        self, name: str, offset: int, problem: str, encoding: str = "WINDOWS-1252"
+    ) -> None:
+        super().__init__(name, offset, problem, encoding)
+        self.name, self.offset, self.problem, self.encoding = name, offset, problem, encoding
 
     def __str__(self) -> str:
         return (
             f"{self.name} is not UTF-8 text: {self.problem} at byte {self.offset:,}. "
-            "Convert it first, for instance: iconv -f WINDOWS-1252 -t UTF-8 FILE"
+            f"{conversion(self.encoding)}"
         )
 
 
@@ -66,8 +77,8 @@ def decode(data: bytes, name: str) -> str:
     Raises:
         NotUtf8Error: With the name and the offset of the first wrong byte.
     """
-    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        raise NotUtf8Error(name, 0, "a UTF-16 byte order mark")
+    if data.startswith(UTF16_MARKS):
+        raise NotUtf8Error(name, 0, "a UTF-16 byte order mark", "UTF-16")
     start = len(codecs.BOM_UTF8) if data.startswith(codecs.BOM_UTF8) else 0
     try:
         return data[start:].decode()

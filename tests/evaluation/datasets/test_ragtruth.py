@@ -143,9 +143,9 @@ def test_a_problem_names_its_line(tmp_path: Path, change: dict[str, Any], proble
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
-        (b'{"a": 1', ":1: this is not JSON"),
-        (b'{"a": "\xff"}', ":1: this is not JSON in UTF-8"),
-        (b"[]", ":1: this is JSON, but not an object"),
+        (b'{"a": 1', ":1: The row is not JSON"),
+        (b'{"a": "\xff"}', ":1: The row is not UTF-8 text"),
+        (b"[]", ": it is one JSON array"),
         (b" \n", ": it has no rows"),
         (gzip.compress(json.dumps(ROW).encode())[:-12], "the file breaks off here"),
     ],

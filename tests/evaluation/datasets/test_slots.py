@@ -8,6 +8,9 @@ import pytest
 
 from groundwire.detection import Label
 from groundwire.errors import DatasetError
+from groundwire.evaluation.datasets.files import FailedRow, NumberedAnswer
+from groundwire.evaluation.datasets.formats import reader
+from groundwire.evaluation.datasets.mapping import ColumnMapping
 from groundwire.evaluation.datasets.slots import read_slots
 
 ROW = {
@@ -68,3 +71,18 @@ def test_a_problem_names_its_line(tmp_path: Path, change: dict[str, Any], proble
         list(read_slots(path))
     assert str(caught.value).startswith(f"{path}:2: ")
     assert problem in str(caught.value)
+
+
+def test_a_row_that_cannot_be_read_is_told_and_the_others_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    broken = {**ROW, "id": "z", "answer": "It {{is||is not}}."}
+    lines = [json.dumps(ROW), "{bad", json.dumps(broken), json.dumps({**ROW, "id": "y"})]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    found = list(reader(path, format="slots", mapping=ColumnMapping())())
+    assert [row.row for row in found] == list(range(1, 9))
+    failed = {row.place: row.problem for row in found if isinstance(row, FailedRow)}
+    assert failed.keys() == {f"{path}:2", f"{path}:3"}
+    assert failed[f"{path}:2"].startswith("The row is not JSON")
+    assert failed[f"{path}:3"].startswith("a slot is not of the form")
+    read = [row.answer.id for row in found if isinstance(row, NumberedAnswer)]
+    assert read == ["x", "x.1", "x.2", "y", "y.1", "y.2"]

@@ -7,33 +7,29 @@ import csv
 import io
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import file_digest, sha256
 from itertools import count
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, BinaryIO, Generic, TypeAlias, TypeVar
+from typing import Any, BinaryIO, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
-from groundwire.cli.inputs import decode
+from groundwire.cli.inputs import UTF16_MARKS, conversion, decode
 from groundwire.cli.progress import count_lines
 from groundwire.cli.rows import DAMAGE, open_lines
 from groundwire.errors import DatasetError, GroundwireError, InputError, MissingExtraError
 from groundwire.evaluation.datasets.asked import Question
+from groundwire.evaluation.datasets.csv_lines import MAX_FIELD_CHARS, Rereadable
 from groundwire.evaluation.datasets.labelled import LabelledAnswer
 from groundwire.evaluation.datasets.mapping import ColumnMapping
 from groundwire.rows import RowError, parse_row
 
-if TYPE_CHECKING:
-    import _csv
-
 _T = TypeVar("_T")
 
-#: A field of a CSV may have so many characters: contexts are long.
-_MAX_FIELD_CHARS = 50_000_000
 #: Rows of a Parquet file that are in memory at a time.
 _BATCH_ROWS = 256
 
@@ -114,11 +110,12 @@ def read_labelled(path: Path, mapping: ColumnMapping | None = None) -> Iterator[
     """Read all rows of a table, one after the other.
 
     Args:
-        path: A file, or a folder whose files are read in the order of their names.
+        path: A file, or a folder whose files are read in the order of their names. One among
+            several that cannot be read at all is a failed row.
         mapping: Which column holds what.
 
     Raises:
-        DatasetError: If there is no row in it, or a file cannot be read at all.
+        DatasetError: If there is no row in it, or no file can be read at all.
         MissingExtraError: If it is Parquet, and what reads that is not installed.
     """
     columns = mapping or ColumnMapping()
@@ -149,13 +146,44 @@ def numbered_question(row: tuple[int, Question, str]) -> NumberedQuestion:
 
 
 def _read_table(path: Path, reader: "RowReader[_T]") -> Iterator[tuple[int, _T, str] | FailedRow]:
-    numbers, row = count(1), 0
-    for file in files_of(path):
-        for line, content, values in lines_of(file):
+    numbers, row, broken = count(1), 0, list[DatasetError]()
+    files = files_of(path)
+    for file in files:
+        try:
+            for line, content, values in _lines_with(file, reader.columns.optional):
+                row = next(numbers)
+                yield reader.read(row, f"{file}:{line}", content, values)
+        except DatasetError as error:
+            broken.append(error)
+            if len(broken) == len(files):
+                raise broken[0] from None
+            # One of several: what is in the others counts.
             row = next(numbers)
-            yield reader.read(row, f"{file}:{line}", content, values)
+            yield reader.read(row, str(file), b"", error.problem)
     if row == 0:
         raise DatasetError(path, None, "it has no rows")
+
+
+def _lines_with(file: Path, columns: Collection[str]) -> Iterator[Line]:
+    """The rows of a file, with nothing in those among columns that a row alone is without."""
+    lacking = _there(file, columns)
+    for line, content, values in lines_of(file):
+        yield line, content, values if isinstance(values, str) else {**lacking, **values}
+
+
+def _there(file: Path, columns: Collection[str]) -> Mapping[str, None]:
+    """Those among columns that any row of a file has, each with nothing in it.
+
+    An object of JSON may be without a key where others have it: it has nothing there, as an empty
+    field of a CSV. What no row has is a wrong name.
+    """
+    missing = set(columns)
+    if missing:
+        for _, _, values in lines_of(file):
+            missing -= set() if isinstance(values, str) else values.keys()
+            if not missing:
+                break
+    return dict.fromkeys(set(columns) - missing)
 
 
 def table_row(values: Mapping[str, Any], columns: ColumnMapping, *, row: int) -> AnyRow:
@@ -214,7 +242,7 @@ class RowReader(Generic[_T]):
             columns: Which column holds what.
             make: From the values of a row, and its number, to what it holds.
         """
-        self._columns, self._make, self._ids = columns, make, Seen()
+        self.columns, self._make, self._ids = columns, make, Seen()
 
     def read(
         self, row: int, place: str, content: bytes, values: Mapping[str, Any] | str
@@ -231,12 +259,12 @@ class RowReader(Generic[_T]):
             Number, what it holds, and fingerprint; or what is wrong.
         """
         # What a row says depends on how its columns are read.
-        digest = sha256(self._columns.fingerprint + content).hexdigest()[:16]
+        digest = sha256(self.columns.fingerprint + content).hexdigest()[:16]
         id_ = str(row)
         try:
             if isinstance(values, str):
                 raise RowError(values)
-            id_ = self._columns.id_of(values) or id_
+            id_ = self.columns.id_of(values) or id_
             made = self._make(values, row)
             if not self._ids.add(id_):
                 raise RowError(f"the id {id_[:80]!r} is there for the second time")
@@ -292,7 +320,7 @@ def lines_of(path: Path) -> Iterator[Line]:
             return _csv_lines(path, "\t")
         case ".parquet":
             return _parquet(path)
-    return _json_lines(path)
+    return json_lines(path)
 
 
 def _count(path: Path) -> int | None:
@@ -300,7 +328,8 @@ def _count(path: Path) -> int | None:
         case ".csv" | ".tsv" as suffix:
             with open_lines(path) as stream:
                 delimiter = "," if suffix == ".csv" else "\t"
-                with _csv_reader(stream, delimiter) as rows:
+                with _csv_text(stream) as text:
+                    rows = csv.reader(text, delimiter=delimiter, strict=True)
                     return max(0, sum(1 for row in rows if row) - 1)
         case ".parquet":
             with _parquet_file(path) as table:
@@ -311,11 +340,18 @@ def _count(path: Path) -> int | None:
 # JSON Lines.
 
 
-def _json_lines(path: Path) -> Iterator[Line]:
+def json_lines(path: Path) -> Iterator[Line]:
+    """The rows of a file of JSON Lines as they stand, packed or not; blank lines are none.
+
+    Raises:
+        DatasetError: If it is one JSON array, or UTF-16.
+    """
     number = 0
     with open_lines(path) as lines:
         try:
             for number, line in enumerate(lines, 1):
+                if number == 1:
+                    _refuse_utf16(path, line)
                 if number == 1 and line.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
                     problem = (
                         "it is one JSON array, and read is an object a line, as "
@@ -326,6 +362,12 @@ def _json_lines(path: Path) -> Iterator[Line]:
                     yield number, line.strip(), _json_object(line)
         except DAMAGE as error:
             yield number + 1, b"", f"the file breaks off here ({error})"
+
+
+def _refuse_utf16(path: Path, line: bytes) -> None:
+    # What a line is in it cannot be told: its line ends are two bytes.
+    if line.startswith(UTF16_MARKS):
+        raise DatasetError(path, None, f"it is UTF-16 and must be UTF-8. {conversion('UTF-16')}")
 
 
 def _json_object(line: bytes) -> Mapping[str, Any] | str:
@@ -339,43 +381,76 @@ def _json_object(line: bytes) -> Mapping[str, Any] | str:
 
 
 def _csv_lines(path: Path, delimiter: str) -> Iterator[Line]:
-    with open_lines(path) as stream, _csv_reader(stream, delimiter) as rows:
+    with open_lines(path) as stream, _csv_text(stream) as text:
+        lines = Rereadable(text)
+        rows = csv.reader(lines, delimiter=delimiter, strict=True)
         header: list[str] | None = None
         while True:
-            line = rows.line_num + 1
+            lines.begin()
             try:
                 fields = next(rows)
+                if header is None:
+                    header = _header(path, fields, lines.record[0]) or None
+                    continue
             except StopIteration:
                 return
             except csv.Error as error:
-                # The reader goes on after the line that it could not read.
-                yield line, str(error).encode(), f"it is no CSV ({error})"
-                continue
+                if header is None:
+                    _refuse_utf16(path, _bytes(lines.record[0]))
+                    problem = f"the names of its columns are no CSV ({error})"
+                    raise DatasetError(path, 1, problem) from error
+                yield lines.first, _bytes(lines.record[0]), _no_csv(lines, error)
+                for line, lost in lines.rewind():
+                    if lost.strip():
+                        yield line, _bytes(lost), _lost_in(lines.first)
             except DAMAGE as error:
-                yield line, b"", f"the file breaks off here ({error})"
+                yield lines.first, b"", f"the file breaks off here ({error})"
                 return
-            if header is None:
-                header = _header(path, fields) or None
-            elif fields:
-                content = json.dumps(fields).encode()
-                yield line, content, _csv_row(header, fields)
+            else:
+                if fields:
+                    content = json.dumps(fields).encode()
+                    yield lines.first, content, _csv_values(lines, header, fields)
+
+
+def _csv_values(
+    lines: Rereadable, header: Sequence[str], fields: Sequence[str]
+) -> Mapping[str, Any] | str:
+    if lines.is_doubtful:
+        return _lost_in(lines.broken)
+    row = _csv_row(header, fields)
+    if isinstance(row, str) and len(lines.record) > 1:
+        return f"{row}; by its quotes it takes the lines {lines.first:,} to {lines.last:,}"
+    return row
+
+
+def _no_csv(lines: Rereadable, error: csv.Error) -> str:
+    where = f" in line {lines.last:,}" if len(lines.record) > 1 else ""
+    return f"it is no CSV ({error}{where})"
+
+
+def _lost_in(line: int) -> str:
+    return f"it cannot be told from the row of line {line:,}, whose quotes are not those of a CSV"
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
 
 
 @contextmanager
-def _csv_reader(stream: BinaryIO, delimiter: str) -> "Iterator[_csv.Reader]":
-    csv.field_size_limit(_MAX_FIELD_CHARS)
+def _csv_text(stream: BinaryIO) -> Iterator[io.TextIOWrapper]:
+    csv.field_size_limit(MAX_FIELD_CHARS)
     # Bytes that are no UTF-8 become halves of surrogates, so that the row is known that has them.
     text = io.TextIOWrapper(stream, "utf-8-sig", errors="surrogateescape", newline="")
-    # Strict: a quote that nobody closes would swallow the rows after it without a word.
     try:
-        yield csv.reader(text, delimiter=delimiter, strict=True)
+        yield text
     finally:
         text.detach()  # the stream is closed by who opened it
 
 
-def _header(path: Path, names: list[str]) -> list[str]:
+def _header(path: Path, names: list[str], line: str) -> list[str]:
+    _refuse_utf16(path, _bytes(line))
     if any(_NOT_UTF8.search(name) for name in names):
-        raise DatasetError(path, 1, "the names of its columns are not UTF-8")
+        raise DatasetError(path, 1, f"the names of its columns are not UTF-8. {conversion()}")
     named = [name for name in names if name]
     if twice := {name for name in named if named.count(name) > 1}:
         raise DatasetError(path, 1, f"two columns have the name {sorted(twice)[0][:80]!r}")
@@ -386,7 +461,7 @@ def _csv_row(header: Sequence[str], fields: Sequence[str]) -> Mapping[str, Any] 
     if len(fields) != len(header):
         return f"it has {len(fields):,} fields, and the first row names {len(header):,} columns"
     if any(_NOT_UTF8.search(field) for field in fields):
-        return "it is not UTF-8"
+        return f"the row is not UTF-8, so its file is not. {conversion()}"
     return dict(zip(header, fields, strict=True))
 
 

@@ -47,6 +47,8 @@ _SHOWN_CHARS = 40
 class ColumnMapping:
     """Which column holds what.
 
+    A column that is named must be there: under a wrong name a field would be left out silently.
+
     Attributes:
         columns: Field → column, for those that are not among :data:`COLUMNS`.
         label_means: What a label of 1, true or yes says of its answer: ``hallucinated``, or
@@ -82,11 +84,18 @@ class ColumnMapping:
         """What tells it from another mapping."""
         return json.dumps([sorted(self.columns.items()), self.label_means]).encode()
 
+    @property
+    def optional(self) -> frozenset[str]:
+        """The columns that were named for fields which a row may be without."""
+        return frozenset(
+            column for name, column in self.columns.items() if name not in ("answer", "sources")
+        )
+
     def id_of(self, row: Mapping[str, Any]) -> str | None:
         """What a row calls itself, if it does.
 
         Raises:
-            InputError: If that is neither a text nor a number.
+            InputError: If that is neither a text nor a number, or its column is not there.
         """
         return _name(self._get(row, "id"), "id")
 
@@ -155,11 +164,10 @@ class ColumnMapping:
         return {name for name in names if name is not None}
 
     def _get(self, row: Mapping[str, Any], name: str) -> Any:  # noqa: ANN401 - of a table
+        if name in self.columns:
+            return _value(self._need(row, name))
         column = self._column(row, name)
-        value = None if column is None else row.get(column)
-        # Where a CSV has nothing, it has an empty text; where Parquet has nothing, perhaps NaN.
-        is_nothing = value == "" or (isinstance(value, float) and isnan(value))
-        return None if is_nothing else value
+        return None if column is None else _value(row[column])
 
     def _need(self, row: Mapping[str, Any], name: str) -> Any:  # noqa: ANN401
         column = self._column(row, name)
@@ -178,6 +186,12 @@ class ColumnMapping:
             known = ", ".join(sorted(WORDS))
             raise RowError(f"the label {word[:_SHOWN_CHARS]!r} is none of {known}")
         return WORDS[word] != (word in _BARE and self.label_means == "supported")
+
+
+def _value(value: Any) -> Any:  # noqa: ANN401 - of a table
+    # Where a CSV has nothing, it has an empty text; where Parquet has nothing, perhaps NaN.
+    is_nothing = value == "" or (isinstance(value, float) and isnan(value))
+    return None if is_nothing else value
 
 
 def _known(spans: object, label: object) -> Known:

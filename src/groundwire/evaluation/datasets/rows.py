@@ -1,13 +1,12 @@
 """JSON lines that know where they stand, so that each problem names its file and line."""
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from groundwire.cli.rows import DAMAGE, open_lines
 from groundwire.errors import DatasetError, InputError
+from groundwire.evaluation.datasets.files import json_lines
 from groundwire.example import Example, SourceLike
 
 T = TypeVar("T")
@@ -75,24 +74,23 @@ def read_rows(path: Path) -> Iterator[Row]:
     Raises:
         DatasetError: If a line is no JSON object, the file breaks off, or it has no rows.
     """
-    row, line = None, 0
-    with open_lines(path) as lines:
-        try:
-            for line, content in enumerate(lines, 1):
-                if content.strip():
-                    row = Row(path, line, _read_object(content, path, line))
-                    yield row
-        except DAMAGE as error:
-            raise DatasetError(path, line + 1, f"the file breaks off here ({error})") from error
-    if row is None:
+    for row in each_row(path):
+        if isinstance(row, DatasetError):
+            raise row
+        yield row
+
+
+def each_row(path: Path) -> Iterator[Row | DatasetError]:
+    """The same, with what is wrong with a line in its place, and the lines after it.
+
+    Raises:
+        DatasetError: If the file has no rows.
+    """
+    line = 0
+    for line, _, values in json_lines(path):
+        if isinstance(values, str):
+            yield DatasetError(path, line, values.removesuffix("."))
+        else:
+            yield Row(path, line, values)
+    if line == 0:
         raise DatasetError(path, None, "it has no rows")
-
-
-def _read_object(content: bytes, path: Path, line: int) -> dict[str, Any]:
-    try:
-        data = json.loads(content)
-    except (ValueError, RecursionError) as error:
-        raise DatasetError(path, line, f"this is not JSON in UTF-8 ({error})") from error
-    if not isinstance(data, dict):
-        raise DatasetError(path, line, "this is JSON, but not an object")
-    return data

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from groundwire.detection import Label
+from groundwire.errors import DatasetError
 from groundwire.evaluation.datasets.labelled import GoldSpan, LabelledAnswer
-from groundwire.evaluation.datasets.rows import Row, read_rows
+from groundwire.evaluation.datasets.rows import Row, each_row
 from groundwire.training.sets import Marked, n_slots, render_slots
 
 _LABELS = {1: Label.UNSUPPORTED, 2: Label.CONTRADICTED}
@@ -24,13 +25,35 @@ def read_slots(path: Path) -> Iterator[LabelledAnswer]:
     Raises:
         DatasetError: If a row is not as described, or an id comes twice.
     """
+    for answer in each_slot(path):
+        if isinstance(answer, DatasetError):
+            raise answer
+        yield answer
+
+
+def each_slot(path: Path) -> Iterator[LabelledAnswer | DatasetError]:
+    """The same, with what is wrong with a row in its place, and the rows after it.
+
+    Raises:
+        DatasetError: If the file has no rows.
+    """
     ids: set[str] = set()
-    for row in read_rows(path):
-        id_ = row.get("id", str)
-        if id_ in ids:
-            raise row.error(f"the id {id_!r} is there for the second time")
-        ids.add(id_)
-        yield from _variants(row, id_)
+    for row in each_row(path):
+        try:
+            yield from _answers(row, ids)
+        except DatasetError as error:
+            yield error
+
+
+def _answers(row: Row | DatasetError, ids: set[str]) -> list[LabelledAnswer]:
+    if isinstance(row, DatasetError):
+        raise row
+    id_ = row.get("id", str)
+    if id_ in ids:
+        raise row.error(f"the id {id_!r} is there for the second time")
+    found = list(_variants(row, id_))
+    ids.add(id_)
+    return found
 
 
 def _variants(row: Row, id_: str) -> Iterator[LabelledAnswer]:

@@ -16,9 +16,9 @@ from groundwire.example import Example, Source
 def pack(row: AnyRow) -> str:
     """A row that is to be judged."""
     if isinstance(row, FailedRow):
-        return to_json({"failed": asdict(row)})
+        return to_json({"failed": _fields(row)})
     answer = row.answer
-    plain = {name: getattr(answer, name) for name in answer.__dataclass_fields__}
+    plain = _fields(answer)
     more = {"example": asdict(answer.example), "spans": [asdict(span) for span in answer.spans]}
     return to_json({"row": row.row, "sha256": row.sha256, "answer": {**plain, **more}})
 
@@ -39,6 +39,11 @@ def pack_judged(row: JudgedRow) -> str:
 def unpack_judged(line: str) -> JudgedRow:
     """Read it back."""
     return JudgedRow.from_dict(json.loads(line))
+
+
+def _fields(row: FailedRow | LabelledAnswer) -> dict[str, Any]:
+    # asdict would copy what is in them, and columns that cannot be changed cannot be copied.
+    return {name: getattr(row, name) for name in row.__dataclass_fields__}
 
 
 def _answer(data: Mapping[str, Any]) -> LabelledAnswer:
