@@ -30,9 +30,10 @@ def data(tmp_path: Path) -> Path:
 def test_results_become_a_threshold_with_its_configuration(run: CommandLine, results: Path) -> None:
     result = run("tune", "--results", results, "--target", "fpr=0.05")
     assert result.exit_code == 0, result.stderr
-    assert "all: fpr is at most 0.05, with 95 % confidence (0 of 80 grounded contexts" in (
-        result.stdout
-    )
+    assert (
+        "all: fpr is at most 0.05 for an answer drawn from a context drawn at random, with 95 % "
+        "confidence (0 of 80 grounded contexts are flagged)"
+    ) in result.stdout
     assert result.stdout.endswith("detector:\n  operating_point: 0.201\n")
     assert run.choice is None  # nothing was judged
 

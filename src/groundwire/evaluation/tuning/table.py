@@ -7,7 +7,7 @@ from groundwire.detection import Score
 from groundwire.evaluation.intervals import Interval
 from groundwire.evaluation.scores import PREVALENCES
 from groundwire.evaluation.table import percent
-from groundwire.evaluation.tuning.guarantee import UNITS, Guarantee
+from groundwire.evaluation.tuning.guarantee import DRAWN, UNITS, Guarantee
 from groundwire.evaluation.tuning.snippet import to_yaml
 from groundwire.evaluation.tuning.target import Aim, Target
 from groundwire.evaluation.tuning.tuning import Cost, Tuned, Tuning
@@ -80,8 +80,8 @@ def promise(tuning: Tuning, tuned: Tuned) -> str:
     if held.index is not None:
         sign = "at most" if target.aim is Aim.FPR else "at least"
         return (
-            f"{prefix}{target.aim} is {sign} {target.value:g}, with {level} confidence "
-            f"({held.n_losses:,} of {held.n:,} {unit} {_LOST[target.aim]})"
+            f"{prefix}{target.aim} is {sign} {target.value:g} for {DRAWN}, with {level} "
+            f"confidence ({held.n_losses:,} of {held.n:,} {unit} {_LOST[target.aim]})"
         )
     best = f"; {_best(held, target)}" if held.best is not None else ""
     if held.n_available < held.n_needed:
@@ -90,11 +90,18 @@ def promise(tuning: Tuning, tuned: Tuned) -> str:
             f"{level}, there are {held.n_available:,}{best}"
         )
     where = _limit(tuning) if target.aim is Aim.RECALL else "where it is easiest to meet"
+    every = percent(_defined(held.answers_lost))
     return (
         f"{prefix}no threshold has {target} at {level}: {where}, {held.n_losses:,} of {held.n:,} "
-        f"{unit} {_LOST[target.aim]}{best}"
+        f"{unit} {_LOST[target.aim]}, and {every} % of all {_ANSWERS[target.aim]}{best}"
     )
 
+
+_ANSWERS = {
+    Aim.FPR: "grounded answers",
+    Aim.RECALL: "hallucinated answers",
+    Aim.PRECISION: "flagged answers",
+}
 
 _LOST = {
     Aim.FPR: "are flagged",
