@@ -89,6 +89,19 @@ def test_what_cannot_be_compared_is_exit_status_2_and_annotated(
     assert result.stdout.startswith("::error title=groundwire regress::The baseline is of other")
 
 
+def test_answers_that_nobody_checked_are_told_even_where_they_pass(
+    run: CommandLine, tmp_path: Path
+) -> None:
+    data = tmp_path / "answers.jsonl"
+    rows = [{"sources": ["Paris"], "answer": "Paris."}, {"sources": [], "answer": "Rome."}]
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    note = "1 of 2 answers were not fully checked"
+    passed = run("regress", "--data", data, "--max-rate", "0.5")
+    assert (passed.exit_code, note in passed.stdout) == (0, True)
+    failed = run("regress", "--data", data, "--max-rate", "0")
+    assert (failed.exit_code, note in failed.stdout) == (1, True)
+
+
 @pytest.mark.parametrize(
     "args",
     [[], ["--max-drop", "f1=1"], ["--max-rate", "2"], ["--max-rate", "0.5", "--data", "now.jsonl"]],

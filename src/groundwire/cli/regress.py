@@ -153,7 +153,8 @@ def to_text(found: "Regression") -> str:
     for first, *rest in rows:
         cells = [cell.rjust(width) for cell, width in zip(rest[:-1], widths[1:-1], strict=True)]
         lines.append("  ".join([first.ljust(widths[0]), *cells, rest[-1]]).rstrip())
-    lines += ["", *(check.told for check in found.checks if not check.is_passed)]
+    notes = (check.note if check.is_passed else check.told for check in found.checks)
+    lines += ["", *filter(None, notes)]
     if found.n_newly_wrong:
         ids = ", ".join(map(one_line, found.newly_wrong))
         more = ", ..." if found.n_newly_wrong > len(found.newly_wrong) else ""
