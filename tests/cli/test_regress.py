@@ -43,6 +43,12 @@ def test_a_drop_is_exit_status_1_with_what_became_wrong(
     assert "right before and wrong now: 1 (id-1)" in result.stdout
 
 
+def test_what_did_not_change_is_no_minus_zero(run: CommandLine, before: Path) -> None:
+    args = ("regress", "--baseline", before, "--results", before, "--max-drop", "recall=0")
+    assert "+0.00 (+0.00 to +0.00)" in run(*args).stdout
+    assert "-0.0" not in run(*args, "--json").stdout
+
+
 def test_what_evaluate_prints_is_a_baseline(run: CommandLine, tmp_path: Path) -> None:
     data = tmp_path / "labelled.jsonl"
     rows = [

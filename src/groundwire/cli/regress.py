@@ -167,9 +167,9 @@ def _row(check: "Check") -> tuple[str, ...]:
     if check.name == "failed rows":
         before = "-" if check.before is None else f"{check.before:,.0f}"
         return (check.name, before, f"{check.now:,.0f}", "", f"{check.allowed:,.0f}", verdict)
-    worse = "" if check.worse is None else f"{check.worse:+.2f}"
+    worse = "" if check.worse is None else f"{check.worse:+z.2f}"
     if check.ci95 is not None:
-        low, high = ("-" if end is None else f"{end:+.2f}" for end in check.ci95)
+        low, high = ("-" if end is None else f"{end:+z.2f}" for end in check.ci95)
         worse += f" ({low} to {high})"
     before = "-" if check.before is None else f"{100 * check.before:.1f}"
     return (check.name, before, f"{100 * check.now:.1f}", worse, f"{check.allowed:g}", verdict)

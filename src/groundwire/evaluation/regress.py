@@ -283,11 +283,11 @@ def _drop(
 ) -> Check:
     was, is_ = score_of(before, name, "the baseline"), score_of(now, name, "what is judged now")
     sign = 1 if name in _FALLING else -1
-    worse = 100 * sign * (is_ - was)
+    worse = 100 * sign * (is_ - was) + 0.0  # no minus zero
     ends = None
     if pairs is not None:
         interval = _difference(pairs, name).interval()
-        found = sorted(100 * sign * end for end in (interval.low, interval.high))
+        found = sorted(100 * sign * end + 0.0 for end in (interval.low, interval.high))
         ends = (defined(found[0]), defined(found[1]))
     is_passed = worse <= allowed + _SLACK
     how = "worse" if worse > 0 else "better"
