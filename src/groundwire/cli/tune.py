@@ -56,7 +56,11 @@ Exit status:
     help="A threshold for each value of a column as well, such as task or tenant.",
 )
 @click.option(
-    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of what is drawn."
+    "--seed",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="Of what is drawn; to be fixed before looking, as the target is.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print all of it as JSON, with the curve.")
 @labelled_options
@@ -118,12 +122,14 @@ def tune(
 def show(found: "Tuning", *, as_json: bool) -> None:
     """Print what was chosen: as JSON, or for people."""
     from groundwire.evaluation.tuning.snippet import to_yaml
-    from groundwire.evaluation.tuning.table import promise, to_text
+    from groundwire.evaluation.tuning.table import BEFOREHAND, promise, to_text
 
     if not as_json:
         click.echo(to_text(found))
         return
-    told = [promise(found, each) for each in found.groups]
-    click.echo(
-        to_json({**found.to_dict(), "told": told, "configuration": to_yaml(found)}, indent=2)
-    )
+    told = {
+        "told": [promise(found, each) for each in found.groups],
+        "proviso": None if found.target.value is None else BEFOREHAND,
+        "configuration": to_yaml(found),
+    }
+    click.echo(to_json({**found.to_dict(), **told}, indent=2))

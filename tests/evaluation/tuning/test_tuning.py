@@ -159,6 +159,12 @@ def test_a_target_that_only_contexts_keep_says_what_all_answers_do() -> None:
     ) in to_text(found)
 
 
+@pytest.mark.parametrize("target", ["fpr=0.05", "fpr=0.001", "precision=0.9"])
+def test_a_confidence_is_told_to_be_that_of_what_was_fixed_before_looking(target: str) -> None:
+    assert "a target and a seed fixed before looking" in to_text(tuned(target))
+    assert "fixed before looking" not in to_text(tuned("f1"))  # nothing is promised
+
+
 def test_scores_that_never_reach_a_target_say_so() -> None:
     given = [Row(score=0.2, hallucinated=True, context=str(n)) for n in range(99)]
     found = tuned("recall=0.5", given=given, info=replace(READER, threshold=0.34))

@@ -13,6 +13,12 @@ from groundwire.evaluation.tuning.target import Aim, Target
 from groundwire.evaluation.tuning.tuning import Cost, Tuned, Tuning
 from groundwire.render.screen import one_line
 
+#: What the confidence does not cover.
+BEFOREHAND = (
+    "The confidence is that of a target and a seed fixed before looking: what is promised of "
+    "others, tried afterwards, is to be confirmed on other answers."
+)
+
 
 def to_text(tuning: Tuning) -> str:
     """What was chosen, what it promises, what it costs, and how to run it."""
@@ -27,6 +33,9 @@ def _lines(tuning: Tuning) -> Iterator[str]:
     yield ""
     for each in tuning.groups:
         yield promise(tuning, each)
+    if tuning.target.aim is not Aim.F1:
+        yield ""
+        yield BEFOREHAND
     whole = tuning.groups[0]
     if whole.cost is not None:
         yield ""
