@@ -62,6 +62,39 @@ def test_what_evaluate_prints_is_a_baseline(run: CommandLine, tmp_path: Path) ->
     assert result.exit_code == 0, result.stdout + result.stderr
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--task", "QA"),
+        ("--limit", "4"),
+        ("--format", "slots"),
+        ("--workers", "1", "--label-means", "supported"),
+    ],
+)
+def test_what_evaluate_scored_is_compared_by_the_same_options(
+    options: tuple[str, ...], run: CommandLine, tmp_path: Path
+) -> None:
+    answers = [("Paris is large.", False), ("Paris has 9 million.", True)]
+    rows: list[dict[str, object]]
+    if "slots" in options:
+        slots = {"id": "x", "domain": "geo", "context": "Paris"}
+        rows = [{**slots, "answer": "It is {{large||9 million||number}}."}]
+    else:
+        rows = [
+            {"sources": [f"Paris {n}"], "answer": answer, "label": label, "task": task}
+            for n, task in enumerate(("QA", "Summary", "QA"))
+            for answer, label in answers
+        ]
+    data, base = tmp_path / "labelled.jsonl", tmp_path / "base.json"
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    base.write_text(run("evaluate", "--data", data, "--json", *options).stdout, encoding="utf-8")
+    args = ("--baseline", base, "--data", data, "--max-drop", "f1=0")
+    result = run("regress", *args, *options)
+    assert result.exit_code == 0, result.stdout + result.stderr
+    if options[0] in ("--task", "--limit"):
+        assert "of the same data" in run("regress", *args).stderr
+
+
 def test_the_comparison_as_json(run: CommandLine, before: Path, now: Path) -> None:
     args = ("--baseline", before, "--results", now, "--max-drop", "recall=19", "--json")
     found = json.loads(run("regress", *args, "--max-rate", "1").stdout)

@@ -101,6 +101,49 @@ def test_options_that_do_not_go_together_are_refused(
     assert "--" in result.stderr
 
 
+@pytest.mark.parametrize("command", ["tune", "regress"])
+@pytest.mark.parametrize(
+    "given",
+    [
+        ("--detector", "similarity"),
+        ("--operating-point", "balanced"),
+        ("--revision", "a" * 40),
+        ("--threads", "1"),
+        ("--device", "cpu"),
+        ("--column", "answer=output"),
+        ("--label-means", "hallucinated"),
+        ("--format", "table"),
+        ("--task", "QA"),
+        ("--limit", "5"),
+        ("--engine", "local"),
+        ("--workers", "1"),
+        ("--output", "kept.jsonl"),
+        ("--resume",),
+        ("--force",),
+    ],
+)
+def test_what_says_how_to_judge_is_refused_beside_results(
+    given: tuple[str, ...], command: str, run: CommandLine, results: Path
+) -> None:
+    wanted = {"tune": ("--target", "f1"), "regress": ("--max-rate", "1")}[command]
+    assert run(command, "--results", results, *wanted).exit_code == 0
+    result = run(command, "--results", results, *wanted, *given)
+    assert result.exit_code == 2
+    assert f"{given[0]} concerns --data" in result.stderr
+
+
+def test_the_rows_of_a_task_are_chosen_from(run: CommandLine, tmp_path: Path) -> None:
+    rows = [
+        {"sources": [f"Paris {n}"], "answer": "Paris.", "label": n % 2, "task": "QA" if n else "D"}
+        for n in range(8)
+    ]
+    path = tmp_path / "labelled.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    for args, n_answers in (((), 8), (("--task", "QA"), 7), (("--task", "QA", "--limit", "3"), 3)):
+        result = run("tune", "--data", path, "--target", "f1", "--json", *args)
+        assert json.loads(result.stdout)["n_answers"] == n_answers, result.stderr
+
+
 def test_a_file_that_is_none_of_results_is_an_error(run: CommandLine, data: Path) -> None:
     result = run("tune", "--results", data, "--target", "f1")
     assert result.exit_code == 2

@@ -8,7 +8,7 @@ import click
 from groundwire.cli.annotations import github, wants_github
 from groundwire.cli.check import detector_options
 from groundwire.cli.console import to_json
-from groundwire.cli.detectors import Choice, Setup
+from groundwire.cli.detectors import Choice
 from groundwire.cli.inputs import READ_RESULTS
 from groundwire.cli.labelled import Labelled, judged_file, labelled_options
 from groundwire.cli.status import ExitStatus
@@ -75,13 +75,7 @@ def regress(
     max_rate: float | None,
     annotations: str,
     as_json: bool,
-    data: Path | None,
-    results: Path | None,
-    columns: tuple[str, ...],
-    label_means: str,
-    output: Path | None,
-    resume: bool,
-    force: bool,
+    labelled: Labelled,
     operating_point: str | float,
     model: str | None,
     revision: str | None,
@@ -103,19 +97,10 @@ def regress(
         threads=threads,
         device=device,
     )
-    labelled = Labelled(
-        data=data,
-        results=results,
-        columns=columns,
-        label_means=label_means,
-        output=output,
-        resume=resume,
-        force=force,
-    )
-    labelled.check()
+    labelled.check(ctx)
     is_github = wants_github(annotations)
     try:
-        found = _compared(ctx.ensure_object(Setup), choice, labelled, baseline, drops, max_rate)
+        found = _compared(ctx, choice, labelled, baseline, drops, max_rate)
     except GroundwireError as error:
         _annotate([str(error)] if is_github else [], is_error_stream=as_json)
         raise
@@ -126,7 +111,7 @@ def regress(
 
 
 def _compared(
-    setup: Setup,
+    ctx: click.Context,
     choice: Choice,
     labelled: Labelled,
     baseline: Path | None,
@@ -138,7 +123,7 @@ def _compared(
     # What can be refused is refused before anything is judged.
     limits = Limits.of(drops, max_rate)
     before = None if baseline is None else Baseline.read(baseline)
-    with judged_file(setup, choice, labelled) as path:
+    with judged_file(ctx, choice, labelled) as path:
         return compare(path, before, limits)
 
 

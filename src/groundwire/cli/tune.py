@@ -1,13 +1,12 @@
 """``groundwire tune``: which threshold to run, by labelled answers."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from groundwire.cli.check import detector_options
 from groundwire.cli.console import to_json
-from groundwire.cli.detectors import Choice, Setup
+from groundwire.cli.detectors import Choice
 from groundwire.cli.inputs import refuse_empty
 from groundwire.cli.labelled import Labelled, judged_file, labelled_options
 from groundwire.cli.status import ExitStatus
@@ -75,13 +74,7 @@ def tune(
     by: str | None,
     seed: int,
     as_json: bool,
-    data: Path | None,
-    results: Path | None,
-    columns: tuple[str, ...],
-    label_means: str,
-    output: Path | None,
-    resume: bool,
-    force: bool,
+    labelled: Labelled,
     operating_point: str | float,
     model: str | None,
     revision: str | None,
@@ -103,16 +96,7 @@ def tune(
         threads=threads,
         device=device,
     )
-    labelled = Labelled(
-        data=data,
-        results=results,
-        columns=columns,
-        label_means=label_means,
-        output=output,
-        resume=resume,
-        force=force,
-    )
-    with judged_file(ctx.ensure_object(Setup), choice, labelled) as path:
+    with judged_file(ctx, choice, labelled) as path:
         header, sample = read_sample(path, by=by)
     found = choose(header, sample, wanted, confidence=confidence, by=by, seed=seed)
     show(found, as_json=as_json)

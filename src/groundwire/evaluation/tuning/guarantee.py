@@ -129,7 +129,8 @@ def flagged_at(entries: Ints, n_thresholds: int) -> Ints:
 
 def shares(part: Ints, whole: Ints) -> Floats:
     """Ratios; ``nan`` of nothing."""
-    return np.divide(part, whole, out=np.full(len(whole), np.nan), where=whole > 0)
+    ratios: Floats = np.full(len(whole), np.nan)
+    return np.divide(part, whole, out=ratios, where=whole > 0)
 
 
 def one_of_each(contexts: Ints, counts: Bools, rank: Ints) -> Ints:
