@@ -29,7 +29,7 @@ Examples:
 \b
 Exit status:
   0  all is within its limits
-  1  a score fell by more than is allowed, too many answers are hallucinated, or rows failed
+  1  a score fell by more than is allowed, too many answers are or may be hallucinated, or rows failed
   2  there is nothing to compare (other data, a missing score), or the command was wrong
 """
 
@@ -53,7 +53,8 @@ Exit status:
     "--max-rate",
     type=float,
     metavar="SHARE",
-    help="Which share of the answers may be hallucinated, such as 0.05; labels are not needed.",
+    help="Which share of the answers may be hallucinated, such as 0.05; those that were not fully "
+    "checked might all be. Labels are not needed.",
 )
 @click.option(
     "--annotations",
