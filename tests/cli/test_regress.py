@@ -43,6 +43,12 @@ def test_a_drop_is_exit_status_1_with_what_became_wrong(
     assert "right before and wrong now: 1 (id-1)" in result.stdout
 
 
+def test_what_did_not_change_is_no_minus_zero(run: CommandLine, before: Path) -> None:
+    args = ("regress", "--baseline", before, "--results", before, "--max-drop", "recall=0")
+    assert "+0.00 (+0.00 to +0.00)" in run(*args).stdout
+    assert "-0.0" not in run(*args, "--json").stdout
+
+
 def test_what_evaluate_prints_is_a_baseline(run: CommandLine, tmp_path: Path) -> None:
     data = tmp_path / "labelled.jsonl"
     rows = [
@@ -54,6 +60,39 @@ def test_what_evaluate_prints_is_a_baseline(run: CommandLine, tmp_path: Path) ->
     base.write_text(run("evaluate", "--data", data, "--json").stdout, encoding="utf-8")
     result = run("regress", "--baseline", base, "--data", data, "--max-drop", "f1=0")
     assert result.exit_code == 0, result.stdout + result.stderr
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--task", "QA"),
+        ("--limit", "4"),
+        ("--format", "slots"),
+        ("--workers", "1", "--label-means", "supported"),
+    ],
+)
+def test_what_evaluate_scored_is_compared_by_the_same_options(
+    options: tuple[str, ...], run: CommandLine, tmp_path: Path
+) -> None:
+    answers = [("Paris is large.", False), ("Paris has 9 million.", True)]
+    rows: list[dict[str, object]]
+    if "slots" in options:
+        slots = {"id": "x", "domain": "geo", "context": "Paris"}
+        rows = [{**slots, "answer": "It is {{large||9 million||number}}."}]
+    else:
+        rows = [
+            {"sources": [f"Paris {n}"], "answer": answer, "label": label, "task": task}
+            for n, task in enumerate(("QA", "Summary", "QA"))
+            for answer, label in answers
+        ]
+    data, base = tmp_path / "labelled.jsonl", tmp_path / "base.json"
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    base.write_text(run("evaluate", "--data", data, "--json", *options).stdout, encoding="utf-8")
+    args = ("--baseline", base, "--data", data, "--max-drop", "f1=0")
+    result = run("regress", *args, *options)
+    assert result.exit_code == 0, result.stdout + result.stderr
+    if options[0] in ("--task", "--limit"):
+        assert "of the same data" in run("regress", *args).stderr
 
 
 def test_the_comparison_as_json(run: CommandLine, before: Path, now: Path) -> None:
@@ -87,6 +126,19 @@ def test_what_cannot_be_compared_is_exit_status_2_and_annotated(
     assert result.exit_code == 2
     assert "of other data" in result.stderr
     assert result.stdout.startswith("::error title=groundwire regress::The baseline is of other")
+
+
+def test_answers_that_nobody_checked_are_told_even_where_they_pass(
+    run: CommandLine, tmp_path: Path
+) -> None:
+    data = tmp_path / "answers.jsonl"
+    rows = [{"sources": ["Paris"], "answer": "Paris."}, {"sources": [], "answer": "Rome."}]
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    note = "1 of 2 answers were not fully checked"
+    passed = run("regress", "--data", data, "--max-rate", "0.5")
+    assert (passed.exit_code, note in passed.stdout) == (0, True)
+    failed = run("regress", "--data", data, "--max-rate", "0")
+    assert (failed.exit_code, note in failed.stdout) == (1, True)
 
 
 @pytest.mark.parametrize(

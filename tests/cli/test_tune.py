@@ -30,9 +30,10 @@ def data(tmp_path: Path) -> Path:
 def test_results_become_a_threshold_with_its_configuration(run: CommandLine, results: Path) -> None:
     result = run("tune", "--results", results, "--target", "fpr=0.05")
     assert result.exit_code == 0, result.stderr
-    assert "all: fpr is at most 0.05, with 95 % confidence (0 of 80 grounded contexts" in (
-        result.stdout
-    )
+    assert (
+        "all: fpr is at most 0.05 for an answer drawn from a context drawn at random, with 95 % "
+        "confidence (0 of 80 grounded contexts are flagged)"
+    ) in result.stdout
     assert result.stdout.endswith("detector:\n  operating_point: 0.201\n")
     assert run.choice is None  # nothing was judged
 
@@ -56,6 +57,7 @@ def test_json_has_the_curve_the_promise_and_the_configuration(
     found = json.loads(result.stdout)
     assert (found["target"], found["threshold"]) == ("recall=0.8", 0.9)
     assert found["guarantee"]["holds"] is True
+    assert "fixed before looking" in found["proviso"]
     assert found["at_threshold"]["ci95"]["recall"] == [1, 1]
     assert {point["threshold"] for point in found["curve"]} == {1, 0.9, 0.2}
     assert found["configuration"] == "detector:\n  operating_point: 0.9\n"
@@ -97,6 +99,49 @@ def test_options_that_do_not_go_together_are_refused(
     result = run("tune", "--target", "f1", *given)
     assert result.exit_code == 2
     assert "--" in result.stderr
+
+
+@pytest.mark.parametrize("command", ["tune", "regress"])
+@pytest.mark.parametrize(
+    "given",
+    [
+        ("--detector", "similarity"),
+        ("--operating-point", "balanced"),
+        ("--revision", "a" * 40),
+        ("--threads", "1"),
+        ("--device", "cpu"),
+        ("--column", "answer=output"),
+        ("--label-means", "hallucinated"),
+        ("--format", "table"),
+        ("--task", "QA"),
+        ("--limit", "5"),
+        ("--engine", "local"),
+        ("--workers", "1"),
+        ("--output", "kept.jsonl"),
+        ("--resume",),
+        ("--force",),
+    ],
+)
+def test_what_says_how_to_judge_is_refused_beside_results(
+    given: tuple[str, ...], command: str, run: CommandLine, results: Path
+) -> None:
+    wanted = {"tune": ("--target", "f1"), "regress": ("--max-rate", "1")}[command]
+    assert run(command, "--results", results, *wanted).exit_code == 0
+    result = run(command, "--results", results, *wanted, *given)
+    assert result.exit_code == 2
+    assert f"{given[0]} concerns --data" in result.stderr
+
+
+def test_the_rows_of_a_task_are_chosen_from(run: CommandLine, tmp_path: Path) -> None:
+    rows = [
+        {"sources": [f"Paris {n}"], "answer": "Paris.", "label": n % 2, "task": "QA" if n else "D"}
+        for n in range(8)
+    ]
+    path = tmp_path / "labelled.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    for args, n_answers in (((), 8), (("--task", "QA"), 7), (("--task", "QA", "--limit", "3"), 3)):
+        result = run("tune", "--data", path, "--target", "f1", "--json", *args)
+        assert json.loads(result.stdout)["n_answers"] == n_answers, result.stderr
 
 
 def test_a_file_that_is_none_of_results_is_an_error(run: CommandLine, data: Path) -> None:

@@ -21,13 +21,17 @@ ANSWER = "It is 330 m tall."
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """A judged answer of one claim; without a score the check failed."""
+    """A judged answer of one claim; without a score the check failed.
+
+    The outcome is that of the score, unless another is given.
+    """
 
     score: float | None
     hallucinated: bool | None = False
     context: str = "c"
     columns: dict[str, str] = field(default_factory=dict)
     sha256: str = "f"
+    outcome: str | None = None
 
 
 def judged(rows: Sequence[Row], info: DetectorInfo = READER) -> list[JudgedRow]:
@@ -61,14 +65,14 @@ def _judged(number: int, row: Row, info: DetectorInfo) -> JudgedRow:
         answer=ANSWER,
         known="answer" if is_known else "nothing",
         hallucinated=row.hallucinated,
-        detection=None if is_failed else _detection(row.score or 0.0, info),
+        detection=None if is_failed else _detection(row.score or 0.0, info, row.outcome),
         error={"type": "DetectionError", "message": "it failed"} if is_failed else None,
         seconds=0.1,
         sha256=row.sha256,
     )
 
 
-def _detection(score: float, info: DetectorInfo) -> dict[str, Any]:
+def _detection(score: float, info: DetectorInfo, outcome: str | None) -> dict[str, Any]:
     is_compared = info.score is Score.SIMILARITY
     is_flagged = score < info.threshold if is_compared else score >= info.threshold
     scores = {
@@ -84,7 +88,7 @@ def _detection(score: float, info: DetectorInfo) -> dict[str, Any]:
     }
     n = len(ANSWER)
     return {
-        "outcome": "hallucinated" if is_flagged else "grounded",
+        "outcome": outcome or ("hallucinated" if is_flagged else "grounded"),
         **scores,
         "spans": [{**place, "label": "unsupported", "severity": 2}] if is_flagged else [],
         "claims": [

@@ -151,6 +151,27 @@ def test_where_nothing_could_be_checked_there_is_no_rate(tmp_path: Path) -> None
         compare(path, None, limits(rate=1.0))
 
 
+@pytest.mark.parametrize("outcome", ["partial", "unverified", "unavailable", None])
+def test_what_nobody_checked_in_full_does_not_pass_for_grounded(
+    outcome: str | None, tmp_path: Path
+) -> None:
+    unread = Row(score=None if outcome is None else 0.0, hallucinated=None, outcome=outcome)
+    rows = [Row(score=0.0, hallucinated=None)] * 6 + [Row(score=0.9, hallucinated=None)] * 2
+    path = write(tmp_path / "n.jsonl", [*rows, unread, unread])
+    note = "2 of 10 answers were not fully checked; if all of them are hallucinated, 40.0 % are"
+    for allowed, is_passed in ((0.4, True), (0.39, False)):
+        check, _ = compare(path, None, limits(rate=allowed)).checks
+        assert (check.is_passed, check.now, check.note) == (is_passed, 0.25, note)
+        assert check.told.startswith("2 of 8 answers are hallucinated (25.0 %)")
+        assert check.told.endswith(note)
+
+
+def test_answers_without_a_source_have_no_rate(tmp_path: Path) -> None:
+    rows = [Row(score=0.0, hallucinated=None, outcome="unverified")] * 20
+    with pytest.raises(RegressError, match="No answer could be checked"):
+        compare(write(tmp_path / "n.jsonl", rows), None, limits(rate=0))
+
+
 # Failed rows.
 
 

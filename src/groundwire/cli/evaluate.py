@@ -4,7 +4,7 @@ import shlex
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,6 +16,7 @@ import click
 from groundwire.cli.batch import Files
 from groundwire.cli.check import detector_options
 from groundwire.cli.console import to_json
+from groundwire.cli.data_options import DataOptions, data_options
 from groundwire.cli.detectors import Choice, Setup
 from groundwire.cli.inputs import RESULTS
 from groundwire.cli.progress import count_rows, progress
@@ -63,40 +64,7 @@ Exit status:
     metavar="FILE",
     help="Labelled answers: a file, or a folder of files.",
 )
-@click.option(
-    "--column",
-    "columns",
-    multiple=True,
-    metavar="FIELD=COLUMN",
-    help="Which column holds a field, if it has another name; can be repeated.",
-)
-@click.option(
-    "--label-means",
-    type=click.Choice(("hallucinated", "supported")),
-    default="hallucinated",
-    show_default=True,
-    help="What a label of 1, true or yes says of its answer.",
-)
-@click.option(
-    "--format",
-    type=click.Choice(("table", "slots")),
-    default="table",
-    show_default=True,
-    help="How the data is written; slots are {{supported||hallucinated||kind}} in the answers.",
-)
-@click.option(
-    "--task",
-    "tasks",
-    multiple=True,
-    metavar="NAME",
-    help="Only rows of this task; can be repeated.",
-)
-@click.option(
-    "--limit",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="So many rows: whole contexts, drawn at random, the same each time.",
-)
+@data_options
 @click.option(
     "--prevalence",
     "prevalences",
@@ -114,20 +82,6 @@ Exit status:
 )
 @click.option("--resume", is_flag=True, help="Continue an --output that was cut short.")
 @click.option("--force", is_flag=True, help="Replace an --output that exists.")
-@click.option(
-    "--engine",
-    type=click.Choice(("local", "ray")),
-    default="local",
-    show_default=True,
-    help="What judges: this machine, or the Ray cluster that RAY_ADDRESS names (extra ray).",
-)
-@click.option(
-    "--workers",
-    type=click.IntRange(1, 4096),
-    metavar="N",
-    help="Processes that judge, each with a model of its own and one thread.  [default: local: "
-    "this process alone, with all its threads; ray: one for each processor]",
-)
 @click.option("--json", "as_json", is_flag=True, help="Print the scores as JSON.")
 @detector_options
 @click.pass_context
@@ -136,17 +90,11 @@ def evaluate(
     /,
     *,
     data: Path,
-    columns: tuple[str, ...],
-    label_means: str,
-    format: str,
-    tasks: tuple[str, ...],
-    limit: int | None,
+    rows: DataOptions,
     prevalences: tuple[float, ...],
     output: Path | None,
     resume: bool,
     force: bool,
-    engine: str,
-    workers: int | None,
     as_json: bool,
     operating_point: str | float,
     model: str | None,
@@ -158,14 +106,10 @@ def evaluate(
     files = Files(batch=data, output=output, resume=resume, force=force)
     refuse_among_data(files)
     # NumPy, and what the scores need: a moment that --help does not.
-    from groundwire.evaluation.datasets.choosing import choose
-    from groundwire.evaluation.datasets.formats import reader
-    from groundwire.evaluation.datasets.mapping import ColumnMapping
     from groundwire.evaluation.evaluation import Evaluation
     from groundwire.evaluation.scores import PREVALENCES
 
-    mapping = ColumnMapping.of(columns, label_means=label_means)
-    read = choose(reader(data, format=format, mapping=mapping), tasks=tasks, limit=limit)
+    read = rows.reader(data)
     choice = Choice(
         model=model,
         revision=revision,
@@ -174,11 +118,11 @@ def evaluate(
         device=device,
     )
     judging = Judging(
-        setup=ctx.ensure_object(Setup), choice=choice, engine=engine, n_workers=workers
+        setup=ctx.ensure_object(Setup), choice=choice, engine=rows.engine, n_workers=rows.workers
     )
     with results_file(files) as path:
         started = time.monotonic()
-        done = judge(files, read(), judging, into=path, count=partial(_count, data, tasks, limit))
+        done = judge(files, read(), judging, into=path, count=partial(rows.count, data))
         wall_s = time.monotonic() - started
         found = Evaluation.read(path, prevalences=prevalences or PREVALENCES)
     # What an earlier call judged took time of its own, which nobody measured as a whole.
@@ -353,15 +297,6 @@ def status_of(found: "Evaluation") -> ExitStatus:
     if not found.scores["n_answers"]:
         raise NothingScoredError(found.n, found.n_failed, found.n_unlabelled)
     return ExitStatus.FLAGGED if found.n_failed else ExitStatus.PASSED
-
-
-def _count(data: Path, tasks: Collection[str], limit: int | None) -> int | None:
-    from groundwire.evaluation.datasets import files
-
-    if tasks:
-        return None
-    n = files.count_rows(data)
-    return n if limit is None or n is None else min(limit, n)
 
 
 def command_line() -> str:

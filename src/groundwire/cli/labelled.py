@@ -2,19 +2,25 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, fields
+from functools import partial, wraps
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
 from groundwire.cli.batch import Files
+from groundwire.cli.check import refuse_options
+from groundwire.cli.data_options import DataOptions, data_options
 from groundwire.cli.detectors import Choice, Setup
 from groundwire.cli.evaluate import Judging, judge, refuse_among_data, results_file
 from groundwire.cli.inputs import READ_RESULTS, RESULTS
 
-_F = TypeVar("_F", bound=Callable[..., Any])
+#: Options that say how data is judged, and where that is kept.
+_OF_JUDGING = frozenset(
+    {each.name for kind in (DataOptions, Choice) for each in fields(kind)}
+    | {"output", "resume", "force"}
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,27 +29,32 @@ class Labelled:
 
     data: Path | None
     results: Path | None
-    columns: tuple[str, ...]
-    label_means: str
+    rows: DataOptions
     output: Path | None
     resume: bool
     force: bool
 
-    def check(self) -> None:
+    def check(self, ctx: click.Context) -> None:
         """Refuse what does not go together."""
         if (self.data is None) == (self.results is None):
             raise click.UsageError(
                 "Give labelled answers with --data, or with --results what groundwire evaluate "
                 "--output made of them."
             )
-        if self.results is not None and (self.output or self.columns):
-            raise click.UsageError("--column and --output concern --data: results are as they are.")
+        if self.results is not None:
+            refuse_options(ctx, _OF_JUDGING, "concerns --data: results are as they were judged.")
         if self.output is None and (self.resume or self.force):
             raise click.UsageError("--resume and --force concern the file of --output: name it.")
 
 
-def labelled_options(command: _F) -> _F:
-    """The options that name labelled answers."""
+def labelled_options(command: Callable[..., None]) -> Callable[..., None]:
+    """The options of :class:`Labelled`, which the command gets as ``labelled``."""
+
+    @wraps(command)
+    def collected(*args: object, **given: object) -> None:
+        own: dict[str, Any] = {each.name: given.pop(each.name) for each in fields(Labelled)}
+        command(*args, labelled=Labelled(**own), **given)
+
     options = (
         click.option(
             "--data",
@@ -57,20 +68,7 @@ def labelled_options(command: _F) -> _F:
             metavar="FILE",
             help="What groundwire evaluate --output wrote: nothing is judged again.",
         ),
-        click.option(
-            "--column",
-            "columns",
-            multiple=True,
-            metavar="FIELD=COLUMN",
-            help="Which column holds a field, if it has another name; can be repeated.",
-        ),
-        click.option(
-            "--label-means",
-            type=click.Choice(("hallucinated", "supported")),
-            default="hallucinated",
-            show_default=True,
-            help="What a label of 1, true or yes says of its answer.",
-        ),
+        data_options,
         click.option(
             "--output",
             type=RESULTS,
@@ -81,28 +79,30 @@ def labelled_options(command: _F) -> _F:
         click.option("--force", is_flag=True, help="Replace an --output that exists."),
     )
     for option in reversed(options):
-        command = option(command)
-    return command
+        collected = option(collected)
+    return collected
 
 
 @contextmanager
-def judged_file(setup: Setup, choice: Choice, labelled: Labelled) -> Iterator[Path]:
+def judged_file(ctx: click.Context, choice: Choice, labelled: Labelled) -> Iterator[Path]:
     """The file of results, made first if there is none."""
-    labelled.check()
+    labelled.check(ctx)
     if labelled.results is not None:
         yield labelled.results
         return
     assert labelled.data is not None
-    from groundwire.evaluation.datasets.files import count_rows, read_labelled
-    from groundwire.evaluation.datasets.mapping import ColumnMapping
-
-    mapping = ColumnMapping.of(labelled.columns, label_means=labelled.label_means)
+    rows = labelled.rows
     files = Files(
         batch=labelled.data, output=labelled.output, resume=labelled.resume, force=labelled.force
     )
     refuse_among_data(files)
+    read = rows.reader(labelled.data)
+    judging = Judging(
+        setup=ctx.ensure_object(Setup),
+        choice=choice,
+        engine=rows.engine,
+        n_workers=rows.workers,
+    )
     with results_file(files) as path:
-        rows = read_labelled(labelled.data, mapping)
-        count = partial(count_rows, labelled.data)
-        judge(files, rows, Judging(setup=setup, choice=choice), into=path, count=count)
+        judge(files, read(), judging, into=path, count=partial(rows.count, labelled.data))
         yield path

@@ -8,7 +8,7 @@ import click
 from groundwire.cli.annotations import github, wants_github
 from groundwire.cli.check import detector_options
 from groundwire.cli.console import to_json
-from groundwire.cli.detectors import Choice, Setup
+from groundwire.cli.detectors import Choice
 from groundwire.cli.inputs import READ_RESULTS
 from groundwire.cli.labelled import Labelled, judged_file, labelled_options
 from groundwire.cli.status import ExitStatus
@@ -53,7 +53,8 @@ Exit status:
     "--max-rate",
     type=float,
     metavar="SHARE",
-    help="Which share of the answers may be hallucinated, such as 0.05; labels are not needed.",
+    help="Which share of the answers may be hallucinated, such as 0.05; those that were not fully "
+    "checked might all be. Labels are not needed.",
 )
 @click.option(
     "--annotations",
@@ -75,13 +76,7 @@ def regress(
     max_rate: float | None,
     annotations: str,
     as_json: bool,
-    data: Path | None,
-    results: Path | None,
-    columns: tuple[str, ...],
-    label_means: str,
-    output: Path | None,
-    resume: bool,
-    force: bool,
+    labelled: Labelled,
     operating_point: str | float,
     model: str | None,
     revision: str | None,
@@ -103,19 +98,10 @@ def regress(
         threads=threads,
         device=device,
     )
-    labelled = Labelled(
-        data=data,
-        results=results,
-        columns=columns,
-        label_means=label_means,
-        output=output,
-        resume=resume,
-        force=force,
-    )
-    labelled.check()
+    labelled.check(ctx)
     is_github = wants_github(annotations)
     try:
-        found = _compared(ctx.ensure_object(Setup), choice, labelled, baseline, drops, max_rate)
+        found = _compared(ctx, choice, labelled, baseline, drops, max_rate)
     except GroundwireError as error:
         _annotate([str(error)] if is_github else [], is_error_stream=as_json)
         raise
@@ -126,7 +112,7 @@ def regress(
 
 
 def _compared(
-    setup: Setup,
+    ctx: click.Context,
     choice: Choice,
     labelled: Labelled,
     baseline: Path | None,
@@ -138,7 +124,7 @@ def _compared(
     # What can be refused is refused before anything is judged.
     limits = Limits.of(drops, max_rate)
     before = None if baseline is None else Baseline.read(baseline)
-    with judged_file(setup, choice, labelled) as path:
+    with judged_file(ctx, choice, labelled) as path:
         return compare(path, before, limits)
 
 
@@ -153,7 +139,8 @@ def to_text(found: "Regression") -> str:
     for first, *rest in rows:
         cells = [cell.rjust(width) for cell, width in zip(rest[:-1], widths[1:-1], strict=True)]
         lines.append("  ".join([first.ljust(widths[0]), *cells, rest[-1]]).rstrip())
-    lines += ["", *(check.told for check in found.checks if not check.is_passed)]
+    notes = (check.note if check.is_passed else check.told for check in found.checks)
+    lines += ["", *filter(None, notes)]
     if found.n_newly_wrong:
         ids = ", ".join(map(one_line, found.newly_wrong))
         more = ", ..." if found.n_newly_wrong > len(found.newly_wrong) else ""
@@ -166,9 +153,9 @@ def _row(check: "Check") -> tuple[str, ...]:
     if check.name == "failed rows":
         before = "-" if check.before is None else f"{check.before:,.0f}"
         return (check.name, before, f"{check.now:,.0f}", "", f"{check.allowed:,.0f}", verdict)
-    worse = "" if check.worse is None else f"{check.worse:+.2f}"
+    worse = "" if check.worse is None else f"{check.worse:+z.2f}"
     if check.ci95 is not None:
-        low, high = ("-" if end is None else f"{end:+.2f}" for end in check.ci95)
+        low, high = ("-" if end is None else f"{end:+z.2f}" for end in check.ci95)
         worse += f" ({low} to {high})"
     before = "-" if check.before is None else f"{100 * check.before:.1f}"
     return (check.name, before, f"{100 * check.now:.1f}", worse, f"{check.allowed:g}", verdict)

@@ -1,13 +1,12 @@
 """``groundwire tune``: which threshold to run, by labelled answers."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from groundwire.cli.check import detector_options
 from groundwire.cli.console import to_json
-from groundwire.cli.detectors import Choice, Setup
+from groundwire.cli.detectors import Choice
 from groundwire.cli.inputs import refuse_empty
 from groundwire.cli.labelled import Labelled, judged_file, labelled_options
 from groundwire.cli.status import ExitStatus
@@ -56,7 +55,11 @@ Exit status:
     help="A threshold for each value of a column as well, such as task or tenant.",
 )
 @click.option(
-    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of what is drawn."
+    "--seed",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="Of what is drawn; to be fixed before looking, as the target is.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print all of it as JSON, with the curve.")
 @labelled_options
@@ -71,13 +74,7 @@ def tune(
     by: str | None,
     seed: int,
     as_json: bool,
-    data: Path | None,
-    results: Path | None,
-    columns: tuple[str, ...],
-    label_means: str,
-    output: Path | None,
-    resume: bool,
-    force: bool,
+    labelled: Labelled,
     operating_point: str | float,
     model: str | None,
     revision: str | None,
@@ -99,16 +96,7 @@ def tune(
         threads=threads,
         device=device,
     )
-    labelled = Labelled(
-        data=data,
-        results=results,
-        columns=columns,
-        label_means=label_means,
-        output=output,
-        resume=resume,
-        force=force,
-    )
-    with judged_file(ctx.ensure_object(Setup), choice, labelled) as path:
+    with judged_file(ctx, choice, labelled) as path:
         header, sample = read_sample(path, by=by)
     found = choose(header, sample, wanted, confidence=confidence, by=by, seed=seed)
     show(found, as_json=as_json)
@@ -118,12 +106,14 @@ def tune(
 def show(found: "Tuning", *, as_json: bool) -> None:
     """Print what was chosen: as JSON, or for people."""
     from groundwire.evaluation.tuning.snippet import to_yaml
-    from groundwire.evaluation.tuning.table import promise, to_text
+    from groundwire.evaluation.tuning.table import BEFOREHAND, promise, to_text
 
     if not as_json:
         click.echo(to_text(found))
         return
-    told = [promise(found, each) for each in found.groups]
-    click.echo(
-        to_json({**found.to_dict(), "told": told, "configuration": to_yaml(found)}, indent=2)
-    )
+    told = {
+        "told": [promise(found, each) for each in found.groups],
+        "proviso": None if found.target.value is None else BEFOREHAND,
+        "configuration": to_yaml(found),
+    }
+    click.echo(to_json({**found.to_dict(), **told}, indent=2))

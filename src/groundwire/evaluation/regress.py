@@ -61,6 +61,7 @@ class Check:
         allowed: By how much it may be.
         ci95: Interval of ``worse``, by context and paired; ``None`` without results of both sides.
         told: A sentence.
+        note: What is to be known although it passed; empty if there is nothing.
     """
 
     name: str
@@ -71,6 +72,7 @@ class Check:
     allowed: float
     ci95: tuple[float | None, float | None] | None = None
     told: str
+    note: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON data."""
@@ -281,11 +283,11 @@ def _drop(
 ) -> Check:
     was, is_ = score_of(before, name, "the baseline"), score_of(now, name, "what is judged now")
     sign = 1 if name in _FALLING else -1
-    worse = 100 * sign * (is_ - was)
+    worse = 100 * sign * (is_ - was) + 0.0  # no minus zero
     ends = None
     if pairs is not None:
         interval = _difference(pairs, name).interval()
-        found = sorted(100 * sign * end for end in (interval.low, interval.high))
+        found = sorted(100 * sign * end + 0.0 for end in (interval.low, interval.high))
         ends = (defined(found[0]), defined(found[1]))
     is_passed = worse <= allowed + _SLACK
     how = "worse" if worse > 0 else "better"
@@ -306,25 +308,42 @@ def _drop(
 
 
 def _rate(rows: Iterator[JudgedRow], allowed: float) -> Check:
+    """How many answers are hallucinated; it passes if all that nobody checked in full might be.
+
+    A row that failed, and an answer without a source or of which a part was not read, has no
+    verdict: it is in no rate, and it does not pass for a grounded one either.
+    """
     outcomes = Counter(
-        str(row.detection["outcome"])
+        Outcome.UNAVAILABLE
+        if row.error is not None or row.detection is None
+        else Outcome(row.detection["outcome"])
         for row in rows
-        if row.error is None and row.detection is not None
     )
-    n, n_flagged = outcomes.total(), outcomes[Outcome.HALLUCINATED]
+    n_flagged = outcomes[Outcome.HALLUCINATED]
+    n = n_flagged + outcomes[Outcome.GROUNDED]
+    n_unread = outcomes.total() - n - outcomes[Outcome.SKIPPED]
     if not n:
         raise RegressError("No answer could be checked, so there is no rate of hallucinated ones.")
-    unread = n - n_flagged - outcomes[Outcome.GROUNDED] - outcomes[Outcome.SKIPPED]
-    more = f"; {unread:,} were not fully checked" if unread else ""
+    most = (n_flagged + n_unread) / (n + n_unread)
+    note = (
+        f"{n_unread:,} of {n + n_unread:,} answers were not fully checked; if all of them are "
+        f"hallucinated, {100 * most:.1f} % are"
+        if n_unread
+        else ""
+    )
+    told = (
+        f"{n_flagged:,} of {n:,} answers are hallucinated ({100 * n_flagged / n:.1f} %), and "
+        f"{100 * allowed:g} % are allowed"
+    )
     return Check(
         name="rate",
-        is_passed=n_flagged / n <= allowed + _SLACK,
+        is_passed=most <= allowed + _SLACK,
         before=None,
         now=n_flagged / n,
         worse=None,
         allowed=100 * allowed,
-        told=f"{n_flagged:,} of {n:,} answers are hallucinated ({100 * n_flagged / n:.1f} %), and "
-        f"{100 * allowed:g} % are allowed{more}",
+        told="; ".join(filter(None, (told, note))),
+        note=note,
     )
 
 

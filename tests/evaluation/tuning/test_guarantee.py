@@ -121,6 +121,43 @@ def test_the_precision_is_kept_as_often_as_stated(n_copies: int) -> None:
     assert 0 < n_wrong <= MOST
 
 
+# Contexts of unequal sizes: what holds for an answer of a random context need not for all answers.
+
+
+def unequal(scores: tuple[float, float], hallucinated: tuple[bool, bool]) -> Sample:
+    """270 contexts with one answer of the first kind; 30 with 14 of them and 6 of the other."""
+    contexts = np.concatenate([np.arange(270), np.repeat(np.arange(270, 300), 20)])
+    is_other = np.concatenate([np.zeros(270, np.bool_), np.tile(np.arange(20) < 6, 30)])
+    return sample(
+        contexts, np.where(is_other, *scores[::-1]), np.where(is_other, *hallucinated[::-1])
+    )
+
+
+@pytest.mark.parametrize(
+    ("target", "scores", "hallucinated", "threshold"),
+    [
+        # At 0.5 about 3 % of the contexts go wrong, and 180 of 870 answers.
+        ("fpr=0.1", (0.2, 0.5), (False, False), 0.501),
+        ("recall=0.9", (0.9, 0.5), (True, True), 0.5),
+        ("precision=0.9", (0.9, 0.5), (True, False), 0.501),
+    ],
+)
+def test_where_all_answers_do_not_keep_the_target_no_threshold_is_taken(
+    target: str, scores: tuple[float, float], hallucinated: tuple[bool, bool], threshold: float
+) -> None:
+    found = promised(unequal(scores, hallucinated), target)
+    assert chosen(found) == threshold
+    assert found.answers_lost == 0
+
+
+def test_a_target_that_only_contexts_keep_is_not_promised() -> None:
+    found = promised(unequal((0.0, 1.0), (False, False)), "fpr=0.1")  # flagged at all thresholds
+    assert found.index is None
+    assert found.n_losses / found.n < 0.06
+    assert found.answers_lost == pytest.approx(180 / 870)
+    assert found.best == pytest.approx(180 / 870)
+
+
 def hoeffding_bentkus(mean: float, n: int, rate: float) -> float:
     """The p-value of Bates et al. (2021, https://arxiv.org/abs/2101.02703) for means in [0, 1]."""
     low = min(mean, rate)

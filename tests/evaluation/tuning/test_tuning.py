@@ -140,6 +140,31 @@ def test_what_can_be_promised_can_be_asked_for_as_it_is_printed() -> None:
     assert tuned(best, given=given).is_held
 
 
+def test_a_promise_is_for_an_answer_of_a_random_context_and_says_so() -> None:
+    found = tuned("fpr=0.05")
+    assert found.to_dict()["promised_for"] == "an answer drawn from a context drawn at random"
+    assert (
+        "all: fpr is at most 0.05 for an answer drawn from a context drawn at random, with 95 %"
+    ) in to_text(found)
+
+
+def test_a_target_that_only_contexts_keep_says_what_all_answers_do() -> None:
+    given = [Row(score=0.0, context=str(n)) for n in range(100)]
+    given += [Row(score=1.0, context="large") for _ in range(50)]
+    found = tuned("fpr=0.1", given=given)
+    assert not found.is_held
+    assert (
+        "1 of 101 grounded contexts are flagged, and 33.3 % of all grounded answers; the best that "
+        "can be promised is fpr=0.334"
+    ) in to_text(found)
+
+
+@pytest.mark.parametrize("target", ["fpr=0.05", "fpr=0.001", "precision=0.9"])
+def test_a_confidence_is_told_to_be_that_of_what_was_fixed_before_looking(target: str) -> None:
+    assert "a target and a seed fixed before looking" in to_text(tuned(target))
+    assert "fixed before looking" not in to_text(tuned("f1"))  # nothing is promised
+
+
 def test_scores_that_never_reach_a_target_say_so() -> None:
     given = [Row(score=0.2, hallucinated=True, context=str(n)) for n in range(99)]
     found = tuned("recall=0.5", given=given, info=replace(READER, threshold=0.34))

@@ -12,13 +12,19 @@ would be surer than it may be. So a context is one trial: of its answers that co
 Losses are then binomial, and the test is exact. (Means over all answers of a context, with the
 bound of Hoeffding and Bentkus, are valid too. That bound is not exact, and in simulations it
 mostly allowed less.)
+
+So what is promised is the rate of an answer drawn from a context drawn at random. The rate of all
+answers is another where contexts with many answers are harder than those with few, and nothing can
+be proved of it as long as nobody knows how many answers a context may have. So of the thresholds
+that passed, only one is taken at which all answers, as counted, keep the target too. (Any of those
+that passed may be: the promise holds of all of them at once.)
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from groundwire.evaluation.metrics import Bools
+from groundwire.evaluation.metrics import Bools, Floats
 from groundwire.evaluation.tuning.binomial import (
     least_trials,
     lower_tail,
@@ -30,6 +36,12 @@ from groundwire.evaluation.tuning.target import Aim, Target
 
 #: Share of contexts that say where to begin; the others test.
 CHOOSING_SHARE = 1 / 3
+
+#: A rate of exactly what is allowed is allowed, whatever becomes of it in binary.
+_SLACK = 1e-9
+
+#: For what a promise holds.
+DRAWN = "an answer drawn from a context drawn at random"
 
 #: What one trial is.
 UNITS = {
@@ -49,6 +61,8 @@ class Guarantee:
         n: Trials at the threshold; without one, where the test began.
         n_losses: Of these, how many went wrong: grounded and flagged, or hallucinated and passed.
         n_available: The most trials that there are at any threshold.
+        answers_lost: The share that goes wrong there if each answer counts, not one of a context:
+            an estimate, of which nothing is promised; ``nan`` if there is none.
         best: The best value of the target that these trials can promise; ``None`` without any.
     """
 
@@ -57,6 +71,7 @@ class Guarantee:
     n: int
     n_losses: int
     n_available: int
+    answers_lost: float
     best: float | None
 
 
@@ -89,19 +104,33 @@ def guarantee(
             for part in (is_choosing, ~is_choosing)
         )
         start = _easiest(*choosing, 1 - target.value)
-        return _test(*testing, np.arange(start, n_thresholds), target, alpha)
+        flagged = flagged_at(entries, n_thresholds)
+        lost = shares(flagged_at(entries[~sample.hallucinated], n_thresholds), flagged)
+        return _test(*testing, lost, np.arange(start, n_thresholds), target, alpha)
     # A check that failed is evidence of nothing: grounded answers do not count for passing, and
     # hallucinated ones were missed.
     counts = (
         sample.hallucinated if target.aim is Aim.RECALL else ~sample.hallucinated & ~sample.failed
     )
     drawn = one_of_each(sample.contexts, counts, rank)
-    flagged = np.cumsum(np.bincount(entries[drawn], minlength=n_thresholds + 1))[:n_thresholds]
+    flagged = flagged_at(entries[drawn], n_thresholds)
     trials = np.full(n_thresholds, len(drawn))
     order = np.arange(n_thresholds)
+    share = shares(flagged_at(entries[counts], n_thresholds), np.full(n_thresholds, counts.sum()))
     if target.aim is Aim.RECALL:
-        return _test(trials - flagged, trials, order[::-1], target, alpha)
-    return _test(flagged, trials, order, target, alpha)
+        return _test(trials - flagged, trials, 1 - share, order[::-1], target, alpha)
+    return _test(flagged, trials, share, order, target, alpha)
+
+
+def flagged_at(entries: Ints, n_thresholds: int) -> Ints:
+    """How many answers each threshold flags, shape ``(n_thresholds,)``."""
+    return np.cumsum(np.bincount(entries, minlength=n_thresholds + 1))[:n_thresholds]
+
+
+def shares(part: Ints, whole: Ints) -> Floats:
+    """Ratios; ``nan`` of nothing."""
+    ratios: Floats = np.full(len(whole), np.nan)
+    return np.divide(part, whole, out=ratios, where=whole > 0)
 
 
 def one_of_each(contexts: Ints, counts: Bools, rank: Ints) -> Ints:
@@ -139,8 +168,13 @@ def flagged_losses(
     return np.cumsum(losses)[:-1], np.cumsum(trials)[:-1]
 
 
-def _test(losses: Ints, trials: Ints, order: Ints, target: Target, alpha: float) -> Guarantee:
-    """Test thresholds in this order, until one is not rejected."""
+def _test(
+    losses: Ints, trials: Ints, answers_lost: Floats, order: Ints, target: Target, alpha: float
+) -> Guarantee:
+    """Test thresholds in this order, until one is not rejected.
+
+    Of those before it, the last is taken at which all answers keep the target too.
+    """
     assert target.value is not None
     rate = target.value if target.aim is Aim.FPR else 1 - target.value
     passed: int | None = None
@@ -151,16 +185,20 @@ def _test(losses: Ints, trials: Ints, order: Ints, target: Target, alpha: float)
             allowed[n] = most_losses(n, rate, alpha)
         if losses[i] > allowed[n]:
             break
-        passed = i
+        if answers_lost[i] <= rate + _SLACK:
+            passed = i
     told = passed if passed is not None else int(order[0]) if len(order) else None
     n, n_losses = (0, 0) if told is None else (int(trials[told]), int(losses[told]))
     bound = upper_bound(int(losses[order[0]]), int(trials[order[0]]), alpha) if n else None
+    if bound is not None:
+        bound = max(bound, float(answers_lost[order[0]]))
     return Guarantee(
         index=passed,
         n_needed=least_trials(rate, alpha),
         n=n,
         n_losses=n_losses,
         n_available=int(trials.max(initial=0)),
+        answers_lost=float("nan") if told is None else float(answers_lost[told]),
         best=bound if bound is None or target.aim is Aim.FPR else 1 - bound,
     )
 

@@ -7,11 +7,17 @@ from groundwire.detection import Score
 from groundwire.evaluation.intervals import Interval
 from groundwire.evaluation.scores import PREVALENCES
 from groundwire.evaluation.table import percent
-from groundwire.evaluation.tuning.guarantee import UNITS, Guarantee
+from groundwire.evaluation.tuning.guarantee import DRAWN, UNITS, Guarantee
 from groundwire.evaluation.tuning.snippet import to_yaml
 from groundwire.evaluation.tuning.target import Aim, Target
 from groundwire.evaluation.tuning.tuning import Cost, Tuned, Tuning
 from groundwire.render.screen import one_line
+
+#: What the confidence does not cover.
+BEFOREHAND = (
+    "The confidence is that of a target and a seed fixed before looking: what is promised of "
+    "others, tried afterwards, is to be confirmed on other answers."
+)
 
 
 def to_text(tuning: Tuning) -> str:
@@ -27,6 +33,9 @@ def _lines(tuning: Tuning) -> Iterator[str]:
     yield ""
     for each in tuning.groups:
         yield promise(tuning, each)
+    if tuning.target.aim is not Aim.F1:
+        yield ""
+        yield BEFOREHAND
     whole = tuning.groups[0]
     if whole.cost is not None:
         yield ""
@@ -80,8 +89,8 @@ def promise(tuning: Tuning, tuned: Tuned) -> str:
     if held.index is not None:
         sign = "at most" if target.aim is Aim.FPR else "at least"
         return (
-            f"{prefix}{target.aim} is {sign} {target.value:g}, with {level} confidence "
-            f"({held.n_losses:,} of {held.n:,} {unit} {_LOST[target.aim]})"
+            f"{prefix}{target.aim} is {sign} {target.value:g} for {DRAWN}, with {level} "
+            f"confidence ({held.n_losses:,} of {held.n:,} {unit} {_LOST[target.aim]})"
         )
     best = f"; {_best(held, target)}" if held.best is not None else ""
     if held.n_available < held.n_needed:
@@ -90,11 +99,18 @@ def promise(tuning: Tuning, tuned: Tuned) -> str:
             f"{level}, there are {held.n_available:,}{best}"
         )
     where = _limit(tuning) if target.aim is Aim.RECALL else "where it is easiest to meet"
+    every = percent(_defined(held.answers_lost))
     return (
         f"{prefix}no threshold has {target} at {level}: {where}, {held.n_losses:,} of {held.n:,} "
-        f"{unit} {_LOST[target.aim]}{best}"
+        f"{unit} {_LOST[target.aim]}, and {every} % of all {_ANSWERS[target.aim]}{best}"
     )
 
+
+_ANSWERS = {
+    Aim.FPR: "grounded answers",
+    Aim.RECALL: "hallucinated answers",
+    Aim.PRECISION: "flagged answers",
+}
 
 _LOST = {
     Aim.FPR: "are flagged",

@@ -12,7 +12,7 @@ from groundwire.evaluation.judged import Header
 from groundwire.evaluation.metrics import AnswerCounts, Bools, Floats, f1_of
 from groundwire.evaluation.scores import PREVALENCES, defined
 from groundwire.evaluation.sums import STATISTICS, answer_sums
-from groundwire.evaluation.tuning.guarantee import UNITS, Guarantee, guarantee
+from groundwire.evaluation.tuning.guarantee import DRAWN, UNITS, Guarantee, guarantee
 from groundwire.evaluation.tuning.sample import Ints, Sample, Thresholds
 from groundwire.evaluation.tuning.target import Aim, Target
 
@@ -120,6 +120,7 @@ class Tuned:
                 "n_losses": promised.n_losses,
                 "n_available": promised.n_available,
                 "n_needed": promised.n_needed,
+                "answers_lost": defined(promised.answers_lost),
                 "best": promised.best,
             },
             "at_threshold": None if self.cost is None else self.cost.to_dict(),
@@ -159,6 +160,7 @@ class Tuning:
             "target": str(self.target),
             "confidence": self.confidence,
             "unit": UNITS.get(self.target.aim),
+            "promised_for": None if self.target.aim is Aim.F1 else DRAWN,
             "by": self.by,
             "seed": self.seed,
             "detector": self.header.detector.to_dict(),
