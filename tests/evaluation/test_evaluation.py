@@ -78,7 +78,7 @@ def test_scores_are_those_of_the_answers() -> None:
 def test_a_failed_check_is_missed_and_told() -> None:
     data = evaluated(ANSWERS)
     assert data["tasks"]["Summary"]["example"]["recall"] == 0
-    assert data["tasks"]["Summary"]["example"]["auroc"] == 0
+    assert data["tasks"]["Summary"]["example"]["auroc"] is None  # only one has a place in an order
     assert data["failures"] == [
         {
             "row": 4,
@@ -88,6 +88,25 @@ def test_a_failed_check_is_missed_and_told() -> None:
         }
     ]
     assert data["coverage"]["n_incomplete"] == 1
+
+
+def test_a_failed_check_of_a_grounded_answer_counts_for_nothing() -> None:
+    grounded = [labelled("It is bad.", context=f"x{i}", id_=f"x{i}") for i in range(9)]
+    without, data = evaluated(ANSWERS), evaluated([*ANSWERS, *grounded])
+    for part in ("example", "span", "span_lettucedetect"):
+        scores = {name: data[part][name] for name in data[part] if name != "ci95"}
+        assert scores == {name: without[part][name] for name in scores}
+    assert data["baseline_flag_all"] == without["baseline_flag_all"]
+    assert data["prevalence"] == without["prevalence"]
+    assert (data["n_answers"], data["n_failed"]) == (14, 10)
+
+
+def test_where_every_check_failed_no_score_is_defined() -> None:
+    data = evaluated([labelled("It is bad.", id_="1"), labelled("It is bad.", "bad", id_="2")])
+    assert {value for name, value in data["example"].items() if name != "ci95"} == {None}
+    assert data["example"]["ci95"] == {name: [None, None] for name in data["example"]["ci95"]}
+    assert data["span"] is data["calibration"] is data["baseline_flag_all"]["f1"] is None
+    assert (data["n_answers"], data["n_hallucinated"], data["n_failed"]) == (2, 1, 2)
 
 
 def test_a_row_that_could_not_be_read_counts_as_failed_and_for_no_score() -> None:
@@ -245,6 +264,32 @@ def test_scores_of_characters_are_those_of_the_slow_reference(
     answers = [(_TEXT, said, so) for said, so in marks]
     _require_equal(found["span"], reference.corrected(answers))
     _require_equal(found["span_lettucedetect"], reference.lettucedetect(answers))
+
+
+_decision = st.tuples(st.booleans(), st.booleans(), st.booleans()).map(
+    lambda each: (each[0] and not each[2], each[1], each[2])  # a failed check flags nothing
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(_decision, st.sampled_from([0.1, 0.5, 0.9])), min_size=1, max_size=9))
+def test_scores_of_answers_are_those_of_the_slow_reference(
+    rows: list[tuple[reference.Answer, float]],
+) -> None:
+    answers, scores = [answer for answer, _ in rows], [score for _, score in rows]
+    judged = [
+        replace(
+            _held(i, ([], [])),
+            is_flagged=flagged,
+            is_hallucinated=so,
+            probability=score,
+            error="it failed" if failed else "",
+        )
+        for i, ((flagged, so, failed), score) in enumerate(rows)
+    ]
+    found = scores_of(Columns.of(judged), n_resamples=2)["example"]
+    _require_equal(found, reference.decisions(answers))
+    _require_equal(found, {"auroc": reference.auroc(scores, answers)})
 
 
 def test_overlapping_gold_counts_once_and_twice_as_lettucedetect_has_it() -> None:

@@ -17,6 +17,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from groundwire.evaluation.metrics import Floats
 
+#: Resamples, and the seed of their draws, unless told otherwise.
+N_RESAMPLES, SEED = 2000, 0
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interval:
@@ -50,16 +53,16 @@ class Bootstrap:
 
     of_answer: NDArray[np.intp] = field(repr=False, compare=False)
     contexts: str
-    n_resamples: int = 2000
-    seed: int = 0
+    n_resamples: int = N_RESAMPLES
+    seed: int = SEED
 
     @classmethod
     def of(
         cls,
         contexts: Sequence[str] | NDArray[np.uint64],
         *,
-        n_resamples: int = 2000,
-        seed: int = 0,
+        n_resamples: int = N_RESAMPLES,
+        seed: int = SEED,
     ) -> Self:
         """Prepare to resample the contexts of answers.
 

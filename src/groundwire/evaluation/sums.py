@@ -7,11 +7,26 @@ import numpy as np
 from groundwire.evaluation.metrics import Bools, Floats, f1_of, ratios
 
 
-def answer_sums(flagged: Bools, hallucinated: Bools) -> Floats:
-    """What :data:`STATISTICS` take, of each answer: both, flagged, hallucinated, and 1."""
-    both = flagged & hallucinated
-    columns = [both, flagged, hallucinated, np.ones(len(both), np.bool_)]
-    return np.column_stack(columns).astype(np.float64)
+def counted(hallucinated: Bools, failed: Bools) -> Bools:
+    """Which answers scores count.
+
+    A check that failed is evidence of nothing. A grounded answer does not count for passing it: it
+    is left out, else an endpoint that is down would never raise a false alarm. A hallucinated one
+    was missed. If every check failed, there is nothing to score.
+    """
+    if failed.all():
+        return np.zeros(len(failed), np.bool_)
+    return hallucinated | ~failed
+
+
+def answer_sums(flagged: Bools, hallucinated: Bools, failed: Bools) -> Floats:
+    """What :data:`STATISTICS` take, of each answer: both, flagged, hallucinated, and 1.
+
+    All four are 0 of an answer that is not :func:`counted`.
+    """
+    counts = counted(hallucinated, failed)
+    columns = [flagged & hallucinated, flagged, hallucinated, counts]
+    return np.column_stack([column & counts for column in columns]).astype(np.float64)
 
 
 def _precision(sums: Floats) -> Floats:

@@ -6,15 +6,15 @@ those of one task, or the mean of all tasks, each counting the same.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from math import isnan
 
 import numpy as np
 
 from groundwire.evaluation.columns import Columns
-from groundwire.evaluation.intervals import Bootstrap, Replicates
-from groundwire.evaluation.metrics import Floats, Ranking, f1_of, ratios
-from groundwire.evaluation.scores import N_RESAMPLES, SEED
+from groundwire.evaluation.intervals import SEED, Bootstrap, Replicates
+from groundwire.evaluation.metrics import Floats, f1_of, ratios
+from groundwire.evaluation.scores import rankings
+from groundwire.evaluation.sums import STATISTICS, answer_sums
 
 #: Takes answers of which there is at least one, and what draws their contexts.
 Statistic = Callable[[Columns, Bootstrap], Replicates]
@@ -72,12 +72,14 @@ class Metric:
         """Score a detector that flags every answer; ``None`` where it would have to mark words."""
         if self.needs_spans:
             return None
+        # Of the answers that the detector is scored by: none of these fails.
+        answers = answers.take(answers.counted)
         every = np.ones(len(answers), np.bool_)
-        return self.of(replace(answers, flagged=every, probability=every.astype(float)), tasks)
+        flagged = replace(answers, flagged=every, failed=~every, probability=every.astype(float))
+        return self.of(flagged, tasks)
 
     def _one(self, answers: Columns, seed: int) -> Replicates:
-        drawn = Bootstrap.of(answers.contexts, n_resamples=N_RESAMPLES, seed=seed)
-        return self.statistic(answers, drawn)
+        return self.statistic(answers, Bootstrap.of(answers.contexts, seed=seed))
 
     def _mean(self, answers: Columns, seed: int) -> Replicates:
         # Each task draws its own contexts, so each has a seed of its own.
@@ -85,14 +87,14 @@ class Metric:
             self._one(answers.take(answers.tasks == task), seed + i)
             for i, task in enumerate(np.unique(answers.tasks).tolist())
         ]
-        whole = Bootstrap.of(answers.contexts, n_resamples=N_RESAMPLES, seed=seed)
+        whole = Bootstrap.of(answers.contexts, seed=seed)
         draws = np.mean([each.draws for each in found], axis=0)
         return Replicates(float(np.mean([each.value for each in found])), draws, whole)
 
 
 def f1(answers: Columns, drawn: Bootstrap) -> Replicates:
     """F1 of the hallucinated answers."""
-    return _counted(answers, drawn, lambda sums: f1_of(sums[..., :3]))
+    return _counted(answers, drawn, STATISTICS["f1"])
 
 
 def accuracy(answers: Columns, drawn: Bootstrap) -> Replicates:
@@ -102,12 +104,12 @@ def accuracy(answers: Columns, drawn: Bootstrap) -> Replicates:
 
 def balanced_accuracy(answers: Columns, drawn: Bootstrap) -> Replicates:
     """Mean of the shares of hallucinated and of grounded answers that are told right."""
-    return _counted(answers, drawn, _balanced_accuracy)
+    return _counted(answers, drawn, STATISTICS["balanced_accuracy"])
 
 
 def auroc(answers: Columns, drawn: Bootstrap) -> Replicates:
     """P(a hallucinated answer scores above a grounded one), ties half."""
-    return drawn.of_weights(Ranking.of(answers.probability, answers.hallucinated).auroc)
+    return drawn.of_weights(rankings(answers)["auroc"])
 
 
 def characters_f1(answers: Columns, drawn: Bootstrap) -> Replicates:
@@ -116,7 +118,7 @@ def characters_f1(answers: Columns, drawn: Bootstrap) -> Replicates:
     As LettuceDetect's evaluator counts, which published scores come from; see
     :func:`.metrics.count_pairs`.
     """
-    return drawn.of_sums(answers.pairs, f1_of)
+    return drawn.of_sums(answers.pairs * answers.counted[:, None], f1_of)
 
 
 def characters_iou(answers: Columns, drawn: Bootstrap) -> Replicates:
@@ -124,7 +126,7 @@ def characters_iou(answers: Columns, drawn: Bootstrap) -> Replicates:
     both, predicted, gold = answers.characters.T.astype(np.float64)
     union = predicted + gold - both
     iou = np.divide(both, union, out=np.ones(len(answers)), where=union > 0)
-    columns = np.column_stack([iou, np.ones(len(answers))])
+    columns = np.column_stack([iou, np.ones(len(answers))]) * answers.counted[:, None]
     return drawn.of_sums(columns, lambda sums: ratios(sums[..., 0], sums[..., 1]))
 
 
@@ -137,20 +139,13 @@ def _counted(
     answers: Columns, drawn: Bootstrap, statistic: Callable[[Floats], Floats]
 ) -> Replicates:
     """A score of sums of both, flagged, hallucinated, all."""
-    flagged, hallucinated = answers.flagged, answers.hallucinated
-    columns = [flagged & hallucinated, flagged, hallucinated, np.ones(len(answers))]
-    return drawn.of_sums(np.column_stack(columns), partial(statistic))
+    sums = answer_sums(answers.flagged, answers.hallucinated, answers.failed)
+    return drawn.of_sums(sums, statistic)
 
 
 def _accuracy(sums: Floats) -> Floats:
     both, flagged, hallucinated, n = np.moveaxis(sums, -1, 0)
     return ratios(n - flagged - hallucinated + 2 * both, n)
-
-
-def _balanced_accuracy(sums: Floats) -> Floats:
-    both, flagged, hallucinated, n = np.moveaxis(sums, -1, 0)
-    passed = ratios(n - flagged - hallucinated + both, n - hallucinated)
-    return (ratios(both, hallucinated) + passed) / 2
 
 
 def _defined(value: float) -> float | None:
