@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from groundwire.evaluation.columns import Columns
 from groundwire.evaluation.datasets.labelled import Known
 from groundwire.evaluation.evaluation import MAX_FAILURES, Evaluation
+from groundwire.evaluation.intervals import wilson
 from groundwire.evaluation.judged import JudgedRow, ResultsError, ResultsWriter
 from groundwire.evaluation.metrics import Overlap
 from groundwire.evaluation.runner import Judged, judge
@@ -43,13 +44,16 @@ ANSWERS = [
 ]
 
 
+INTERVALS = ("ci95", "n_undefined")
+
+
 def test_the_keys_of_the_json_are_these() -> None:
     data = evaluated(ANSWERS)
     for key in ("n", "n_failed", "threshold", "detector", "seconds", "examples_per_s"):
         assert key in data
     names = {"precision", "recall", "f1", "balanced_accuracy", "auroc", "auprc", "fpr"}
     for group in (data, *data["tasks"].values()):
-        assert set(group["example"]) == names | {"ci95"}
+        assert set(group["example"]) == names | {"ci95", "n_undefined"}
         assert set(group["example"]["ci95"]) == names
         assert set(group["span"]) >= {"precision", "recall", "f1", "ci95", "iou"}
         assert set(group["span_lettucedetect"]) >= {"precision", "recall", "f1"}
@@ -72,7 +76,29 @@ def test_scores_are_those_of_the_answers() -> None:
     assert qa["span"]["iou"] == pytest.approx(5 / 8)
     assert qa["span"]["mean_iou"] == pytest.approx(2 / 3)
     assert qa["baseline_flag_all"]["f1"] == 0.8
-    assert qa["claims"] == {"n_unmarked": 1, "passed": 1, "ci95": {"passed": [1, 1]}}
+    assert (qa["claims"]["n_unmarked"], qa["claims"]["passed"]) == (1, 1)
+
+
+def test_scores_that_nothing_speaks_against_are_not_certain() -> None:
+    words = ("wrong", "fine")
+    answers = [
+        labelled(f"It is {words[i % 2]}.", *(["wrong"] if i % 2 == 0 else []), context=f"c{i}")
+        for i in range(40)
+    ]
+    example = evaluated(answers)["example"]
+    few, none = wilson(20, 20), wilson(0, 20)  # of the contexts, 20 are hallucinated
+    assert (example["recall"], example["fpr"], example["f1"], example["auroc"]) == (1, 0, 1, 1)
+    assert example["ci95"]["recall"] == example["ci95"]["precision"] == [few.low, 1]
+    assert example["ci95"]["fpr"] == [0, none.high]
+    for name in ("f1", "balanced_accuracy", "auroc", "auprc"):
+        assert example["ci95"][name] == [None, None]
+
+
+def test_resamples_in_which_a_score_is_undefined_are_counted() -> None:
+    answers = [labelled("It is wrong.", "wrong", context="a"), labelled("It is odd.", context="b")]
+    undefined = evaluated(answers)["example"]["n_undefined"]
+    assert 400 < undefined["recall"] < 600  # both draws are of the second: a quarter of 2,000
+    assert 800 < undefined["auroc"] < 1200
 
 
 def test_a_failed_check_is_missed_and_told() -> None:
@@ -94,7 +120,7 @@ def test_a_failed_check_of_a_grounded_answer_counts_for_nothing() -> None:
     grounded = [labelled("It is bad.", context=f"x{i}", id_=f"x{i}") for i in range(9)]
     without, data = evaluated(ANSWERS), evaluated([*ANSWERS, *grounded])
     for part in ("example", "span", "span_lettucedetect"):
-        scores = {name: data[part][name] for name in data[part] if name != "ci95"}
+        scores = {name: data[part][name] for name in data[part] if name not in INTERVALS}
         assert scores == {name: without[part][name] for name in scores}
     assert data["baseline_flag_all"] == without["baseline_flag_all"]
     assert data["prevalence"] == without["prevalence"]
@@ -103,7 +129,7 @@ def test_a_failed_check_of_a_grounded_answer_counts_for_nothing() -> None:
 
 def test_where_every_check_failed_no_score_is_defined() -> None:
     data = evaluated([labelled("It is bad.", id_="1"), labelled("It is bad.", "bad", id_="2")])
-    assert {value for name, value in data["example"].items() if name != "ci95"} == {None}
+    assert {value for name, value in data["example"].items() if name not in INTERVALS} == {None}
     assert data["example"]["ci95"] == {name: [None, None] for name in data["example"]["ci95"]}
     assert data["span"] is data["calibration"] is data["baseline_flag_all"]["f1"] is None
     assert (data["n_answers"], data["n_hallucinated"], data["n_failed"]) == (2, 1, 2)

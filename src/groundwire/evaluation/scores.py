@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from groundwire.evaluation.columns import Columns, Counts
-from groundwire.evaluation.intervals import N_RESAMPLES, SEED, Bootstrap, Replicates
+from groundwire.evaluation.intervals import N_RESAMPLES, SEED, Bootstrap, Interval, Replicates
 from groundwire.evaluation.metrics import (
     AnswerCounts,
     Floats,
@@ -17,7 +17,7 @@ from groundwire.evaluation.metrics import (
     ratio,
     ratios,
 )
-from groundwire.evaluation.sums import STATISTICS, answer_sums
+from groundwire.evaluation.sums import STATISTICS, answer_sums, score
 
 #: Shares of hallucinated answers for which the precision is told; how many there are in
 #: production is for who runs it to say.
@@ -72,7 +72,7 @@ def of_answers(answers: Columns, bootstrap: Bootstrap) -> dict[str, Replicates]:
     ranks = rankings(answers)
     drawn = bootstrap.of_weights_each(*ranks.values())
     return {
-        **{name: sums.of(statistic) for name, statistic in STATISTICS.items()},
+        **{name: score(name, sums) for name in STATISTICS},
         **dict(zip(ranks, drawn, strict=True)),
     }
 
@@ -114,13 +114,14 @@ def _spans(answers: Columns, n_resamples: int, seed: int) -> dict[str, Any]:
 def of_spans(counts: ArrayLike, bootstrap: Bootstrap) -> dict[str, Replicates]:
     """The scores of marked characters, of which both, predicted and gold are counted."""
     sums = bootstrap.sums(counts)
-    return {name: sums.of(STATISTICS[name]) for name in ("precision", "recall", "f1")}
+    return {name: score(name, sums) for name in ("precision", "recall", "f1")}
 
 
 def _claims(answers: Columns, bootstrap: Bootstrap) -> dict[str, Any]:
     passed, n = answers.claims.sum(axis=0, dtype=np.int64).tolist()
-    found = bootstrap.of_sums(answers.claims, lambda sums: ratios(sums[..., 0], sums[..., 1]))
-    return {"n_unmarked": n, "passed": defined(ratio(passed, n)), "ci95": {"passed": _ends(found)}}
+    sums = bootstrap.sums(answers.claims)
+    found = sums.of_share(lambda each: ratios(each[..., 0], each[..., 1]))
+    return {"n_unmarked": n, "passed": defined(ratio(passed, n)), **_ends({"passed": found})}
 
 
 def _overlap(counts: Counts) -> Overlap:
@@ -129,10 +130,16 @@ def _overlap(counts: Counts) -> Overlap:
 
 
 def _with_ends(found: Mapping[str, Replicates]) -> dict[str, Any]:
-    values = {name: defined(each.value) for name, each in found.items()}
-    return {**values, "ci95": {name: _ends(each) for name, each in found.items()}}
+    return {**{name: defined(each.value) for name, each in found.items()}, **_ends(found)}
 
 
-def _ends(replicates: Replicates) -> list[float | None]:
-    interval = replicates.interval()
-    return [defined(interval.low), defined(interval.high)]
+def _ends(found: Mapping[str, Replicates]) -> dict[str, Any]:
+    return told({name: each.interval() for name, each in found.items()})
+
+
+def told(intervals: Mapping[str, Interval]) -> dict[str, Any]:
+    """Intervals as JSON data, and of how many resamples each leaves out."""
+    return {
+        "ci95": {name: [defined(each.low), defined(each.high)] for name, each in intervals.items()},
+        "n_undefined": {name: each.n_undefined for name, each in intervals.items()},
+    }

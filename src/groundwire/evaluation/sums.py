@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from groundwire.evaluation.intervals import Replicates, Sums
 from groundwire.evaluation.metrics import Bools, Floats, f1_of, ratios
 
 
@@ -57,3 +58,16 @@ STATISTICS: Mapping[str, Callable[[Floats], Floats]] = {
     "fpr": _false_positive_rate,
     "balanced_accuracy": _balanced_accuracy,
 }
+
+#: Those that are shares of something that is counted.
+_SHARES = frozenset({"precision", "recall", "fpr"})
+
+
+def score(name: str, sums: Sums) -> Replicates:
+    """One of :data:`STATISTICS`, resampled.
+
+    Args:
+        name: Which.
+        sums: Of :func:`answer_sums`, or of both, predicted and gold, which is enough for some.
+    """
+    return (sums.of_share if name in _SHARES else sums.of)(STATISTICS[name])

@@ -14,7 +14,7 @@ from groundwire.evaluation.columns import Columns
 from groundwire.evaluation.intervals import SEED, Bootstrap, Replicates
 from groundwire.evaluation.metrics import Floats, f1_of, ratios
 from groundwire.evaluation.scores import rankings
-from groundwire.evaluation.sums import STATISTICS, answer_sums
+from groundwire.evaluation.sums import answer_sums, score
 
 #: Takes answers of which there is at least one, and what draws their contexts.
 Statistic = Callable[[Columns, Bootstrap], Replicates]
@@ -22,12 +22,21 @@ Statistic = Callable[[Columns, Bootstrap], Replicates]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Score:
-    """A score in [0, 1] with its 95 % interval; ``None`` where it is undefined."""
+    """A score in [0, 1] with its 95 % interval; ``None`` where it is undefined.
+
+    Attributes:
+        value: Of the answers as they are.
+        low: Lower end.
+        high: Upper end.
+        n: Answers.
+        n_undefined: Resamples in which it is undefined; they are left out.
+    """
 
     value: float | None
     low: float | None
     high: float | None
     n: int
+    n_undefined: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +75,8 @@ class Metric:
         found = self._mean(answers, seed) if self.is_mean_of_tasks else self._one(answers, seed)
         ends = found.interval()
         value, low, high = map(_defined, (found.value, ends.low, ends.high))
-        return Score(value=value, low=low, high=high, n=len(answers))
+        n_undefined = ends.n_undefined
+        return Score(value=value, low=low, high=high, n=len(answers), n_undefined=n_undefined)
 
     def of_flagging_all(self, answers: Columns, tasks: Sequence[str]) -> Score | None:
         """Score a detector that flags every answer; ``None`` where it would have to mark words."""
@@ -94,17 +104,17 @@ class Metric:
 
 def f1(answers: Columns, drawn: Bootstrap) -> Replicates:
     """F1 of the hallucinated answers."""
-    return _counted(answers, drawn, STATISTICS["f1"])
+    return score("f1", drawn.sums(_sums(answers)))
 
 
 def accuracy(answers: Columns, drawn: Bootstrap) -> Replicates:
     """Share of answers that are flagged if, and only if, they are hallucinated."""
-    return _counted(answers, drawn, _accuracy)
+    return drawn.sums(_sums(answers)).of_share(_accuracy)
 
 
 def balanced_accuracy(answers: Columns, drawn: Bootstrap) -> Replicates:
     """Mean of the shares of hallucinated and of grounded answers that are told right."""
-    return _counted(answers, drawn, STATISTICS["balanced_accuracy"])
+    return score("balanced_accuracy", drawn.sums(_sums(answers)))
 
 
 def auroc(answers: Columns, drawn: Bootstrap) -> Replicates:
@@ -135,12 +145,8 @@ def of_tasks(name: str, statistic: Statistic, tasks: Sequence[str]) -> tuple[Met
     return tuple(Metric(name=f"{name}, {task}", statistic=statistic, task=task) for task in tasks)
 
 
-def _counted(
-    answers: Columns, drawn: Bootstrap, statistic: Callable[[Floats], Floats]
-) -> Replicates:
-    """A score of sums of both, flagged, hallucinated, all."""
-    sums = answer_sums(answers.flagged, answers.hallucinated, answers.failed)
-    return drawn.of_sums(sums, statistic)
+def _sums(answers: Columns) -> Floats:
+    return answer_sums(answers.flagged, answers.hallucinated, answers.failed)
 
 
 def _accuracy(sums: Floats) -> Floats:

@@ -189,6 +189,11 @@ def _plain(scores: Scores) -> dict[str, Any]:
     return {
         name: None
         if each is None
-        else {"value": each.value, "ci95": [each.low, each.high], "n": each.n}
+        else {
+            "value": each.value,
+            "ci95": [each.low, each.high],
+            "n": each.n,
+            "n_undefined": each.n_undefined,
+        }
         for name, each in scores.items()
     }

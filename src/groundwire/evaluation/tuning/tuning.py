@@ -10,8 +10,8 @@ from groundwire.errors import SettingError
 from groundwire.evaluation.intervals import Bootstrap, Interval
 from groundwire.evaluation.judged import Header
 from groundwire.evaluation.metrics import AnswerCounts, Bools, Floats, f1_of
-from groundwire.evaluation.scores import PREVALENCES, defined
-from groundwire.evaluation.sums import STATISTICS, answer_sums, counted
+from groundwire.evaluation.scores import PREVALENCES, defined, told
+from groundwire.evaluation.sums import STATISTICS, answer_sums, counted, score
 from groundwire.evaluation.tuning.guarantee import UNITS, Guarantee, guarantee
 from groundwire.evaluation.tuning.sample import Ints, Sample, Thresholds
 from groundwire.evaluation.tuning.target import Aim, Target
@@ -48,9 +48,9 @@ class Cost:
     def of(cls, sample: Sample, flagged: Bools, *, seed: int) -> Self:
         """Count answers."""
         so, scored = sample.hallucinated, counted(sample.hallucinated, sample.failed)
-        sums = answer_sums(flagged, so, sample.failed)
         bootstrap = Bootstrap.of([str(each) for each in sample.contexts], seed=seed)
-        found = {name: bootstrap.of_sums(sums, STATISTICS[name]).interval() for name in TOLD}
+        sums = bootstrap.sums(answer_sums(flagged, so, sample.failed))
+        found = {name: score(name, sums).interval() for name in TOLD}
         return cls(counts=AnswerCounts.of(flagged[scored], so[scored]), **found)
 
     def to_dict(self) -> dict[str, Any]:
@@ -60,10 +60,7 @@ class Cost:
             "n_flagged": counts.n_flagged,
             "n_both": counts.n_both,
             **{name: defined(getattr(self, name).value) for name in TOLD},
-            "ci95": {
-                name: [defined(getattr(self, name).low), defined(getattr(self, name).high)]
-                for name in TOLD
-            },
+            **told({name: getattr(self, name) for name in TOLD}),
             "prevalence": [
                 {"prevalence": share, "precision": defined(counts.precision_at(share))}
                 for share in PREVALENCES
