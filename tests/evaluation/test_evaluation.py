@@ -20,6 +20,7 @@ from groundwire.evaluation.metrics import Overlap
 from groundwire.evaluation.runner import Judged, judge
 from groundwire.evaluation.running import failed_row
 from groundwire.evaluation.scores import scores_of
+from groundwire.evaluation.table import to_text
 from groundwire.example import Example
 from tests.evaluation import reference
 from tests.evaluation.labelled import labelled
@@ -227,6 +228,14 @@ def test_times_are_those_of_the_checks_or_of_the_run() -> None:
     assert data["latency_ms"] == {"p50": 1.5, "p95": 1.5, "p99": 1.5}
     assert (data["seconds"], data["examples_per_s"]) == (0.0045, 666.667)
     assert found.to_dict(wall_s=2)["examples_per_s"] == 1.5
+
+
+def test_what_was_not_checked_makes_nothing_faster() -> None:
+    rows = [*judged(ANSWERS[:3]), *(failed_row(failed(row)) for row in range(4, 10))]
+    assert Evaluation.of(header(), rows).to_dict(wall_s=2)["examples_per_s"] == 1.5
+    none = Evaluation.of(header(), rows[3:])
+    assert none.to_dict(wall_s=2)["examples_per_s"] is None
+    assert "speed" not in to_text(none.to_dict(wall_s=2))
 
 
 def test_the_order_of_the_rows_changes_nothing() -> None:

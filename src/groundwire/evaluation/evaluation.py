@@ -138,6 +138,7 @@ class Evaluation:
         """
         detector = self.header.detector
         seconds = round(self.seconds if wall_s is None else wall_s, 6)
+        n_checked = self.n - self.n_failed
         return {
             "n": self.n,
             "n_failed": self.n_failed,
@@ -151,7 +152,7 @@ class Evaluation:
             "coverage": dict(self.coverage),
             "latency_ms": self.latency_ms,
             "seconds": seconds,
-            "examples_per_s": round(self.n / seconds, 3) if seconds else None,
+            "examples_per_s": round(n_checked / seconds, 3) if seconds and n_checked else None,
             "failures": list(self.failures),
             "bootstrap": {"unit": "context", "n_resamples": N_RESAMPLES, "seed": SEED},
             "data": dict(self.header.data),
