@@ -1,9 +1,11 @@
-"""Scores of characters as one would write them down first: slow, and plain to read."""
+"""Scores as one would write them down first: slow, and plain to read."""
 
 from collections.abc import Sequence
 from math import nan
 
 Range = tuple[int, int]
+#: Whether an answer was flagged, whether it is hallucinated, and whether its check failed.
+Answer = tuple[bool, bool, bool]
 #: An answer, what was marked in it, and what people marked.
 Marked = tuple[str, Sequence[Range], Sequence[Range]]
 
@@ -51,3 +53,35 @@ def ratios(both: int, predicted: int, gold: int) -> dict[str, float]:
     recall = both / gold if gold else nan
     f1 = 2 * both / (predicted + gold) if predicted + gold else nan
     return {"precision": precision, "recall": recall, "f1": f1}
+
+
+def decisions(answers: Sequence[Answer]) -> dict[str, float]:
+    """Scores of answers as wholes, by the four kinds of verdicts; all ``nan`` if all failed."""
+    names = ("precision", "recall", "f1", "balanced_accuracy", "fpr")
+    if all(failed for _, _, failed in answers):
+        return dict.fromkeys(names, nan)
+    hits = alarms = misses = passes = 0
+    for flagged, hallucinated, failed in answers:
+        if failed:
+            # What was not checked was not found. It was not let pass either.
+            misses += hallucinated
+        elif hallucinated:
+            hits += flagged
+            misses += not flagged
+        else:
+            alarms += flagged
+            passes += not flagged
+    found = ratios(hits, hits + alarms, hits + misses)
+    fpr = alarms / (alarms + passes) if alarms + passes else nan
+    return {**found, "fpr": fpr, "balanced_accuracy": (found["recall"] + 1 - fpr) / 2}
+
+
+def auroc(scores: Sequence[float], answers: Sequence[Answer]) -> float:
+    """How often a hallucinated answer scores above a grounded one, of those that were checked."""
+    checked = [
+        (score, so) for score, (_, so, failed) in zip(scores, answers, strict=True) if not failed
+    ]
+    wrong = [score for score, so in checked if so]
+    right = [score for score, so in checked if not so]
+    wins = sum((a > b) + (a == b) / 2 for a in wrong for b in right)
+    return wins / (len(wrong) * len(right)) if wrong and right else nan

@@ -14,11 +14,13 @@ from hypothesis import strategies as st
 from groundwire.evaluation.columns import Columns
 from groundwire.evaluation.datasets.labelled import Known
 from groundwire.evaluation.evaluation import MAX_FAILURES, Evaluation
+from groundwire.evaluation.intervals import wilson
 from groundwire.evaluation.judged import JudgedRow, ResultsError, ResultsWriter
 from groundwire.evaluation.metrics import Overlap
 from groundwire.evaluation.runner import Judged, judge
 from groundwire.evaluation.running import failed_row
 from groundwire.evaluation.scores import scores_of
+from groundwire.evaluation.table import to_text
 from groundwire.example import Example
 from tests.evaluation import reference
 from tests.evaluation.labelled import labelled
@@ -43,13 +45,16 @@ ANSWERS = [
 ]
 
 
+INTERVALS = ("ci95", "n_undefined")
+
+
 def test_the_keys_of_the_json_are_these() -> None:
     data = evaluated(ANSWERS)
     for key in ("n", "n_failed", "threshold", "detector", "seconds", "examples_per_s"):
         assert key in data
     names = {"precision", "recall", "f1", "balanced_accuracy", "auroc", "auprc", "fpr"}
     for group in (data, *data["tasks"].values()):
-        assert set(group["example"]) == names | {"ci95"}
+        assert set(group["example"]) == names | {"ci95", "n_undefined"}
         assert set(group["example"]["ci95"]) == names
         assert set(group["span"]) >= {"precision", "recall", "f1", "ci95", "iou"}
         assert set(group["span_lettucedetect"]) >= {"precision", "recall", "f1"}
@@ -72,13 +77,35 @@ def test_scores_are_those_of_the_answers() -> None:
     assert qa["span"]["iou"] == pytest.approx(5 / 8)
     assert qa["span"]["mean_iou"] == pytest.approx(2 / 3)
     assert qa["baseline_flag_all"]["f1"] == 0.8
-    assert qa["claims"] == {"n_unmarked": 1, "passed": 1, "ci95": {"passed": [1, 1]}}
+    assert (qa["claims"]["n_unmarked"], qa["claims"]["passed"]) == (1, 1)
+
+
+def test_scores_that_nothing_speaks_against_are_not_certain() -> None:
+    words = ("wrong", "fine")
+    answers = [
+        labelled(f"It is {words[i % 2]}.", *(["wrong"] if i % 2 == 0 else []), context=f"c{i}")
+        for i in range(40)
+    ]
+    example = evaluated(answers)["example"]
+    few, none = wilson(20, 20), wilson(0, 20)  # of the contexts, 20 are hallucinated
+    assert (example["recall"], example["fpr"], example["f1"], example["auroc"]) == (1, 0, 1, 1)
+    assert example["ci95"]["recall"] == example["ci95"]["precision"] == [few.low, 1]
+    assert example["ci95"]["fpr"] == [0, none.high]
+    for name in ("f1", "balanced_accuracy", "auroc", "auprc"):
+        assert example["ci95"][name] == [None, None]
+
+
+def test_resamples_in_which_a_score_is_undefined_are_counted() -> None:
+    answers = [labelled("It is wrong.", "wrong", context="a"), labelled("It is odd.", context="b")]
+    undefined = evaluated(answers)["example"]["n_undefined"]
+    assert 400 < undefined["recall"] < 600  # both draws are of the second: a quarter of 2,000
+    assert 800 < undefined["auroc"] < 1200
 
 
 def test_a_failed_check_is_missed_and_told() -> None:
     data = evaluated(ANSWERS)
     assert data["tasks"]["Summary"]["example"]["recall"] == 0
-    assert data["tasks"]["Summary"]["example"]["auroc"] == 0
+    assert data["tasks"]["Summary"]["example"]["auroc"] is None  # only one has a place in an order
     assert data["failures"] == [
         {
             "row": 4,
@@ -88,6 +115,25 @@ def test_a_failed_check_is_missed_and_told() -> None:
         }
     ]
     assert data["coverage"]["n_incomplete"] == 1
+
+
+def test_a_failed_check_of_a_grounded_answer_counts_for_nothing() -> None:
+    grounded = [labelled("It is bad.", context=f"x{i}", id_=f"x{i}") for i in range(9)]
+    without, data = evaluated(ANSWERS), evaluated([*ANSWERS, *grounded])
+    for part in ("example", "span", "span_lettucedetect"):
+        scores = {name: data[part][name] for name in data[part] if name not in INTERVALS}
+        assert scores == {name: without[part][name] for name in scores}
+    assert data["baseline_flag_all"] == without["baseline_flag_all"]
+    assert data["prevalence"] == without["prevalence"]
+    assert (data["n_answers"], data["n_failed"]) == (14, 10)
+
+
+def test_where_every_check_failed_no_score_is_defined() -> None:
+    data = evaluated([labelled("It is bad.", id_="1"), labelled("It is bad.", "bad", id_="2")])
+    assert {value for name, value in data["example"].items() if name not in INTERVALS} == {None}
+    assert data["example"]["ci95"] == {name: [None, None] for name in data["example"]["ci95"]}
+    assert data["span"] is data["calibration"] is data["baseline_flag_all"]["f1"] is None
+    assert (data["n_answers"], data["n_hallucinated"], data["n_failed"]) == (2, 1, 2)
 
 
 def test_a_row_that_could_not_be_read_counts_as_failed_and_for_no_score() -> None:
@@ -184,6 +230,14 @@ def test_times_are_those_of_the_checks_or_of_the_run() -> None:
     assert found.to_dict(wall_s=2)["examples_per_s"] == 1.5
 
 
+def test_what_was_not_checked_makes_nothing_faster() -> None:
+    rows = [*judged(ANSWERS[:3]), *(failed_row(failed(row)) for row in range(4, 10))]
+    assert Evaluation.of(header(), rows).to_dict(wall_s=2)["examples_per_s"] == 1.5
+    none = Evaluation.of(header(), rows[3:])
+    assert none.to_dict(wall_s=2)["examples_per_s"] is None
+    assert "speed" not in to_text(none.to_dict(wall_s=2))
+
+
 def test_the_order_of_the_rows_changes_nothing() -> None:
     rows = [*judged(some_answers(60)), *(failed_row(failed(row)) for row in range(61, 300))]
     whole = without_times(Evaluation.of(header(), rows).to_dict())
@@ -245,6 +299,32 @@ def test_scores_of_characters_are_those_of_the_slow_reference(
     answers = [(_TEXT, said, so) for said, so in marks]
     _require_equal(found["span"], reference.corrected(answers))
     _require_equal(found["span_lettucedetect"], reference.lettucedetect(answers))
+
+
+_decision = st.tuples(st.booleans(), st.booleans(), st.booleans()).map(
+    lambda each: (each[0] and not each[2], each[1], each[2])  # a failed check flags nothing
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(_decision, st.sampled_from([0.1, 0.5, 0.9])), min_size=1, max_size=9))
+def test_scores_of_answers_are_those_of_the_slow_reference(
+    rows: list[tuple[reference.Answer, float]],
+) -> None:
+    answers, scores = [answer for answer, _ in rows], [score for _, score in rows]
+    judged = [
+        replace(
+            _held(i, ([], [])),
+            is_flagged=flagged,
+            is_hallucinated=so,
+            probability=score,
+            error="it failed" if failed else "",
+        )
+        for i, ((flagged, so, failed), score) in enumerate(rows)
+    ]
+    found = scores_of(Columns.of(judged), n_resamples=2)["example"]
+    _require_equal(found, reference.decisions(answers))
+    _require_equal(found, {"auroc": reference.auroc(scores, answers)})
 
 
 def test_overlapping_gold_counts_once_and_twice_as_lettucedetect_has_it() -> None:

@@ -5,8 +5,8 @@ from math import isnan
 import numpy as np
 import pytest
 
-from groundwire.evaluation.intervals import Bootstrap, Replicates, difference, wilson
-from groundwire.evaluation.metrics import Floats, Ranking, f1_of
+from groundwire.evaluation.intervals import Bootstrap, Interval, Replicates, difference, wilson
+from groundwire.evaluation.metrics import Floats, Ranking, f1_of, ratios
 
 
 def mean_of(sums: Floats) -> Floats:
@@ -95,8 +95,39 @@ def test_a_resample_is_what_scoring_its_answers_would_give() -> None:
 def test_resamples_without_a_score_are_left_out_and_counted() -> None:
     ranking = Ranking.of([0.9, 0.1], [True, False])
     interval = Bootstrap.of(["a", "b"], n_resamples=400).of_weights(ranking.auroc).interval()
-    assert (interval.low, interval.high) == (1, 1)
+    assert isnan(interval.low)  # those that are left all agree
     assert 150 < interval.n_undefined < 250  # both draws the same context: half of the time
+
+
+def share_of(marks: list[tuple[int, int]], contexts: list[str]) -> Interval:
+    """What part of the second is the first."""
+    sums = Bootstrap.of(contexts).sums(marks)
+    return sums.of_share(lambda each: ratios(each[..., 0], each[..., 1])).interval()
+
+
+@pytest.mark.parametrize("value", [0, 1])
+def test_a_share_of_none_or_all_has_wilsons_interval_of_the_contexts_that_count(
+    value: int,
+) -> None:
+    # Two answers to each of 40 contexts, and ten contexts in which there is nothing to count.
+    marks = [(value, 1)] * 80 + [(0, 0)] * 10
+    found = share_of(marks, [str(i // 2) for i in range(80)] + [f"x{i}" for i in range(10)])
+    expected = wilson(40 * value, 40)
+    assert (found.value, found.low, found.high) == (value, expected.low, expected.high)
+    assert found.high - found.low > 0.05
+
+
+def test_a_share_in_between_is_resampled() -> None:
+    marks, contexts = [(i % 3 == 0, 1) for i in range(60)], [str(i // 2) for i in range(60)]
+    expected = Bootstrap.of(contexts).of_sums(marks, lambda s: s[..., 0] / s[..., 1]).interval()
+    assert share_of(marks, contexts) == expected
+
+
+def test_a_score_that_all_resamples_agree_on_has_no_interval() -> None:
+    found = Bootstrap.of([str(i) for i in range(40)]).of_sums([[1, 1, 1]] * 40, f1_of).interval()
+    assert found.value == 1
+    assert isnan(found.low)
+    assert isnan(found.high)
 
 
 def test_one_context_gives_no_interval() -> None:
@@ -108,11 +139,10 @@ def test_one_context_gives_no_interval() -> None:
 
 def test_a_paired_difference_is_narrower_than_what_it_compares(values: list[float]) -> None:
     contexts = [str(i) for i in range(400)]
-    better = [value + 0.02 for value in values]
+    better = [value + 0.02 + 0.001 * (i % 2) for i, value in enumerate(values)]
     first, second = replicates_of_mean(better, contexts), replicates_of_mean(values, contexts)
     gap = difference(first, second).interval()
-    assert gap.low == pytest.approx(0.02)
-    assert gap.high == pytest.approx(0.02)
+    assert 0.02 < gap.low < gap.high < 0.021
     assert first.interval().low < second.interval().high  # unpaired, nothing could be said
 
 

@@ -30,6 +30,12 @@ def test_the_only_task_is_not_told_twice_if_it_has_no_name() -> None:
     assert [cells(line)[0] for line in lines[2:4]] == ["task", "all"]
 
 
+def test_a_long_name_of_a_task_leaves_room_for_the_scores() -> None:
+    lines = to_text(evaluated([labelled("It is fine.", task="long " * 40)])).splitlines()
+    assert cells(lines[3])[0] == ("long " * 8).strip()
+    assert max(map(len, lines)) < 200
+
+
 def test_what_is_undefined_is_a_dash() -> None:
     lines = to_text(evaluated([labelled("It is fine.", task="")])).splitlines()
     assert cells(lines[3])[3:6] == ["-", "-", "- (- to -)"]

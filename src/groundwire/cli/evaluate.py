@@ -51,7 +51,7 @@ TSV or Parquet, packed with gzip or not; a folder of them is one table.
 \b
 Exit status:
   0  all rows were read and checked
-  1  some rows failed: they are told, and the scores are of the others
+  1  some rows failed: they are told; hallucinated ones count as missed, others not at all
   2  there is nothing to score, or the command was wrong
 """
 

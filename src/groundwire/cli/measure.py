@@ -676,7 +676,7 @@ def aggregate_command(
 )
 @_json
 def compare_command(*, files: tuple[Path, ...], models: tuple[str, ...], as_json: bool) -> None:
-    """Compare two models on the same questions: McNemar's exact test, and the difference.
+    """Compare two models on the same questions: the difference, and whether it is chance.
 
     FILES is one file that classify wrote, with both models, or two, the first and the second.
     """

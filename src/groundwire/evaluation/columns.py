@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from groundwire.evaluation.metrics import Bools, Floats
 from groundwire.evaluation.runner import Judged
+from groundwire.evaluation.sums import counted
 
 Counts = NDArray[np.int32]
 
@@ -25,6 +26,7 @@ class Columns:
         tasks: Which task, as a number that counts tasks.
         contexts: A number that stands for the sources.
         flagged: Whether the detector marked anything.
+        failed: Whether there is no verdict.
         hallucinated: Whether the answer is.
         complete: Whether all of it was checked.
         has_spans: Whether it is known which characters are hallucinated.
@@ -40,6 +42,7 @@ class Columns:
     tasks: Counts
     contexts: NDArray[np.uint64]
     flagged: Bools
+    failed: Bools
     hallucinated: Bools
     complete: Bools
     has_spans: Bools
@@ -60,6 +63,11 @@ class Columns:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    @property
+    def counted(self) -> Bools:
+        """Which of them scores count: see :func:`.sums.counted`."""
+        return counted(self.hallucinated, self.failed)
 
     def take(self, which: Bools) -> Self:
         """Some of the answers; if it is all of them, nothing is copied."""
@@ -102,6 +110,7 @@ class Collector:
             answer.is_hallucinated,
             answer.is_complete,
             answer.has_spans,
+            bool(answer.error),
         )
         self._flags.append(sum(flag << i for i, flag in enumerate(flags)))
         self._probabilities.append(answer.probability)
@@ -121,12 +130,15 @@ class Collector:
             raise ValueError(f"row {rows[twice[0]]:,} is there twice")
         numbers = _taken(self._numbers).reshape(-1, 9)[order]
         flags = _taken(self._flags)[order]
-        flagged, hallucinated, complete, has_spans = ((flags >> i & 1) == 1 for i in range(4))
+        flagged, hallucinated, complete, has_spans, failed = (
+            (flags >> i & 1) == 1 for i in range(5)
+        )
         return Columns(
             rows=rows,
             tasks=numbers[:, 0],
             contexts=_taken(self._contexts)[order],
             flagged=flagged,
+            failed=failed,
             hallucinated=hallucinated,
             complete=complete,
             has_spans=has_spans,

@@ -16,6 +16,7 @@ from groundwire.errors import DetectionError, GroundwireError
 from groundwire.evaluation.calibration import brier, reliability
 from groundwire.evaluation.columns import Collector, Columns
 from groundwire.evaluation.datasets.labelled import Known
+from groundwire.evaluation.intervals import N_RESAMPLES, SEED
 from groundwire.evaluation.judged import (
     SCHEMA,
     Header,
@@ -25,7 +26,7 @@ from groundwire.evaluation.judged import (
     read_judged,
 )
 from groundwire.evaluation.runner import Judged, held_against
-from groundwire.evaluation.scores import N_RESAMPLES, PREVALENCES, SEED, defined, scores_of
+from groundwire.evaluation.scores import PREVALENCES, defined, scores_of
 
 #: Failed rows that are told one by one; how many there are is told in any case.
 MAX_FAILURES = 100
@@ -48,8 +49,8 @@ class Evaluation:
         n: Rows of the data.
         n_failed: Rows that could not be read, or whose check failed.
         n_unlabelled: Rows that could be read, of which nothing is known; no score counts them.
-        scores: Of all answers that are labelled, as :func:`.scores.scores_of` has them; those
-            whose check failed count as not flagged.
+        scores: Of all answers that are labelled, as :func:`.scores.scores_of` has them; of
+            those whose check failed, the hallucinated ones count as missed, and no others.
         tasks: The same by task.
         labels: Marked stretches by label, and by the data's own word for it: how many there are,
             and in how many of them the detector marked something.
@@ -137,6 +138,7 @@ class Evaluation:
         """
         detector = self.header.detector
         seconds = round(self.seconds if wall_s is None else wall_s, 6)
+        n_checked = self.n - self.n_failed
         return {
             "n": self.n,
             "n_failed": self.n_failed,
@@ -150,7 +152,7 @@ class Evaluation:
             "coverage": dict(self.coverage),
             "latency_ms": self.latency_ms,
             "seconds": seconds,
-            "examples_per_s": round(self.n / seconds, 3) if seconds else None,
+            "examples_per_s": round(n_checked / seconds, 3) if seconds and n_checked else None,
             "failures": list(self.failures),
             "bootstrap": {"unit": "context", "n_resamples": N_RESAMPLES, "seed": SEED},
             "data": dict(self.header.data),
@@ -264,7 +266,7 @@ def judged_of(row: JudgedRow, verdict: Detection | GroundwireError) -> Judged:
 
 def _calibration(answers: Columns) -> dict[str, Any] | None:
     """What the probabilities of answers are worth."""
-    has_said = ~np.isnan(answers.said)
+    has_said = ~(np.isnan(answers.said) | answers.failed)
     if not has_said.any():
         return None
     said, so = answers.said[has_said], answers.hallucinated[has_said]

@@ -4,18 +4,28 @@ Answers to one context share its difficulties, so whole contexts are resampled w
 answers (Efron 1979, https://doi.org/10.1214/aos/1176344552; for clusters Field & Welsh 2007,
 https://doi.org/10.1111/j.1467-9868.2007.00593.x). Resampling answers one by one would give
 intervals that are too narrow. Where trials are independent and few, :func:`wilson` counts.
+
+Where all contexts are alike, so are all resamples, and the bootstrap would claim to be certain. So
+of a share that is 0 or 1 the interval is Wilson's, with a trial for each context that has anything
+to count, and of any other score there is none.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from math import nan, sqrt
+from statistics import NormalDist
 from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from groundwire.evaluation.metrics import Floats
+
+#: Resamples, and the seed of their draws, unless told otherwise.
+N_RESAMPLES, SEED = 2000, 0
+#: Differences of scores that are less than this are those of binary numbers.
+_SAME = 1e-12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +34,8 @@ class Interval:
 
     Attributes:
         value: Of the answers as they are.
-        low: Lower end; ``nan`` if there is only one context, or the score is never defined.
+        low: Lower end; ``nan`` if there is only one context, all resamples agree, or the score is
+            never defined.
         high: Upper end.
         level: Share of resamples between the two.
         n_undefined: Resamples in which the score is undefined; they are left out.
@@ -50,16 +61,16 @@ class Bootstrap:
 
     of_answer: NDArray[np.intp] = field(repr=False, compare=False)
     contexts: str
-    n_resamples: int = 2000
-    seed: int = 0
+    n_resamples: int = N_RESAMPLES
+    seed: int = SEED
 
     @classmethod
     def of(
         cls,
         contexts: Sequence[str] | NDArray[np.uint64],
         *,
-        n_resamples: int = 2000,
-        seed: int = 0,
+        n_resamples: int = N_RESAMPLES,
+        seed: int = SEED,
     ) -> Self:
         """Prepare to resample the contexts of answers.
 
@@ -101,7 +112,7 @@ class Bootstrap:
         of_context = np.zeros((self.n_contexts, values.shape[1]))
         np.add.at(of_context, self.of_answer, values)
         drawn = np.array([drawn @ of_context for drawn in self._draws()])
-        return Sums(values.sum(axis=0), drawn, self)
+        return Sums(values.sum(axis=0), drawn, of_context, self)
 
     def of_weights(self, statistic: Callable[[Floats], float]) -> "Replicates":
         """Resample any other score.
@@ -144,11 +155,13 @@ class Sums:
     Attributes:
         value: Of the answers as they are, shape ``(k,)``.
         draws: Of each resample, shape ``(n_resamples, k)``.
+        of_context: Of each context, shape ``(n_contexts, k)``.
         bootstrap: What drew them.
     """
 
     value: Floats
     draws: Floats
+    of_context: Floats
     bootstrap: Bootstrap
 
     def of(self, statistic: Callable[[Floats], Floats]) -> "Replicates":
@@ -159,6 +172,11 @@ class Sums:
         """
         return Replicates(float(statistic(self.value)), statistic(self.draws), self.bootstrap)
 
+    def of_share(self, statistic: Callable[[Floats], Floats]) -> "Replicates":
+        """The same of a share, whose interval is known also where it is 0 or 1."""
+        n = np.count_nonzero(~np.isnan(statistic(self.of_context)))
+        return replace(self.of(statistic), n_trials=n)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Replicates:
@@ -168,25 +186,33 @@ class Replicates:
         value: Of the answers as they are.
         draws: Of each resample, shape ``(n_resamples,)``; ``nan`` where it is undefined.
         bootstrap: What drew them.
+        n_trials: Of a share, the contexts that have anything to count; of other scores 0.
     """
 
     value: float
     draws: Floats
     bootstrap: Bootstrap
+    n_trials: int = 0
 
     def interval(self, level: float = 0.95) -> Interval:
-        """The percentile interval that holds this share of the resamples."""
+        """The percentile interval that holds this share of the resamples.
+
+        Where they all agree it would have no width: then it is Wilson's of a share that is 0 or 1.
+        """
         known = self.draws[~np.isnan(self.draws)]
         low = high = nan
-        if known.size and self.bootstrap.n_contexts > 1:
+        if self.n_trials and self.value in (0, 1):
+            trials = wilson(round(self.value) * self.n_trials, self.n_trials, level)
+            low, high = trials.low, trials.high
+        elif known.size and np.ptp(known) > _SAME:
             outside = (1 - level) / 2
             low, high = np.quantile(known, [outside, 1 - outside]).tolist()
         n_undefined = self.draws.size - known.size
         return Interval(value=self.value, low=low, high=high, level=level, n_undefined=n_undefined)
 
 
-def wilson(n_right: int, n: int) -> Interval:
-    """A share of independent trials, with the interval of Wilson (1927) that holds 95 %.
+def wilson(n_right: int, n: int, level: float = 0.95) -> Interval:
+    """A share of independent trials, with its interval of Wilson (1927).
 
     Unlike the bootstrap, it says something of few trials: of none wrong among five as well.
 
@@ -197,15 +223,18 @@ def wilson(n_right: int, n: int) -> Interval:
     Args:
         n_right: Successes.
         n: Trials; of none, everything is ``nan``.
+        level: How often such intervals hold the true share, about.
     """
     if not n:
-        return Interval(value=nan, low=nan, high=nan)
-    z, share = 1.959963984540054, n_right / n
+        return Interval(value=nan, low=nan, high=nan, level=level)
+    z, share = NormalDist().inv_cdf((1 + level) / 2), n_right / n
     middle = share + z * z / (2 * n)
     reach = z * sqrt(share * (1 - share) / n + z * z / (4 * n * n))
     whole = 1 + z * z / n
-    low, high = max(0.0, (middle - reach) / whole), min(1.0, (middle + reach) / whole)
-    return Interval(value=share, low=low, high=high)
+    # Of none and of all one end is 0 or 1, but for what becomes of it in binary.
+    low = (middle - reach) / whole if n_right else 0.0
+    high = (middle + reach) / whole if n_right < n else 1.0
+    return Interval(value=share, low=low, high=high, level=level)
 
 
 def difference(first: Replicates, second: Replicates) -> Replicates:

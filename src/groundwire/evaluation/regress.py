@@ -12,17 +12,15 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, Self
 
-import numpy as np
-
 from groundwire.detection import Outcome
 from groundwire.errors import InputError, SettingError
 from groundwire.evaluation.evaluation import Evaluation, judged_of, verdict_of
-from groundwire.evaluation.intervals import Bootstrap, Replicates, difference
+from groundwire.evaluation.intervals import Replicates
 from groundwire.evaluation.judged import JudgedRow, ResultsError, read_header, read_judged
-from groundwire.evaluation.metrics import Ranking, f1_of, ratios
+from groundwire.evaluation.paired import differences
 from groundwire.evaluation.runner import Judged
 from groundwire.evaluation.scores import defined
-from groundwire.evaluation.sums import STATISTICS, answer_sums
+from groundwire.evaluation.sums import STATISTICS
 
 #: Scores that can be compared: of answers, and of marked characters.
 METRICS = (*STATISTICS, "auroc", "auprc", "span.precision", "span.recall", "span.f1")
@@ -36,7 +34,6 @@ _SAME = {
     "n_hallucinated": "hallucinated answers",
 }
 
-N_RESAMPLES, SEED = 2000, 0
 #: A drop of exactly what is allowed is allowed, whatever becomes of it in binary.
 _SLACK = 1e-9
 
@@ -215,12 +212,14 @@ def compare(results: Path, baseline: Baseline | None, limits: Limits) -> Regress
         raise RegressError("A drop is one from a baseline, and there is none. Give --baseline.")
     checks = []
     pairs: Sequence[tuple[Judged, Judged]] | None = None
+    moved: Mapping[str, Replicates] = {}
     if baseline is not None:
         _require_same(now, baseline.scores)
         if baseline.results is not None:
             pairs = _pairs(results, baseline.results)
+            moved = differences([after for _, after in pairs], [was for was, _ in pairs])
         checks += [
-            _drop(name, allowed, now, baseline.scores, pairs)
+            _drop(name, allowed, now, baseline.scores, moved)
             for name, allowed in limits.drops.items()
         ]
     if limits.rate is not None:
@@ -279,14 +278,14 @@ def _drop(
     allowed: float,
     now: Mapping[str, Any],
     before: Mapping[str, Any],
-    pairs: Sequence[tuple[Judged, Judged]] | None,
+    moved: Mapping[str, Replicates],
 ) -> Check:
     was, is_ = score_of(before, name, "the baseline"), score_of(now, name, "what is judged now")
     sign = 1 if name in _FALLING else -1
     worse = 100 * sign * (is_ - was) + 0.0  # no minus zero
     ends = None
-    if pairs is not None:
-        interval = _difference(pairs, name).interval()
+    if name in moved:
+        interval = moved[name].interval()
         found = sorted(100 * sign * end + 0.0 for end in (interval.low, interval.high))
         ends = (defined(found[0]), defined(found[1]))
     is_passed = worse <= allowed + _SLACK
@@ -378,33 +377,6 @@ def _labelled(path: Path) -> dict[int, tuple[str, Judged]]:
         for row in read_judged(path)
         if row.hallucinated is not None
     }
-
-
-def _difference(pairs: Sequence[tuple[Judged, Judged]], name: str) -> Replicates:
-    """By how much a score exceeds that of before, resampled by context."""
-    if name.startswith("span."):
-        pairs = [pair for pair in pairs if pair[1].has_spans]
-    before, after = zip(*pairs, strict=True)
-    contexts = [answer.context_id for answer in after]
-    bootstrap = Bootstrap.of(contexts, n_resamples=N_RESAMPLES, seed=SEED)
-    return difference(*(_replicates(side, name, bootstrap) for side in (after, before)))
-
-
-def _replicates(judged: Sequence[Judged], name: str, bootstrap: Bootstrap) -> Replicates:
-    if name.startswith("span."):
-        counts = np.array([answer.characters.counts for answer in judged], np.float64)
-        match name:
-            case "span.precision":
-                return bootstrap.of_sums(counts, lambda sums: ratios(sums[..., 0], sums[..., 1]))
-            case "span.recall":
-                return bootstrap.of_sums(counts, lambda sums: ratios(sums[..., 0], sums[..., 2]))
-        return bootstrap.of_sums(counts, f1_of)
-    so = np.array([answer.is_hallucinated for answer in judged], np.bool_)
-    if name in STATISTICS:
-        flagged = np.array([answer.is_flagged for answer in judged], np.bool_)
-        return bootstrap.of_sums(answer_sums(flagged, so), STATISTICS[name])
-    ranking = Ranking.of([answer.probability for answer in judged], so)
-    return bootstrap.of_weights(ranking.auroc if name == "auroc" else ranking.average_precision)
 
 
 def _is_right(answer: Judged) -> bool:

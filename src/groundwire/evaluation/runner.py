@@ -14,8 +14,8 @@ from groundwire.evaluation.metrics import Overlap, Range, count_characters, coun
 class Judged:
     """A labelled answer, and what the detector made of it.
 
-    An answer whose check failed counts as not flagged, with probability 0: what was missed there
-    was missed. Reports say how many these are.
+    An answer whose check failed is not flagged, and has an ``error``: see :func:`.sums.counted` for
+    what becomes of it. Reports say how many these are.
 
     Attributes:
         id: Names the answer within its set.

@@ -1,29 +1,27 @@
 """Judged answers as scores, each with its interval."""
 
-from collections.abc import Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
 from math import isnan
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from groundwire.evaluation.columns import Columns, Counts
-from groundwire.evaluation.intervals import Bootstrap, Replicates
+from groundwire.evaluation.intervals import N_RESAMPLES, SEED, Bootstrap, Interval, Replicates
 from groundwire.evaluation.metrics import (
     AnswerCounts,
     Floats,
     Overlap,
     Ranking,
-    f1_of,
     ratio,
     ratios,
 )
+from groundwire.evaluation.sums import STATISTICS, answer_sums, score
 
 #: Shares of hallucinated answers for which the precision is told; how many there are in
 #: production is for who runs it to say.
 PREVALENCES = (0.01, 0.05, 0.1, 0.2, 0.5)
-
-N_RESAMPLES, SEED = 2000, 0
 
 
 def scores_of(
@@ -36,7 +34,8 @@ def scores_of(
     """Scores of a group of answers as JSON data: ``null`` where one is undefined.
 
     Args:
-        answers: Whose check failed counts as not flagged.
+        answers: Of those whose check failed, the hallucinated ones count as missed, and the others
+            not at all; if all failed, no score is defined.
         prevalences: Shares of hallucinated answers, in [0, 1], to tell the precision at.
         n_resamples: Of the bootstrap, which draws contexts.
         seed: Of its draws.
@@ -44,13 +43,14 @@ def scores_of(
     if not len(answers):
         return {"n_answers": 0, "example": None, "span": None, "span_lettucedetect": None}
     bootstrap = Bootstrap.of(answers.contexts, n_resamples=n_resamples, seed=seed)
-    counts = AnswerCounts.of(answers.flagged, answers.hallucinated)
+    scored = answers.counted
+    counts = AnswerCounts.of(answers.flagged[scored], answers.hallucinated[scored])
     return {
-        "n_answers": counts.n,
+        "n_answers": len(answers),
         "n_contexts": bootstrap.n_contexts,
-        "n_hallucinated": counts.n_hallucinated,
+        "n_hallucinated": int(answers.hallucinated.sum()),
         "n_flagged": counts.n_flagged,
-        "example": _with_ends(_example(answers, bootstrap)),
+        "example": _with_ends(of_answers(answers, bootstrap)),
         **_spans(answers, n_resamples, seed),
         "claims": _claims(answers, bootstrap),
         "baseline_flag_all": {"f1": defined(counts.flag_all_f1)},
@@ -66,25 +66,33 @@ def defined(value: float) -> float | None:
     return None if isnan(value) else float(value)
 
 
-def _example(answers: Columns, bootstrap: Bootstrap) -> dict[str, Replicates]:
-    flagged, hallucinated = answers.flagged, answers.hallucinated
-    columns = [flagged & hallucinated, flagged, hallucinated, np.ones(len(answers))]
-    sums = bootstrap.sums(np.column_stack(columns))
-    ranking = Ranking.of(answers.probability, hallucinated)
-    auroc, auprc = bootstrap.of_weights_each(ranking.auroc, ranking.average_precision)
+def of_answers(answers: Columns, bootstrap: Bootstrap) -> dict[str, Replicates]:
+    """The scores of answers as wholes."""
+    sums = bootstrap.sums(answer_sums(answers.flagged, answers.hallucinated, answers.failed))
+    ranks = rankings(answers)
+    drawn = bootstrap.of_weights_each(*ranks.values())
     return {
-        "precision": sums.of(_share(0, 1)),
-        "recall": sums.of(_share(0, 2)),
-        "f1": sums.of(_f1),
-        "balanced_accuracy": sums.of(_balanced_accuracy),
-        "auroc": auroc,
-        "auprc": auprc,
-        "fpr": sums.of(_false_positive_rate),
+        **{name: score(name, sums) for name in STATISTICS},
+        **dict(zip(ranks, drawn, strict=True)),
+    }
+
+
+def rankings(answers: Columns) -> dict[str, Callable[[Floats], float]]:
+    """AUROC and AUPRC as what :meth:`.intervals.Bootstrap.of_weights` takes.
+
+    Of the answers whose check did not fail: the others have no place in an order.
+    """
+    checked = ~answers.failed
+    ranking = Ranking.of(answers.probability[checked], answers.hallucinated[checked])
+    return {
+        "auroc": lambda weights: ranking.auroc(weights[checked]),
+        "auprc": lambda weights: ranking.average_precision(weights[checked]),
     }
 
 
 def _spans(answers: Columns, n_resamples: int, seed: int) -> dict[str, Any]:
     marked = answers.take(answers.has_spans)
+    marked = marked.take(marked.counted)
     if not len(marked):
         return {"span": None, "span_lettucedetect": None}
     bootstrap = Bootstrap.of(marked.contexts, n_resamples=n_resamples, seed=seed)
@@ -95,27 +103,25 @@ def _spans(answers: Columns, n_resamples: int, seed: int) -> dict[str, Any]:
     return {
         "span": {
             "n_answers": len(marked),
-            **_with_ends(_span_scores(bootstrap, marked.characters)),
+            **_with_ends(of_spans(marked.characters, bootstrap)),
             "iou": defined(overlap.iou),
             "mean_iou": float(iou.mean()),
         },
-        "span_lettucedetect": _with_ends(_span_scores(bootstrap, marked.pairs)),
+        "span_lettucedetect": _with_ends(of_spans(marked.pairs, bootstrap)),
     }
 
 
-def _span_scores(bootstrap: Bootstrap, counts: "np.typing.ArrayLike") -> dict[str, Replicates]:
+def of_spans(counts: ArrayLike, bootstrap: Bootstrap) -> dict[str, Replicates]:
+    """The scores of marked characters, of which both, predicted and gold are counted."""
     sums = bootstrap.sums(counts)
-    return {
-        "precision": sums.of(_share(0, 1)),
-        "recall": sums.of(_share(0, 2)),
-        "f1": sums.of(_f1),
-    }
+    return {name: score(name, sums) for name in ("precision", "recall", "f1")}
 
 
 def _claims(answers: Columns, bootstrap: Bootstrap) -> dict[str, Any]:
     passed, n = answers.claims.sum(axis=0, dtype=np.int64).tolist()
-    found = bootstrap.sums(answers.claims).of(_share(0, 1))
-    return {"n_unmarked": n, "passed": defined(ratio(passed, n)), "ci95": {"passed": _ends(found)}}
+    sums = bootstrap.sums(answers.claims)
+    found = sums.of_share(lambda each: ratios(each[..., 0], each[..., 1]))
+    return {"n_unmarked": n, "passed": defined(ratio(passed, n)), **_ends({"passed": found})}
 
 
 def _overlap(counts: Counts) -> Overlap:
@@ -123,35 +129,17 @@ def _overlap(counts: Counts) -> Overlap:
     return Overlap(both=both, predicted=predicted, gold=gold)
 
 
-# Statistics of sums of both, flagged, hallucinated, and for two of them all.
-
-
-def _share(part: int, whole: int) -> "partial[Floats]":
-    return partial(_share_of, part, whole)
-
-
-def _share_of(part: int, whole: int, sums: Floats) -> Floats:
-    return ratios(sums[..., part], sums[..., whole])
-
-
-def _f1(sums: Floats) -> Floats:
-    return f1_of(sums[..., :3])
-
-
-def _false_positive_rate(sums: Floats) -> Floats:
-    return ratios(sums[..., 1] - sums[..., 0], sums[..., 3] - sums[..., 2])
-
-
-def _balanced_accuracy(sums: Floats) -> Floats:
-    recall = ratios(sums[..., 0], sums[..., 2])
-    return (recall + 1 - _false_positive_rate(sums)) / 2
-
-
 def _with_ends(found: Mapping[str, Replicates]) -> dict[str, Any]:
-    values = {name: defined(each.value) for name, each in found.items()}
-    return {**values, "ci95": {name: _ends(each) for name, each in found.items()}}
+    return {**{name: defined(each.value) for name, each in found.items()}, **_ends(found)}
 
 
-def _ends(replicates: Replicates) -> list[float | None]:
-    interval = replicates.interval()
-    return [defined(interval.low), defined(interval.high)]
+def _ends(found: Mapping[str, Replicates]) -> dict[str, Any]:
+    return told({name: each.interval() for name, each in found.items()})
+
+
+def told(intervals: Mapping[str, Interval]) -> dict[str, Any]:
+    """Intervals as JSON data, and of how many resamples each leaves out."""
+    return {
+        "ci95": {name: [defined(each.low), defined(each.high)] for name, each in intervals.items()},
+        "n_undefined": {name: each.n_undefined for name, each in intervals.items()},
+    }

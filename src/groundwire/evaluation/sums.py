@@ -4,14 +4,30 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from groundwire.evaluation.intervals import Replicates, Sums
 from groundwire.evaluation.metrics import Bools, Floats, f1_of, ratios
 
 
-def answer_sums(flagged: Bools, hallucinated: Bools) -> Floats:
-    """What :data:`STATISTICS` take, of each answer: both, flagged, hallucinated, and 1."""
-    both = flagged & hallucinated
-    columns = [both, flagged, hallucinated, np.ones(len(both), np.bool_)]
-    return np.column_stack(columns).astype(np.float64)
+def counted(hallucinated: Bools, failed: Bools) -> Bools:
+    """Which answers scores count.
+
+    A check that failed is evidence of nothing. A grounded answer does not count for passing it: it
+    is left out, else an endpoint that is down would never raise a false alarm. A hallucinated one
+    was missed. If every check failed, there is nothing to score.
+    """
+    if failed.all():
+        return np.zeros(len(failed), np.bool_)
+    return hallucinated | ~failed
+
+
+def answer_sums(flagged: Bools, hallucinated: Bools, failed: Bools) -> Floats:
+    """What :data:`STATISTICS` take, of each answer: both, flagged, hallucinated, and 1.
+
+    All four are 0 of an answer that is not :func:`counted`.
+    """
+    counts = counted(hallucinated, failed)
+    columns = [flagged & hallucinated, flagged, hallucinated, counts]
+    return np.column_stack([column & counts for column in columns]).astype(np.float64)
 
 
 def _precision(sums: Floats) -> Floats:
@@ -42,3 +58,16 @@ STATISTICS: Mapping[str, Callable[[Floats], Floats]] = {
     "fpr": _false_positive_rate,
     "balanced_accuracy": _balanced_accuracy,
 }
+
+#: Those that are shares of something that is counted.
+_SHARES = frozenset({"precision", "recall", "fpr"})
+
+
+def score(name: str, sums: Sums) -> Replicates:
+    """One of :data:`STATISTICS`, resampled.
+
+    Args:
+        name: Which.
+        sums: Of :func:`answer_sums`, or of both, predicted and gold, which is enough for some.
+    """
+    return (sums.of_share if name in _SHARES else sums.of)(STATISTICS[name])

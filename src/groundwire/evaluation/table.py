@@ -7,6 +7,8 @@ from groundwire.render.screen import one_line
 
 #: Failed rows that are shown.
 _MAX_FAILURES = 5
+#: Characters of the name of a task that are shown.
+_MAX_NAME = 40
 
 _COLUMNS = (
     *("task", "answers", "halluc.", "precision", "recall", "F1 (95 %)", "flag all"),
@@ -42,11 +44,12 @@ def _lines(scores: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _row(name: str, group: Mapping[str, Any]) -> tuple[str, ...]:
+    name = one_line(name)[:_MAX_NAME]
     example, span = group["example"], group["span"]
     if example is None:
         return (name, "0", *["-"] * (len(_COLUMNS) - 2))
     return (
-        one_line(name),
+        name,
         f"{group['n_answers']:,}",
         f"{group['n_hallucinated']:,}",
         percent(example["precision"]),
@@ -75,7 +78,7 @@ def _notes(scores: Mapping[str, Any]) -> Iterator[str]:
         yield f"failed rows        {n:,}"
         for failure in scores["failures"][:_MAX_FAILURES]:
             id_, message = one_line(str(failure["id"])), one_line(failure["message"])
-            yield f"  row {failure['row']:,}, id {id_[:40]}: {message}"
+            yield f"  row {failure['row']:,}, id {id_[:_MAX_NAME]}: {message}"
         if n > _MAX_FAILURES:
             yield f"  and {n - _MAX_FAILURES:,} more"
 

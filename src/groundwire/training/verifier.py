@@ -17,6 +17,7 @@ import json
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import isnan
 from pathlib import Path
 from typing import Any
 
@@ -297,10 +298,10 @@ def calibration_error(
     return reliability(p[drawn], so).ece
 
 
-def written(interval: Interval) -> dict[str, float]:
-    """An interval as data."""
-    names = ("value", "low", "high")
-    return {name: round(float(getattr(interval, name)), 4) for name in names}
+def written(interval: Interval) -> dict[str, float | None]:
+    """An interval as data: ``null`` for what is undefined."""
+    found = {name: float(getattr(interval, name)) for name in ("value", "low", "high")}
+    return {name: None if isnan(each) else round(each, 4) for name, each in found.items()}
 
 
 def report(

@@ -28,6 +28,7 @@ def judged(
     probability: float = 0.0,
     characters: tuple[int, int, int] = (0, 0, 0),
     has_spans: bool = True,
+    error: str = "",
 ) -> Judged:
     both, predicted, gold = characters
     overlap = Overlap(both=both, predicted=predicted, gold=gold)
@@ -44,6 +45,7 @@ def judged(
         n_clean_passed=0,
         is_complete=True,
         has_spans=has_spans,
+        error=error,
     )
 
 
@@ -145,6 +147,17 @@ def test_what_is_undefined_is_nothing() -> None:
     assert value(Metric(name="m", statistic=auroc), only_right) is None
     (missing,) = of_tasks("m", f1, ("c",))
     assert missing.of(*columns(*SOME)).n == 0
+
+
+@pytest.mark.parametrize(
+    "statistic", [f1, accuracy, balanced_accuracy, auroc, characters_f1, characters_iou]
+)
+def test_no_metric_gains_by_a_failed_check_of_a_grounded_answer(statistic: Statistic) -> None:
+    metric = Metric(name="m", statistic=statistic)
+    failed = [judged(False, False, context=f"x{i}", error="it failed") for i in range(9)]
+    assert value(metric, *SOME, *failed) == value(metric, *SOME)
+    assert value(metric, *failed) is None
+    assert value(metric, judged(False, True, error="it failed", characters=(0, 0, 3))) is None
 
 
 def test_flagging_everything_needs_no_detector() -> None:

@@ -14,6 +14,7 @@ from groundwire.evaluation.tuning.snippet import tenant_field, to_yaml
 from groundwire.evaluation.tuning.table import to_text
 from groundwire.evaluation.tuning.target import Aim, Target
 from groundwire.evaluation.tuning.tuning import Tuning, tune
+from tests.evaluation import reference
 from tests.evaluation.made_results import READER, SIMILARITY, Row, judged
 
 
@@ -118,6 +119,39 @@ def test_the_curve_has_a_point_wherever_something_changes() -> None:
         (3, 1, 1),
     ]
     assert [point["threshold"] for point in points] == [1, 0.6, 0.2]
+
+
+def test_the_curve_counts_a_failed_check_as_a_miss_or_not_at_all() -> None:
+    given = [replace(row, score=None) if i % 3 == 0 else row for i, row in enumerate(rows(60))]
+    for point in tuned("f1", given=given).groups[0].curve:
+        assert point["threshold"] is not None
+        expected = reference.decisions(
+            [
+                (
+                    row.score is not None and row.score >= point["threshold"],
+                    bool(row.hallucinated),
+                    row.score is None,
+                )
+                for row in given
+            ]
+        )
+        for name in ("recall", "fpr", "f1"):
+            assert point[name] == pytest.approx(expected[name])
+
+
+def test_what_a_threshold_costs_leaves_out_grounded_answers_whose_check_failed() -> None:
+    checked = rows(60)
+    given = [*checked, *(Row(score=None, context=f"x{i}") for i in range(60))]
+    one, other = (tuned("f1", given=each).groups[0].cost for each in (checked, given))
+    assert one is not None
+    assert other is not None
+    assert (one.fpr.value, one.f1.value) == (other.fpr.value, other.f1.value)
+
+
+def test_where_every_check_failed_there_is_no_f1() -> None:
+    found = tuned("f1", given=[Row(score=None, hallucinated=True, context="a"), Row(score=None)])
+    assert found.groups[0].threshold is None
+    assert "every check failed, so there is no F1" in to_text(found)
 
 
 def test_each_group_has_a_promise_of_its_own_or_says_what_it_takes() -> None:

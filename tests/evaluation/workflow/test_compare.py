@@ -1,6 +1,7 @@
 """Two models on the same questions."""
 
 from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from groundwire.evaluation.intervals import Bootstrap
-from groundwire.evaluation.workflow.compare import CompareError, Comparison, compare, mcnemar
+from groundwire.evaluation.workflow.compare import CompareError, Comparison, compare, sign_flip
 from groundwire.evaluation.workflow.table import compared_to_text
 from tests.evaluation.workflow.chats import SETTINGS, Row, classified
 
@@ -41,10 +42,41 @@ def test_answers_are_paired_by_the_ids_of_their_questions(tmp_path: Path) -> Non
 
 
 @given(st.integers(0, 60), st.integers(0, 60))
-def test_the_test_is_a_two_sided_binomial_test_of_one_half(b: int, c: int) -> None:
+def test_of_single_questions_the_test_is_mcnemars(b: int, c: int) -> None:
     stats = pytest.importorskip("scipy.stats")
     expected = stats.binomtest(b, b + c).pvalue if b + c else 1
-    assert mcnemar(b, c) == pytest.approx(expected, rel=1e-9)
+    assert sign_flip([1] * b + [-1] * c + [0]) == pytest.approx(expected, rel=1e-9)
+
+
+@given(st.lists(st.integers(-4, 4), max_size=9))
+def test_the_test_counts_all_signs_that_contexts_might_have(differences: list[int]) -> None:
+    sums = [
+        abs(sum(sign * each for sign, each in zip(signs, differences, strict=True)))
+        for signs in product((1, -1), repeat=len(differences))
+    ]
+    expected = sum(each >= abs(sum(differences)) for each in sums) / len(sums)
+    assert sign_flip(differences) == pytest.approx(expected)
+
+
+def test_equal_models_are_told_apart_no_more_often_than_chance_has_it() -> None:
+    # In each of 30 contexts one model is worse, by chance, in all five of its questions.
+    rng = np.random.default_rng(4)
+    signs = rng.choice([-1, 1], size=(400, 30))
+    assert np.mean([sign_flip(5 * each) < 0.05 for each in signs]) < 0.08
+    # As if they were 150 independent questions, it would be told far more often.
+    assert np.mean([sign_flip(np.repeat(each, 5)) < 0.05 for each in signs]) > 0.3
+
+
+def test_many_contexts_take_no_time_and_stay_exact() -> None:
+    many = [1] * 50_000 + [-1] * 50_000 + [3, -2]
+    assert 0.99 < sign_flip(many) <= 1
+    assert sign_flip([1] * 2000) < 1e-300
+
+
+def test_questions_of_one_context_are_one_trial(tmp_path: Path) -> None:
+    a, b = answers("a", [True] * 10, context=10), answers("b", [False] * 10, context=10)
+    found = compared(tmp_path, a, b).to_dict()
+    assert (found["p_value"], found["p_method"]) == (1, "sign flips of contexts")
 
 
 def test_the_interval_is_of_whole_contexts(tmp_path: Path) -> None:
@@ -60,7 +92,7 @@ def test_the_interval_is_of_whole_contexts(tmp_path: Path) -> None:
     )
     assert found.difference == expected
     assert found.n_contexts == 10
-    assert "the interval allows for that" in compared_to_text(found.to_dict())
+    assert "the test count contexts, not questions" in compared_to_text(found.to_dict())
 
 
 def test_what_does_not_pair_is_told_and_counts_for_nobody(tmp_path: Path) -> None:

@@ -6,15 +6,15 @@ those of one task, or the mean of all tasks, each counting the same.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from math import isnan
 
 import numpy as np
 
 from groundwire.evaluation.columns import Columns
-from groundwire.evaluation.intervals import Bootstrap, Replicates
-from groundwire.evaluation.metrics import Floats, Ranking, f1_of, ratios
-from groundwire.evaluation.scores import N_RESAMPLES, SEED
+from groundwire.evaluation.intervals import SEED, Bootstrap, Replicates
+from groundwire.evaluation.metrics import Floats, f1_of, ratios
+from groundwire.evaluation.scores import rankings
+from groundwire.evaluation.sums import answer_sums, score
 
 #: Takes answers of which there is at least one, and what draws their contexts.
 Statistic = Callable[[Columns, Bootstrap], Replicates]
@@ -22,12 +22,21 @@ Statistic = Callable[[Columns, Bootstrap], Replicates]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Score:
-    """A score in [0, 1] with its 95 % interval; ``None`` where it is undefined."""
+    """A score in [0, 1] with its 95 % interval; ``None`` where it is undefined.
+
+    Attributes:
+        value: Of the answers as they are.
+        low: Lower end.
+        high: Upper end.
+        n: Answers.
+        n_undefined: Resamples in which it is undefined; they are left out.
+    """
 
     value: float | None
     low: float | None
     high: float | None
     n: int
+    n_undefined: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,18 +75,21 @@ class Metric:
         found = self._mean(answers, seed) if self.is_mean_of_tasks else self._one(answers, seed)
         ends = found.interval()
         value, low, high = map(_defined, (found.value, ends.low, ends.high))
-        return Score(value=value, low=low, high=high, n=len(answers))
+        n_undefined = ends.n_undefined
+        return Score(value=value, low=low, high=high, n=len(answers), n_undefined=n_undefined)
 
     def of_flagging_all(self, answers: Columns, tasks: Sequence[str]) -> Score | None:
         """Score a detector that flags every answer; ``None`` where it would have to mark words."""
         if self.needs_spans:
             return None
+        # Of the answers that the detector is scored by: none of these fails.
+        answers = answers.take(answers.counted)
         every = np.ones(len(answers), np.bool_)
-        return self.of(replace(answers, flagged=every, probability=every.astype(float)), tasks)
+        flagged = replace(answers, flagged=every, failed=~every, probability=every.astype(float))
+        return self.of(flagged, tasks)
 
     def _one(self, answers: Columns, seed: int) -> Replicates:
-        drawn = Bootstrap.of(answers.contexts, n_resamples=N_RESAMPLES, seed=seed)
-        return self.statistic(answers, drawn)
+        return self.statistic(answers, Bootstrap.of(answers.contexts, seed=seed))
 
     def _mean(self, answers: Columns, seed: int) -> Replicates:
         # Each task draws its own contexts, so each has a seed of its own.
@@ -85,29 +97,29 @@ class Metric:
             self._one(answers.take(answers.tasks == task), seed + i)
             for i, task in enumerate(np.unique(answers.tasks).tolist())
         ]
-        whole = Bootstrap.of(answers.contexts, n_resamples=N_RESAMPLES, seed=seed)
+        whole = Bootstrap.of(answers.contexts, seed=seed)
         draws = np.mean([each.draws for each in found], axis=0)
         return Replicates(float(np.mean([each.value for each in found])), draws, whole)
 
 
 def f1(answers: Columns, drawn: Bootstrap) -> Replicates:
     """F1 of the hallucinated answers."""
-    return _counted(answers, drawn, lambda sums: f1_of(sums[..., :3]))
+    return score("f1", drawn.sums(_sums(answers)))
 
 
 def accuracy(answers: Columns, drawn: Bootstrap) -> Replicates:
     """Share of answers that are flagged if, and only if, they are hallucinated."""
-    return _counted(answers, drawn, _accuracy)
+    return drawn.sums(_sums(answers)).of_share(_accuracy)
 
 
 def balanced_accuracy(answers: Columns, drawn: Bootstrap) -> Replicates:
     """Mean of the shares of hallucinated and of grounded answers that are told right."""
-    return _counted(answers, drawn, _balanced_accuracy)
+    return score("balanced_accuracy", drawn.sums(_sums(answers)))
 
 
 def auroc(answers: Columns, drawn: Bootstrap) -> Replicates:
     """P(a hallucinated answer scores above a grounded one), ties half."""
-    return drawn.of_weights(Ranking.of(answers.probability, answers.hallucinated).auroc)
+    return drawn.of_weights(rankings(answers)["auroc"])
 
 
 def characters_f1(answers: Columns, drawn: Bootstrap) -> Replicates:
@@ -116,7 +128,7 @@ def characters_f1(answers: Columns, drawn: Bootstrap) -> Replicates:
     As LettuceDetect's evaluator counts, which published scores come from; see
     :func:`.metrics.count_pairs`.
     """
-    return drawn.of_sums(answers.pairs, f1_of)
+    return drawn.of_sums(answers.pairs * answers.counted[:, None], f1_of)
 
 
 def characters_iou(answers: Columns, drawn: Bootstrap) -> Replicates:
@@ -124,7 +136,7 @@ def characters_iou(answers: Columns, drawn: Bootstrap) -> Replicates:
     both, predicted, gold = answers.characters.T.astype(np.float64)
     union = predicted + gold - both
     iou = np.divide(both, union, out=np.ones(len(answers)), where=union > 0)
-    columns = np.column_stack([iou, np.ones(len(answers))])
+    columns = np.column_stack([iou, np.ones(len(answers))]) * answers.counted[:, None]
     return drawn.of_sums(columns, lambda sums: ratios(sums[..., 0], sums[..., 1]))
 
 
@@ -133,24 +145,13 @@ def of_tasks(name: str, statistic: Statistic, tasks: Sequence[str]) -> tuple[Met
     return tuple(Metric(name=f"{name}, {task}", statistic=statistic, task=task) for task in tasks)
 
 
-def _counted(
-    answers: Columns, drawn: Bootstrap, statistic: Callable[[Floats], Floats]
-) -> Replicates:
-    """A score of sums of both, flagged, hallucinated, all."""
-    flagged, hallucinated = answers.flagged, answers.hallucinated
-    columns = [flagged & hallucinated, flagged, hallucinated, np.ones(len(answers))]
-    return drawn.of_sums(np.column_stack(columns), partial(statistic))
+def _sums(answers: Columns) -> Floats:
+    return answer_sums(answers.flagged, answers.hallucinated, answers.failed)
 
 
 def _accuracy(sums: Floats) -> Floats:
     both, flagged, hallucinated, n = np.moveaxis(sums, -1, 0)
     return ratios(n - flagged - hallucinated + 2 * both, n)
-
-
-def _balanced_accuracy(sums: Floats) -> Floats:
-    both, flagged, hallucinated, n = np.moveaxis(sums, -1, 0)
-    passed = ratios(n - flagged - hallucinated + both, n - hallucinated)
-    return (ratios(both, hallucinated) + passed) / 2
 
 
 def _defined(value: float) -> float | None:

@@ -135,7 +135,7 @@ def _differences(sample: Sample, check: Check, evaluation: Evaluation) -> Iterab
     if check.agreement is Agreement.UNKNOWN:
         yield "nobody here knows how many answers there should be"
     if evaluation.n_failed:
-        yield f"{evaluation.n_failed:,} rows failed, and count as not flagged if they have a label"
+        yield f"{evaluation.n_failed:,} rows failed: of these the hallucinated ones count as missed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,6 +189,11 @@ def _plain(scores: Scores) -> dict[str, Any]:
     return {
         name: None
         if each is None
-        else {"value": each.value, "ci95": [each.low, each.high], "n": each.n}
+        else {
+            "value": each.value,
+            "ci95": [each.low, each.high],
+            "n": each.n,
+            "n_undefined": each.n_undefined,
+        }
         for name, each in scores.items()
     }

@@ -1,14 +1,12 @@
 """Results beside those of a baseline: which scores moved, by how much, and which rows."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from groundwire.evaluation.intervals import Bootstrap, Interval, Replicates, difference
-from groundwire.evaluation.metrics import Floats, Ranking, f1_of, ratios
+from groundwire.evaluation.intervals import Interval
+from groundwire.evaluation.paired import differences
 from groundwire.evaluation.reports.kinds import Example, Kind
 from groundwire.evaluation.runner import Judged
 
@@ -94,65 +92,5 @@ def _change(before: Kind, now: Kind) -> str:
 
 
 def _deltas(now: Sequence[Judged], before: Sequence[Judged]) -> Iterator[tuple[str, Interval]]:
-    """Differences, paired: both sides are resampled alike, by the contexts of today."""
-    if now:
-        contexts = Bootstrap.of([answer.context_id for answer in now])
-        of_answers = (_replicates(side, contexts) for side in (now, before))
-        yield from _differences(*of_answers)
-    places = [i for i, (a, b) in enumerate(zip(now, before, strict=True)) if _marked(a, b)]
-    if places:
-        contexts = Bootstrap.of([now[i].context_id for i in places])
-        of_spans = (
-            {
-                f"span_{name}": contexts.of_sums([side[i].characters.counts for i in places], of)
-                for name, of in _OF_SUMS.items()
-                if name in _OF_CHARACTERS
-            }
-            for side in (now, before)
-        )
-        yield from _differences(*of_spans)
-
-
-def _marked(now: Judged, before: Judged) -> bool:
-    return now.has_spans and before.has_spans
-
-
-def _differences(
-    now: Mapping[str, Replicates], before: Mapping[str, Replicates]
-) -> Iterator[tuple[str, Interval]]:
-    for name, replicates in now.items():
-        yield name, difference(replicates, before[name]).interval()
-
-
-def _replicates(judged: Sequence[Judged], bootstrap: Bootstrap) -> dict[str, Replicates]:
-    flagged = np.array([answer.is_flagged for answer in judged])
-    hallucinated = np.array([answer.is_hallucinated for answer in judged])
-    ranking = Ranking.of([answer.probability for answer in judged], hallucinated)
-    columns = np.column_stack(
-        [flagged & hallucinated, flagged, hallucinated, np.ones(len(judged))]
-    ).astype(np.float64)
-    found = {name: bootstrap.of_sums(columns, of) for name, of in _OF_SUMS.items()}
-    return {
-        **found,
-        "auroc": bootstrap.of_weights(ranking.auroc),
-        "auprc": bootstrap.of_weights(ranking.average_precision),
-    }
-
-
-def _false_positive_rate(sums: Floats) -> Floats:
-    return ratios(sums[..., 1] - sums[..., 0], sums[..., 3] - sums[..., 2])
-
-
-#: Scores of sums of: found, flagged, hallucinated, all.
-_OF_SUMS: Mapping[str, Callable[[Floats], Floats]] = {
-    "precision": lambda sums: ratios(sums[..., 0], sums[..., 1]),
-    "recall": lambda sums: ratios(sums[..., 0], sums[..., 2]),
-    "f1": lambda sums: f1_of(sums[..., :3]),
-    "balanced_accuracy": lambda sums: (
-        (ratios(sums[..., 0], sums[..., 2]) + 1 - _false_positive_rate(sums)) / 2
-    ),
-    "fpr": _false_positive_rate,
-}
-
-#: Those that there are of characters too.
-_OF_CHARACTERS = frozenset({"precision", "recall", "f1"})
+    for name, moved in differences(now, before).items():
+        yield name.replace("span.", "span_"), moved.interval()

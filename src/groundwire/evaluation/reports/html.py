@@ -299,7 +299,7 @@ def _coverage(summary: Summary) -> Iterator[Element | None]:
 def _failures(summary: Summary) -> Iterator[Element]:
     scores = summary.scores
     n, n_shown = scores["n_failed"], len(scores["failures"])
-    words = f"{n:,} rows failed; those with a label count as not flagged."
+    words = f"{n:,} rows failed; of these the hallucinated ones count as missed."
     if n > n_shown:
         words += f" The first {n_shown:,} are shown."
     yield element("p", words)

@@ -66,6 +66,15 @@ def upper_bound(losses: int, n: int, alpha: float) -> float:
     return high
 
 
+def tosses(n: int) -> Floats:
+    """P(exactly 0, 1, ... n heads) of so many tosses of a coin.
+
+    >>> tosses(2).round(4).tolist()
+    [0.25, 0.5, 0.25]
+    """
+    return np.asarray(np.exp(_log_terms(n, n, 0.5)))
+
+
 def _log_terms(losses: int, n: int, rate: float) -> Floats:
     """Logarithms of P(exactly 0, 1, ... losses)."""
     counts = np.arange(1, losses + 1, dtype=np.float64)

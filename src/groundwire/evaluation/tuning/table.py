@@ -81,7 +81,12 @@ def promise(tuning: Tuning, tuned: Tuned) -> str:
     target, level = tuning.target, f"{100 * tuning.confidence:g} %"
     if tuned.guarantee is None:
         if tuned.threshold is None:
-            return f"{prefix}no answer is hallucinated, so there is no F1"
+            why = (
+                "every check failed"
+                if tuned.n_failed == tuned.counts.n
+                else "no answer is hallucinated"
+            )
+            return f"{prefix}{why}, so there is no F1"
         return (
             f"{prefix}nothing is promised: F1 is estimated by thresholds that other contexts chose"
         )

@@ -10,15 +10,14 @@ from groundwire.errors import SettingError
 from groundwire.evaluation.intervals import Bootstrap, Interval
 from groundwire.evaluation.judged import Header
 from groundwire.evaluation.metrics import AnswerCounts, Bools, Floats, f1_of
-from groundwire.evaluation.scores import PREVALENCES, defined
-from groundwire.evaluation.sums import STATISTICS, answer_sums
+from groundwire.evaluation.scores import PREVALENCES, defined, told
+from groundwire.evaluation.sums import STATISTICS, answer_sums, counted, score
 from groundwire.evaluation.tuning.guarantee import DRAWN, UNITS, Guarantee, guarantee
 from groundwire.evaluation.tuning.sample import Ints, Sample, Thresholds
 from groundwire.evaluation.tuning.target import Aim, Target
 
 #: Parts of the contexts, each of which is scored at the threshold that the others choose.
 N_FOLDS = 5
-N_RESAMPLES = 2000
 
 #: The scores that are told of a threshold.
 TOLD = ("precision", "recall", "fpr", "f1")
@@ -48,15 +47,11 @@ class Cost:
     @classmethod
     def of(cls, sample: Sample, flagged: Bools, *, seed: int) -> Self:
         """Count answers."""
-        so = sample.hallucinated
-        bootstrap = Bootstrap.of(
-            [str(each) for each in sample.contexts], n_resamples=N_RESAMPLES, seed=seed
-        )
-        found = {
-            name: bootstrap.of_sums(answer_sums(flagged, so), STATISTICS[name]).interval()
-            for name in TOLD
-        }
-        return cls(counts=AnswerCounts.of(flagged, so), **found)
+        so, scored = sample.hallucinated, counted(sample.hallucinated, sample.failed)
+        bootstrap = Bootstrap.of([str(each) for each in sample.contexts], seed=seed)
+        sums = bootstrap.sums(answer_sums(flagged, so, sample.failed))
+        found = {name: score(name, sums).interval() for name in TOLD}
+        return cls(counts=AnswerCounts.of(flagged[scored], so[scored]), **found)
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON data."""
@@ -65,10 +60,7 @@ class Cost:
             "n_flagged": counts.n_flagged,
             "n_both": counts.n_both,
             **{name: defined(getattr(self, name).value) for name in TOLD},
-            "ci95": {
-                name: [defined(getattr(self, name).low), defined(getattr(self, name).high)]
-                for name in TOLD
-            },
+            **told({name: getattr(self, name) for name in TOLD}),
             "prevalence": [
                 {"prevalence": share, "precision": defined(counts.precision_at(share))}
                 for share in PREVALENCES
@@ -225,7 +217,7 @@ def _tuned(
     entries, k = thresholds.entries(sample.scores), len(thresholds.values)
     promised, crossed, index = None, None, None
     if target.aim is Aim.F1:
-        index = _best_f1(entries, sample.hallucinated, k)
+        index = None if sample.failed.all() else _best_f1(entries, sample.hallucinated, k)
         crossed = Cost.of(sample, _cross_fitted(sample, entries, k, seed=seed), seed=seed)
     else:
         promised = guarantee(sample, entries, k, target, alpha=alpha, seed=seed)
@@ -239,7 +231,7 @@ def _tuned(
         guarantee=promised,
         cost=None if index is None else Cost.of(sample, entries <= index, seed=seed),
         crossed=crossed,
-        curve=_curve(entries, sample.hallucinated, thresholds),
+        curve=_curve(sample, entries, thresholds),
     )
 
 
@@ -278,16 +270,17 @@ def _cross_fitted(sample: Sample, entries: Ints, k: int, *, seed: int) -> Bools:
     return flagged
 
 
-def _curve(entries: Ints, so: Bools, thresholds: Thresholds) -> tuple[dict[str, float | None], ...]:
+def _curve(
+    sample: Sample, entries: Ints, thresholds: Thresholds
+) -> tuple[dict[str, float | None], ...]:
     """What each threshold flags; those between which nothing changes are one point."""
-    k = len(thresholds.values)
-    flagged, both = _counts(entries, so, k)
-    n_hallucinated = float(so.sum())
-    n_grounded = len(so) - n_hallucinated
+    scored = counted(sample.hallucinated, sample.failed)
+    entries, so = entries[scored], sample.hallucinated[scored]
+    flagged, both = _counts(entries, so, len(thresholds.values))
     changed = np.flatnonzero(np.diff(flagged, prepend=-1.0))
     points = []
     for i in changed.tolist():
-        sums = np.array([both[i], flagged[i], n_hallucinated, n_hallucinated + n_grounded])
+        sums = np.array([both[i], flagged[i], so.sum(), len(so)], np.float64)
         points.append(
             {
                 "threshold": float(thresholds.values[i]),

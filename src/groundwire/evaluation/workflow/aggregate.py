@@ -147,18 +147,16 @@ def share(which: Bools, contexts: NDArray[np.uint64]) -> tuple[Interval, str]:
     """A share of answers with its 95 % interval, and how that was found.
 
     Where each answer has sources of its own, they are independent trials: Wilson's interval. Else
-    whole contexts are resampled. A bootstrap of nothing but the same says that it is certain, which
-    it is not: of none or all, Wilson's of as many trials as there are contexts.
+    whole contexts are resampled, and of none or all it is Wilson's as well: see
+    :class:`.intervals.Replicates`.
     """
     n, n_right = len(which), int(which.sum())
-    n_contexts = len(np.unique(contexts))
-    if n_contexts == n:
+    bootstrap = Bootstrap.of(contexts)
+    if bootstrap.n_contexts == n:
         return wilson(n_right, n), "wilson"
-    if n_right in (0, n):
-        return wilson(n_contexts if n_right else 0, n_contexts), "wilson"
-    sums = np.column_stack([which, np.ones(n)])
-    drawn = Bootstrap.of(contexts).of_sums(sums, lambda each: ratios(each[..., 0], each[..., 1]))
-    return drawn.interval(), "bootstrap"
+    sums = bootstrap.sums(np.column_stack([which, np.ones(n)]))
+    drawn = sums.of_share(lambda each: ratios(each[..., 0], each[..., 1]))
+    return drawn.interval(), "wilson" if n_right in (0, n) else "bootstrap"
 
 
 def ends(interval: Interval) -> list[float] | None:

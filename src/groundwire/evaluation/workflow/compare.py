@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from groundwire.detection import Outcome
 from groundwire.errors import InputError
 from groundwire.evaluation.intervals import Bootstrap, Interval
 from groundwire.evaluation.scores import defined
-from groundwire.evaluation.tuning.binomial import lower_tail
+from groundwire.evaluation.tuning.binomial import tosses
 from groundwire.evaluation.workflow.stage import Stage, StageError, read_rows, read_stage
 
 _VERDICTS = (Outcome.HALLUCINATED, Outcome.GROUNDED)
@@ -35,8 +36,8 @@ class Comparison:
         only_second: Those in which the second alone is.
         neither: The others.
         difference: The second's rate less the first's, with a bootstrap interval by context.
-        p_value: Of McNemar's exact test, two-sided: how likely so uneven a split of the pairs in
-            which they differ is if each is a coin's toss.
+        p_value: Of :func:`sign_flip` by context: how likely so large a difference is if each
+            context might as well have favoured the other model.
         n_only_in_first: Questions that the second was not asked.
         n_only_in_second: The other way round.
         n_changed: Questions of the same id with other words or other sources.
@@ -75,6 +76,7 @@ class Comparison:
             "only_second": self.only_second,
             "neither": self.neither,
             "p_value": self.p_value,
+            "p_method": "sign flips of contexts",
             "unpaired": {
                 "only_in_first": self.n_only_in_first,
                 "only_in_second": self.n_only_in_second,
@@ -117,16 +119,29 @@ def compare(
     return _compared(first, was, second, is_)
 
 
-def mcnemar(only_first: int, only_second: int) -> float:
-    """P of so uneven a split if each pair that differs falls to either side alike, two-sided.
+def sign_flip(differences: ArrayLike) -> float:
+    """P of so large a sum if each context's difference had either sign alike, two-sided.
 
-    McNemar (1947) in its exact form: a binomial test of one half.
+    Exact, over all signs (Fisher 1935). Answers to one context share its difficulties, so they take
+    one sign together: ten questions of one context are no ten tosses of a coin. Where each context
+    has one question this is the exact test of McNemar (1947).
 
-    >>> round(mcnemar(1, 9), 4), mcnemar(4, 4), mcnemar(0, 0)
-    (0.0215, 1.0, 1.0)
+    >>> round(sign_flip([1] * 9 + [-1]), 4), sign_flip([1, -1]), sign_flip([10]), sign_flip([])
+    (0.0215, 1.0, 1.0, 1.0)
+
+    Args:
+        differences: Of each context, by how many answers one model is worse; whole numbers.
     """
-    n = only_first + only_second
-    return min(1.0, 2 * lower_tail(min(only_first, only_second), n, 0.5)) if n else 1.0
+    found = np.asarray(differences, np.int64)
+    sizes, counts = np.unique(np.abs(found[found != 0]), return_counts=True)
+    # Chances of what all positive ones come to, of 0, 1, ... to the sum of all sizes.
+    chances = np.ones(1)
+    for size, n in zip(sizes.tolist(), counts.tolist(), strict=True):
+        of_size = np.zeros(size * n + 1)
+        of_size[::size] = tosses(n)
+        chances = np.convolve(chances, of_size)
+    least = (len(chances) - 1 + abs(int(found.sum()))) // 2
+    return min(1.0, 2 * float(chances[least:].sum()))
 
 
 def _compared(
@@ -152,18 +167,18 @@ def _compared(
     bootstrap = Bootstrap.of(contexts)
     sums = np.column_stack([b.astype(np.float64) - a, np.ones(len(pairs))])
     drawn = bootstrap.of_sums(sums, lambda each: each[..., 0] / each[..., 1])
-    only_first, only_second = int((a & ~b).sum()), int((b & ~a).sum())
+    of_context = np.bincount(bootstrap.of_answer, b.astype(np.float64) - a)
     return Comparison(
         first=first,
         second=second,
         n_pairs=len(pairs),
         n_contexts=bootstrap.n_contexts,
         both=int((a & b).sum()),
-        only_first=only_first,
-        only_second=only_second,
+        only_first=int((a & ~b).sum()),
+        only_second=int((b & ~a).sum()),
         neither=int((~a & ~b).sum()),
         difference=drawn.interval(),
-        p_value=mcnemar(only_first, only_second),
+        p_value=sign_flip(of_context.round()),
         n_only_in_first=len(was) - len(common),
         n_only_in_second=len(now) - len(common),
         n_changed=len(common) - len(same),

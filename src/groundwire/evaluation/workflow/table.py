@@ -154,7 +154,7 @@ def _compared(found: Mapping[str, Any], shown: Callable[[str], str]) -> Iterator
         f"{second} against {first}, on {found['n_pairs']:,} questions of {contexts}: "
         f"{percent(found['rate_second'])} % against "
         f"{percent(found['rate_first'])} %, {points:+.1f} points ({low} to {high}), "
-        f"McNemar p = {found['p_value']:.3g}."
+        f"p = {found['p_value']:.3g} ({found['p_method']})."
     )
     yield (
         f"Hallucinated by both {found['both']:,}, by {first} alone {found['only_first']:,}, by "
@@ -166,8 +166,8 @@ def _compared(found: Mapping[str, Any], shown: Callable[[str], str]) -> Iterator
         yield f"Not paired: {counts}."
     if found["n_contexts"] < found["n_pairs"]:
         yield (
-            "Several questions share their sources: the interval allows for that, the test does "
-            "not."
+            "Several questions share their sources: the interval and the test count contexts, not "
+            "questions."
         )
 
 

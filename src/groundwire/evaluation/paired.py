@@ -1,0 +1,45 @@
+"""The same answers judged twice: by how much scores differ, resampled alike."""
+
+from collections.abc import Callable, Sequence
+
+from groundwire.evaluation.columns import Columns
+from groundwire.evaluation.intervals import Bootstrap, Replicates, difference
+from groundwire.evaluation.runner import Judged
+from groundwire.evaluation.scores import of_answers, of_spans
+
+#: Takes answers and what draws their contexts, and returns scores by name.
+_Scores = Callable[[Columns, Bootstrap], dict[str, Replicates]]
+
+
+def differences(now: Sequence[Judged], before: Sequence[Judged]) -> dict[str, Replicates]:
+    """By how much each score exceeds that of before, by the contexts of today.
+
+    Args:
+        now: Judged answers.
+        before: The same answers, in the same order, as they were judged.
+
+    Returns:
+        Name of a score → difference; those of characters, such as ``span.f1``, are of the answers
+        of which both sides know the characters. None without answers.
+    """
+    if not now:
+        return {}
+    found = _paired(of_answers, now, before)
+    marked = [(a, b) for a, b in zip(now, before, strict=True) if a.has_spans and b.has_spans]
+    if marked:
+        spans = _paired(_of_characters, *map(list, zip(*marked, strict=True)))
+        found |= {f"span.{name}": each for name, each in spans.items()}
+    return found
+
+
+def _paired(
+    scores: _Scores, now: Sequence[Judged], before: Sequence[Judged]
+) -> dict[str, Replicates]:
+    after, was = Columns.of(now), Columns.of(before)
+    contexts = Bootstrap.of(after.contexts)
+    known = scores(was, contexts)
+    return {name: difference(each, known[name]) for name, each in scores(after, contexts).items()}
+
+
+def _of_characters(answers: Columns, contexts: Bootstrap) -> dict[str, Replicates]:
+    return of_spans(answers.characters * answers.counted[:, None], contexts)
