@@ -285,7 +285,7 @@ async def test_what_is_added_waits_for_nothing_and_is_counted_if_it_is_lost() ->
     sink = ListSink()
     log = await opened(sink, queue_size=1)
     await started(sink)
-    while log.stats.depth:
+    while log.stats.depth > 0:
         await asyncio.sleep(0.001)
     sink.fails += [OSError("gone")] * 100_000
     log.add(event(0), event(1), event(2))
