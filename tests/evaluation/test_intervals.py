@@ -1,5 +1,6 @@
 """Intervals: whole contexts are resampled."""
 
+from collections.abc import Sequence
 from math import isnan
 
 import numpy as np
@@ -99,7 +100,7 @@ def test_resamples_without_a_score_are_left_out_and_counted() -> None:
     assert 150 < interval.n_undefined < 250  # both draws the same context: half of the time
 
 
-def share_of(marks: list[tuple[int, int]], contexts: list[str]) -> Interval:
+def share_of(marks: Sequence[tuple[int, int]], contexts: list[str]) -> Interval:
     """What part of the second is the first."""
     sums = Bootstrap.of(contexts).sums(marks)
     return sums.of_share(lambda each: ratios(each[..., 0], each[..., 1])).interval()

@@ -174,7 +174,7 @@ class Sums:
 
     def of_share(self, statistic: Callable[[Floats], Floats]) -> "Replicates":
         """The same of a share, whose interval is known also where it is 0 or 1."""
-        n = np.count_nonzero(~np.isnan(statistic(self.of_context)))
+        n = int((~np.isnan(statistic(self.of_context))).sum())
         return replace(self.of(statistic), n_trials=n)
 
 

@@ -140,11 +140,12 @@ def test_the_curve_counts_a_failed_check_as_a_miss_or_not_at_all() -> None:
 
 
 def test_what_a_threshold_costs_leaves_out_grounded_answers_whose_check_failed() -> None:
-    checked = rows(60)
+    checked = [*rows(60), *(Row(score=0.95, context=f"y{i}") for i in range(5))]
     given = [*checked, *(Row(score=None, context=f"x{i}") for i in range(60))]
     one, other = (tuned("f1", given=each).groups[0].cost for each in (checked, given))
     assert one is not None
     assert other is not None
+    assert one.fpr.value > 0
     assert (one.fpr.value, one.f1.value) == (other.fpr.value, other.f1.value)
 
 
