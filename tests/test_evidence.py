@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -15,6 +15,7 @@ from groundwire.detection import Reason
 from groundwire.engine.tokenizer import WordPieces
 from groundwire.evidence import (
     FIRST_FLOOR,
+    SECOND_FLOOR,
     SELECTED_PIECES,
     SOURCE_FLOOR,
     Evidence,
@@ -295,6 +296,8 @@ def test_a_selection_keeps_to_its_budget(cut: Cutter, seed: int, n_sources: int)
     evidence = cut(*(prose(seed + i, 12) for i in range(n_sources)))
     query = cut.query(sentence(random.Random(seed)))
     order = evidence.rank(query).tolist()
+    scores = evidence.ranked(query)[1]
+    assume(scores[-1] >= max(FIRST_FLOOR, SECOND_FLOOR, SOURCE_FLOOR) * scores[0])
     chosen = evidence.select(query)
     assert list(chosen.first) == sorted(chosen.first)
     assert set(chosen.first) == set(order[: len(chosen.first)])

@@ -755,9 +755,9 @@ def run_command(
 
 
 def _of(kind: type[_T], options: Mapping[str, Any]) -> _T:
-    """The options of a step among those of all."""
+    """The options of a step among those of all; what is no option keeps its default."""
     names = kind.__dataclass_fields__  # type: ignore[attr-defined] # each is a dataclass
-    return kind(**{name: options[name] for name in names})
+    return kind(**{name: options[name] for name in names if name in options})
 
 
 def _require_free(output: Path, *, resume: bool, force: bool) -> None:
