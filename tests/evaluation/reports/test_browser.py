@@ -79,7 +79,8 @@ def opened(
 
 
 def ids_shown(page: "Page") -> list[str]:
-    return page.locator("article.card:visible h3 bdi").all_text_contents()
+    shown: list[str] = page.locator("article.card:visible h3 bdi").all_text_contents()
+    return shown
 
 
 def wait_for(page: "Page", n: int) -> None:
