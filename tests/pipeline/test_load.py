@@ -155,7 +155,8 @@ def test_each_tenant_has_a_threshold_of_its_detector(
 
 def test_filters_hold_for_detectors_of_tenants_as_far_as_they_mean_anything() -> None:
     text = (
-        f"{OFF}detector: {{min_pieces: 3, min_probability: 0.2, max_answer_chars: 20}}\n"
+        f"{OFF}explain: {{enabled: false}}\n"
+        "detector: {min_pieces: 3, min_probability: 0.2, max_answer_chars: 20}\n"
         "similarity: {min_words: 2}\ntenants: {acme: {detector: similarity:hash}}"
     )
     with load(text) as pipeline:
