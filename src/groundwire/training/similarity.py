@@ -24,6 +24,8 @@ from groundwire.engine.comparer import Comparer
 from groundwire.engine.turns import Turns
 from groundwire.evaluation.intervals import Bootstrap, Interval
 from groundwire.evaluation.metrics import AnswerCounts, Ranking, count_characters, f1_of
+from groundwire.evaluation.scores import defined
+from groundwire.evaluation.table import percent
 from groundwire.models import EMBEDDERS, ENCODER, find_model
 from groundwire.segment import segment
 from groundwire.similarity import is_ungrounded
@@ -175,7 +177,10 @@ def _line(name: str, pairs: Sequence[tuple[Compared, float]]) -> str:
 
 
 def _written(interval: Interval) -> str:
-    return f"{100 * interval.value:.1f} ({100 * interval.low:.1f} to {100 * interval.high:.1f})"
+    value, low, high = (
+        percent(defined(each)) for each in (interval.value, interval.low, interval.high)
+    )
+    return f"{value} ({low} to {high})"
 
 
 def open_comparer(name: str, threads: int) -> Comparer:
