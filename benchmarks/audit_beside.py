@@ -2,8 +2,9 @@
 
 A gateway checks streams side by side, whose sources it has read before, and keeps its own audit
 trail in SQLite. In every second round another process offers 2,100 events a second to the same
-database, as long as the streams last; those are counted that are kept by then. Rows: what checking adds to a stream, without and with that
-writer; and what the writer could write, and had waiting at most. Rounds take turns.
+database, as long as the streams last; those are counted that are kept by then. Rows: what checking
+adds to a stream, without and with that writer; and what the writer could write, and had waiting at
+most. Rounds take turns.
 
 Run it: ``python benchmarks/audit_beside.py --out benchmarks/results/audit_beside.json``
 """
