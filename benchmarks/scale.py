@@ -17,7 +17,6 @@ from typing import Any
 import measure
 from evaluate_memory import write_rows
 
-from groundwire.cli.detectors import Choice, load_detector
 from groundwire.detection import DetectorInfo
 from groundwire.evaluation.datasets.files import read_labelled
 from groundwire.evaluation.evaluation import Evaluation
@@ -26,6 +25,7 @@ from groundwire.evaluation.running import Judging, here, run_on
 from groundwire.evaluation.scale.cluster import on_ray, start_local
 from groundwire.evaluation.scale.processes import on_processes
 from groundwire.evaluation.scale.workers import Recipe
+from groundwire.loading import Choice, load_detector
 
 #: Two workers are to do so much of what twice one worker does.
 BAR_EFFICIENCY_PERCENT = 80

@@ -9,7 +9,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from groundwire.cli import cli
-from groundwire.cli.detectors import AnyDetector, Choice, Setup
+from groundwire.cli.detectors import Setup
+from groundwire.loading import AnyDetector, Choice
 from tests.fakes import FixedDetector
 
 

@@ -13,11 +13,11 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from groundwire.cli import rows
-from groundwire.cli.detectors import AnyDetector, Choice
-from groundwire.cli.progress import count_lines
 from groundwire.detection import Detection
 from groundwire.errors import GroundwireError, UnknownModelError
 from groundwire.example import Example
+from groundwire.files.reading import count_lines
+from groundwire.loading import AnyDetector, Choice
 from tests.cli.conftest import CommandLine
 from tests.fakes import FIXED, FixedDetector
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from click.testing import Result
 
-from groundwire.cli.detectors import AnyDetector
+from groundwire.loading import AnyDetector
 from tests.cli.conftest import CommandLine
 from tests.fakes import FixedDetector
 from tests.test_models import write_model

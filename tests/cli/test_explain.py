@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 from click.testing import Result
 
-from groundwire.cli.detectors import AnyExplainer, ExplainerChoice, Setup
+from groundwire.cli.detectors import Setup
 from groundwire.detection import Entailment
 from groundwire.explain import Explainer
+from groundwire.loading import AnyExplainer, ExplainerChoice
 from tests.cli.conftest import CommandLine, invoke
 from tests.explain.marked import CONTRADICTED, ENTAILED
 from tests.fakes import FixedDetector

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from groundwire.cli.inputs import NotUtf8Error, decode, unique_names
+from groundwire.cli.inputs import unique_names
+from groundwire.files.reading import NotUtf8Error, decode
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from groundwire.cli.results import DifferentDetectorError
 from groundwire.evaluation.judged import (
     Fingerprints,
     JudgedRow,
@@ -17,6 +16,7 @@ from groundwire.evaluation.judged import (
     read_judged,
     resume,
 )
+from groundwire.loading import DifferentDetectorError
 from tests.evaluation.labelled import labelled
 from tests.evaluation.results import header, judged, some_answers
 from tests.fakes import FIXED

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from groundwire import Detector
-from groundwire.cli.results import DifferentDetectorError
 from groundwire.detection import Detection
 from groundwire.errors import DatasetError, GroundwireError
 from groundwire.evaluation.datasets.files import AnyRow
@@ -18,6 +17,7 @@ from groundwire.evaluation.evaluation import Evaluation
 from groundwire.evaluation.judged import ResultsError, read_judged
 from groundwire.evaluation.running import judge_block, run
 from groundwire.example import Example
+from groundwire.loading import DifferentDetectorError
 from groundwire.models import list_models
 from tests.evaluation.labelled import labelled
 from tests.evaluation.results import (

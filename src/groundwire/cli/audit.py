@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 import click
 
 from groundwire.cli.config import read_config
-from groundwire.cli.console import to_json
 from groundwire.cli.inputs import TEXT_FILE
 from groundwire.cli.status import ExitStatus
 from groundwire.errors import MissingExtraError, SettingError
+from groundwire.files.writing import to_json
 
 if TYPE_CHECKING:
     from groundwire.config import Config

@@ -17,11 +17,12 @@ import click
 
 from groundwire.cli.audit_shown import row, whole
 from groundwire.cli.config import read_config
-from groundwire.cli.console import to_json
-from groundwire.cli.inputs import STDIN, TEXT_FILE, refuse_empty
+from groundwire.cli.inputs import TEXT_FILE, refuse_empty
 from groundwire.cli.status import ExitStatus
 from groundwire.config import Config
 from groundwire.errors import InputError, SettingError
+from groundwire.files.reading import STDIN
+from groundwire.files.writing import to_json
 from groundwire.gateway.audit.event import AuditEvent, EventType
 from groundwire.gateway.audit.filters import Filter
 from groundwire.gateway.audit.found import Found

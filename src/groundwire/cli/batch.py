@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
@@ -11,20 +11,15 @@ from typing import BinaryIO
 
 import click
 
-from groundwire.cli.detectors import AnyDetector, Choice, Setup
-from groundwire.cli.inputs import STDIN
-from groundwire.cli.progress import count_lines, count_rows, progress
-from groundwire.cli.results import (
-    DifferentDetectorError,
-    ResultsExistError,
-    Tally,
-    open_writer,
-    repair,
-)
-from groundwire.cli.rows import DAMAGE, Row, in_blocks, open_lines, read_rows
+from groundwire.cli.detectors import Setup
+from groundwire.cli.progress import count_rows, progress
+from groundwire.cli.results import ResultsExistError, Tally, open_writer, repair
+from groundwire.cli.rows import Row, read_rows
 from groundwire.detection import Detection, DetectorInfo
-from groundwire.errors import DetectionError, GroundwireError, InputError
+from groundwire.errors import GroundwireError, InputError
 from groundwire.example import Example
+from groundwire.files.reading import DAMAGE, STDIN, count_lines, in_blocks, open_lines
+from groundwire.loading import AnyDetector, Choice, DifferentDetectorError, judge_all
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,21 +164,6 @@ def judge_rows(
         verdicts = judge_all(detector, examples)
         for row in block:
             yield row, next(verdicts) if isinstance(row.content, Example) else row.content
-
-
-def judge_all(
-    detector: AnyDetector, examples: Sequence[Example]
-) -> Iterator[Detection | GroundwireError]:
-    """Judge examples in order; what fails, foreseen or not, is an error in its place."""
-    n_done = 0
-    while n_done < len(examples):
-        try:
-            for verdict in detector.detect_batch(examples[n_done:]):
-                n_done += 1
-                yield verdict
-        except Exception as error:  # noqa: BLE001  # even what nobody foresaw ends no run
-            n_done += 1
-            yield DetectionError(f"The check failed unforeseen: {type(error).__name__}: {error}")
 
 
 class Lines:

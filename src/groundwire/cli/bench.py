@@ -9,10 +9,11 @@ import click
 
 from groundwire.cli.batch import Files
 from groundwire.cli.check import detector_options
-from groundwire.cli.console import to_json
-from groundwire.cli.detectors import Choice, Setup
+from groundwire.cli.detectors import Setup
 from groundwire.cli.evaluate import command_line, results_file, rows_told, status_of
 from groundwire.cli.inputs import RESULTS, refuse_empty
+from groundwire.files.writing import to_json
+from groundwire.loading import Choice
 
 if TYPE_CHECKING:
     from groundwire.evaluation.benches.bench import Bench

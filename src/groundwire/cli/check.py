@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 import click
 from click.core import ParameterSource
 
-from groundwire.cli.console import ColorChoice, color_option, to_json, wants_color
-from groundwire.cli.detectors import Choice, Setup
+from groundwire.cli.console import ColorChoice, color_option, wants_color
+from groundwire.cli.detectors import Setup
 from groundwire.cli.inputs import (
     RESULT_FILE,
     TEXT_FILE,
@@ -23,6 +23,8 @@ from groundwire.cli.inputs import (
 from groundwire.cli.status import exit_status
 from groundwire.detection import OPERATING_POINTS
 from groundwire.example import Example
+from groundwire.files.writing import to_json
+from groundwire.loading import Choice
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 

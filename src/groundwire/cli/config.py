@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from groundwire.cli.console import to_json
-from groundwire.cli.inputs import STDIN, TEXT_FILE, read_text
+from groundwire.cli.inputs import TEXT_FILE, read_text
 from groundwire.cli.status import ExitStatus
 from groundwire.errors import ConfigError
+from groundwire.files.reading import STDIN
+from groundwire.files.writing import to_json
 
 if TYPE_CHECKING:
     from groundwire.config import Config

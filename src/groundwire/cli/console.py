@@ -1,10 +1,9 @@
 """What commands write: colour where it is wanted, JSON that is safe everywhere."""
 
-import json
 import os
 import sys
 from collections.abc import Mapping
-from typing import Any, Literal, TextIO
+from typing import Literal, TextIO
 
 import click
 
@@ -35,16 +34,3 @@ def wants_color(
         return True
     stream = sys.stdout if stream is None else stream
     return stream.isatty() and environ.get("TERM") != "dumb"
-
-
-def to_json(data: object, *, indent: int | None = None) -> str:
-    """JSON in ASCII: on a terminal it can hide nothing, and as JSON Lines every reader agrees
-    where a line ends (some take U+2028 or U+0085 for an end).
-    """  # noqa: D205
-    return json.dumps(data, ensure_ascii=True, indent=indent, default=_plain)
-
-
-def _plain(value: Any) -> object:  # noqa: ANN401  # whatever json cannot write
-    if isinstance(value, Mapping):
-        return dict(value)
-    raise TypeError(f"{type(value).__name__} is no JSON data")

@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from groundwire.cli.config import read_config
-from groundwire.cli.console import ColorChoice, to_json, wants_color
-from groundwire.cli.detectors import Choice, Setup
-from groundwire.cli.inputs import STDIN, read_text, refuse_shared_stdin
+from groundwire.cli.console import ColorChoice, wants_color
+from groundwire.cli.detectors import Setup
+from groundwire.cli.inputs import read_text, refuse_shared_stdin
 from groundwire.cli.status import exit_status
 from groundwire.detection import FrozenMapping
 from groundwire.errors import InputError
+from groundwire.files.reading import STDIN
+from groundwire.files.writing import to_json
+from groundwire.loading import Choice
 
 if TYPE_CHECKING:
     from groundwire.config import Config, Origin

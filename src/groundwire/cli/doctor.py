@@ -14,11 +14,12 @@ from typing import TypeVar
 import click
 
 from groundwire import __version__
-from groundwire.cli.console import to_json
-from groundwire.cli.detectors import Choice, Setup
+from groundwire.cli.detectors import Setup
 from groundwire.cli.status import ExitStatus
 from groundwire.detection import Outcome
 from groundwire.errors import GroundwireError
+from groundwire.files.writing import to_json
+from groundwire.loading import Choice
 
 #: What the main job needs. Importing each shows more than its version does: a package can be
 #: installed and broken.

@@ -15,14 +15,15 @@ import click
 
 from groundwire.cli.batch import Files
 from groundwire.cli.check import detector_options
-from groundwire.cli.console import to_json
 from groundwire.cli.data_options import DataOptions, data_options
-from groundwire.cli.detectors import Choice, Setup
+from groundwire.cli.detectors import Setup
 from groundwire.cli.inputs import RESULTS
 from groundwire.cli.progress import count_rows, progress
 from groundwire.cli.results import ResultsExistError
 from groundwire.cli.status import ExitStatus
 from groundwire.errors import InputError
+from groundwire.files.writing import to_json
+from groundwire.loading import Choice
 
 if TYPE_CHECKING:
     from groundwire.detection import DetectorInfo
@@ -164,8 +165,8 @@ class Judging:
     @contextmanager
     def start(self) -> "Iterator[tuple[DetectorInfo, running.Judging, int]]":
         """What judges, how, and how many rows at a time; the detector is gone afterwards."""
-        from groundwire.cli.rows import MAX_BLOCK_ROWS
         from groundwire.evaluation.running import here
+        from groundwire.files.reading import MAX_BLOCK_ROWS
         from groundwire.models import EMBEDDERS
 
         choice = self.choice

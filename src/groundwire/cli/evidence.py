@@ -8,8 +8,9 @@ from pathlib import Path
 import click
 
 from groundwire.cli.conversation import read_json
-from groundwire.cli.inputs import STDIN, TEXT_FILE, read_text
+from groundwire.cli.inputs import TEXT_FILE, read_text
 from groundwire.errors import InputError
+from groundwire.files.reading import STDIN
 from groundwire.rows import json_kind
 
 _NEXT = 'It should hold a list such as [{"sid": "S0", "text": "..."}], or such an object a line.'

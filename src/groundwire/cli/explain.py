@@ -7,12 +7,14 @@ from typing import Any
 import click
 
 from groundwire.cli.check import Single, answer_options, detector_options, refuse_options
-from groundwire.cli.console import ColorChoice, color_option, to_json, wants_color
-from groundwire.cli.detectors import Choice, ExplainerChoice, Setup
+from groundwire.cli.console import ColorChoice, color_option, wants_color
+from groundwire.cli.detectors import Setup
 from groundwire.cli.inputs import TEXT_FILE, read_sources, read_text_option, refuse_empty
 from groundwire.cli.status import exit_status
 from groundwire.detection import Detection
 from groundwire.example import Source
+from groundwire.files.writing import to_json
+from groundwire.loading import Choice, ExplainerChoice
 
 EPILOG = """\b
 Examples:

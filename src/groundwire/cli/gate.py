@@ -4,8 +4,9 @@ import sys
 
 import click
 
-from groundwire.cli.console import to_json
-from groundwire.cli.inputs import STDIN, read_text, refuse_empty
+from groundwire.cli.inputs import read_text, refuse_empty
+from groundwire.files.reading import STDIN
+from groundwire.files.writing import to_json
 
 
 @click.command(

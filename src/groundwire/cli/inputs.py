@@ -1,6 +1,5 @@
 """What commands read: texts from options, files and standard input, always UTF-8."""
 
-import codecs
 import os
 import sys
 from collections import Counter
@@ -10,11 +9,8 @@ from typing import Any
 
 import click
 
-from groundwire.errors import InputError
 from groundwire.example import Source
-
-#: Stands for standard input where a file is expected.
-STDIN = Path("-")
+from groundwire.files.reading import STDIN, decode
 
 
 class FilePath(click.Path):
@@ -44,47 +40,6 @@ def refuse_empty(ctx: click.Context, param: click.Parameter, value: str | None) 
     if value == "":
         raise click.BadParameter("it is empty. Name one, or leave the option out.", ctx, param)
     return value
-
-
-#: What a UTF-16 file begins with.
-UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-
-
-def conversion(encoding: str = "WINDOWS-1252") -> str:
-    """How a file becomes UTF-8."""
-    return f"Convert it first, for instance: iconv -f {encoding} -t UTF-8 FILE"
-
-
-class NotUtf8Error(InputError):
-    """A file holds bytes that are not UTF-8; ``encoding`` is what they are, or may be."""
-
-    def __init__(
-        self, name: str, offset: int, problem: str, encoding: str = "WINDOWS-1252"
-    ) -> None:
-        super().__init__(name, offset, problem, encoding)
-        self.name, self.offset, self.problem, self.encoding = name, offset, problem, encoding
-
-    def __str__(self) -> str:
-        return (
-            f"{self.name} is not UTF-8 text: {self.problem} at byte {self.offset:,}. "
-            f"{conversion(self.encoding)}"
-        )
-
-
-def decode(data: bytes, name: str) -> str:
-    """Read bytes as UTF-8; a byte order mark at the start is no part of the text.
-
-    Raises:
-        NotUtf8Error: With the name and the offset of the first wrong byte.
-    """
-    if data.startswith(UTF16_MARKS):
-        raise NotUtf8Error(name, 0, "a UTF-16 byte order mark", "UTF-16")
-    start = len(codecs.BOM_UTF8) if data.startswith(codecs.BOM_UTF8) else 0
-    try:
-        return data[start:].decode()
-    except UnicodeDecodeError as error:
-        problem = f"{error.reason} (0x{error.object[error.start]:02x})"
-        raise NotUtf8Error(name, start + error.start, problem) from error
 
 
 def read_text(path: Path) -> str:

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import click
 
 from groundwire.cli.config import read_config
-from groundwire.cli.console import to_json
 from groundwire.cli.inputs import TEXT_FILE, refuse_empty
 from groundwire.cli.serve import require_gateway
 from groundwire.cli.setting_options import setting_option, with_values
 from groundwire.cli.status import ExitStatus
 from groundwire.errors import SettingError
+from groundwire.files.writing import to_json
 
 if TYPE_CHECKING:
     from groundwire.config import Config

@@ -12,9 +12,10 @@ import click
 from groundwire.cli.batch import Files
 from groundwire.cli.check import refuse_options
 from groundwire.cli.data_options import DataOptions, data_options
-from groundwire.cli.detectors import Choice, Setup
+from groundwire.cli.detectors import Setup
 from groundwire.cli.evaluate import Judging, judge, refuse_among_data, results_file
 from groundwire.cli.inputs import READ_RESULTS, RESULTS
+from groundwire.loading import Choice
 
 #: Options that say how data is judged, and where that is kept.
 _OF_JUDGING = frozenset(

@@ -2,9 +2,9 @@
 
 import click
 
-from groundwire.cli.console import to_json
 from groundwire.cli.status import ExitStatus
 from groundwire.errors import CorruptModelError
+from groundwire.files.writing import to_json
 from groundwire.models import Manifest, find_model, list_models
 from groundwire.models import verify as verify_files
 

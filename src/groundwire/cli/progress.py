@@ -4,12 +4,8 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import click
-
-from groundwire.cli.inputs import STDIN
-from groundwire.cli.rows import DAMAGE, open_lines
 
 #: Pause between two lines where there is no terminal.
 LINE_EVERY_S = 10.0
@@ -54,21 +50,6 @@ def progress(count: Callable[[], int | None], *, is_interactive: bool) -> Iterat
 def count_rows(n_rows: int) -> str:
     """A number of rows for people."""
     return f"{n_rows:,} {'row' if n_rows == 1 else 'rows'}"
-
-
-def count_lines(path: Path) -> int | None:
-    """Lines of a file; ``None`` for standard input, and for a file that is damaged."""
-    if path == STDIN:
-        return None
-    n_lines, last = 0, b"\n"
-    try:
-        with open_lines(path) as stream:
-            while piece := stream.read(2**20):
-                n_lines += piece.count(b"\n")
-                last = piece[-1:]
-    except DAMAGE:
-        return None
-    return n_lines + (last != b"\n")
 
 
 def _lines() -> Report:

@@ -7,12 +7,12 @@ import click
 
 from groundwire.cli.annotations import github, wants_github
 from groundwire.cli.check import detector_options
-from groundwire.cli.console import to_json
-from groundwire.cli.detectors import Choice
 from groundwire.cli.inputs import READ_RESULTS
 from groundwire.cli.labelled import Labelled, judged_file, labelled_options
 from groundwire.cli.status import ExitStatus
 from groundwire.errors import GroundwireError
+from groundwire.files.writing import to_json
+from groundwire.loading import Choice
 
 if TYPE_CHECKING:
     from groundwire.evaluation.regress import Check, Regression

@@ -2,12 +2,9 @@
 
 import gzip
 import json
-import os
-import shutil
-import tempfile
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
@@ -16,11 +13,11 @@ from typing import IO, Any, cast
 
 import click
 
-from groundwire.cli.console import to_json
-from groundwire.cli.rows import DAMAGE, fingerprint, open_lines
 from groundwire.cli.status import ExitStatus, exit_status
 from groundwire.detection import DetectorInfo, Outcome
 from groundwire.errors import InputError
+from groundwire.files.reading import fingerprint
+from groundwire.files.writing import NotResultsError, Writer, drop_cut_line, to_json
 
 
 @dataclass(slots=True)
@@ -108,60 +105,23 @@ class ResultsExistError(InputError):
         )
 
 
-class NotResultsError(InputError):
-    """The output file to continue holds something else than results."""
-
-    def __init__(self, path: Path, line: int, problem: str) -> None:
-        super().__init__(path, line, problem)
-        self.path, self.line, self.problem = path, line, problem
-
-    def __str__(self) -> str:
-        return (
-            f"{self.path} cannot be continued: line {self.line:,} is no result ({self.problem}). "
-            "Name another --output, or replace this one with --force."
-        )
-
-
-class DifferentDetectorError(InputError):
-    """The results to continue were made by another detector, or with another threshold."""
-
-    def __init__(self, output: Path, before: DetectorInfo, now: DetectorInfo) -> None:
-        super().__init__(output, before, now)
-        self.output, self.before, self.now = output, before, now
-
-    def __str__(self) -> str:
-        return (
-            f"{self.output} was made by {_describe(self.before)}, and the detector is now "
-            f"{_describe(self.now)}: one file would mix them. Continue with the options of the "
-            "first run, name another --output, or start over with --force in place of --resume."
-        )
-
-
-class Writer:
-    """Writes results; each row is out of our hands when :meth:`write` returns."""
-
-    def __init__(self, stream: IO[bytes] | None) -> None:
-        self._stream = stream
+class Printer:
+    """Prints results."""
 
     def write(self, result: Mapping[str, Any]) -> None:
-        """Write one row."""
-        line = to_json(result)
-        if self._stream is None:
-            click.echo(line)
-        else:
-            self._stream.write(line.encode() + b"\n")
-            self._stream.flush()
+        """Print one row."""
+        click.echo(to_json(result))
 
 
 @contextmanager
-def open_writer(path: Path | None, *, resume: bool, force: bool) -> Iterator[Writer]:
+def open_writer(path: Path | None, *, resume: bool, force: bool) -> Iterator["Writer | Printer"]:
     """Open the output: a file, packed if its name ends in ``.gz``, or standard output.
 
     Raises:
         ResultsExistError: If the file is there and neither ``resume`` nor ``force`` is set.
     """
     if path is None:
-        yield Writer(None)
+        yield Printer()
         return
     mode = "ab" if resume else "wb" if force else "xb"
     try:
@@ -177,18 +137,6 @@ def open_writer(path: Path | None, *, resume: bool, force: bool) -> Iterator[Wri
             yield Writer(cast("IO[bytes]", packed))
 
 
-@contextmanager
-def replacing(path: Path) -> Iterator[IO[str]]:
-    """A file that is there as a whole or not at all."""
-    fresh = path.with_name(f".{path.name}.part")
-    try:
-        with fresh.open("w", encoding="utf-8", newline="\n") as stream:
-            yield stream
-        fresh.replace(path)
-    finally:
-        fresh.unlink(missing_ok=True)
-
-
 def repair(path: Path) -> Tally:
     """Count the complete rows of an output that was cut short, and drop what follows them.
 
@@ -200,63 +148,8 @@ def repair(path: Path) -> Tally:
     return tally
 
 
-def drop_cut_line(path: Path, take: Callable[[int, bytes], None]) -> None:
-    """Make a file of results fit to be appended to: a last line that was cut short is dropped.
-
-    Args:
-        path: The file, packed or not.
-        take: Given the number of each complete line, and the line.
-
-    Raises:
-        NotResultsError: If it is packed and its name does not say so, or the other way round.
-    """
-    n_bytes, is_whole = 0, True
-    with open_lines(path) as stream:
-        is_packed = isinstance(stream, gzip.GzipFile)
-        if path.stat().st_size and is_packed != (path.suffix == ".gz"):
-            raise NotResultsError(path, 1, "the name and the content disagree on gzip")
-        try:
-            for number, line in enumerate(stream, 1):
-                if not line.endswith(b"\n"):
-                    is_whole = False
-                    break
-                take(number, line)
-                n_bytes += len(line)
-        except DAMAGE:
-            is_whole = False
-    if not is_whole and is_packed:
-        _repack(path, n_bytes)
-    elif not is_whole:
-        os.truncate(path, n_bytes)
-
-
 def _count(tally: Tally, line: bytes, path: Path, number: int) -> None:
     try:
         tally.add(json.loads(line))
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise NotResultsError(path, number, f"{type(error).__name__}: {error}") from error
-
-
-def _repack(path: Path, n_bytes: int) -> None:
-    # A cut gzip member cannot be appended to: what can be read of it is packed anew.
-    # In the same folder, so that it can take the other's place at once, and under a name that is
-    # nobody's: a fixed one may be a file of the user's.
-    number, name = tempfile.mkstemp(prefix=f"{path.name}.", suffix=".part", dir=path.parent)
-    fresh = Path(name)
-    try:
-        with os.fdopen(number, "wb") as raw, gzip.open(path) as old, gzip.open(raw, "wb") as new:
-            while n_bytes and (piece := old.read1(min(n_bytes, 2**20))):
-                new.write(piece)
-                n_bytes -= len(piece)
-        shutil.copymode(path, fresh)
-        fresh.replace(path)
-    except BaseException:
-        fresh.unlink(missing_ok=True)
-        raise
-
-
-def _describe(detector: DetectorInfo) -> str:
-    return (
-        f"{detector.name} {detector.revision[:12]}, {detector.operating_point} "
-        f"(threshold {detector.threshold})"
-    )

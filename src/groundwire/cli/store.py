@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from groundwire.cli.config import read_config
-from groundwire.cli.console import to_json
 from groundwire.cli.inputs import TEXT_FILE
 from groundwire.cli.status import ExitStatus
 from groundwire.errors import MissingExtraError
+from groundwire.files.writing import to_json
 
 if TYPE_CHECKING:
     from groundwire.config import Config

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING
 import click
 
 from groundwire.cli.check import detector_options
-from groundwire.cli.console import to_json
-from groundwire.cli.detectors import Choice
 from groundwire.cli.inputs import refuse_empty
 from groundwire.cli.labelled import Labelled, judged_file, labelled_options
 from groundwire.cli.status import ExitStatus
+from groundwire.files.writing import to_json
+from groundwire.loading import Choice
 
 if TYPE_CHECKING:
     from groundwire.evaluation.tuning.tuning import Tuning

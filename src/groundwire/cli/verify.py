@@ -11,7 +11,7 @@ import click
 
 from groundwire.cli.check import refuse_options
 from groundwire.cli.config import read_config
-from groundwire.cli.console import ColorChoice, color_option, to_json, wants_color
+from groundwire.cli.console import ColorChoice, color_option, wants_color
 from groundwire.cli.evidence import (
     Named,
     read_evidence,
@@ -27,6 +27,7 @@ from groundwire.cli.inputs import (
 )
 from groundwire.cli.setting_options import setting_option, with_values
 from groundwire.cli.status import ExitStatus
+from groundwire.files.writing import to_json
 
 if TYPE_CHECKING:
     from groundwire.config import Config

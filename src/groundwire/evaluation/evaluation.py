@@ -10,7 +10,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from groundwire.cli.saved import detection_of
 from groundwire.detection import Detection
 from groundwire.errors import DetectionError, GroundwireError
 from groundwire.evaluation.calibration import brier, reliability
@@ -27,6 +26,7 @@ from groundwire.evaluation.judged import (
 )
 from groundwire.evaluation.runner import Judged, held_against
 from groundwire.evaluation.scores import PREVALENCES, defined, scores_of
+from groundwire.saved import detection_of
 
 #: Failed rows that are told one by one; how many there are is told in any case.
 MAX_FAILURES = 100

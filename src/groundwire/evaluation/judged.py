@@ -16,25 +16,17 @@ from typing import IO, Any, Protocol, Self
 import numpy as np
 
 from groundwire import __version__
-from groundwire.cli.results import DifferentDetectorError, Writer, drop_cut_line
-from groundwire.cli.rows import DAMAGE, open_lines
 from groundwire.detection import DetectorInfo, Score
-from groundwire.errors import InputError
+from groundwire.files.reading import DAMAGE, open_lines
+from groundwire.files.writing import Writer, WrittenError, drop_cut_line, other_data
+from groundwire.loading import DifferentDetectorError
 
 #: Counts up when a line means something else than before.
 SCHEMA = 1
 
 
-class ResultsError(InputError):
+class ResultsError(WrittenError):
     """A file of results cannot be read, or not be continued."""
-
-    def __init__(self, path: Path, line: int | None, problem: str) -> None:
-        super().__init__(path, line, problem)
-        self.path, self.line, self.problem = path, line, problem
-
-    def __str__(self) -> str:
-        where = f"{self.path}, line {self.line:,}" if self.line else str(self.path)
-        return f"{where}: {self.problem}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -344,14 +336,9 @@ def require_same(path: Path, before: Header, now: Header) -> None:
     """
     if before.detector != now.detector:
         raise DifferentDetectorError(path, before.detector, now.detector)
-    if before.data != now.data:
+    if problem := other_data(before.data, now.data):
         raise ResultsError(
             path,
             None,
-            f"it was made from other data ({_shown(before.data)}, and now {_shown(now.data)}). "
-            "Name another --output, or start over with --force in place of --resume.",
+            f"{problem}. Name another --output, or start over with --force in place of --resume.",
         )
-
-
-def _shown(data: Mapping[str, str]) -> str:
-    return ", ".join(f"{name} {sha256[:12]}" for name, sha256 in [*data.items()][:3])

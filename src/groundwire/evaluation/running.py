@@ -10,14 +10,13 @@ from hashlib import sha256
 from itertools import chain, islice
 from pathlib import Path
 
-from groundwire.cli.batch import judge_all
-from groundwire.cli.detectors import AnyDetector
-from groundwire.cli.rows import MAX_BLOCK_BYTES, MAX_BLOCK_ROWS
 from groundwire.detection import Detection, Outcome
 from groundwire.errors import GroundwireError
 from groundwire.evaluation.datasets.files import AnyRow, FailedRow, NumberedAnswer
 from groundwire.evaluation.datasets.labelled import Known, LabelledAnswer
 from groundwire.evaluation.judged import Header, JudgedRow, ResultsError, open_writer, resume
+from groundwire.files.reading import MAX_BLOCK_BYTES, MAX_BLOCK_ROWS
+from groundwire.loading import AnyDetector, judge_all
 
 #: Told how many rows are done, those of earlier runs included.
 OnRow = Callable[[int], None]

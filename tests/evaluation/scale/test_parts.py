@@ -9,7 +9,6 @@ import pytest
 
 pytest.importorskip("pyarrow", reason="needs the eval extra")
 
-from groundwire.cli.results import DifferentDetectorError
 from groundwire.evaluation.datasets.files import AnyRow
 from groundwire.evaluation.evaluation import Evaluation
 from groundwire.evaluation.judged import (
@@ -21,6 +20,7 @@ from groundwire.evaluation.judged import (
 )
 from groundwire.evaluation.running import Block, Judging, here, run_on
 from groundwire.evaluation.scale.parts import MANIFEST, parts_of
+from groundwire.loading import DifferentDetectorError
 from tests.evaluation.results import (
     DETECTOR,
     failed,

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from groundwire.cli.detectors import AnyDetector, Choice, load_detector
 from groundwire.detection import Detection
 from groundwire.errors import GroundwireError
 from groundwire.evaluation.datasets.files import AnyRow, read_labelled
@@ -21,6 +20,7 @@ from groundwire.evaluation.running import Block, here, judge_block, run_on
 from groundwire.evaluation.scale.processes import on_processes
 from groundwire.evaluation.scale.workers import Recipe, WorkerError
 from groundwire.example import Example
+from groundwire.loading import AnyDetector, Choice, load_detector
 from tests.evaluation.datasets.tables import json_lines, write
 from tests.evaluation.results import failed, header, rows_of, some_answers, without_times
 from tests.evaluation.scale.data import CHOICE, generated, info, recipe, rows_in, scores

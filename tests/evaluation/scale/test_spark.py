@@ -13,11 +13,11 @@ pa: Any = pytest.importorskip("pyarrow", reason="needs the eval extra")
 pytest.importorskip("pyspark", reason="needs pyspark")
 from pyarrow import parquet  # noqa: E402
 
-from groundwire.cli.detectors import load_detector  # noqa: E402
 from groundwire.evaluation.datasets.files import read_labelled  # noqa: E402
 from groundwire.evaluation.evaluation import Evaluation  # noqa: E402
 from groundwire.evaluation.judged import read_judged  # noqa: E402
 from groundwire.evaluation.running import run  # noqa: E402
+from groundwire.loading import load_detector  # noqa: E402
 from tests.evaluation.scale.data import CHOICE, generated, header  # noqa: E402
 
 pytestmark = [

@@ -11,8 +11,6 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from groundwire.cli.inputs import decode
-from groundwire.cli.rows import DAMAGE, open_lines
 from groundwire.errors import DatasetError, InputError
 from groundwire.evaluation.datasets.files import (
     SUFFIXES,
@@ -25,6 +23,7 @@ from groundwire.evaluation.datasets.files import (
 )
 from groundwire.evaluation.datasets.labelled import GoldSpan, Known, LabelledAnswer
 from groundwire.example import Example
+from groundwire.files.reading import DAMAGE, decode, open_lines
 from groundwire.rows import RowError
 
 #: How much of a text a message shows.

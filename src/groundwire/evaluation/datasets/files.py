@@ -18,14 +18,19 @@ from typing import Any, BinaryIO, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
-from groundwire.cli.inputs import UTF16_MARKS, conversion, decode
-from groundwire.cli.progress import count_lines
-from groundwire.cli.rows import DAMAGE, open_lines
 from groundwire.errors import DatasetError, GroundwireError, InputError, MissingExtraError
 from groundwire.evaluation.datasets.asked import Question
 from groundwire.evaluation.datasets.csv_lines import MAX_FIELD_CHARS, Rereadable
 from groundwire.evaluation.datasets.labelled import LabelledAnswer
 from groundwire.evaluation.datasets.mapping import ColumnMapping
+from groundwire.files.reading import (
+    DAMAGE,
+    UTF16_MARKS,
+    conversion,
+    count_lines,
+    decode,
+    open_lines,
+)
 from groundwire.rows import RowError, parse_row
 
 _T = TypeVar("_T")

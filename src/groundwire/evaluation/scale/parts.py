@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from groundwire.cli.console import to_json
 from groundwire.errors import MissingExtraError
 from groundwire.evaluation.judged import Header, JudgedRow, ResultsError, require_same
 from groundwire.evaluation.scale.tables import judged_rows, judged_table
+from groundwire.files.writing import to_json
 
 try:
     from pyarrow import parquet

@@ -4,14 +4,14 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from groundwire.cli.console import to_json
-from groundwire.cli.detectors import AnyDetector
 from groundwire.errors import InputError, MissingExtraError
 from groundwire.evaluation.datasets.files import AnyRow, table_row
 from groundwire.evaluation.datasets.mapping import ColumnMapping
 from groundwire.evaluation.judged import JudgedRow
 from groundwire.evaluation.running import judge_block
 from groundwire.evaluation.scale.packed import pack, unpack
+from groundwire.files.writing import to_json
+from groundwire.loading import AnyDetector
 
 try:
     import pyarrow as pa

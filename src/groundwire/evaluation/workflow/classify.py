@@ -9,8 +9,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from groundwire.cli.detectors import AnyExplainer
-from groundwire.cli.saved import detection_of
 from groundwire.detection import SEVERITY, Claim, Label, Outcome
 from groundwire.evaluation.datasets.files import AnyRow, FailedRow
 from groundwire.evaluation.judged import JudgedRow, ResultsError, read_judged
@@ -25,6 +23,8 @@ from groundwire.evaluation.workflow.questions import fingerprint
 from groundwire.evaluation.workflow.stage import Stage, append, count_done
 from groundwire.example import Source
 from groundwire.explain import Explained, Explanation
+from groundwire.loading import AnyExplainer
+from groundwire.saved import detection_of
 
 #: What became of an answer that could not be read, made or checked: no outcome of a detection.
 FAILED = "failed"

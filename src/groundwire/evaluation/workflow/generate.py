@@ -11,8 +11,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from groundwire.cli.console import to_json
-from groundwire.cli.results import replacing
 from groundwire.errors import GroundwireError
 from groundwire.evaluation.datasets.asked import Question
 from groundwire.evaluation.datasets.files import FailedRow
@@ -27,6 +25,7 @@ from groundwire.evaluation.workflow.stage import (
     fingerprint_of,
     read_rows,
 )
+from groundwire.files.writing import replacing, to_json
 
 _T = TypeVar("_T")
 _R = TypeVar("_R")

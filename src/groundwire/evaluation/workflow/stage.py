@@ -12,25 +12,22 @@ from pathlib import Path
 from typing import Any, Self
 
 from groundwire import __version__
-from groundwire.cli.console import to_json
-from groundwire.cli.results import Writer, drop_cut_line, replacing
-from groundwire.cli.rows import DAMAGE, open_lines
-from groundwire.errors import InputError
+from groundwire.files.reading import DAMAGE, open_lines
+from groundwire.files.writing import (
+    Writer,
+    WrittenError,
+    drop_cut_line,
+    other_data,
+    replacing,
+    to_json,
+)
 
 #: Counts up when a line means something else than before.
 SCHEMA = 1
 
 
-class StageError(InputError):
+class StageError(WrittenError):
     """A file between two steps cannot be read, or not be continued."""
-
-    def __init__(self, path: Path, line: int | None, problem: str) -> None:
-        super().__init__(path, line, problem)
-        self.path, self.line, self.problem = path, line, problem
-
-    def __str__(self) -> str:
-        where = f"{self.path}, line {self.line:,}" if self.line else str(self.path)
-        return f"{where}: {self.problem}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,8 +80,8 @@ class Stage:
         """What of another one differs, so that its rows are others; empty if nothing does."""
         if self.step != other.step:
             return f"it is of the step {self.step}, not {other.step}"
-        if dict(self.data) != dict(other.data):
-            return f"it was made from other data ({_shown(self.data)}, now {_shown(other.data)})"
+        if problem := other_data(self.data, other.data):
+            return problem
         # Through JSON, as the file has been: a tuple is a list there.
         before, now = (json.loads(to_json(each.settings)) for each in (self, other))
         names = sorted(
@@ -226,7 +223,3 @@ def _row(path: Path, number: int, line: bytes) -> Mapping[str, Any]:
     if not isinstance(row, dict):
         raise StageError(path, number, "this is JSON, but no object")
     return row
-
-
-def _shown(data: Mapping[str, str]) -> str:
-    return ", ".join(f"{name} {digest[:12]}" for name, digest in [*data.items()][:3]) or "none"

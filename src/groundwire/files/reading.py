@@ -1,0 +1,132 @@
+"""Reading files of rows: lines of UTF-8, packed or not, and no more of them than fit."""
+
+import codecs
+import gzip
+import io
+import sys
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from hashlib import sha256
+from pathlib import Path
+from typing import BinaryIO, TypeVar, cast
+
+from groundwire.errors import InputError
+
+_T = TypeVar("_T")
+
+
+#: Stands for standard input where a file is expected.
+STDIN = Path("-")
+
+
+#: What reading a damaged or cut gzip stream raises.
+DAMAGE = (EOFError, gzip.BadGzipFile, zlib.error)
+
+
+#: How many rows, and how many bytes of them, are in memory at a time.
+MAX_BLOCK_ROWS = 256
+
+
+MAX_BLOCK_BYTES = 16 * 2**20
+
+
+#: What a UTF-16 file begins with.
+UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
+_GZIP_MAGIC = b"\x1f\x8b"
+
+
+class NotUtf8Error(InputError):
+    """A file holds bytes that are not UTF-8; ``encoding`` is what they are, or may be."""
+
+    def __init__(
+        self, name: str, offset: int, problem: str, encoding: str = "WINDOWS-1252"
+    ) -> None:
+        super().__init__(name, offset, problem, encoding)
+        self.name, self.offset, self.problem, self.encoding = name, offset, problem, encoding
+
+    def __str__(self) -> str:
+        return (
+            f"{self.name} is not UTF-8 text: {self.problem} at byte {self.offset:,}. "
+            f"{conversion(self.encoding)}"
+        )
+
+
+def conversion(encoding: str = "WINDOWS-1252") -> str:
+    """How a file becomes UTF-8."""
+    return f"Convert it first, for instance: iconv -f {encoding} -t UTF-8 FILE"
+
+
+def decode(data: bytes, name: str) -> str:
+    """Read bytes as UTF-8; a byte order mark at the start is no part of the text.
+
+    Raises:
+        NotUtf8Error: With the name and the offset of the first wrong byte.
+    """
+    if data.startswith(UTF16_MARKS):
+        raise NotUtf8Error(name, 0, "a UTF-16 byte order mark", "UTF-16")
+    start = len(codecs.BOM_UTF8) if data.startswith(codecs.BOM_UTF8) else 0
+    try:
+        return data[start:].decode()
+    except UnicodeDecodeError as error:
+        problem = f"{error.reason} (0x{error.object[error.start]:02x})"
+        raise NotUtf8Error(name, start + error.start, problem) from error
+
+
+@contextmanager
+def open_lines(path: Path) -> Iterator[BinaryIO]:
+    """Open a file or standard input, unpacking gzip, which its first bytes tell."""
+    if path == STDIN:
+        yield _unpacked(sys.stdin.buffer)
+        return
+    with path.open("rb") as stream:
+        yield _unpacked(stream)
+
+
+def count_lines(path: Path) -> int | None:
+    """Lines of a file; ``None`` for standard input, and for a file that is damaged."""
+    if path == STDIN:
+        return None
+    n_lines, last = 0, b"\n"
+    try:
+        with open_lines(path) as stream:
+            while piece := stream.read(2**20):
+                n_lines += piece.count(b"\n")
+                last = piece[-1:]
+    except DAMAGE:
+        return None
+    return n_lines + (last != b"\n")
+
+
+def fingerprint(line: bytes) -> str:
+    """What tells a row from another: 16 hexadecimal digits, outer white space left out."""
+    return sha256(line.strip()).hexdigest()[:16]
+
+
+def in_blocks(rows: Iterable[_T], size: Callable[[_T], int]) -> Iterator[list[_T]]:
+    """Group rows, so that memory stays bounded however long the file is.
+
+    Args:
+        rows: Of whatever kind.
+        size: About how many bytes one holds.
+    """
+    block: list[_T] = []
+    n_bytes = 0
+    for row in rows:
+        block.append(row)
+        n_bytes += size(row)
+        if len(block) == MAX_BLOCK_ROWS or n_bytes >= MAX_BLOCK_BYTES:
+            yield block
+            block, n_bytes = [], 0
+    if block:
+        yield block
+
+
+def _unpacked(stream: BinaryIO) -> BinaryIO:
+    if not isinstance(stream, io.BufferedReader):
+        stream = io.BufferedReader(cast("io.RawIOBase", stream))  # one that can look ahead
+    if stream.peek(2)[:2] == _GZIP_MAGIC:
+        return cast("BinaryIO", gzip.GzipFile(fileobj=stream, mode="rb"))
+    return stream
