@@ -75,6 +75,14 @@ def test_the_package_exports_these_names() -> None:
     assert groundwire.__all__ == NAMES
 
 
+@checkout
+def test_nothing_but_its_entry_points_imports_the_command_line() -> None:
+    package = ROOT / "src" / "groundwire"
+    others = [path for path in package.rglob("*.py") if package / "cli" not in path.parents]
+    imports = {path.name for path in others if "from groundwire.cli" in path.read_text("utf-8")}
+    assert imports == {"__main__.py", "report.py"}
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_an_exported_name_is_there(name: str) -> None:
     assert getattr(groundwire, name).__name__ == name

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from groundwire.cli import rows
 from groundwire.detection import Detection
 from groundwire.errors import GroundwireError, UnknownModelError
 from groundwire.example import Example
+from groundwire.files import reading
 from groundwire.files.reading import count_lines
 from groundwire.loading import AnyDetector, Choice
 from tests.cli.conftest import CommandLine
@@ -243,8 +243,8 @@ def test_memory_is_bounded_by_rows_and_by_bytes(
     run_with: Callable[[AnyDetector], CommandLine], batch: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     watching = Watching()
-    monkeypatch.setattr(rows, "MAX_BLOCK_ROWS", 4)
-    monkeypatch.setattr(rows, "MAX_BLOCK_BYTES", 1000)
+    monkeypatch.setattr(reading, "MAX_BLOCK_ROWS", 4)
+    monkeypatch.setattr(reading, "MAX_BLOCK_BYTES", 1000)
     long = {"sources": ["x" * 1000], "answer": "Paris."}
     batch.write_bytes(lines(*[GOOD] * 9, long, long, GOOD))
     found = results(run_with(watching)("check", "--batch", batch).stdout)

@@ -105,11 +105,7 @@ def bench(
     resume: bool,
     force: bool,
     as_json: bool,
-    operating_point: str | float,
-    model: str | None,
-    revision: str | None,
-    threads: int | None,
-    device: str,
+    choice: Choice,
 ) -> None:
     """Score a detector on a benchmark, beside what others reached."""
     # NumPy, and what the scores need: a moment that --help does not.
@@ -136,13 +132,6 @@ def bench(
         Files(batch=path, output=output, resume=resume, force=force)  # refuses what is the same
     found_sums = sums_of(paths)
     require_sums(found_sums, sums)
-    choice = Choice(
-        model=model,
-        revision=revision,
-        operating_point=operating_point,
-        threads=threads,
-        device=device,
-    )
     files = Files(batch=paths[0], output=output, resume=resume, force=force)
     read = choose(partial(wanted.read, paths, part), tasks=tasks, limit=limit)
     with results_file(files) as results:

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -27,6 +27,9 @@ from groundwire.files.writing import to_json
 from groundwire.loading import Choice
 
 _F = TypeVar("_F", bound=Callable[..., Any])
+
+#: Fields of :class:`Choice` that are options.
+_OF_CHOICE = ("operating_point", "model", "revision", "threads", "device")
 
 
 def read_operating_point(ctx: click.Context, param: click.Parameter, value: str) -> str | float:
@@ -113,8 +116,14 @@ def answer_options(command: _F) -> _F:
     return command
 
 
-def detector_options(command: _F) -> _F:
-    """The options that choose a detector."""
+def detector_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that choose a detector, which the command gets as ``choice``."""
+
+    @wraps(command)
+    def collected(*args: object, **given: object) -> object:
+        own: dict[str, Any] = {name: given.pop(name) for name in _OF_CHOICE}
+        return command(*args, choice=Choice(**own), **given)
+
     options = (
         click.option(
             "--operating-point",
@@ -151,8 +160,8 @@ def detector_options(command: _F) -> _F:
         ),
     )
     for option in reversed(options):
-        command = option(command)
-    return command
+        collected = option(collected)
+    return collected
 
 
 EPILOG = """\b
@@ -220,11 +229,7 @@ def check(
     *,
     as_json: bool,
     color: ColorChoice,
-    operating_point: str | float,
-    model: str | None,
-    revision: str | None,
-    threads: int | None,
-    device: str,
+    choice: Choice,
     conversation: Path | None,
     config: Path | None,
     batch: Path | None,
@@ -239,13 +244,6 @@ def check(
     the outcome is unverified.
     """
     setup = ctx.ensure_object(Setup)
-    choice = Choice(
-        model=model,
-        revision=revision,
-        operating_point=operating_point,
-        threads=threads,
-        device=device,
-    )
     if conversation is not None:
         # The file has a question, sources and an answer of its own.
         others = ("batch", "output", "resume", "force", *Single.__dataclass_fields__)

@@ -97,11 +97,7 @@ def evaluate(
     resume: bool,
     force: bool,
     as_json: bool,
-    operating_point: str | float,
-    model: str | None,
-    revision: str | None,
-    threads: int | None,
-    device: str,
+    choice: Choice,
 ) -> None:
     """Score a detector on labelled answers, with intervals."""
     files = Files(batch=data, output=output, resume=resume, force=force)
@@ -111,13 +107,6 @@ def evaluate(
     from groundwire.evaluation.scores import PREVALENCES
 
     read = rows.reader(data)
-    choice = Choice(
-        model=model,
-        revision=revision,
-        operating_point=operating_point,
-        threads=threads,
-        device=device,
-    )
     judging = Judging(
         setup=ctx.ensure_object(Setup), choice=choice, engine=rows.engine, n_workers=rows.workers
     )

@@ -89,11 +89,7 @@ def explain(
     saved: Path | None,
     as_json: bool,
     color: ColorChoice,
-    model: str | None,
-    revision: str | None,
-    operating_point: str | float,
-    threads: int | None,
-    device: str,
+    choice: Choice,
     explainer: str | None,
     model_revision: str | None,
     threshold: float,
@@ -107,13 +103,6 @@ def explain(
     follow from the evidence are dropped, and listed as such.
     """
     setup = ctx.ensure_object(Setup)
-    choice = Choice(
-        model=model,
-        revision=revision,
-        operating_point=operating_point,
-        threads=threads,
-        device=device,
-    )
     if saved is not None:
         refuse_options(ctx, _OF_CHECK, "cannot be used with --detection: that check was made.")
     found = _found(setup, choice, Single(**single, html=None), saved)
@@ -124,8 +113,8 @@ def explain(
             threshold=threshold,
             entailment_threshold=entailment_threshold,
             drops_entailed=not keep_entailed,
-            device=device if explainer else "cpu",
-            threads=threads,
+            device=choice.device if explainer else "cpu",
+            threads=choice.threads,
         )
     ).explain(found.detection, found.sources)
     if as_json:

@@ -123,13 +123,13 @@ def detect_command(
     output: Path,
     resume: bool,
     force: bool,
-    **choice: Any,  # noqa: ANN401
+    choice: Choice,
 ) -> None:
     """Judge answers; the file is one that groundwire report reads, too."""
     _require_free(output, resume=resume, force=force)
     _require_apart(output, answers=answers)
     setup = ctx.ensure_object(Setup)
-    detect(setup, Choice(**choice), answers, output, columns, force=force, is_renewed=False)
+    detect(setup, choice, answers, output, columns, force=force, is_renewed=False)
 
 
 @measure.command("classify")
@@ -250,6 +250,7 @@ def run_command(
     by: str | None,
     out: Path,
     as_json: bool,
+    choice: Choice,
     **options: Any,  # noqa: ANN401
 ) -> None:
     """Do all steps in a folder: from questions to a report.
@@ -258,7 +259,8 @@ def run_command(
     model has answered before is kept, and not paid for again.
     """
     loading, generating = _of(Loading, options), _of(Generating, options)
-    choice, classifying = _of(Choice, options), _of(Classifying, options)
+    on = {"threads": choice.threads, "device": choice.device}
+    classifying = _of(Classifying, {**options, **on})
     if loading.data is not None and loading.data.resolve() == out.resolve():
         raise click.UsageError("--out is the folder of --data: name one elsewhere.")
     prices, setup = _prices(prices_in, prices_out), ctx.ensure_object(Setup)

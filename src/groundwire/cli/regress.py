@@ -77,11 +77,7 @@ def regress(
     annotations: str,
     as_json: bool,
     labelled: Labelled,
-    operating_point: str | float,
-    model: str | None,
-    revision: str | None,
-    threads: int | None,
-    device: str,
+    choice: Choice,
 ) -> None:
     """Compare scores with a baseline, and fail if they fell.
 
@@ -91,13 +87,6 @@ def regress(
         raise click.UsageError("Give a limit: --max-drop SCORE=POINTS, --max-rate SHARE, or both.")
     if drops and baseline is None:
         raise click.UsageError("--max-drop is a drop from a baseline: give --baseline.")
-    choice = Choice(
-        model=model,
-        revision=revision,
-        operating_point=operating_point,
-        threads=threads,
-        device=device,
-    )
     labelled.check(ctx)
     is_github = wants_github(annotations)
     try:

@@ -75,11 +75,7 @@ def tune(
     seed: int,
     as_json: bool,
     labelled: Labelled,
-    operating_point: str | float,
-    model: str | None,
-    revision: str | None,
-    threads: int | None,
-    device: str,
+    choice: Choice,
 ) -> None:
     """Choose a threshold by labelled answers, with a guarantee where there can be one."""
     from groundwire.evaluation.tuning.sample import read_sample
@@ -89,13 +85,6 @@ def tune(
 
     wanted = Target.parse(target)  # before anything is judged
     require_confidence(confidence)
-    choice = Choice(
-        model=model,
-        revision=revision,
-        operating_point=operating_point,
-        threads=threads,
-        device=device,
-    )
     with judged_file(ctx, choice, labelled) as path:
         header, sample = read_sample(path, by=by)
     found = choose(header, sample, wanted, confidence=confidence, by=by, seed=seed)
