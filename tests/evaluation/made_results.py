@@ -29,6 +29,7 @@ class Row:
     score: float | None
     hallucinated: bool | None = False
     context: str = "c"
+    task: str = "QA"
     columns: dict[str, str] = field(default_factory=dict)
     sha256: str = "f"
     outcome: str | None = None
@@ -59,7 +60,7 @@ def _judged(number: int, row: Row, info: DetectorInfo) -> JudgedRow:
     return JudgedRow(
         row=number,
         id=f"id-{number}",
-        task="QA",
+        task=row.task,
         context_id=row.context,
         columns=row.columns,
         answer=ANSWER,

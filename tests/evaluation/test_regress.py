@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -106,6 +107,32 @@ def test_labels_that_were_read_otherwise_are_an_error(before: Path, tmp_path: Pa
     rows = [*NOW[:-1], Row(score=0, hallucinated=True, context="7")]
     with pytest.raises(RegressError, match="4 hallucinated answers and this run has 5"):
         compare(write(tmp_path / "n.jsonl", rows), Baseline.read(before), limits("f1=100"))
+
+
+def test_as_many_other_rows_of_the_same_data_are_an_error(now: Path, tmp_path: Path) -> None:
+    of_a = [replace(row, task="A", sha256=f"{i}a") for i, row in enumerate(BEFORE)]
+    baseline = Baseline.read(scores_file(tmp_path / "a.json", of_a))
+    with pytest.raises(RegressError, match=r"but other ones.*--task"):
+        compare(now, baseline, limits("f1=100"))
+
+
+def test_labels_that_were_turned_round_are_an_error(now: Path, tmp_path: Path) -> None:
+    turned = [replace(row, hallucinated=not row.hallucinated) for row in BEFORE]
+    baseline = Baseline.read(scores_file(tmp_path / "t.json", turned))
+    with pytest.raises(RegressError, match=r"labels were read otherwise.*--label-means"):
+        compare(now, baseline, limits("f1=100"))
+
+
+def test_of_a_baseline_of_an_earlier_version_tasks_are_compared(tmp_path: Path) -> None:
+    def old(data: dict[str, Any]) -> None:
+        del data["fingerprint"]
+
+    of_a, of_b = ([replace(row, task=task) for row in BEFORE] for task in "AB")
+    baseline = Baseline.read(scores_file(tmp_path / "a.json", of_a, old))
+    same, other = write(tmp_path / "same.jsonl", of_a), write(tmp_path / "other.jsonl", of_b)
+    assert compare(same, baseline, limits("f1=0")).is_passed
+    with pytest.raises(RegressError, match="but other ones"):
+        compare(other, baseline, limits("f1=0"))
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", "{", '{"n": 1}', "\ud800"])
@@ -225,7 +252,7 @@ def test_a_pair_is_surer_than_two_sides(tmp_path: Path) -> None:
 def test_other_rows_do_not_pair(now: Path, tmp_path: Path) -> None:
     rows = [Row(score=row.score, hallucinated=row.hallucinated, sha256="0") for row in BEFORE]
     baseline = Baseline.read(write(tmp_path / "before.jsonl", rows, READER))
-    with pytest.raises(RegressError, match="of other rows"):
+    with pytest.raises(RegressError, match="but other ones"):
         compare(now, baseline, limits("f1=100"))
 
 

@@ -26,6 +26,8 @@ from groundwire.evaluation.judged import (
 )
 from groundwire.evaluation.runner import Judged, held_against
 from groundwire.evaluation.scores import PREVALENCES, defined, scores_of
+from groundwire.files.reading import fingerprint
+from groundwire.files.writing import to_json
 from groundwire.saved import detection_of
 
 #: Failed rows that are told one by one; how many there are is told in any case.
@@ -60,6 +62,8 @@ class Evaluation:
         latency_ms: Of a check that did not fail: percentiles.
         failures: The first failed rows: row, id and what is wrong.
         seconds: What all checks took together.
+        fingerprint: Tells the rows with their labels from others, in whichever order they are;
+            empty if an earlier version wrote the scores.
     """
 
     header: Header
@@ -74,6 +78,7 @@ class Evaluation:
     latency_ms: Mapping[str, float] | None
     failures: Sequence[Mapping[str, Any]] = field(repr=False)
     seconds: float
+    fingerprint: str
 
     @classmethod
     def read(cls, path: Path, *, prevalences: Sequence[float] = PREVALENCES) -> Self:
@@ -128,6 +133,7 @@ class Evaluation:
             latency_ms=_percentiles(columns.latency_ms[~np.isnan(columns.latency_ms)]),
             failures=tally.failures(),
             seconds=tally.seconds,
+            fingerprint=f"{tally.fingerprint:016x}",
         )
 
     def to_dict(self, *, wall_s: float | None = None) -> dict[str, Any]:
@@ -156,6 +162,7 @@ class Evaluation:
             "failures": list(self.failures),
             "bootstrap": {"unit": "context", "n_resamples": N_RESAMPLES, "seed": SEED},
             "data": dict(self.header.data),
+            "fingerprint": self.fingerprint,
             "command": self.header.command,
             "groundwire": self.header.version,
         }
@@ -174,6 +181,7 @@ class Evaluation:
             latency_ms=data["latency_ms"],
             failures=data["failures"],
             seconds=data["seconds"],
+            fingerprint=data.get("fingerprint", ""),
             **{name: data[name] for name in names},
         )
 
@@ -186,6 +194,7 @@ class _Tally:
         self.answers = Collector()
         self.reasons: Counter[str] = Counter()
         self.seconds = 0.0
+        self.fingerprint = 0
         self._n_marked: Counter[str] = Counter()
         self._n_touched: Counter[str] = Counter()
         self._failures: list[tuple[int, int, dict[str, Any]]] = []  # last rows first
@@ -194,6 +203,8 @@ class _Tally:
         """Count one row."""
         self.n += 1
         self.seconds += row.seconds
+        # A sum, so that the order of the rows does not matter.
+        self.fingerprint = (self.fingerprint + _fingerprint(row)) % 2**64
         if row.error is not None:
             self._add_failure(row, row.error)
         if row.hallucinated is None:
@@ -262,6 +273,12 @@ def judged_of(row: JudgedRow, verdict: Detection | GroundwireError) -> Judged:
         is_hallucinated=bool(row.hallucinated),
         gold=gold if row.known == Known.SPANS else None,
     )
+
+
+def _fingerprint(row: JudgedRow) -> int:
+    """What tells a row, and what is known of it, from others."""
+    known = [row.row, row.sha256, row.known, row.hallucinated, [dict(mark) for mark in row.gold]]
+    return int(fingerprint(to_json(known).encode()), 16)
 
 
 def _calibration(answers: Columns) -> dict[str, Any] | None:

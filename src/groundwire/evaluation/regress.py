@@ -250,6 +250,21 @@ def _require_same(now: Mapping[str, Any], before: Mapping[str, Any]) -> None:
                 f"{now.get(key, 0):,}, of the same data: were its columns or labels read "
                 "otherwise? Use the same options."
             )
+    if _marks(now, before) != _marks(before, now):
+        raise RegressError(
+            "The baseline has as many rows of the same data as this run, but other ones, or their "
+            "labels were read otherwise. Use the same options, such as --task, --limit, --column "
+            "and --label-means."
+        )
+
+
+def _marks(scores: Mapping[str, Any], others: Mapping[str, Any]) -> object:
+    """What tells rows with their labels from others, as far as both sides have it."""
+    if scores.get("fingerprint") and others.get("fingerprint"):
+        return scores["fingerprint"]
+    # A baseline of an earlier version: its tasks at least.
+    tasks = scores.get("tasks") or {}
+    return {name: [task.get(key) for key in _SAME] for name, task in tasks.items()}
 
 
 def _names(scores: Mapping[str, Any]) -> str:
@@ -364,16 +379,12 @@ def _failed(n: int, baseline: Mapping[str, Any] | None) -> Check:
 def _pairs(now: Path, before: Path) -> list[tuple[Judged, Judged]]:
     """Each labelled answer twice, in the order of their rows."""
     found, known = _labelled(now), _labelled(before)
-    if {row: each[0] for row, each in found.items()} != {
-        row: each[0] for row, each in known.items()
-    }:
-        raise RegressError("The two files of results are of other rows, so answers do not pair.")
-    return [(known[row][1], found[row][1]) for row in sorted(found)]
+    return [(known[row], found[row]) for row in sorted(found)]
 
 
-def _labelled(path: Path) -> dict[int, tuple[str, Judged]]:
+def _labelled(path: Path) -> dict[int, Judged]:
     return {
-        row.row: (row.sha256, judged_of(row, verdict_of(row)))
+        row.row: judged_of(row, verdict_of(row))
         for row in read_judged(path)
         if row.hallucinated is not None
     }

@@ -57,3 +57,19 @@ def test_it_fits_into_a_comment(tmp_path: Path) -> None:
     assert "and 50 more" in text
     assert text.count("false positive</b>") == 10
     assert len(text) < 65_536
+
+
+def test_what_a_comment_has_no_room_for_is_left_out_and_told(tmp_path: Path) -> None:
+    rows = [row(f"{i} " + ("1950 " + "|" * 300) * 9, id="[" * 5000 + str(i)) for i in range(12)]
+    text = to_markdown(summary_of([*rows, *ROWS], tmp_path, n_examples=20))
+    assert len(text) <= 65_536
+    n_shown = text.count("<b>false ")
+    assert 5 <= n_shown < 10
+    assert f"Left out: {10 - n_shown:,} more parts" in text
+    assert text.endswith("</sub>\n")
+    assert text.count("<details>") == text.count("</details>")
+
+
+def test_a_long_name_is_cut_between_characters() -> None:
+    assert code("[" * 5000) == f"<code>{'&#91;' * 80}…</code>"
+    assert code("a" * 400) == f"<code>{'a' * 400}</code>"

@@ -141,7 +141,7 @@ def _gold(example: Example) -> Iterator[Element]:
         element(
             "li",
             element("q", row.answer[mark["start"] : mark["end"]], dir="auto"),
-            f" {', '.join(filter(None, (str(mark['label']), str(mark['kind']))))}",
+            f" {', '.join(dict.fromkeys(filter(None, (str(mark['label']), str(mark['kind'])))))}",
             class_="any",
         )
         for mark in row.gold

@@ -5,7 +5,9 @@ in code, with each punctuation mark as a character reference.
 """
 
 import re
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from itertools import accumulate
 
 from groundwire.evaluation.reports.html import sentence
 from groundwire.evaluation.reports.kinds import MEANINGS, Example
@@ -24,9 +26,12 @@ from groundwire.evaluation.table import percent
 from groundwire.render import describe_detector
 from groundwire.render.screen import one_line
 
-#: Wrong rows that are shown, lines of a table, and characters of one answer: a comment on GitHub
-#: has at most 65,536 characters.
-N_ERRORS, MAX_ROWS, MAX_CHARS = 10, 30, 1500
+#: Characters of a comment on GitHub, at most; what would exceed them is left out, and told.
+MAX_TEXT = 65_536
+#: Wrong rows that are shown, lines of a table, characters of one answer, and files that are named.
+N_ERRORS, MAX_ROWS, MAX_CHARS, MAX_FILES = 10, 30, 1500, 10
+#: Characters of any other text, as they stand in Markdown.
+MAX_CODE = 400
 
 #: Characters that are kept around the marks of an answer.
 _AROUND = 160
@@ -37,16 +42,40 @@ _PLAIN = re.compile(r"(?:[^\W_]|[ ,:()%+−-]|(?<=\d)\.(?=\d)){0,40}")
 
 
 def to_markdown(summary: Summary) -> str:
-    """The report: what came out, what moved, and the worst errors folded."""
-    return "\n".join(_lines(summary)) + "\n"
+    """The report: what came out, what moved, and the worst errors folded.
+
+    It has at most :data:`MAX_TEXT` characters.
+    """
+    foot = _foot(summary)
+    kept, room, n_left = [], MAX_TEXT - len(foot) - len(_left_out(summary.scores["n"])), 0
+    for lines in _parts(summary):
+        part = "".join(f"{line}\n" for line in lines)
+        if len(part) <= room:
+            kept.append(part)
+            room -= len(part)
+        else:
+            n_left += 1
+    return "".join([*kept, _left_out(n_left) if n_left else "", foot])
 
 
 def code(text: str) -> str:
-    """A text on one line that is nothing but text in Markdown."""
-    return f"<code>{_escaped(one_line(shown(text)))}</code>"
+    """A text on one line that is nothing but text in Markdown; cut if it is long."""
+    return f"<code>{_cut(one_line(shown(text)), MAX_CODE)}</code>"
 
 
-def _lines(summary: Summary) -> Iterator[str]:
+def _parts(summary: Summary) -> Iterator[Iterable[str]]:
+    scores = summary.scores
+    yield _head(summary)
+    if len(scores["tasks"]) > 1:
+        yield _folded(f"{len(scores['tasks'])} tasks", _table(tasks_table(scores)))
+    yield _folded("Labels, prevalence, calibration", _more(summary))
+    if scores["n_failed"]:
+        title = f"{scores['n_failed']:,} failed rows"
+        yield _folded(title, _table(failures_table(scores)))
+    yield from _errors(summary)
+
+
+def _head(summary: Summary) -> Iterator[str]:
     scores, comparison = summary.scores, summary.comparison
     yield f"### Groundwire: {code(describe_detector(summary.header.detector))}"
     yield ""
@@ -60,15 +89,20 @@ def _lines(summary: Summary) -> Iterator[str]:
     yield ""
     if scores["example"]:
         yield from _table(scores_table(summary))
-    if len(scores["tasks"]) > 1:
-        yield from _folded(f"{len(scores['tasks'])} tasks", _table(tasks_table(scores)))
-    yield from _folded("Labels, prevalence, calibration", _more(summary))
-    if scores["n_failed"]:
-        title = f"{scores['n_failed']:,} failed rows"
-        yield from _folded(title, _table(failures_table(scores)))
-    yield from _errors(summary)
-    files = ", ".join(map(code, summary.header.data)) or "no file"
-    yield f"<sub>Groundwire {code(summary.header.version)}, data {files}.</sub>"
+
+
+def _foot(summary: Summary) -> str:
+    names = [*summary.header.data]
+    files = ", ".join(map(code, names[:MAX_FILES])) or "no file"
+    more = f" and {len(names) - MAX_FILES:,} more" if len(names) > MAX_FILES else ""
+    return f"<sub>Groundwire {code(summary.header.version)}, data {files}{more}.</sub>\n"
+
+
+def _left_out(n: int) -> str:
+    return (
+        f"<sub>Left out: {n:,} more {'part' if n == 1 else 'parts'}, for which a comment has no "
+        "room. The HTML report has them.</sub>\n\n"
+    )
 
 
 def _more(summary: Summary) -> Iterator[str]:
@@ -88,7 +122,7 @@ def _more(summary: Summary) -> Iterator[str]:
         yield ""
 
 
-def _errors(summary: Summary) -> Iterator[str]:
+def _errors(summary: Summary) -> Iterator[Iterable[str]]:
     comparison = summary.comparison
     wrong = [each for each in summary.examples if each.kind.is_wrong]
     title = "Worst errors"
@@ -97,9 +131,8 @@ def _errors(summary: Summary) -> Iterator[str]:
         title = "Worst of what became wrong"
     for number, example in enumerate(wrong[:N_ERRORS], 1):
         if number == 1:
-            yield f"#### {title}"
-            yield ""
-        yield from _folded(_title(example), _error(example))
+            yield (f"#### {title}", "")
+        yield _folded(_title(example), _error(example))
 
 
 def _title(example: Example) -> str:
@@ -156,6 +189,13 @@ def _folded(title: str, lines: Iterator[str]) -> Iterator[str]:
     yield from content
     yield "</details>"
     yield ""
+
+
+def _cut(text: str, n_chars: int) -> str:
+    """Escaped, of which there are so many characters at most, and an ellipsis if it is cut."""
+    ends = [*accumulate(len(_escaped(character)) for character in text[: n_chars + 1])]
+    n_kept = bisect_right(ends, n_chars)
+    return _escaped(text) if n_kept == len(text) else f"{_escaped(text[:n_kept])}…"
 
 
 def _escaped(text: str) -> str:
