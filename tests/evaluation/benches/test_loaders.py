@@ -8,7 +8,7 @@ import pytest
 from groundwire.errors import DatasetError
 from groundwire.evaluation.benches.bench import Bench
 from groundwire.evaluation.benches.registry import bench
-from groundwire.evaluation.datasets.files import AnyRow, NumberedAnswer
+from groundwire.evaluation.datasets.files import AnyRow, FailedRow, NumberedAnswer
 from groundwire.evaluation.datasets.labelled import Known
 from tests.evaluation.benches import official
 from tests.evaluation.benches.official import FACTS, RIGHT, WRONG, YEAR
@@ -200,6 +200,12 @@ def test_a_wrong_record_is_told_with_its_line_and_the_others_are_read(
     assert "not JSON" in told[1]
     assert problem in told[2]
     assert [each.place for each in found if hasattr(each, "place")] == [f"{path}:1", f"{path}:2"]
+
+
+def test_a_wrong_record_keeps_its_id(tmp_path: Path) -> None:
+    wrong = {**official.halubench_rows()[0], "id": "h7", "answer": " "}
+    found = rows("halubench", write(tmp_path / "t.jsonl", json_lines(wrong, {"x": 1}, {"id": [1]})))
+    assert [each.id for each in found if isinstance(each, FailedRow)] == ["h7", "2", "3"]
 
 
 def test_a_span_of_faithbench_that_says_other_words_is_told(tmp_path: Path) -> None:

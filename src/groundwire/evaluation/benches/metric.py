@@ -6,14 +6,13 @@ those of one task, or the mean of all tasks, each counting the same.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from math import isnan
 
 import numpy as np
 
 from groundwire.evaluation.columns import Columns
 from groundwire.evaluation.intervals import SEED, Bootstrap, Replicates
 from groundwire.evaluation.metrics import Floats, f1_of, ratios
-from groundwire.evaluation.scores import rankings
+from groundwire.evaluation.scores import defined, rankings
 from groundwire.evaluation.sums import answer_sums, score
 
 #: Takes answers of which there is at least one, and what draws their contexts.
@@ -74,7 +73,7 @@ class Metric:
             return Score(value=None, low=None, high=None, n=0)
         found = self._mean(answers, seed) if self.is_mean_of_tasks else self._one(answers, seed)
         ends = found.interval()
-        value, low, high = map(_defined, (found.value, ends.low, ends.high))
+        value, low, high = map(defined, (found.value, ends.low, ends.high))
         n_undefined = ends.n_undefined
         return Score(value=value, low=low, high=high, n=len(answers), n_undefined=n_undefined)
 
@@ -152,7 +151,3 @@ def _sums(answers: Columns) -> Floats:
 def _accuracy(sums: Floats) -> Floats:
     both, flagged, hallucinated, n = np.moveaxis(sums, -1, 0)
     return ratios(n - flagged - hallucinated + 2 * both, n)
-
-
-def _defined(value: float) -> float | None:
-    return None if isnan(value) else float(value)

@@ -124,7 +124,13 @@ def answers_of(
             except InputError as error:
                 row += 1
                 place, short = f"{file}:{line}", digest.hexdigest()[:16]
-                yield FailedRow(row=row, id=str(row), place=place, problem=str(error), sha256=short)
+                yield FailedRow(
+                    row=row,
+                    id=_name_of(values) or str(row),
+                    place=place,
+                    problem=str(error),
+                    sha256=short,
+                )
                 continue
             for answer in answers:
                 row += 1
@@ -134,6 +140,13 @@ def answers_of(
                 )
     if row == 0:
         raise DatasetError(files[0], None, "it has no rows, or none of the part that is asked for")
+
+
+def _name_of(values: Mapping[str, Any] | str) -> str:
+    """What a record that is no answer calls itself; empty if it does not."""
+    name = values.get("id") if isinstance(values, Mapping) else None
+    is_name = isinstance(name, str | int) and not isinstance(name, bool)
+    return str(name)[:_SHOWN_CHARS] if is_name else ""
 
 
 def _named(answer: LabelledAnswer, seen: Seen, row: int) -> LabelledAnswer:
