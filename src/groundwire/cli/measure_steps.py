@@ -234,6 +234,16 @@ class Classifying:
     threads: int | None
     device: str
 
+    def choice(self) -> ExplainerChoice:
+        """Which explainer is meant."""
+        return ExplainerChoice(
+            model=self.explainer,
+            revision=self.explainer_revision,
+            drops_entailed=not self.keep_entailed,
+            device=self.device if self.explainer else "cpu",
+            threads=self.threads,
+        )
+
     def to(
         self,
         setup: Setup,
@@ -249,38 +259,27 @@ class Classifying:
         from groundwire.evaluation.datasets.mapping import ColumnMapping
         from groundwire.evaluation.judged import read_header
         from groundwire.evaluation.workflow.answers import read_answers
-        from groundwire.evaluation.workflow.classify import classify
+        from groundwire.evaluation.workflow.classify import classify, explainer_settings
         from groundwire.evaluation.workflow.stage import Stage, hash_of
 
-        explainer = {
-            "name": self.explainer or "reader",
-            "revision": self.explainer_revision,
-            "keeps_entailed": self.keep_entailed,
-        }
+        explainer = setup.load_explainer(self.choice())
         stage = Stage(
             step="classify",
             data={results.name: hash_of(results)},
             settings={
                 "detector": read_header(results).detector.to_dict(),
-                "explainer": explainer,
+                "explainer": explainer_settings(explainer, keeps_entailed=self.keep_entailed),
             },
             command=_command(),
         )
         if is_renewed and not force:
             force = _is_renewed(output, stage)
-        choice = ExplainerChoice(
-            model=self.explainer,
-            revision=self.explainer_revision,
-            drops_entailed=not self.keep_entailed,
-            device=self.device if self.explainer else "cpu",
-            threads=self.threads,
-        )
         rows = read_answers(answers, ColumnMapping.of(columns))
         with _told(_n_rows(results, 1)) as tell:
             n = classify(
                 results,
                 rows,
-                setup.load_explainer(choice),
+                explainer,
                 output=output,
                 stage=stage,
                 replace=force,
