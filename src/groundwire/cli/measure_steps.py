@@ -353,15 +353,17 @@ def _told(count: Callable[[], int | None]) -> Iterator[Callable[[int], None]]:
 
 def _tell_generated(done: "Generated", prices: "Prices") -> None:
     parts = [f"answers: {done.n:,}, {done.n_new:,} of them new"]
+    parts += [f"{done.n_mended:,} in place of failures"] if done.n_mended else []
     parts += [f"{done.n_failed:,} without an answer"] if done.n_failed else []
     parts += [f"{done.n_cut:,} cut for their length"] if done.n_cut else []
+    from groundwire.evaluation.workflow.table import shortened
+
+    short = shortened(done.tokens)
     for model, (n_read, n_written) in done.tokens.items():
         cost = prices.cost(model, n_read, n_written)
         dollars = "" if cost is None else f", ${cost:.4f}"
-        parts.append(f"{model[:40]} {n_read:,} tokens in, {n_written:,} out{dollars}")
-    from groundwire.render.screen import one_line
-
-    click.echo("; ".join(map(one_line, parts)), err=True)
+        parts.append(f"{short[model]} {n_read:,} tokens in, {n_written:,} out{dollars}")
+    click.echo("; ".join(parts), err=True)
 
 
 def _command() -> str:
