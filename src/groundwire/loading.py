@@ -106,7 +106,15 @@ def load_pipeline(config: "Config") -> "Pipeline":
 
 
 class AnyExplainer(Protocol):
-    """What the commands need of an explainer."""
+    """What the commands need of an explainer.
+
+    Attributes:
+        name: What it is called.
+        revision: What pins its model; empty if nothing does.
+    """
+
+    name: str
+    revision: str
 
     def explain(self, detection: Detection, sources: Sequence[Source]) -> "Explained":
         """Explain each span of a detection."""

@@ -20,6 +20,7 @@ from groundwire.evaluation.judged import read_header, read_judged
 from groundwire.evaluation.workflow.stage import read_rows, read_stage
 from groundwire.explain import Explainer
 from tests.cli.conftest import invoke
+from tests.engine.test_entailment import tiny
 from tests.evaluation.datasets.tables import csv_text, json_lines, write
 from tests.evaluation.workflow.chats import Row, classified, question_of, said
 from tests.fakes import FIXED, FixedDetector
@@ -38,11 +39,17 @@ def believes(claim: str, evidence: Sequence[EvidenceRef]) -> Entailment:
     )
 
 
+EXPLAINER = Explainer(believes)
 DETECTOR = FixedDetector(unsupported=["green"], contradicted=["1950"], fails_on="BOOM")
 
 
-def run(*args: object, detector: FixedDetector = DETECTOR, **environ: str) -> Result:
-    setup = Setup(load=lambda _: detector, load_explainer=lambda _: Explainer(believes))
+def run(
+    *args: object,
+    detector: FixedDetector = DETECTOR,
+    explainer: Explainer = EXPLAINER,
+    **environ: str,
+) -> Result:
+    setup = Setup(load=lambda _: detector, load_explainer=lambda _: explainer)
     return invoke("measure", *args, setup=setup, environ={"OPENAI_API_KEY": KEY, **environ})
 
 
@@ -307,6 +314,40 @@ def test_answers_that_are_there_already_need_no_model(tmp_path: Path) -> None:
     result = run("compare", output, "--model", "a", "--model", "b", "--json")
     assert json.loads(result.stdout)["only_first"] == 1
     assert "0.0 % against 100.0 %" in run("compare", output).stdout
+
+
+def test_an_explainer_whose_files_changed_is_another_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = write(tmp_path / "a.jsonl", json_lines({"answer": "It is green.", "context": "It."}))
+    results, folder = tmp_path / "r.jsonl", tiny(tmp_path / "models" / "nli")
+    assert run("detect", "--answers", answers, "--output", results).exit_code == 0
+
+    def judge(explainer: str, output: str, *options: str) -> Result:
+        files = ("--results", results, "--answers", answers, "--output", tmp_path / output)
+        return invoke("measure", "classify", *files, "--explainer", explainer, *options)
+
+    assert judge(str(folder), "first.jsonl").exit_code == 0
+    monkeypatch.chdir(folder.parent)
+    assert judge("./nli", "first.jsonl", "--resume").exit_code == 0
+    tiny(folder, {"italy": (0.0, 3.0, 0.0)})
+    again = judge("./nli", "first.jsonl", "--resume")
+    assert again.exit_code == 2
+    assert "it was made with another explainer" in again.stderr
+    assert judge("./nli", "second.jsonl").exit_code == 0
+    compared = run("compare", tmp_path / "first.jsonl", tmp_path / "second.jsonl")
+    assert "judged with another explainer" in compared.stderr
+
+
+def test_the_embedded_explainer_is_known_by_its_weights(
+    whole: Callable[..., Result], tmp_path: Path
+) -> None:
+    first, other = (Explainer(believes, name="reader", revision=each) for each in "ab")
+    for explainer, is_renewed in ((first, False), (first, False), (other, True)):
+        result = whole(explainer=explainer)
+        assert ("made with another explainer; made anew" in result.stderr) is is_renewed
+    stage = read_stage(tmp_path / "out" / "classified.jsonl", "classify")
+    assert stage.settings["explainer"]["revision"] == "b"
 
 
 def test_a_step_goes_on_where_it_was_cut(

@@ -91,6 +91,12 @@ def test_a_token_classifier_is_refused(tmp_path: Path) -> None:
         EntailmentModel(tiny(tmp_path, architectures=["BertForTokenClassification"]))
 
 
+def test_a_folder_is_pinned_by_what_is_in_it(tmp_path: Path) -> None:
+    before = Explainer.load(tiny(tmp_path / "nli")).revision
+    assert Explainer.load(tiny(tmp_path / "elsewhere")).revision == before
+    assert Explainer.load(tiny(tmp_path / "nli", {"italy": (0.0, 3.0, 0.0)})).revision != before
+
+
 def test_a_hub_model_needs_its_commit() -> None:
     with pytest.raises(UnpinnedModelError):
         Explainer.load("tasksource/ModernBERT-base-nli")

@@ -11,6 +11,7 @@ from groundwire.errors import SettingError, UnknownModelError
 from groundwire.example import Example, Source
 from groundwire.explain import Category, Explained, Explainer, loaded
 from groundwire.explain.loaded import without_spans
+from groundwire.models import find_model
 from tests.explain.marked import CONTRADICTED, ENTAILED, NEUTRAL, claim_of, detected, refs
 from tests.explain.marked import detection as detection_of
 
@@ -166,6 +167,10 @@ def explainer() -> Explainer:
 @pytest.mark.parametrize("name", [None, "reader", "embedded", "models/halugate-explainer"])
 def test_the_embedded_head_has_its_names(name: str | None) -> None:
     assert Explainer.load(name, threads=1).name == "reader"
+
+
+def test_the_embedded_head_is_pinned_by_its_weights(explainer: Explainer) -> None:
+    assert explainer.revision == find_model().revision
 
 
 @pytest.fixture(scope="module")

@@ -166,8 +166,8 @@ generate_options = _options(
         default=5,
         show_default=True,
         metavar="N",
-        help="How often a call is made again after 429, 5xx or a connection that fails, with "
-        "longer and longer pauses.",
+        help="How often a call is made again after 429, 5xx, or if it fails or takes too long, "
+        "with longer and longer pauses.",
     ),
     click.option(
         "--timeout",
@@ -176,7 +176,7 @@ generate_options = _options(
         default=120.0,
         show_default=True,
         metavar="S",
-        help="Seconds that a call may take.",
+        help="Seconds that a call may take, from the connection to the last byte.",
     ),
     click.option(
         "--cache",

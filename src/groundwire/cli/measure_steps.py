@@ -3,9 +3,9 @@
 import os
 import shlex
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,9 @@ from groundwire.loading import Choice, ExplainerChoice
 if TYPE_CHECKING:
     from groundwire.evaluation.workflow.aggregate import Prices
     from groundwire.evaluation.workflow.generate import Generated, Prompting
+    from groundwire.evaluation.workflow.hub import HubTable
     from groundwire.evaluation.workflow.model import Address
+    from groundwire.evaluation.workflow.questions import AnyQuestion
     from groundwire.evaluation.workflow.stage import Stage
 
 
@@ -50,37 +52,55 @@ class Loading:
             output: The file.
             is_kept: Whether a file of the same questions stays as it is.
         """
-        from groundwire.evaluation.datasets.files import fingerprints, read_questions
-        from groundwire.evaluation.datasets.mapping import ColumnMapping
-        from groundwire.evaluation.workflow.hub import HubTable, read_hub
-        from groundwire.evaluation.workflow.questions import drawn, is_whole, load
+        from groundwire.evaluation.workflow.questions import is_whole, load
         from groundwire.evaluation.workflow.stage import Stage, change, is_begun
 
-        mapping = ColumnMapping.of(self.columns)
+        data, rows = self._data()
         settings: dict[str, Any] = {"columns": sorted(self.columns), "limit": self.limit}
-        if self.data is not None:
-            hashes = fingerprints(self.data)
-            rows = drawn(read_questions(self.data, mapping), self.limit)
-        else:
-            assert self.dataset is not None
-            table = HubTable(
-                name=self.dataset,
-                config=self.config,
-                split=self.split,
-                revision=self.dataset_revision,
-                limit=self.limit,
-            )
-            hashes, rows = {}, read_hub(table, mapping)
-            settings["dataset"] = table.settings
-        stage = Stage(step="load", data=hashes, settings=settings, command=_command())
-        if is_kept and is_begun(output) and is_whole(output) and not change(output, stage):
-            return ExitStatus.PASSED
+        if self.dataset is not None:
+            settings["dataset"] = self._table().settings
+        stage = Stage(step="load", data=data, settings=settings, command=_command())
+        if is_kept and is_begun(output) and is_whole(output):
+            if not data:
+                stage = _of_the_same_data(output, stage)
+            if not change(output, stage):
+                click.echo(f"questions: as they were loaded into {output}", err=True)
+                return ExitStatus.PASSED
         done = load(rows, output, stage)
         more = f", {done.n_failed:,} of them cannot be read: {done.first_problem}"
         click.echo(f"questions: {done.n:,}{more if done.n_failed else ''}", err=True)
         if done.n_failed == done.n:
             return ExitStatus.FAILED
         return ExitStatus.FLAGGED if done.n_failed else ExitStatus.PASSED
+
+    def _data(self) -> "tuple[Mapping[str, str], Iterator[AnyQuestion]]":
+        """What tells the data from others, and its rows."""
+        from groundwire.evaluation.datasets.files import fingerprints, read_questions
+        from groundwire.evaluation.datasets.mapping import ColumnMapping
+        from groundwire.evaluation.workflow.hub import hashes_of, read_hub
+        from groundwire.evaluation.workflow.questions import drawn
+
+        mapping = ColumnMapping.of(self.columns)
+        if self.data is not None:
+            rows = drawn(read_questions(self.data, mapping), self.limit)
+            return fingerprints(self.data), rows
+        table = self._table()
+        hashes = hashes_of(table)
+        if (commit := hashes.get(table.name)) is not None and not table.is_folder:
+            table = table.at(commit)  # the one that is written down, whatever comes meanwhile
+        return hashes, read_hub(table, mapping)
+
+    def _table(self) -> "HubTable":
+        from groundwire.evaluation.workflow.hub import HubTable
+
+        assert self.dataset is not None
+        return HubTable(
+            name=self.dataset,
+            config=self.config,
+            split=self.split,
+            revision=self.dataset_revision,
+            limit=self.limit,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -234,6 +254,16 @@ class Classifying:
     threads: int | None
     device: str
 
+    def choice(self) -> ExplainerChoice:
+        """Which explainer is meant."""
+        return ExplainerChoice(
+            model=self.explainer,
+            revision=self.explainer_revision,
+            drops_entailed=not self.keep_entailed,
+            device=self.device if self.explainer else "cpu",
+            threads=self.threads,
+        )
+
     def to(
         self,
         setup: Setup,
@@ -249,38 +279,27 @@ class Classifying:
         from groundwire.evaluation.datasets.mapping import ColumnMapping
         from groundwire.evaluation.judged import read_header
         from groundwire.evaluation.workflow.answers import read_answers
-        from groundwire.evaluation.workflow.classify import classify
+        from groundwire.evaluation.workflow.classify import classify, explainer_settings
         from groundwire.evaluation.workflow.stage import Stage, hash_of
 
-        explainer = {
-            "name": self.explainer or "reader",
-            "revision": self.explainer_revision,
-            "keeps_entailed": self.keep_entailed,
-        }
+        explainer = setup.load_explainer(self.choice())
         stage = Stage(
             step="classify",
             data={results.name: hash_of(results)},
             settings={
                 "detector": read_header(results).detector.to_dict(),
-                "explainer": explainer,
+                "explainer": explainer_settings(explainer, keeps_entailed=self.keep_entailed),
             },
             command=_command(),
         )
         if is_renewed and not force:
             force = _is_renewed(output, stage)
-        choice = ExplainerChoice(
-            model=self.explainer,
-            revision=self.explainer_revision,
-            drops_entailed=not self.keep_entailed,
-            device=self.device if self.explainer else "cpu",
-            threads=self.threads,
-        )
         rows = read_answers(answers, ColumnMapping.of(columns))
         with _told(_n_rows(results, 1)) as tell:
             n = classify(
                 results,
                 rows,
-                setup.load_explainer(choice),
+                explainer,
                 output=output,
                 stage=stage,
                 replace=force,
@@ -288,6 +307,18 @@ class Classifying:
             )
         click.echo(f"classified: {n:,}", err=True)
         return ExitStatus.PASSED
+
+
+def _of_the_same_data(output: Path, stage: "Stage") -> "Stage":
+    """A stage of the data that a file was made of, for nobody can say what the newest is."""
+    from groundwire.evaluation.workflow.stage import read_stage
+
+    click.echo(
+        "warning: the hub does not say which commit is the newest: what was loaded before is taken "
+        "for it.",
+        err=True,
+    )
+    return replace(stage, data=read_stage(output, stage.step).data)
 
 
 def _is_renewed(output: Path, stage: "Stage", more: str = "") -> bool:
@@ -322,15 +353,17 @@ def _told(count: Callable[[], int | None]) -> Iterator[Callable[[int], None]]:
 
 def _tell_generated(done: "Generated", prices: "Prices") -> None:
     parts = [f"answers: {done.n:,}, {done.n_new:,} of them new"]
+    parts += [f"{done.n_mended:,} in place of failures"] if done.n_mended else []
     parts += [f"{done.n_failed:,} without an answer"] if done.n_failed else []
     parts += [f"{done.n_cut:,} cut for their length"] if done.n_cut else []
+    from groundwire.evaluation.workflow.table import shortened
+
+    short = shortened(done.tokens)
     for model, (n_read, n_written) in done.tokens.items():
         cost = prices.cost(model, n_read, n_written)
         dollars = "" if cost is None else f", ${cost:.4f}"
-        parts.append(f"{model[:40]} {n_read:,} tokens in, {n_written:,} out{dollars}")
-    from groundwire.render.screen import one_line
-
-    click.echo("; ".join(map(one_line, parts)), err=True)
+        parts.append(f"{short[model]} {n_read:,} tokens in, {n_written:,} out{dollars}")
+    click.echo("; ".join(parts), err=True)
 
 
 def _command() -> str:

@@ -89,6 +89,7 @@ class Explainer:
         judge: JudgeEntailment,
         *,
         name: str = "custom",
+        revision: str = "",
         takes_detectors: bool = False,
         threshold: float = THRESHOLD,
         entailment_threshold: float = ENTAILMENT_THRESHOLD,
@@ -99,6 +100,7 @@ class Explainer:
         Args:
             judge: Gives three probabilities for a claim and lines of evidence.
             name: What it is called.
+            revision: What pins the judge: the commit of a hub model, or a hash of its files.
             takes_detectors: Whether the detector's own verdict on a claim stands, where it has one.
             threshold: Severity is one less where the explainer is less sure, in (0, 1].
             entailment_threshold: P(entailed) from which a span is a false positive, in (0, 1].
@@ -108,7 +110,8 @@ class Explainer:
             SettingError: If a threshold is outside its range.
         """
         require_thresholds(threshold, entailment_threshold)
-        self.name, self._judge, self._takes_detectors = name, judge, takes_detectors
+        self.name, self.revision = name, revision
+        self._judge, self._takes_detectors = judge, takes_detectors
         self._threshold, self._entailment_threshold = threshold, entailment_threshold
         self._drops_entailed = drops_entailed
 
@@ -161,13 +164,16 @@ class Explainer:
             verify(manifest)
             # Nothing is kept: a claim and its lines come once, and are a tenant's own.
             judge = Reader.load_alone(manifest, threads=threads, cache_bytes=0).entailment
+            pinned = manifest.revision
         else:
             from groundwire.engine.entailment import EntailmentModel
 
-            judge = EntailmentModel(str(model), revision=revision, device=device, threads=threads)
+            opened = EntailmentModel(str(model), revision=revision, device=device, threads=threads)
+            judge, pinned = opened, opened.revision
         return cls(
             judge,
             name="reader" if is_embedded else str(model),
+            revision=pinned,
             takes_detectors=is_embedded,
             threshold=threshold,
             entailment_threshold=entailment_threshold,

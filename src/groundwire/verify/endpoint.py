@@ -8,11 +8,10 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 from urllib.parse import urlsplit
 
-from groundwire.config.kinds import is_loopback
-from groundwire.errors import MissingExtraError
+from groundwire.verify.client import Client
 from groundwire.verify.logprobs import (
     MalformedLogprobsError,
     NoLogprobsError,
@@ -22,9 +21,6 @@ from groundwire.verify.logprobs import (
 from groundwire.verify.prompts import Prompt
 from groundwire.verify.verifier import FailureKind
 
-if TYPE_CHECKING:
-    import openai
-
 #: Where the client goes if nothing else is said.
 OPENAI_URL = "https://api.openai.com/v1"
 
@@ -32,38 +28,6 @@ OPENAI_URL = "https://api.openai.com/v1"
 MAX_RETRIES = 2
 
 _NEWER_NAME = "api.openai.com"
-
-
-def open_client(
-    *, base_url: str, api_key: str, timeout_s: float, max_retries: int, what: str
-) -> "openai.OpenAI":
-    """The official client, which goes nowhere but to its base URL.
-
-    Args:
-        base_url: Of the endpoint.
-        api_key: Sent with each call.
-        timeout_s: Of each call.
-        max_retries: Calls are made again this often, after 429, 5xx, and connections that fail.
-        what: Who needs it, for the error.
-
-    Raises:
-        MissingExtraError: If it is not installed.
-    """
-    try:
-        import openai
-    except ImportError as error:
-        raise MissingExtraError(what, "verify") from error
-    return openai.OpenAI(
-        api_key=api_key,
-        base_url=base_url,
-        timeout=timeout_s,
-        max_retries=max_retries,
-        http_client=openai.DefaultHttpxClient(
-            follow_redirects=False,
-            timeout=timeout_s,
-            trust_env=not is_loopback(base_url),
-        ),
-    )
 
 
 def max_tokens_key(base_url: str) -> str:
@@ -133,7 +97,7 @@ class Endpoint:
 
     def __init__(self, *, base_url: str, api_key: str, timeout_s: float) -> None:
         self.base_url = base_url
-        self._client = open_client(
+        self._client = Client(
             base_url=base_url,
             api_key=api_key,
             timeout_s=timeout_s,
@@ -209,7 +173,7 @@ class Endpoint:
             self._max_tokens: max_tokens,
         }
         try:
-            return self._client.chat.completions.with_raw_response.create(**body).content
+            return self._client.create(body)
         except Exception as error:  # whatever the client raises, nothing was verified
             raise _as_endpoint_error(error) from error
 

@@ -67,6 +67,7 @@ class ScriptedModel:
 class Row:
     """A classified answer."""
 
+    row: int | None = None  # where it stands, if nothing else is said
     outcome: str = "grounded"
     question: str = ""
     context: str = ""
@@ -105,7 +106,7 @@ def _row(number: int, row: Row) -> dict[str, Any]:
     if row.outcome == "hallucinated" and not spans:
         spans = [("unsupported", 2)]
     return {
-        "row": number,
+        "row": row.row or number,
         "id": f"a{number}",
         "question_id": row.question or f"q{number}",
         "question_sha256": row.sha256,

@@ -9,6 +9,7 @@ import pytest
 from groundwire.errors import SettingError
 from groundwire.evaluation.intervals import Bootstrap, wilson
 from groundwire.evaluation.metrics import ratios
+from groundwire.evaluation.reports.markdown import code
 from groundwire.evaluation.workflow.aggregate import Prices, aggregate
 from groundwire.evaluation.workflow.stage import StageError
 from groundwire.evaluation.workflow.table import to_markdown, to_text
@@ -200,6 +201,40 @@ def test_names_of_models_are_text(tmp_path: Path) -> None:
         assert "\x1b" not in shown
     tables = [line for line in markdown.splitlines() if line.startswith("|")]
     assert {line.count("|") for line in tables} == {11}
+
+
+def test_models_and_tasks_are_in_the_order_of_the_data(tmp_path: Path) -> None:
+    rows = [Row(model="a", task="x", row=1), Row(model="b", task="y", row=2, outcome="failed")]
+    for order in (rows, rows[::-1]):
+        result = found(tmp_path, *order)
+        assert (list(result["models"]), list(result["tasks"])) == (["a", "b"], ["x", "y"])
+        assert result["models"]["b"]["outcomes"]["failed"] == 1
+
+
+def test_long_names_stay_apart(tmp_path: Path) -> None:
+    # As long as names on a hub are, and told apart by their last letter.
+    names = [f"organisation/a-model-with-a-rather-long-name-and-{size}-billion" for size in (7, 70)]
+    rows = [Row(model=name, task=f"{'t' * 60}{i}") for name in names for i in range(2)]
+    result = found(tmp_path, *rows)
+    text, markdown = to_text(result), to_markdown(result)
+    for shown, kind in ((text, "model, category"), (markdown, code("model, category"))):
+        # Their numbers are the same.
+        lines = [line for line in shown.splitlines() if kind in line]
+        assert len(lines) == len(set(lines)) == 4
+    assert all(code(name) in markdown for name in names)
+    assert "…" in text
+
+
+def test_names_that_differ_in_their_middle_are_shown_whole(tmp_path: Path) -> None:
+    names = [f"{'a' * 30}{i}{'b' * 30}" for i in range(2)]
+    text = to_text(found(tmp_path, *(Row(model=name) for name in names)))
+    assert all(f"model: {name}" in text for name in names)
+
+
+def test_without_a_verdict_markdown_says_so(tmp_path: Path) -> None:
+    shown = to_markdown(found(tmp_path, Row(outcome="failed")))
+    assert "No rate: none of 1 answers has a verdict." in shown
+    assert "**" not in shown
 
 
 def test_a_file_without_rows_is_told(tmp_path: Path) -> None:

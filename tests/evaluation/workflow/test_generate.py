@@ -1,6 +1,8 @@
 """Answers of language models: in order, each asked once, whatever fails or is interrupted."""
 
 import sqlite3
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -249,6 +251,84 @@ def test_what_failed_before_is_asked_again_if_that_is_wanted(output: Path) -> No
     after = rows(output)
     assert [row["answer"] is None for row in after] == [False, False, True, False]
     assert (after[1], after[3]) == (before[1], before[3])
+
+
+def test_what_has_an_answer_now_is_counted(output: Path) -> None:
+    bad = FailedRow(row=2, id="2", place="q.jsonl:2", problem="It is bad.", sha256="f" * 16)
+    asked: list[AnyQuestion] = [question(1), bad, question(3), question(4)]
+    made(ScriptedModel(failing(1, 4)), asked, output)
+    model = ScriptedModel(failing(4))
+    done = made(model, asked, output, retry_failed=True)
+    assert (done.n, done.n_new, done.n_mended, done.n_failed) == (4, 0, 1, 2)
+    assert sorted(model.asked) == ["Why 1?", "Why 4?"]
+    assert made(model, asked, output, retry_failed=True).n_mended == 0
+
+
+def all_but(output: Path, *numbers: int) -> list[dict[str, Any]]:
+    """Makes a file in which others than these have no answer."""
+    n = 3 * MAX_IN_A_ROW
+    for i in range(1, n + 1, 10):  # fewer at a time than would end the run
+        some = [j for j in range(i, i + 10) if j not in numbers]
+        made(ScriptedModel(failing(*some)), questions(i + 9), output)
+    return rows(output)
+
+
+def test_asking_again_is_given_up_as_any_run_is_and_failures_stay_as_they_were(
+    output: Path,
+) -> None:
+    before = all_but(output)
+    n = len(before)
+    model = ScriptedModel(failing(*range(4, n + 1), error=GenerationError("It is worse.")))
+    with pytest.raises(StoppedError, match=f"The last {MAX_IN_A_ROW} calls failed: It is worse"):
+        made(model, questions(n), output, retry_failed=True)
+    assert len(model.asked) < n
+    after = rows(output)
+    assert [row["answer"] for row in after[:3]] == [right(f"Why {i}?") for i in (1, 2, 3)]
+    assert after[3:] == before[3:]
+
+
+def test_asking_again_with_a_wrong_key_changes_nothing(output: Path) -> None:
+    made(ScriptedModel(failing(1, 3)), questions(4), output)
+    before = output.read_bytes()
+    final = FinalGenerationError("The key is wrong.")
+    with pytest.raises(StoppedError, match="The key is wrong"):
+        made(ScriptedModel(failing(1, 3, error=final)), questions(4), output, retry_failed=True)
+    assert output.read_bytes() == before
+
+
+def test_what_was_paid_for_outlasts_a_kill_while_it_is_asked_again(output: Path) -> None:
+    before = all_but(output)
+    n = len(before)
+    code = f"""
+import os
+from pathlib import Path
+from tests.evaluation.workflow.chats import ScriptedModel
+from tests.evaluation.workflow.test_generate import made, questions, right
+
+output, n = Path({str(output)!r}), {n}
+beside = output.with_name(f".{{output.name}}.mended")
+
+def says(asked):
+    if asked == "Why 40?":  # one at a time: all before it are written but the last
+        assert beside.read_bytes().count(b"\\n") >= 20
+        os._exit(9)
+    return right(asked)
+
+made(ScriptedModel(says), questions(n), output, concurrency=1, retry_failed=True)
+"""
+    root = Path(__file__).parents[3]
+    killed = subprocess.run([sys.executable, "-c", code], check=False, cwd=root, timeout=60)
+    assert killed.returncode == 9
+    assert rows(output) == before
+    model = ScriptedModel(right)
+    done = made(model, questions(n), output)
+    assert (model.asked, done.n_failed) == ([], n - done.n_mended)
+    assert done.n_mended >= 20
+    done = made(model, questions(n), output, retry_failed=True)
+    assert len(model.asked) == done.n_mended < n - 19
+    assert done.n_failed == 0
+    assert [row["answer"] for row in rows(output)] == [right(f"Why {i}?") for i in range(1, n + 1)]
+    assert [path.name for path in output.parent.iterdir()] == [output.name]
 
 
 def test_a_failure_that_holds_for_all_stops_the_run_and_leaves_no_failed_rows(

@@ -4,6 +4,8 @@ import json
 import os
 import subprocess
 import sys
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ from groundwire.evaluation.datasets.mapping import ColumnMapping
 from groundwire.evaluation.workflow.hub import (
     HubError,
     HubTable,
+    hashes_of,
     known_as,
     questions_of,
     read_hub,
@@ -157,6 +160,23 @@ def _offline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HF_HOME", str(tmp_path / "home"))
 
 
+def test_a_folder_is_known_by_what_is_in_its_files(tmp_path: Path) -> None:
+    folder = table(tmp_path / "squad", SQUAD)
+    (folder / "more").mkdir()
+    write(folder / "more" / "train.jsonl", json_lines(SQUAD))
+    write(folder / ".hidden", "of whoever")
+    before = hashes_of(HubTable(name=str(folder)))
+    assert list(before) == ["more/train.jsonl", "validation.jsonl"]
+    write(folder / "validation.jsonl", json_lines(SQUAD | {"question": "Why?"}))
+    after = hashes_of(HubTable(name=str(folder)))
+    assert after["more/train.jsonl"] == before["more/train.jsonl"]
+    assert after["validation.jsonl"] != before["validation.jsonl"]
+
+
+def test_a_commit_that_is_named_is_not_asked_for() -> None:
+    assert hashes_of(HubTable(name="squad", revision="a" * 40)) == {"squad": "a" * 40}
+
+
 READ = """
 import json, sys
 from groundwire.evaluation.workflow.hub import HubTable, read_hub
@@ -169,14 +189,18 @@ for row in read_hub(table, ColumnMapping.of(sys.argv[3:])):
 
 
 def read(*arguments: object) -> subprocess.CompletedProcess[str]:
+    return started(READ, *arguments)
+
+
+def started(code: str, *arguments: object, **environ: str) -> subprocess.CompletedProcess[str]:
     """In a process of its own: the library reads the environment when it is imported."""
     pytest.importorskip("datasets")
     return subprocess.run(
-        [sys.executable, "-c", READ, *map(str, arguments)],
+        [sys.executable, "-c", code, *map(str, arguments)],
         capture_output=True,
         check=False,
         encoding="utf-8",
-        env=os.environ | {"HF_DATASETS_DISABLE_PROGRESS_BARS": "1"},
+        env=os.environ | {"HF_DATASETS_DISABLE_PROGRESS_BARS": "1"} | environ,
         timeout=120,
     )
 
@@ -208,6 +232,99 @@ def test_without_a_network_the_message_says_what_to_do() -> None:
     done = read("somebody/some-dataset", 0)
     assert "HubError: The dataset somebody/some-dataset cannot be read" in done.stderr
     assert "write the questions to a file and give it with --data" in done.stderr
+
+
+LOAD = """
+import sys
+from pathlib import Path
+from groundwire.cli.measure_steps import Loading
+loading = Loading(
+    data=None, dataset=sys.argv[1], config=None, split="validation", dataset_revision=None,
+    columns=(), limit=None,
+)
+output, data = Path(sys.argv[2]), Path(sys.argv[1]) / "validation.jsonl"
+loading.to(output, is_kept=True)
+loading.to(output, is_kept=True)
+data.write_text(data.read_text().replace("1889", "1890"))
+loading.to(output, is_kept=True)
+"""
+
+
+@pytest.mark.slow
+def test_a_folder_whose_file_changed_is_loaded_anew(tmp_path: Path) -> None:
+    folder = table(tmp_path / "squad", SQUAD)
+    output = tmp_path / "questions.jsonl"
+    done = started(LOAD, folder, output)
+    assert done.returncode == 0, done.stderr
+    assert [line for line in done.stderr.splitlines() if line.startswith("questions:")] == [
+        "questions: 1",
+        f"questions: as they were loaded into {output}",
+        "questions: 1",
+    ]
+    assert b"1890" in output.read_bytes()
+
+
+COMMIT = """
+import json, sys
+from groundwire.evaluation.workflow.hub import HubTable, hashes_of
+print(json.dumps(hashes_of(HubTable(name="somebody/data"))))
+"""
+
+
+class Hub(BaseHTTPRequestHandler):
+    """Says which commit of each dataset is the newest."""
+
+    def do_GET(self) -> None:
+        body = json.dumps({"id": "somebody/data", "sha": "c" * 40}).encode()
+        is_known = self.path.startswith("/api/datasets/somebody/data")
+        self.send_response(200 if is_known else 404)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.mark.slow
+def test_a_dataset_of_the_hub_is_known_by_its_newest_commit() -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Hub) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            url = f"http://127.0.0.1:{server.server_port}"
+            done = started(COMMIT, HF_ENDPOINT=url, HF_HUB_OFFLINE="0")
+        finally:
+            server.shutdown()
+            thread.join(10)
+    assert json.loads(done.stdout) == {"somebody/data": "c" * 40}, done.stderr
+    # Without a network nobody knows.
+    assert json.loads(started(COMMIT).stdout) == {}
+
+
+KEPT = """
+import sys
+from pathlib import Path
+from groundwire.cli.measure_steps import Loading
+from groundwire.evaluation.workflow.hub import HubTable
+from groundwire.evaluation.workflow.questions import load
+from groundwire.evaluation.workflow.stage import Stage
+table, output = HubTable(name="somebody/data"), Path(sys.argv[1])
+settings = {"columns": [], "limit": None, "dataset": table.settings}
+load([], output, Stage(step="load", data={"somebody/data": "c" * 40}, settings=settings))
+Loading(
+    data=None, dataset="somebody/data", config=None, split="validation", dataset_revision=None,
+    columns=(), limit=None,
+).to(output, is_kept=True)
+"""
+
+
+@pytest.mark.slow
+def test_without_a_network_what_was_loaded_is_taken_and_that_is_told(tmp_path: Path) -> None:
+    done = started(KEPT, tmp_path / "questions.jsonl")
+    assert done.returncode == 0, done.stderr
+    assert "warning: the hub does not say which commit is the newest" in done.stderr
+    assert "questions: as they were loaded into" in done.stderr
 
 
 def test_rows_are_numbered_and_a_row_of_another_shape_is_a_failed_one() -> None:

@@ -132,7 +132,7 @@ def test_an_endpoint_that_does_not_answer_in_time_is_told() -> None:
     with (
         ScriptedEndpoint(lambda _: slow) as endpoint,
         language_model(endpoint.base_url, max_retries=0, timeout_s=0.2) as model,
-        pytest.raises(GenerationError, match=re.escape("did not answer in time, asked 1 times")),
+        pytest.raises(GenerationError, match=re.escape("did not answer in time, asked once.")),
     ):
         model.ask(BODY)
 

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from groundwire.errors import SettingError
 from groundwire.evaluation.intervals import Bootstrap, Interval, wilson
 from groundwire.evaluation.metrics import Bools, ratios
-from groundwire.evaluation.workflow.compare import CompareError, compare
+from groundwire.evaluation.workflow.compare import compare
+from groundwire.evaluation.workflow.pairs import CompareError
 from groundwire.evaluation.workflow.rows import (
     MAX_SEVERITY,
     N_VERDICTS,

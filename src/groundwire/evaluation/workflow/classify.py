@@ -67,6 +67,19 @@ def classify(
     return n
 
 
+def explainer_settings(explainer: AnyExplainer, *, keeps_entailed: bool) -> dict[str, Any]:
+    """What tells an explainer from others, as JSON data: what is in its files, not where they are.
+
+    A folder goes by its own name, so that it is the same from wherever it is named.
+    """
+    folder = Path(explainer.name)
+    return {
+        "name": folder.resolve().name if folder.is_dir() else explainer.name,
+        "revision": explainer.revision,
+        "keeps_entailed": keeps_entailed,
+    }
+
+
 def with_sources(
     results: Path, answers: Iterable[AnyRow]
 ) -> Iterator[tuple[JudgedRow, tuple[Source, ...]]]:

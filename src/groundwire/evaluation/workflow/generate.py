@@ -15,6 +15,7 @@ from groundwire.errors import GroundwireError
 from groundwire.evaluation.datasets.asked import Question
 from groundwire.evaluation.datasets.files import FailedRow
 from groundwire.evaluation.workflow.kept import Kept, key_of
+from groundwire.evaluation.workflow.mending import Mending
 from groundwire.evaluation.workflow.model import GenerationError, Reply, body_of
 from groundwire.evaluation.workflow.questions import AnyQuestion, sources_to_rows
 from groundwire.evaluation.workflow.stage import (
@@ -25,7 +26,6 @@ from groundwire.evaluation.workflow.stage import (
     fingerprint_of,
     read_rows,
 )
-from groundwire.files.writing import replacing, to_json
 
 _T = TypeVar("_T")
 _R = TypeVar("_R")
@@ -133,6 +133,7 @@ class Generated:
     Attributes:
         n: Rows of the file.
         n_new: Those that this call added.
+        n_mended: Those that had no answer before this call and have one now.
         n_failed: Those without an answer.
         n_cut: Answers that were cut for their length.
         tokens: Model → tokens read, tokens written.
@@ -140,6 +141,7 @@ class Generated:
 
     n: int = 0
     n_new: int = 0
+    n_mended: int = 0
     n_failed: int = 0
     n_cut: int = 0
     tokens: dict[str, list[int]] = field(default_factory=dict)
@@ -198,25 +200,39 @@ def generate(
     n_done = 0 if replace else count_done(output, stage)
     asker, done = _Asker(asks, prompting, kept), Generated()
     wanted = _wanted(questions, prompting.models)
-    if n_done:
-        before = (row for _, row in read_rows(output, "generate"))
+    mending = Mending(output, stage)
+    if replace:
+        mending.drop()
+    elif n_done:
+        done.n_mended = mending.end()  # those that a call before paid for and did not bring in
+        failed = (each for row, each in _with_questions(output, wanted) if row["answer"] is None)
         if retry_failed:
-            with replacing(output) as stream:
-                stream.write(to_json(stage.to_dict()) + "\n")
-                for row in _repaired(before, wanted, asker, concurrency):
-                    stream.write(to_json(row) + "\n")
-                    done.add(row)
+            asked = (each for each in failed if not isinstance(each.question, FailedRow))
+            done.n_mended += mending.mend(_answered(asked, asker, concurrency), on_row)
         else:
-            for row, each in zip(before, wanted, strict=False):
-                _require_of(output, row, each)
-                done.add(row)
-        if done.n != n_done:
-            raise StageError(output, None, "it has more rows than there are questions")
+            deque(failed, maxlen=0)  # the questions that are there are passed over
+        for _, row in read_rows(output, "generate"):
+            done.add(row)
     for row in append(output, stage, _answered(wanted, asker, concurrency), replace=replace):
         done.add(row)
         done.n_new += 1
         on_row(done.n)
     return done
+
+
+def _with_questions(
+    path: Path, wanted: Iterator[_Wanted]
+) -> Iterator[tuple[Mapping[str, Any], _Wanted]]:
+    """The rows of a file with what they were made of.
+
+    Raises:
+        StageError: If a row is of something else.
+    """
+    for _, row in read_rows(path, "generate"):
+        if (each := next(wanted, None)) is None:
+            raise StageError(path, None, "it has more rows than there are questions")
+        _require_of(path, row, each)
+        yield row, each
 
 
 def _wanted(questions: Iterable[AnyQuestion], models: Sequence[str]) -> Iterator[_Wanted]:
@@ -275,18 +291,6 @@ def _answered(
             failed.clear()
             yield row
     yield from failed
-
-
-def _repaired(
-    before: Iterable[Mapping[str, Any]], wanted: Iterable[_Wanted], asker: _Asker, concurrency: int
-) -> Iterator[Mapping[str, Any]]:
-    """Rows of before; those without an answer are asked again, and stay failed if they fail."""
-
-    def again(pair: tuple[Mapping[str, Any], _Wanted]) -> Mapping[str, Any]:
-        row, each = pair
-        return row if row["answer"] is not None else _row(each, asker.ask(each))
-
-    return _in_order(zip(before, wanted, strict=False), again, concurrency)
 
 
 def _in_order(items: Iterable[_T], work: Callable[[_T], _R], concurrency: int) -> Iterator[_R]:

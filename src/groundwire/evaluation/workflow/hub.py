@@ -1,22 +1,27 @@
 """Questions from a Hugging Face dataset: known ones as they are, others by the names of columns."""
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 from groundwire.errors import InputError, MissingExtraError
 from groundwire.evaluation.datasets.files import FailedRow, RowReader, numbered_question
 from groundwire.evaluation.datasets.mapping import ColumnMapping
 from groundwire.evaluation.workflow.questions import AnyQuestion
+from groundwire.evaluation.workflow.stage import hash_of
 from groundwire.rows import RowError
 
 Values: TypeAlias = Mapping[str, Any]
 
 #: Rows among which a limited number is drawn: the hub is read from its beginning.
 _DRAWN_AMONG = 1000
+#: The hub is asked for its newest commit for so long.
+_PATIENCE_S = 10.0
+_COMMIT = re.compile("[0-9a-f]{40}")
 
 
 class HubError(InputError):
@@ -52,6 +57,41 @@ class HubTable:
     def settings(self) -> dict[str, Any]:
         """What its rows depend on."""
         return asdict(self)
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether it is on this machine; a folder wins over the hub."""
+        return Path(self.name).is_dir()
+
+    def at(self, commit: str) -> Self:
+        """The same rows of a certain commit."""
+        return replace(self, revision=commit)
+
+
+def hashes_of(table: HubTable) -> dict[str, str]:
+    """What tells its data from other data: the hash of each file of a folder, or the hub's commit.
+
+    Empty if that cannot be found out, as without a network.
+    """
+    if table.is_folder:
+        folder = Path(table.name)
+        files = (each.relative_to(folder) for each in sorted(folder.rglob("*")) if each.is_file())
+        own = (each for each in files if not any(part.startswith(".") for part in each.parts))
+        return {each.as_posix(): hash_of(folder / each) for each in own}
+    commit = _commit(table)
+    return {} if commit is None else {table.name: commit}
+
+
+def _commit(table: HubTable) -> str | None:
+    if table.revision is not None and _COMMIT.fullmatch(table.revision):
+        return table.revision
+    # Imported here: it takes a fifth of a second, and nobody else needs it.
+    from huggingface_hub import HfApi
+
+    try:
+        return HfApi().dataset_info(table.name, revision=table.revision, timeout=_PATIENCE_S).sha
+    except Exception:  # noqa: BLE001  # the library raises what it likes; reading it says why
+        return None
 
 
 def read_hub(table: HubTable, mapping: ColumnMapping | None = None) -> Iterator[AnyQuestion]:
@@ -209,7 +249,7 @@ def _open(table: HubTable) -> Iterator[Values]:
         table.name,
         table.config,
         split=table.split,
-        revision=None if Path(table.name).is_dir() else table.revision,
+        revision=None if table.is_folder else table.revision,
         streaming=table.limit is not None,  # some are a hundred gigabytes
     )
     if table.limit is not None:

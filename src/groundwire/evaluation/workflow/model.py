@@ -15,7 +15,8 @@ from urllib.parse import urlsplit
 from groundwire.config.kinds import KindError, is_loopback
 from groundwire.config.tree import SETTINGS
 from groundwire.errors import GroundwireError, InputError
-from groundwire.verify.endpoint import OPENAI_URL, max_tokens_key, open_client, token_count
+from groundwire.verify.client import MAX_REPLY_BYTES, Client
+from groundwire.verify.endpoint import OPENAI_URL, max_tokens_key, token_count
 
 #: What is sent where no key is needed: the client wants a text.
 NO_KEY = "none"
@@ -145,7 +146,7 @@ class LanguageModel:
     def __init__(self, address: Address, *, timeout_s: float = 120.0, max_retries: int = 5) -> None:
         self.base_url = address.base_url
         self._max_retries = max_retries
-        self._client = open_client(
+        self._client = Client(
             base_url=address.base_url,
             api_key=address.api_key,
             timeout_s=timeout_s,
@@ -172,7 +173,7 @@ class LanguageModel:
         """
         started = perf_counter()
         try:
-            content = self._client.chat.completions.with_raw_response.create(**body).content
+            content = self._client.create(body)
         except Exception as error:  # whatever the client raises, there is no answer
             raise self._as_error(error) from error
         return _read(content, seconds=round(perf_counter() - started, 6))
@@ -180,7 +181,8 @@ class LanguageModel:
     def _as_error(self, error: Exception) -> GenerationError:
         import openai
 
-        times = f"asked {self._max_retries + 1} times"
+        n = self._max_retries + 1
+        times = "asked once" if n == 1 else f"asked {n} times"
         if isinstance(error, openai.APITimeoutError):
             return GenerationError(
                 f"The endpoint did not answer in time, {times}. Raise --timeout."
@@ -211,6 +213,11 @@ def body_of(
 
 
 def _read(content: bytes, *, seconds: float) -> Reply:
+    if len(content) >= MAX_REPLY_BYTES:
+        raise GenerationError(
+            f"The endpoint's reply has more than {MAX_REPLY_BYTES:,} bytes: it was not read on. "
+            "Lower --max-tokens."
+        )
     try:
         completion = json.loads(content)
         choice = completion["choices"][0]

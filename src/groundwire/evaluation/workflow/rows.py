@@ -73,7 +73,7 @@ class Read:
     Attributes:
         stage: Its first line.
         answers: What became of each.
-        models: Their names.
+        models: Their names, in the order of the data: that of the file depends on what failed.
         tasks: Theirs.
         values: Those of the column that was asked for.
         errors: Type of an error → how many answers failed with it.
@@ -116,6 +116,7 @@ class _Collector:
     n: int = 0
     _names: tuple[dict[str, int], ...] = field(default_factory=lambda: ({}, {}, {}))
     _numbers: "array[int]" = field(default_factory=lambda: array("q"))
+    _rows: "array[int]" = field(default_factory=lambda: array("q"))
     _contexts: "array[int]" = field(default_factory=lambda: array("Q"))
     _errors: dict[str, int] = field(default_factory=dict)
 
@@ -140,16 +141,21 @@ class _Collector:
         if error := row["error"]:
             kind = str(error["type"])
             self._errors[kind] = self._errors.get(kind, 0) + 1
+        self._rows.append(int(row["row"]))
         self._numbers.extend((*codes, *numbers, *severities))
         self._contexts.append(int.from_bytes(digest[:8], "big"))
         self.n += 1
 
     def read(self, stage: Stage) -> Read:
         table = np.frombuffer(self._numbers, np.int64).reshape(self.n, -1)
+        rows = np.frombuffer(self._rows, np.int64)
+        (models, model), (tasks, task), (values, value) = (
+            _in_order([*names], table[:, i], rows) for i, names in enumerate(self._names)
+        )
         answers = Answers(
-            models=table[:, 0],
-            tasks=table[:, 1],
-            values=table[:, 2],
+            models=model,
+            tasks=task,
+            values=value,
             contexts=np.array(self._contexts, np.uint64),
             outcomes=table[:, 3],
             dropped=table[:, 4] == 1,
@@ -160,7 +166,6 @@ class _Collector:
             cut=table[:, 9] == 1,
             spans=table[:, 10:],
         )
-        models, tasks, values = (list(names) for names in self._names)
         return Read(
             stage=stage,
             answers=answers,
@@ -169,3 +174,13 @@ class _Collector:
             values=values,
             errors=dict(sorted(self._errors.items())),
         )
+
+
+def _in_order(names: list[str], codes: Numbers, rows: Numbers) -> tuple[list[str], Numbers]:
+    """Names by the first row that has each, and codes that count them so."""
+    first = np.full(len(names), np.iinfo(np.int64).max)
+    np.minimum.at(first, codes, rows)
+    order = np.argsort(first, kind="stable")
+    places = np.empty_like(order)
+    places[order] = np.arange(len(order))
+    return [names[i] for i in order], places[codes]

@@ -1,6 +1,7 @@
 """What was measured, for people: a table on a terminal, and Markdown."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from groundwire.evaluation.reports.markdown import code
@@ -12,7 +13,7 @@ _COLUMNS = (
     *("answers", "verdicts", "halluc.", "rate % (95 %)", "contradicted", "severity 1-4"),
     *("no verdict", "tokens in/out", "cost $"),
 )
-#: Characters of a name that are shown.
+#: Characters of a name that a terminal shows.
 _MAX_NAME = 40
 
 
@@ -28,33 +29,55 @@ def to_markdown(found: Mapping[str, Any]) -> str:
 
 def compared_to_text(found: Mapping[str, Any]) -> str:
     """What :meth:`.compare.Comparison.to_dict` gives, in sentences."""
-    return "\n".join(_compared(found, one_line))
+    short = shortened([found["first"], found["second"]])
+    return "\n".join(_compared(found, lambda name: short.get(name) or one_line(name)))
 
 
-def groups(found: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+def groups(found: Mapping[str, Any]) -> Iterator[tuple[str, tuple[str, ...], Mapping[str, Any]]]:
     """All groups with what tells them apart: models, tasks, tasks of a model, another column."""
     models, tasks = found["models"], found["tasks"]
     for model, group in models.items():
-        yield "model", model, group
+        yield "model", (model,), group
     if len(tasks) > 1:
         for task, group in tasks.items():
-            yield "category", task, group
+            yield "category", (task,), group
         if len(models) > 1:
             for model, each in models.items():
                 for task, group in each["tasks"].items():
-                    yield "model, category", f"{model}, {task}", group
+                    yield "model, category", (model, task), group
     for column, values in found.get("by", {}).items():
         for value, group in values.items():
-            yield column, value, group
+            yield column, (value,), group
+
+
+def shortened(names: Iterable[str]) -> dict[str, str]:
+    """Names for a terminal, on one line each; what is long is cut in its middle.
+
+    Two that are told apart by what is cut stay whole.
+
+    >>> short = shortened(["a" * 50, "b" * 60 + "1", "b" * 30 + "-" + "b" * 29 + "1"])
+    >>> [len(each) for each in short.values()]
+    [40, 61, 61]
+    """
+    whole = {name: one_line(name) or "(none)" for name in names}
+    cut = {name: _cut(text) for name, text in whole.items()}
+    n_of = Counter(cut.values())
+    return {name: cut[name] if n_of[cut[name]] == 1 else text for name, text in whole.items()}
+
+
+def _cut(text: str) -> str:
+    half = _MAX_NAME // 2
+    return text if len(text) <= _MAX_NAME else f"{text[: half - 1]}…{text[-half:]}"
 
 
 def _text(found: Mapping[str, Any]) -> Iterator[str]:
     yield from _judge(found)
     yield ""
     rows = [("", *_COLUMNS), ("all", *_cells(found))]
-    for kind, name, group in groups(found):
-        shown = one_line(name)[:_MAX_NAME] or "(none)"
-        rows.append((f"{one_line(kind)[:_MAX_NAME]}: {shown}", *_cells(group)))
+    short = shortened(dict.fromkeys(name for _, names, _ in groups(found) for name in names))
+    for kind, names, group in groups(found):
+        shown = ", ".join(short[name] for name in names)
+        rows.append((f"{_cut(one_line(kind))}: {shown}", *_cells(group)))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         first, *rest = row
@@ -78,23 +101,31 @@ def _judge(found: Mapping[str, Any]) -> Iterator[str]:
 def _markdown(found: Mapping[str, Any]) -> Iterator[str]:
     yield "### Hallucinations"
     yield ""
-    low, high = _ends(found["ci95"])
-    yield (
-        f"**{percent(found['rate'])} %** of {found['n_verdicts']:,} answers with a verdict are "
-        f"hallucinated (95 % interval {low} to {high} %)."
-    )
+    yield _headline(found)
     yield ""
     yield f"| | {' | '.join(_COLUMNS)} |"
     yield f"| --- | {' | '.join(['---:'] * len(_COLUMNS))} |"
     yield f"| all | {' | '.join(_cells(found))} |"
-    for kind, name, group in groups(found):
-        yield f"| {code(kind)} {code(name[:_MAX_NAME])} | {' | '.join(_cells(group))} |"
+    for kind, names, group in groups(found):
+        shown = ", ".join(code(name or "(none)") for name in names)
+        yield f"| {code(kind)} {shown} | {' | '.join(_cells(group))} |"
     yield ""
     for note in _notes(found):
         yield f"- {note}"
     for comparison in found.get("comparisons", ()):
         yield ""
         yield from (f"- {line}" for line in _compared(comparison, code))
+
+
+def _headline(found: Mapping[str, Any]) -> str:
+    if not (n := found["n_verdicts"]):
+        return f"No rate: none of {found['n']:,} answers has a verdict."
+    low, high = _ends(found["ci95"])
+    interval = "" if found["ci95"] is None else f" (95 % interval {low} to {high} %)"
+    return (
+        f"**{percent(found['rate'])} %** of {n:,} {'answer' if n == 1 else 'answers'} with a "
+        f"verdict {'is' if n == 1 else 'are'} hallucinated{interval}."
+    )
 
 
 def _cells(group: Mapping[str, Any]) -> tuple[str, ...]:
@@ -132,7 +163,7 @@ def _notes(found: Mapping[str, Any]) -> Iterator[str]:
             f"{high} % of all answers are hallucinated."
         )
     if errors := found["errors"]:
-        shown = ", ".join(f"{n:,} {one_line(name)[:_MAX_NAME]}" for name, n in errors.items())
+        shown = ", ".join(f"{n:,} {one_line(name)}" for name, n in errors.items())
         yield f"Errors: {shown}."
     if n := found["n_dropped"]:
         yield f"Marked by the detector and acquitted by the explainer: {n:,}."
@@ -141,8 +172,7 @@ def _notes(found: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _compared(found: Mapping[str, Any], shown: Callable[[str], str]) -> Iterator[str]:
-    names = (found["first"][:_MAX_NAME], found["second"][:_MAX_NAME])
-    first, second = (shown(name or "(no name)") for name in names)
+    first, second = (shown(found[side] or "(no name)") for side in ("first", "second"))
     if "problem" in found:
         yield f"{second} against {first}: {shown(found['problem'])}"
         return
@@ -156,10 +186,7 @@ def _compared(found: Mapping[str, Any], shown: Callable[[str], str]) -> Iterator
         f"{percent(found['rate_first'])} %, {points:+.1f} points ({low} to {high}), "
         f"p = {found['p_value']:.3g} ({found['p_method']})."
     )
-    yield (
-        f"Hallucinated by both {found['both']:,}, by {first} alone {found['only_first']:,}, by "
-        f"{second} alone {found['only_second']:,}, by neither {found['neither']:,}."
-    )
+    yield from _pairs(found, first, second)
     unpaired = {key: n for key, n in found["unpaired"].items() if n}
     if unpaired:
         counts = ", ".join(f"{n:,} {key.replace('_', ' ')}" for key, n in unpaired.items())
@@ -169,6 +196,24 @@ def _compared(found: Mapping[str, Any], shown: Callable[[str], str]) -> Iterator
             "Several questions share their sources: the interval and the test count contexts, not "
             "questions."
         )
+
+
+def _pairs(found: Mapping[str, Any], first: str, second: str) -> Iterator[str]:
+    if found["both"] is not None:
+        yield (
+            f"Hallucinated by both {found['both']:,}, by {first} alone {found['only_first']:,}, by "
+            f"{second} alone {found['only_second']:,}, by neither {found['neither']:,}."
+        )
+        return
+    used = ", ".join(
+        f"{side['n_used']:,} of {side['n']:,} answers of {name}"
+        for name, side in ((first, found["answers_first"]), (second, found["answers_second"]))
+    )
+    yield f"A question has several answers, and counts with their mean: {used}."
+    yield (
+        f"More often hallucinated by {first} {found['worse_first']:,}, by {second} "
+        f"{found['worse_second']:,}, alike {found['alike']:,}."
+    )
 
 
 def _ends(interval: Sequence[float | None] | None) -> tuple[str, str]:
