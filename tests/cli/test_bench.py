@@ -33,6 +33,7 @@ def test_ragtruth_is_one_command(run: CommandLine, tmp_path: Path) -> None:
     assert f"{sha256(path.read_bytes()).hexdigest()}  test_half.jsonl.gz" in lines
     table = {line.split("  ")[0].strip(): line for line in lines}
     assert "100.0" in table["> fixed"]
+    assert table["> fixed"].endswith("this run at 0.5, with 95 % intervals")
     assert "66.7" in table["flag everything"]
     assert "83.9" in table["RAG-HAT, Llama-3-8B"]
     assert "https://arxiv.org/abs/2502.17125" in table["lettucedect-large-v1, 395M"]
