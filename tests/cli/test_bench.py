@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 
 from groundwire.evaluation.judged import read_judged
+from groundwire.loading import AnyDetector
 from tests.cli.conftest import CommandLine, invoke
 from tests.evaluation.benches import official
 from tests.evaluation.datasets.tables import json_lines, write
+from tests.fakes import FixedDetector
 
 
 def result(run: CommandLine, *args: object) -> dict[str, Any]:
@@ -135,6 +137,18 @@ def test_rows_that_fail_are_told(run: CommandLine, tmp_path: Path) -> None:
     assert found["scores"]["n_failed"] == 2
     assert [each["row"] for each in found["scores"]["failures"]] == [3, 4]
     assert any(text.startswith("2 rows failed") for text in found["differences"])
+
+
+def test_rows_that_failed_are_judged_again_if_that_is_wanted(
+    run: CommandLine, run_with: Callable[[AnyDetector], CommandLine], tmp_path: Path
+) -> None:
+    rows = official.halubench_rows()
+    rows.append({**rows[0], "id": "x", "answer": "BOOM"})
+    path = write(tmp_path / "t.jsonl", json_lines(*rows))
+    args = ("bench", "halubench", "--data", path, "--output", tmp_path / "r.jsonl")
+    assert run(*args).exit_code == 1
+    assert run_with(FixedDetector())(*args, "--retry-failed").exit_code == 0
+    assert "name it" in run(*args[:4], "--retry-failed").stderr
 
 
 def test_a_file_that_is_not_the_one_that_was_meant_is_refused(
