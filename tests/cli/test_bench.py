@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 
 from groundwire.evaluation.judged import read_judged
+from groundwire.loading import AnyDetector
 from tests.cli.conftest import CommandLine, invoke
 from tests.evaluation.benches import official
 from tests.evaluation.datasets.tables import json_lines, write
+from tests.fakes import FixedDetector
 
 
 def result(run: CommandLine, *args: object) -> dict[str, Any]:
@@ -33,6 +35,7 @@ def test_ragtruth_is_one_command(run: CommandLine, tmp_path: Path) -> None:
     assert f"{sha256(path.read_bytes()).hexdigest()}  test_half.jsonl.gz" in lines
     table = {line.split("  ")[0].strip(): line for line in lines}
     assert "100.0" in table["> fixed"]
+    assert table["> fixed"].endswith("this run at 0.5, with 95 % intervals")
     assert "66.7" in table["flag everything"]
     assert "83.9" in table["RAG-HAT, Llama-3-8B"]
     assert "https://arxiv.org/abs/2502.17125" in table["lettucedect-large-v1, 395M"]
@@ -134,6 +137,18 @@ def test_rows_that_fail_are_told(run: CommandLine, tmp_path: Path) -> None:
     assert found["scores"]["n_failed"] == 2
     assert [each["row"] for each in found["scores"]["failures"]] == [3, 4]
     assert any(text.startswith("2 rows failed") for text in found["differences"])
+
+
+def test_rows_that_failed_are_judged_again_if_that_is_wanted(
+    run: CommandLine, run_with: Callable[[AnyDetector], CommandLine], tmp_path: Path
+) -> None:
+    rows = official.halubench_rows()
+    rows.append({**rows[0], "id": "x", "answer": "BOOM"})
+    path = write(tmp_path / "t.jsonl", json_lines(*rows))
+    args = ("bench", "halubench", "--data", path, "--output", tmp_path / "r.jsonl")
+    assert run(*args).exit_code == 1
+    assert run_with(FixedDetector())(*args, "--retry-failed").exit_code == 0
+    assert "name it" in run(*args[:4], "--retry-failed").stderr
 
 
 def test_a_file_that_is_not_the_one_that_was_meant_is_refused(

@@ -1,12 +1,15 @@
 """``groundwire tune``."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from groundwire.loading import AnyDetector
 from tests.cli.conftest import CommandLine
 from tests.evaluation.made_results import Row, write
+from tests.fakes import FixedDetector
 
 
 @pytest.fixture
@@ -77,6 +80,43 @@ def test_data_are_judged_at_a_low_operating_point(
     assert again.stdout == result.stdout
 
 
+def test_rows_that_fail_are_told_and_are_exit_status_1(run: CommandLine, data: Path) -> None:
+    with data.open("a", encoding="utf-8") as stream:
+        stream.write('{bad\n{"sources": ["A."], "answer": "BOOM", "label": true}\n')
+    result = run("tune", "--data", data, "--target", "f1")
+    assert result.exit_code == 1
+    assert "1 row could not be read" in result.stdout
+    assert "1 check failed" in result.stdout
+    assert f"row 13, id 13: {data}:13: The row is not JSON" in result.stdout
+    found = json.loads(run("tune", "--data", data, "--target", "f1", "--json").stdout)
+    assert (found["n"], found["n_failed"], found["n_answers"]) == (14, 2, 13)
+    assert [each["row"] for each in found["failures"]] == [13, 14]
+
+
+def test_rows_that_failed_are_judged_again_if_that_is_wanted(
+    run: CommandLine,
+    run_with: Callable[[AnyDetector], CommandLine],
+    data: Path,
+    tmp_path: Path,
+) -> None:
+    with data.open("a", encoding="utf-8") as stream:
+        stream.write('{"sources": ["A."], "answer": "BOOM", "label": true}\n')
+    args = ("tune", "--data", data, "--target", "f1", "--output", tmp_path / "kept.jsonl")
+    assert run(*args).exit_code == 1
+    assert run_with(FixedDetector())(*args, "--retry-failed").exit_code == 0
+
+
+def test_data_of_which_no_row_can_be_read_is_an_error_about_the_data(
+    run: CommandLine, tmp_path: Path
+) -> None:
+    path = tmp_path / "latin1.jsonl"
+    path.write_bytes(b'{"answer": "caf\xe9"}\n')
+    result = run("tune", "--data", path, "--target", "f1")
+    assert result.exit_code == 2
+    assert "of 1 row, 1 failed" in result.stderr
+    assert f"row 1: {path}:1: The row is not UTF-8" in result.stderr
+
+
 def test_a_wrong_target_is_refused_before_anything_is_judged(run: CommandLine, data: Path) -> None:
     result = run("tune", "--data", data, "--target", "fpr=1%")
     assert result.exit_code == 2
@@ -91,6 +131,7 @@ def test_a_wrong_target_is_refused_before_anything_is_judged(run: CommandLine, d
         ["--data", "DATA", "--results", "DATA"],
         ["--results", "DATA", "--output", "x"],
         ["--data", "DATA", "--resume"],
+        ["--data", "DATA", "--retry-failed"],
     ],
 )
 def test_options_that_do_not_go_together_are_refused(
@@ -120,6 +161,7 @@ def test_options_that_do_not_go_together_are_refused(
         ("--workers", "1"),
         ("--output", "kept.jsonl"),
         ("--resume",),
+        ("--retry-failed",),
         ("--force",),
     ],
 )

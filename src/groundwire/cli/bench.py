@@ -10,8 +10,14 @@ import click
 from groundwire.cli.batch import Files
 from groundwire.cli.check import detector_options
 from groundwire.cli.detectors import Setup
-from groundwire.cli.evaluate import command_line, results_file, rows_told, status_of
-from groundwire.cli.inputs import RESULTS, refuse_empty
+from groundwire.cli.evaluate import (
+    command_line,
+    refuse_retry_of_nothing,
+    results_file,
+    rows_told,
+    status_of,
+)
+from groundwire.cli.inputs import RESULTS, RETRY_FAILED, refuse_empty
 from groundwire.files.writing import to_json
 from groundwire.loading import Choice
 
@@ -85,6 +91,7 @@ Exit status:
     "Parquet files if the name ends in .parquet.",
 )
 @click.option("--resume", is_flag=True, help="Continue an --output that was cut short.")
+@RETRY_FAILED
 @click.option("--force", is_flag=True, help="Replace an --output that exists.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @detector_options
@@ -103,6 +110,7 @@ def bench(
     limit: int | None,
     output: Path | None,
     resume: bool,
+    retry_failed: bool,
     force: bool,
     as_json: bool,
     choice: Choice,
@@ -126,6 +134,8 @@ def bench(
     part = wanted.split(split)
     if data is not None and data_revision is not None:
         raise click.UsageError("--data-revision concerns the hub, and --data is here.")
+    refuse_retry_of_nothing(output, retry_failed=retry_failed)
+    resume = resume or retry_failed
     folder, commit = (data, "") if data is not None else _fetched(wanted, part, data_revision)
     paths = wanted.find(folder, part)
     for path in paths:
@@ -139,7 +149,15 @@ def bench(
         header = Header(detector=detector.info, data=found_sums, command=command_line())
         started = time.monotonic()
         with rows_told(lambda: limit, hint=output is not None) as tell:
-            done = run(detector, read(), output=results, header=header, replace=force, on_row=tell)
+            done = run(
+                detector,
+                read(),
+                output=results,
+                header=header,
+                replace=force,
+                retry_failed=retry_failed,
+                on_row=tell,
+            )
         wall_s = time.monotonic() - started
         sample = Sample(limit=limit, tasks=tasks)
         result = BenchResult.read(results, wanted, part, sample=sample, commit=commit)

@@ -17,7 +17,7 @@ from groundwire.cli.batch import Files
 from groundwire.cli.check import detector_options
 from groundwire.cli.data_options import DataOptions, data_options
 from groundwire.cli.detectors import Setup
-from groundwire.cli.inputs import RESULTS
+from groundwire.cli.inputs import RESULTS, RETRY_FAILED
 from groundwire.cli.progress import count_rows, progress
 from groundwire.cli.results import ResultsExistError
 from groundwire.cli.status import ExitStatus
@@ -82,6 +82,7 @@ Exit status:
     "continues it. JSON Lines; if the name ends in .parquet, a folder of Parquet files.",
 )
 @click.option("--resume", is_flag=True, help="Continue an --output that was cut short.")
+@RETRY_FAILED
 @click.option("--force", is_flag=True, help="Replace an --output that exists.")
 @click.option("--json", "as_json", is_flag=True, help="Print the scores as JSON.")
 @detector_options
@@ -95,12 +96,14 @@ def evaluate(
     prevalences: tuple[float, ...],
     output: Path | None,
     resume: bool,
+    retry_failed: bool,
     force: bool,
     as_json: bool,
     choice: Choice,
 ) -> None:
     """Score a detector on labelled answers, with intervals."""
-    files = Files(batch=data, output=output, resume=resume, force=force)
+    refuse_retry_of_nothing(output, retry_failed=retry_failed)
+    files = Files(batch=data, output=output, resume=resume or retry_failed, force=force)
     refuse_among_data(files)
     # NumPy, and what the scores need: a moment that --help does not.
     from groundwire.evaluation.evaluation import Evaluation
@@ -112,7 +115,14 @@ def evaluate(
     )
     with results_file(files) as path:
         started = time.monotonic()
-        done = judge(files, read(), judging, into=path, count=partial(rows.count, data))
+        done = judge(
+            files,
+            read(),
+            judging,
+            into=path,
+            count=partial(rows.count, data),
+            retry_failed=retry_failed,
+        )
         wall_s = time.monotonic() - started
         found = Evaluation.read(path, prevalences=prevalences or PREVALENCES)
     # What an earlier call judged took time of its own, which nobody measured as a whole.
@@ -192,6 +202,7 @@ def judge(
     *,
     into: Path,
     count: Callable[[], int | None],
+    retry_failed: bool = False,
 ) -> "Run":
     """Judge rows that have no result yet, and tell how far it is.
 
@@ -201,6 +212,7 @@ def judge(
         judging: What judges them.
         into: The results.
         count: How many rows there are, if that can be said.
+        retry_failed: Whether rows that failed before are judged again.
     """
     from groundwire.evaluation.datasets.files import fingerprints
     from groundwire.evaluation.judged import Header
@@ -216,9 +228,16 @@ def judge(
                 output=into,
                 header=header,
                 replace=files.force,
+                retry_failed=retry_failed,
                 on_row=tell,
                 block_rows=block_rows,
             )
+
+
+def refuse_retry_of_nothing(output: Path | None, *, retry_failed: bool) -> None:
+    """What is judged again are rows of results that were kept."""
+    if retry_failed and output is None:
+        raise click.UsageError("--retry-failed concerns the file of --output: name it.")
 
 
 def refuse_among_data(files: Files) -> None:

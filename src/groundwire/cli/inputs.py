@@ -35,6 +35,14 @@ RESULTS = FilePath(writable=True, path_type=Path)
 READ_RESULTS = FilePath(exists=True, readable=True, path_type=Path)
 
 
+#: Of commands that keep what became of each row.
+RETRY_FAILED = click.option(
+    "--retry-failed",
+    is_flag=True,
+    help="Continue an --output, and judge the rows in it again that failed.",
+)
+
+
 def refuse_empty(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
     """Refuse a name that is empty: often a shell variable that is not set."""
     if value == "":

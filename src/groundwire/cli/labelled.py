@@ -13,14 +13,20 @@ from groundwire.cli.batch import Files
 from groundwire.cli.check import refuse_options
 from groundwire.cli.data_options import DataOptions, data_options
 from groundwire.cli.detectors import Setup
-from groundwire.cli.evaluate import Judging, judge, refuse_among_data, results_file
-from groundwire.cli.inputs import READ_RESULTS, RESULTS
+from groundwire.cli.evaluate import (
+    Judging,
+    judge,
+    refuse_among_data,
+    refuse_retry_of_nothing,
+    results_file,
+)
+from groundwire.cli.inputs import READ_RESULTS, RESULTS, RETRY_FAILED
 from groundwire.loading import Choice
 
 #: Options that say how data is judged, and where that is kept.
 _OF_JUDGING = frozenset(
     {each.name for kind in (DataOptions, Choice) for each in fields(kind)}
-    | {"output", "resume", "force"}
+    | {"output", "resume", "retry_failed", "force"}
 )
 
 
@@ -33,6 +39,7 @@ class Labelled:
     rows: DataOptions
     output: Path | None
     resume: bool
+    retry_failed: bool
     force: bool
 
     def check(self, ctx: click.Context) -> None:
@@ -44,6 +51,7 @@ class Labelled:
             )
         if self.results is not None:
             refuse_options(ctx, _OF_JUDGING, "concerns --data: results are as they were judged.")
+        refuse_retry_of_nothing(self.output, retry_failed=self.retry_failed)
         if self.output is None and (self.resume or self.force):
             raise click.UsageError("--resume and --force concern the file of --output: name it.")
 
@@ -77,6 +85,7 @@ def labelled_options(command: Callable[..., None]) -> Callable[..., None]:
             help="Keep what became of each row of --data.",
         ),
         click.option("--resume", is_flag=True, help="Continue an --output that was cut short."),
+        RETRY_FAILED,
         click.option("--force", is_flag=True, help="Replace an --output that exists."),
     )
     for option in reversed(options):
@@ -93,8 +102,12 @@ def judged_file(ctx: click.Context, choice: Choice, labelled: Labelled) -> Itera
         return
     assert labelled.data is not None
     rows = labelled.rows
+    retries = labelled.retry_failed
     files = Files(
-        batch=labelled.data, output=labelled.output, resume=labelled.resume, force=labelled.force
+        batch=labelled.data,
+        output=labelled.output,
+        resume=labelled.resume or retries,
+        force=labelled.force,
     )
     refuse_among_data(files)
     read = rows.reader(labelled.data)
@@ -105,5 +118,6 @@ def judged_file(ctx: click.Context, choice: Choice, labelled: Labelled) -> Itera
         n_workers=rows.workers,
     )
     with results_file(files) as path:
-        judge(files, read(), judging, into=path, count=partial(rows.count, labelled.data))
+        count = partial(rows.count, labelled.data)
+        judge(files, read(), judging, into=path, count=count, retry_failed=retries)
         yield path

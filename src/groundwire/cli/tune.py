@@ -8,14 +8,12 @@ from groundwire.cli.check import detector_options
 from groundwire.cli.inputs import refuse_empty
 from groundwire.cli.labelled import Labelled, judged_file, labelled_options
 from groundwire.cli.status import ExitStatus
+from groundwire.evaluation.tuning.target import LOW
 from groundwire.files.writing import to_json
 from groundwire.loading import Choice
 
 if TYPE_CHECKING:
     from groundwire.evaluation.tuning.tuning import Tuning
-
-#: Where answers are judged if nothing else is said: thresholds below cannot be told of.
-LOW = "0.05"
 
 EPILOG = """\b
 Examples:
@@ -27,12 +25,13 @@ Examples:
 \b
 Exit status:
   0  there is a threshold; with fpr, precision and recall the target is promised of it
-  1  there is none, for all answers or for a group: it says how many answers it would take
+  1  there is none, for all answers or for a group: it says how many answers it would take;
+     or some rows could not be read or checked, which is told
   2  there is nothing to choose by, or the command was wrong
 """
 
 
-@click.command(epilog=EPILOG, context_settings={"default_map": {"operating_point": LOW}})
+@click.command(epilog=EPILOG, context_settings={"default_map": {"operating_point": str(LOW)}})
 @click.option(
     "--target",
     required=True,
@@ -86,10 +85,17 @@ def tune(
     wanted = Target.parse(target)  # before anything is judged
     require_confidence(confidence)
     with judged_file(ctx, choice, labelled) as path:
-        header, sample = read_sample(path, by=by)
-    found = choose(header, sample, wanted, confidence=confidence, by=by, seed=seed)
+        read = read_sample(path, by=by)
+    found = choose(
+        *(read.header, read.sample, wanted),
+        confidence=confidence,
+        by=by,
+        seed=seed,
+        rows=read.rows,
+    )
     show(found, as_json=as_json)
-    ctx.exit(ExitStatus.PASSED if found.is_held else ExitStatus.FLAGGED)
+    is_right = found.is_held and found.rows.are_checked
+    ctx.exit(ExitStatus.PASSED if is_right else ExitStatus.FLAGGED)
 
 
 def show(found: "Tuning", *, as_json: bool) -> None:

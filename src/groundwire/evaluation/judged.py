@@ -18,7 +18,13 @@ import numpy as np
 from groundwire import __version__
 from groundwire.detection import DetectorInfo, Score
 from groundwire.files.reading import DAMAGE, open_lines
-from groundwire.files.writing import Writer, WrittenError, drop_cut_line, other_data
+from groundwire.files.writing import (
+    Writer,
+    WrittenError,
+    drop_cut_line,
+    keep_lines,
+    other_data,
+)
 from groundwire.loading import DifferentDetectorError
 
 #: Counts up when a line means something else than before.
@@ -110,6 +116,11 @@ class JudgedRow:
     error: Mapping[str, str] | None = None
     seconds: float = 0.0
     sha256: str
+
+    @property
+    def is_unreadable(self) -> bool:
+        """Whether the row of the data could not be read: then there is no answer to judge."""
+        return self.error is not None and not self.answer
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON data."""
@@ -241,6 +252,28 @@ def resume(path: Path, header: Header) -> Done:
         return Done(Fingerprints(rows, fingerprints))
     except ValueError as error:
         raise ResultsError(path, None, str(error)) from error
+
+
+def drop_failed(path: Path, header: Header) -> None:
+    """Drop the rows that failed, so that a run that continues the results judges them again.
+
+    Rows that could not be read are among them: they cost no check, and perhaps can be read now.
+    However this ends, no row is lost that did not fail.
+
+    Args:
+        path: The file, or the folder; it may be missing or empty.
+        header: Of the run that is to continue it.
+
+    Raises:
+        ResultsError: If it cannot be continued, as :func:`resume` has it; then it stays as it is.
+        DifferentDetectorError: If they were made by another detector.
+        NotResultsError: If it is packed.
+    """
+    resume(path, header)
+    if is_folder(path):
+        _parts().drop_failed(path)
+    elif path.exists():
+        keep_lines(path, lambda n, line: n == 1 or _row(path, n, line).error is None)
 
 
 class AnyWriter(Protocol):

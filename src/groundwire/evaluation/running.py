@@ -14,7 +14,14 @@ from groundwire.detection import Detection, Outcome
 from groundwire.errors import GroundwireError
 from groundwire.evaluation.datasets.files import AnyRow, FailedRow, NumberedAnswer
 from groundwire.evaluation.datasets.labelled import Known, LabelledAnswer
-from groundwire.evaluation.judged import Header, JudgedRow, ResultsError, open_writer, resume
+from groundwire.evaluation.judged import (
+    Header,
+    JudgedRow,
+    ResultsError,
+    drop_failed,
+    open_writer,
+    resume,
+)
 from groundwire.files.reading import MAX_BLOCK_BYTES, MAX_BLOCK_ROWS
 from groundwire.loading import AnyDetector, judge_all
 
@@ -54,11 +61,18 @@ def run(
     output: Path,
     header: Header,
     replace: bool = False,
+    retry_failed: bool = False,
     on_row: OnRow = lambda _: None,
 ) -> Run:
     """Judge in this process all rows that have no result yet, as :func:`run_on` does."""
     return run_on(
-        here(detector), rows, output=output, header=header, replace=replace, on_row=on_row
+        here(detector),
+        rows,
+        output=output,
+        header=header,
+        replace=replace,
+        retry_failed=retry_failed,
+        on_row=on_row,
     )
 
 
@@ -74,6 +88,7 @@ def run_on(
     output: Path,
     header: Header,
     replace: bool = False,
+    retry_failed: bool = False,
     on_row: OnRow = lambda _: None,
     block_rows: int = MAX_BLOCK_ROWS,
 ) -> Run:
@@ -85,6 +100,7 @@ def run_on(
         output: The results, as :func:`.judged.open_writer` has them; made, or continued.
         header: What is judged, and by what.
         replace: Whether what is there goes; it does once a row of the data has been read.
+        retry_failed: Whether rows that failed are judged again; their results go at once.
         on_row: Told of each row.
         block_rows: About how many rows are judged together.
 
@@ -94,6 +110,8 @@ def run_on(
     """
     if output.suffix == ".gz":
         raise ResultsError(output, None, "results are appended to, so they are not packed")
+    if retry_failed and not replace:
+        drop_failed(output, header)
     done: Mapping[int, str] = {} if replace else resume(output, header).rows
     remaining = Remaining(rows, done, output)
     n_done, n_new = len(remaining.done), 0

@@ -74,11 +74,19 @@ def to_json(data: object, *, indent: int | None = None) -> str:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[IO[str]]:
-    """A file that is there as a whole or not at all."""
+    """A file that is there as a whole or not at all, even if the power fails.
+
+    Whoever may read the one that it replaces may read it.
+    """
+    path = path.resolve()  # what a link points to, not the link
     fresh = path.with_name(f".{path.name}.part")
     try:
         with fresh.open("w", encoding="utf-8", newline="\n") as stream:
+            if path.exists():
+                shutil.copymode(path, fresh)
             yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
         fresh.replace(path)
     finally:
         fresh.unlink(missing_ok=True)
@@ -112,6 +120,21 @@ def drop_cut_line(path: Path, take: Callable[[int, bytes], None]) -> None:
         _repack(path, n_bytes)
     elif not is_whole:
         os.truncate(path, n_bytes)
+
+
+def keep_lines(path: Path, is_kept: Callable[[int, bytes], bool]) -> None:
+    """Rewrite a file of results, which is not packed, without some of its lines.
+
+    However this ends, the file is the old one or the new one.
+
+    Args:
+        path: The file; its last line is complete.
+        is_kept: Given the number of each line, and the line.
+    """
+    with path.open("rb") as lines, replacing(path) as stream:
+        for number, line in enumerate(lines, 1):
+            if is_kept(number, line):
+                stream.write(line.decode())
 
 
 def _repack(path: Path, n_bytes: int) -> None:

@@ -145,6 +145,19 @@ def test_all_supported_is_grounded_also_in_a_fence() -> None:
     assert check(said(text)).outcome is Outcome.GROUNDED
 
 
+@pytest.mark.parametrize("thought", ["<think>\nIs it {green}?\n</think>\n\n", "Hm.</think>"])
+@pytest.mark.parametrize("fence", ["", "```"])
+def test_what_a_model_thinks_before_it_answers_is_passed_over(thought: str, fence: str) -> None:
+    text = f"{thought}{fence}{json.dumps(GOOD)}{fence}"
+    assert check(said(text)).outcome is Outcome.HALLUCINATED
+
+
+def test_a_quote_of_the_end_of_thoughts_is_a_quote() -> None:
+    answer = "It says </think> here."
+    found = check(said(verdicts("unsupported", quotes=["</think>"])), answer)
+    assert [span.text for span in found.spans] == ["</think>"]
+
+
 @pytest.mark.parametrize("quote", ["words that are not there", "", "is"])
 def test_a_quote_that_is_not_there_or_not_clear_means_the_sentence(quote: str) -> None:
     answer = "This is what it is."
@@ -169,6 +182,8 @@ def failure(reply: Reply, answer: str = ANSWER) -> str:
         ("[" * 100_000, "no JSON"),
         ({"verdict": "supported"}, "no list of claims"),
         ([], "no list of claims"),
+        ("<think>It has no end.", "no JSON"),
+        (f"<think>Hm.</think>So: {json.dumps(GOOD)}", "no JSON"),
         (verdicts("supported"), "not about each of 3 claims"),
         (verdicts(*["supported"] * 4), "not about each of 3 claims"),
         ({"claims": [{"n": n, "verdict": "supported"} for n in (1, 3, 2)]}, "in order"),
@@ -179,11 +194,18 @@ def failure(reply: Reply, answer: str = ANSWER) -> str:
 def test_an_answer_that_is_not_as_asked_for_is_a_failure(content: object, problem: str) -> None:
     told = failure(said(content))
     assert problem in told
-    assert "asked 2 times" in told
+    assert "asked 2 times. Ask a model that follows such instructions" in told
 
 
 def test_an_answer_that_was_cut_off_is_a_failure() -> None:
     assert "cut off" in failure(said(verdicts(*["supported"] * 3), finish="length"))
+
+
+def test_what_was_cut_off_is_asked_for_again_with_room_for_thoughts() -> None:
+    with judge(in_turn(said("<think>Hm", finish="length"), said(GOOD))) as (wire, detector):
+        assert detector.detect(sources=SOURCES, answer=ANSWER).spans
+    first, second = (asked.body["max_tokens"] for asked in wire.asked)
+    assert second > first + 8000
 
 
 def test_an_endpoint_that_read_less_than_was_sent_is_a_failure() -> None:

@@ -18,6 +18,13 @@ from groundwire.evaluation.adapters.names import AdapterName, parse
             "judge:org/model@v2@http://127.0.0.1:8000/v1",
             AdapterName(kind="judge", model="org/model@v2", url="http://127.0.0.1:8000/v1"),
         ),
+        (
+            "judge:@cf/a/b@HTTPS://llm.example/v1",
+            AdapterName(kind="judge", model="@cf/a/b", url="https://llm.example/v1"),
+        ),
+        ("judge:org/model@2024-01", AdapterName(kind="judge", model="org/model@2024-01")),
+        ("judge:llama3:8b", AdapterName(kind="judge", model="llama3:8b")),
+        ("judge:m@1.5", AdapterName(kind="judge", model="m@1.5")),
         (None, None),
         ("reader", None),
         ("similarity:hash", None),
@@ -33,6 +40,31 @@ def test_a_name_says_what_is_opened(name: str | None, expected: AdapterName | No
 def test_half_a_name_is_refused(name: str) -> None:
     with pytest.raises(SettingError, match=name.partition(":")[0]):
         parse(name)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        *("127.0.0.1:9999/v1", "127.0.0.1", "localhost", "llm.example", "llm.example/v1"),
+        *("ftp://llm.example", "http:/llm.example", "http:llm.example", "//llm.example"),
+    ],
+)
+def test_an_address_that_is_none_is_refused_and_no_part_of_the_name(address: str) -> None:
+    with pytest.raises(SettingError, match="begins with http:// or https://"):
+        parse(f"judge:m@{address}")
+
+
+@pytest.mark.parametrize("name", ["judge:@http://127.0.0.1:9/v1", "judge: @https://llm.example"])
+def test_an_address_without_a_model_is_refused(name: str) -> None:
+    with pytest.raises(SettingError, match="judge:MODEL@URL"):
+        parse(name)
+
+
+def test_a_key_in_what_is_refused_is_not_told() -> None:
+    with pytest.raises(SettingError) as raised:
+        parse("judge:m@user:sk-secret@llm.example/v1")
+    assert "sk-secret" not in str(raised.value)
+    assert "'judge:m@***'" in str(raised.value)
 
 
 def test_our_own_detectors_are_no_adapters() -> None:

@@ -1,5 +1,6 @@
 """Results as a folder of Parquet files."""
 
+import shutil
 from collections.abc import Generator, Iterable, Iterator
 from dataclasses import replace
 from itertools import islice
@@ -21,6 +22,7 @@ from groundwire.evaluation.judged import (
 from groundwire.evaluation.running import Block, Judging, here, run_on
 from groundwire.evaluation.scale.parts import MANIFEST, parts_of
 from groundwire.loading import DifferentDetectorError
+from tests.evaluation.labelled import labelled
 from tests.evaluation.results import (
     DETECTOR,
     failed,
@@ -30,7 +32,7 @@ from tests.evaluation.results import (
     some_answers,
     without_times,
 )
-from tests.fakes import FIXED
+from tests.fakes import FIXED, FixedDetector
 
 ROWS: list[AnyRow] = [*rows_of(some_answers(40)), failed(41)]
 
@@ -108,6 +110,80 @@ def test_a_part_that_is_lost_is_judged_again(output: Path) -> None:
     parts_of(output)[2].unlink()
     assert judge(output) == 8
     assert len(list(read_judged(output))) == 41
+
+
+# Rows that failed, once more.
+
+# The first of each part but one fails, and one part as a whole.
+_FAIL = {1, 4, 9, 17, *range(25, 33)}
+FAILING: list[AnyRow] = [
+    *rows_of(
+        labelled(f"{'bad' if n in _FAIL else 'fine'} {n}", context=f"c{n}", id_=f"a{n}")
+        for n in range(1, 41)
+    ),
+    failed(41),
+]
+MENDED = FixedDetector(unsupported=["wrong"])
+
+
+def judge_failing(output: Path, detector: FixedDetector, *, retries: bool) -> int:
+    done = run_on(
+        here(detector),
+        FAILING,
+        output=output,
+        header=header(),
+        block_rows=8,
+        retry_failed=retries,
+    )
+    assert done.n_rows == len(FAILING)
+    return done.n_new
+
+
+def test_rows_that_failed_are_judged_again_and_no_others(output: Path, tmp_path: Path) -> None:
+    judge_failing(output, DETECTOR, retries=False)
+    assert judge_failing(output, MENDED, retries=True) == len(_FAIL) + 1
+    assert sorted(row.row for row in read_judged(output)) == [*range(1, 42)]
+    judge_failing(tmp_path / "whole.parquet", MENDED, retries=False)
+    assert scores(output) == scores(tmp_path / "whole.parquet")
+    assert judge_failing(output, MENDED, retries=True) == 1  # the one that cannot be read
+
+
+def test_a_retry_that_is_cut_anywhere_ends_as_one_that_is_not(
+    output: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judge_failing(tmp_path / "whole.parquet", MENDED, retries=False)
+    whole = scores(tmp_path / "whole.parquet")
+    moved = Path.replace
+    for n_moves in range(5):
+        left = iter(range(n_moves))
+        shutil.rmtree(output, ignore_errors=True)
+        judge_failing(output, DETECTOR, retries=False)
+
+        def move(path: Path, to: Path, left: Iterator[int] = left) -> Path:
+            if next(left, None) is None:
+                raise Killed
+            return moved(path, to)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(Path, "replace", move)
+            with pytest.raises(Killed):
+                judge_failing(output, MENDED, retries=True)
+        judge_failing(output, MENDED, retries=True)
+        assert scores(output) == whole
+        assert not list(output.glob("*.part"))
+
+
+def test_parts_without_a_row_that_failed_are_not_rewritten(output: Path) -> None:
+    judge(output)
+    times = {path: path.stat().st_mtime_ns for path in parts_of(output)[:-1]}
+    run_on(
+        *(here(DETECTOR), ROWS),
+        output=output,
+        header=header(),
+        block_rows=8,
+        retry_failed=True,
+    )
+    assert {path: path.stat().st_mtime_ns for path in times} == times
 
 
 def test_another_detector_and_other_data_are_refused(output: Path) -> None:

@@ -1,5 +1,6 @@
 """When answers begin to be flagged, and what is kept of results."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 
 from groundwire import Detector
 from groundwire.detection import DetectorInfo, Score
+from groundwire.evaluation.judged import Header, JudgedRow, ResultsError, ResultsWriter
 from groundwire.evaluation.tuning.sample import SampleError, Thresholds, read_sample, sample_of
 from tests.evaluation.made_results import READER, SIMILARITY, Row, judged, write
 
@@ -98,5 +100,80 @@ def test_a_column_of_ids_tells_no_groups_apart(tmp_path: Path) -> None:
 
 def test_results_without_labels_are_an_error(tmp_path: Path) -> None:
     path = write(tmp_path / "r.jsonl", [Row(score=0.1, hallucinated=None)])
-    with pytest.raises(SampleError, match="no answer in it has a label"):
+    with pytest.raises(SampleError, match="of 1 row, 0 failed and 1 have neither spans nor a"):
         read_sample(path)
+
+
+def test_results_of_rows_that_could_not_be_read_say_what_is_wrong_with_the_first(
+    tmp_path: Path,
+) -> None:
+    path = kept(tmp_path, [unreadable(row) for row in judged([Row(score=None)] * 3)])
+    with pytest.raises(SampleError) as raised:
+        read_sample(path)
+    assert str(raised.value) == (
+        "There is nothing to choose a threshold by: of 3 rows, 3 failed and 0 have neither spans "
+        "nor a label. The first that failed is row 1: d.jsonl:1: it is not UTF-8"
+    )
+
+
+def test_rows_that_tell_of_no_threshold_are_counted_by_why(tmp_path: Path) -> None:
+    given = [Row(score=0.4), Row(score=None), Row(score=0.3, hallucinated=None)]
+    good, failed, unlabelled, unread, unchecked = judged([*given, Row(score=None), Row(score=0.2)])
+    rows = [unreadable(unread), nothing_judged(unchecked), failed, good, unlabelled]
+    read = read_sample(kept(tmp_path, rows))
+    assert len(read.sample) == 3
+    assert read.sample.failed.tolist() == [False, True, True]
+    assert not read.rows.are_checked
+    assert read.rows.to_dict() == {
+        "n": 5,
+        "n_failed": 2,
+        "n_unreadable": 1,
+        "n_failed_checks": 1,
+        "n_unchecked": 1,
+        "n_unlabelled": 1,
+        "failures": [
+            {"row": 2, "id": "id-2", "type": "DetectionError", "message": "it failed"},
+            {"row": 4, "id": "id-4", "type": "RowError", "message": "d.jsonl:4: it is not UTF-8"},
+        ],
+    }
+
+
+def test_of_many_failures_the_first_are_kept(tmp_path: Path) -> None:
+    rows = judged([*[Row(score=None)] * 250, Row(score=0.4)])
+    read = read_sample(kept(tmp_path, rows[::-1]))
+    assert read.rows.n_failed == 250
+    assert [each["row"] for each in read.rows.failures] == [*range(1, 101)]
+
+
+def test_a_row_that_is_there_twice_is_refused(tmp_path: Path) -> None:
+    rows = judged([Row(score=0.1), Row(score=0.2)])
+    with pytest.raises(SampleError, match="row 2 twice"):
+        read_sample(kept(tmp_path, [*rows, rows[1]]))
+
+
+def test_a_row_of_another_shape_is_told_with_its_file(tmp_path: Path) -> None:
+    (row,) = judged([Row(score=0.1)])
+    path = kept(tmp_path, [replace(row, detection={"claims": 1})])
+    with pytest.raises(ResultsError, match=f"{path.name}: a row of it is not as results are"):
+        read_sample(path)
+
+
+def kept(folder: Path, rows: Sequence[JudgedRow]) -> Path:
+    """A file of results."""
+    path = folder / "kept.jsonl"
+    with path.open("wb") as stream:
+        writer = ResultsWriter(stream, Header(detector=READER, data={"d.jsonl": "a" * 64}))
+        for row in rows:
+            writer.write(row)
+    return path
+
+
+def unreadable(row: JudgedRow) -> JudgedRow:
+    error = {"type": "RowError", "message": f"d.jsonl:{row.row}: it is not UTF-8"}
+    return replace(row, answer="", context_id="", hallucinated=None, detection=None, error=error)
+
+
+def nothing_judged(row: JudgedRow) -> JudgedRow:
+    assert row.detection is not None
+    claims = [{**each, "label": "unchecked"} for each in row.detection["claims"]]
+    return replace(row, detection={**row.detection, "claims": claims})

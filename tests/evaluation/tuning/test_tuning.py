@@ -9,6 +9,7 @@ from groundwire import config
 from groundwire.detection import DetectorInfo
 from groundwire.errors import SettingError
 from groundwire.evaluation.judged import Header
+from groundwire.evaluation.tuning.rows import Rows
 from groundwire.evaluation.tuning.sample import sample_of
 from groundwire.evaluation.tuning.snippet import tenant_field, to_yaml
 from groundwire.evaluation.tuning.table import to_text
@@ -93,6 +94,120 @@ def test_f1_is_the_highest_and_told_by_thresholds_that_other_contexts_chose() ->
     assert found.cost.f1.value == max(point["f1"] or 0 for point in found.curve)
     assert found.crossed.f1.value <= found.cost.f1.value
     assert found.guarantee is None
+
+
+def test_all_scores_of_f1_are_by_thresholds_that_other_contexts_chose() -> None:
+    rng = np.random.default_rng(2)
+    given = [replace(row, score=float((row.score or 0) + rng.random()) / 2) for row in rows(60)]
+    found = tuned("f1", given=given).groups[0]
+    assert found.crossed is not None
+    assert found.cost is not None
+    own, others = (each.counts.precision_at(0.05) for each in (found.cost, found.crossed))
+    assert f"{100 * own:.1f}" != f"{100 * others:.1f}"
+    text = to_text(tuned("f1", given=given))
+    assert f"hallucinated: 1 %: {100 * found.crossed.counts.precision_at(0.01):.1f}," in text
+    assert f" 5 %: {100 * others:.1f}," in text
+
+
+def test_the_first_line_says_what_judged_the_answers_and_at_which_threshold() -> None:
+    info = replace(SIMILARITY, name="similarity:hash", revision="hash-1")
+    assert to_text(tuned("f1", info=info)).startswith("similarity:hash hash-1, judged at 0.5, f1\n")
+
+
+# Thresholds below the one that answers were judged at.
+
+HIGH = replace(READER, threshold=0.34)
+UNKNOWN = "judged at 0.34, and a lower threshold, of which nothing is known, may be better"
+
+
+@pytest.mark.parametrize(
+    ("target", "info", "is_cut_off"),
+    [
+        # The last that is known is taken, so the one after it may keep the target too.
+        ("fpr=0.9", HIGH, True),
+        ("precision=0.2", HIGH, True),
+        ("fpr=0.99", READER, True),
+        ("fpr=0.05", HIGH, False),
+        # The highest that finds as much is what is looked for.
+        ("recall=0.2", HIGH, False),
+        # F1 has no order.
+        ("f1", HIGH, True),
+        ("f1", READER, False),
+    ],
+)
+def test_a_threshold_says_whether_a_lower_one_might_be_better(
+    target: str, info: DetectorInfo, is_cut_off: bool
+) -> None:
+    found = tuned(target, info=info)
+    assert found.is_held
+    assert found.to_dict()["is_cut_off"] is is_cut_off
+    assert ("of which nothing is known, may be better" in to_text(found)) is is_cut_off
+    assert (UNKNOWN in to_text(found)) is (is_cut_off and info is HIGH)
+
+
+def test_where_a_lower_threshold_might_be_better_the_next_step_is_told() -> None:
+    step = "judge them again with a lower --operating-point"
+    assert f"{step}, such as 0.05, or give --data" in to_text(tuned("f1", info=HIGH))
+    told = to_text(tuned("fpr=0.99"))
+    assert step in told
+    assert "such as 0.05" not in told
+
+
+def test_of_similarity_all_thresholds_are_known() -> None:
+    given = [replace(row, score=1 - (row.score or 0)) for row in rows()]
+    for target in ("f1", "fpr=0.9"):
+        assert not tuned(target, given=given, info=SIMILARITY).groups[0].is_cut_off
+
+
+# What is set aside.
+
+
+def test_contexts_that_say_where_to_begin_are_counted_in_what_it_takes() -> None:
+    given = [Row(score=0.9, hallucinated=True, context=str(n)) for n in range(20)]
+    assert (
+        "not enough data: needs at least 44 flagged contexts for precision=0.9 at 95 % (a third of "
+        "them says where to begin, the others test), there are 20;"
+    ) in to_text(tuned("precision=0.9", given=given))
+
+
+def test_the_trials_of_a_precision_are_those_that_test() -> None:
+    given = [Row(score=0.9, hallucinated=True, context=str(n)) for n in range(90)]
+    assert "(0 of 60 flagged contexts that test are grounded)" in (
+        to_text(tuned("precision=0.9", given=given))
+    )
+
+
+@pytest.mark.parametrize("n_grounded", [0, 1, 5])
+def test_what_it_takes_is_more_than_there_is_only_where_too_few_test(n_grounded: int) -> None:
+    """The draw says which contexts test, so the same number may be enough or not."""
+    for n in range(36, 54):
+        given = [Row(score=0.9, hallucinated=i >= n_grounded, context=str(i)) for i in range(n)] + [
+            Row(score=0.01, context=f"u{i}") for i in range(30)
+        ]
+        held = tuned("precision=0.9", given=given).groups[0].guarantee
+        assert held is not None
+        assert held.n_available == n
+        assert (held.n >= 29) is (held.n_needed <= held.n_available)
+
+
+# Rows that tell of no threshold.
+
+
+def test_rows_that_tell_of_no_threshold_are_told() -> None:
+    failures = [
+        {"row": n, "id": f"i{n}", "type": "RowError", "message": "bad"} for n in range(1, 8)
+    ]
+    told = Rows(n=20, n_unreadable=6, n_failed_checks=1, n_unlabelled=3, failures=failures)
+    sample = sample_of(judged(rows()), READER.score)
+    found = tune(Header(detector=READER, data={}), sample, Target(Aim.F1), rows=told)
+    text = to_text(found)
+    assert "6 rows could not be read" in text
+    assert "1 check failed" in text
+    assert "3 rows have no label" in text
+    assert "  row 5, id i5: bad\n  and 2 more\n" in text
+    data = found.to_dict()
+    assert (data["n"], data["n_failed"], data["n_unreadable"]) == (20, 7, 6)
+    assert data["failures"] == failures
 
 
 def test_the_threshold_of_the_highest_f1_is_the_middle_of_a_gap() -> None:

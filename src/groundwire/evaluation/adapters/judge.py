@@ -20,6 +20,7 @@ from groundwire.evaluation.adapters.reading import AdapterReading
 from groundwire.evaluation.adapters.tables import Tables
 from groundwire.evaluation.adapters.verdicts import (
     RULES,
+    CutVerdictError,
     MalformedVerdictError,
     Verdict,
     max_tokens_for,
@@ -48,6 +49,10 @@ _LABELS = {
     Label.UNSUPPORTED: (0.0, 1.0, 0.0),
     Label.CONTRADICTED: (0.0, 0.0, 1.0),
 }
+
+
+#: Of an answer that is not as asked for.
+_ASK_ANOTHER = "Ask a model that follows such instructions, or turn off its thinking at the server."
 
 
 class JudgeFailedError(AnswerFailedError):
@@ -149,20 +154,25 @@ class LlmJudge:
         Raises:
             JudgeFailedError: If there are none.
         """
-        problem = ""
+        problem, thinks = "", False
         for _ in range(_ATTEMPTS):
             try:
-                return read_verdicts(self._ask(prompt), prompt.n)
+                return read_verdicts(self._ask(prompt, thinks=thinks), prompt.n)
             except MalformedVerdictError as error:
-                problem = f"{error}, asked {_ATTEMPTS} times."
+                problem = f"{error}, asked {_ATTEMPTS} times. {_ASK_ANOTHER}"
+                # Most that are cut off are thoughts; with as much room it would be cut again.
+                thinks = isinstance(error, CutVerdictError)
         raise JudgeFailedError(problem)
 
-    def _ask(self, prompt: Prompt) -> str:
+    def _ask(self, prompt: Prompt, *, thinks: bool) -> str:
         if self._final:
             raise JudgeFailedError(_told(self._final[0]))
         try:
             reply = self.endpoint.say(
-                prompt, model=self.model, temperature=0, max_tokens=max_tokens_for(prompt)
+                prompt,
+                model=self.model,
+                temperature=0,
+                max_tokens=max_tokens_for(prompt, thinks=thinks),
             )
         except EndpointError as error:
             if error.is_final:
@@ -175,7 +185,7 @@ class LlmJudge:
                 "it left some out. Raise the length that it reads."
             )
         if reply.is_cut:
-            raise MalformedVerdictError("its answer was cut off")
+            raise CutVerdictError("its answer was cut off")
         return reply.text
 
 

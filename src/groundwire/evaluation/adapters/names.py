@@ -14,7 +14,14 @@ FORMS = {
 }
 
 # A model may have an @ in its name, so the address is what begins like one.
-_JUDGE = re.compile(r"(?P<model>.+?)(@(?P<url>https?://.+))?", re.DOTALL)
+_ADDRESS = re.compile("@(?P<scheme>https?)://", re.IGNORECASE)
+# What follows an @ and is perhaps an address all the same. Taken for a part of the name it would
+# send all sources to another endpoint than the one that was meant.
+_PERHAPS = re.compile(r"[/:]|localhost|\.[a-z]{2,}\.?$|^\d+(\.\d+){3}$", re.IGNORECASE)
+_JUDGE_FORM = (
+    f"{FORMS['judge']}, with a URL that begins with http:// or https://, such as "
+    "judge:gpt-4o@https://llm.example/v1"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +66,16 @@ def parse(name: str | None) -> AdapterName | None:
         raise SettingError("detector", name, FORMS[kind])
     if kind != "judge":
         return AdapterName(kind=kind, model=rest)
-    found = _JUDGE.fullmatch(rest)
-    assert found is not None  # there is a character
-    return AdapterName(kind=kind, model=found["model"], url=found["url"])
+    return _judge(rest)
+
+
+def _judge(rest: str) -> AdapterName:
+    found = _ADDRESS.search(rest)
+    model, at, other = rest.partition("@")
+    if found is None and not _PERHAPS.search(other):
+        return AdapterName(kind="judge", model=rest)
+    if found is None or not rest[: found.start()].strip():
+        # What follows may hold a key.
+        raise SettingError("detector", f"judge:{model}{at}***", _JUDGE_FORM)
+    url = found["scheme"].lower() + rest[found.end("scheme") :]
+    return AdapterName(kind="judge", model=rest[: found.start()], url=url)

@@ -27,6 +27,11 @@ with one entry for each claim, in order. If a claim is not supported, its entry 
 the words of the claim that are wrong, copied exactly.\
 """
 
+#: What stands between the thoughts of a model and its answer, where its server leaves them in.
+_THOUGHT = "</think>"
+#: Tokens for them.
+_THINKING_TOKENS = 8192
+
 _FENCE = re.compile(r"```(?:json)?\s*(?P<inside>.*?)\s*```", re.DOTALL)
 _VERDICTS = {str(label): label for label in (Label.SUPPORTED, Label.UNSUPPORTED)}
 _VERDICTS |= {str(Label.CONTRADICTED): Label.CONTRADICTED}
@@ -34,6 +39,10 @@ _VERDICTS |= {str(Label.CONTRADICTED): Label.CONTRADICTED}
 
 class MalformedVerdictError(Exception):
     """An answer is not what was asked for; quotes nothing of it."""
+
+
+class CutVerdictError(MalformedVerdictError):
+    """An answer was cut off: it is longer than it may be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +70,14 @@ def prompt_for(claims: Sequence[str], sources: Sequence[Source], question: str |
     return Prompt(RULES, "\n".join(lines), len(claims))
 
 
-def max_tokens_for(prompt: Prompt) -> int:
-    """How long an answer may be: entries, and quotes of at most what was sent."""
-    return min(8192, 200 + 80 * prompt.n)
+def max_tokens_for(prompt: Prompt, *, thinks: bool = False) -> int:
+    """How long an answer may be: entries, and quotes of at most what was sent.
+
+    Args:
+        prompt: What is asked.
+        thinks: Whether there is to be room for thoughts before it.
+    """
+    return min(8192, 200 + 80 * prompt.n) + (_THINKING_TOKENS if thinks else 0)
 
 
 def read_verdicts(text: str, n: int) -> list[Verdict]:
@@ -72,13 +86,16 @@ def read_verdicts(text: str, n: int) -> list[Verdict]:
     >>> read_verdicts('{"claims": [{"n": 1, "verdict": "unsupported", "quote": "9 million"}]}', 1)
     [Verdict(label=<Label.UNSUPPORTED: 'unsupported'>, quote='9 million')]
 
+    What a model thought before it answered is no part of the answer.
+
     Raises:
         MalformedVerdictError: If it is anything but one verdict for each claim: whoever left one
             out may have answered about others than were asked.
     """
-    fenced = _FENCE.fullmatch(text.strip())
+    said = _without_thoughts(text.strip())
+    fenced = _FENCE.fullmatch(said)
     try:
-        data = json.loads(fenced["inside"] if fenced else text)
+        data = json.loads(fenced["inside"] if fenced else said)
     except (ValueError, RecursionError) as error:
         raise MalformedVerdictError("its answer is no JSON") from error
     entries = data.get("claims") if isinstance(data, Mapping) else None
@@ -88,6 +105,14 @@ def read_verdicts(text: str, n: int) -> list[Verdict]:
     if numbers != list(range(1, n + 1)):
         raise MalformedVerdictError(f"its answer is not about each of {n} claims, in order")
     return [_verdict(each) for each in entries]
+
+
+def _without_thoughts(text: str) -> str:
+    """What follows the first end of thoughts; templates often leave out where they begin."""
+    if text.startswith(("{", "```")):
+        return text  # an answer, in which a quote may say anything
+    _, end, said = text.partition(_THOUGHT)
+    return said.strip() if end else text
 
 
 def _source(source: Source) -> str:

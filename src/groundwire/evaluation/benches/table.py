@@ -49,11 +49,10 @@ def _table(result: BenchResult) -> Iterator[str]:
     names = [metric.name for metric in bench.metrics]
     notes: list[str] = []
     rows = [["system", *names, "source"]]
-    ours = one_line(result.evaluation.header.detector.name)
-    rows.append([f"> {ours}", *_ours(result.scores, names), "this run, with 95 % intervals"])
-    rows += [
-        [f"> {name}", *_ours(scores, names), "this run"] for name, scores in result.variants.items()
-    ]
+    detector = result.evaluation.header.detector
+    ours, run = one_line(detector.name), f"this run at {detector.threshold:g}"
+    rows.append([f"> {ours}", *_ours(result.scores, names), f"{run}, with 95 % intervals"])
+    rows += [[f"> {name}", *_ours(scores, names), run] for name, scores in result.variants.items()]
     rows.append(["flag everything", *_plain(result.flag_all, names), "this run"])
     for each in bench.published:
         mark = _noted(notes, each.note)

@@ -96,6 +96,28 @@ def resume(folder: Path, header: Header, take: Callable[[int, str], None]) -> No
                 raise _no_part(path, error) from error
 
 
+def drop_failed(folder: Path) -> None:
+    """Rewrite the files that have rows with an error, each without them.
+
+    Raises:
+        ResultsError: If a file holds something else than results.
+    """
+    for path in parts_of(folder):
+        try:
+            with parquet.ParquetFile(path) as file:
+                errors = file.read(["error"])["error"]
+                if errors.null_count == len(errors):
+                    continue
+                table = file.read()
+        except (OSError, ValueError, KeyError) as error:
+            raise _no_part(path, error) from error
+        kept = table.filter(table["error"].is_null())
+        if kept.num_rows:
+            _write_table(path, kept)
+        else:
+            path.unlink()
+
+
 def parts_of(folder: Path) -> list[Path]:
     """The Parquet files of a folder, in the order of their names."""
     return sorted(folder.glob("*.parquet"))
@@ -137,9 +159,13 @@ class PartsWriter:
         if not self._rows:
             return
         table = judged_table(sorted(self._rows, key=lambda row: row.row))
-        # No two parts share a row, so its first one names a part.
-        path = self._folder / f"part-{table['row'][0].as_py():012d}.parquet"
-        _write_whole(path, lambda fresh: parquet.write_table(table, fresh, compression="zstd"))
+        # No two parts share a row, so its first one names a part. Once it failed and is judged
+        # again, the part of that name has the rows that were judged with it.
+        name = f"part-{table['row'][0].as_py():012d}"
+        path, n = self._folder / f"{name}.parquet", 1
+        while path.exists():
+            path, n = self._folder / f"{name}-{n}.parquet", n + 1
+        _write_table(path, table)
         self._rows.clear()
 
 
@@ -163,6 +189,10 @@ def _write_whole(path: Path, write: Callable[[Path], object]) -> None:
     with fresh.open("rb") as stream:
         os.fsync(stream.fileno())
     fresh.replace(path)
+
+
+def _write_table(path: Path, table: Any) -> None:  # noqa: ANN401  # pyarrow has no types
+    _write_whole(path, lambda fresh: parquet.write_table(table, fresh, compression="zstd"))
 
 
 def _remove(paths: Iterable[Path]) -> None:

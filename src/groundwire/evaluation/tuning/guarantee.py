@@ -20,7 +20,8 @@ that passed, only one is taken at which all answers, as counted, keep the target
 that passed may be: the promise holds of all of them at once.)
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import ceil
 
 import numpy as np
 
@@ -57,10 +58,10 @@ class Guarantee:
 
     Attributes:
         index: The threshold, or ``None`` if nothing can be promised.
-        n_needed: Trials without a loss that would be enough.
+        n_needed: Trials without a loss that would be enough, those that are set aside included.
         n: Trials at the threshold; without one, where the test began.
         n_losses: Of these, how many went wrong: grounded and flagged, or hallucinated and passed.
-        n_available: The most trials that there are at any threshold.
+        n_available: The most trials that there are at any threshold, counted alike.
         answers_lost: The share that goes wrong there if each answer counts, not one of a context:
             an estimate, of which nothing is promised; ``nan`` if there is none.
         best: The best value of the target that these trials can promise; ``None`` without any.
@@ -106,7 +107,8 @@ def guarantee(
         start = _easiest(*choosing, 1 - target.value)
         flagged = flagged_at(entries, n_thresholds)
         lost = shares(flagged_at(entries[~sample.hallucinated], n_thresholds), flagged)
-        return _test(*testing, lost, np.arange(start, n_thresholds), target, alpha)
+        found = _test(*testing, lost, np.arange(start, n_thresholds), target, alpha)
+        return _with_set_aside(found, len(np.unique(sample.contexts[entries < n_thresholds])))
     # A check that failed is evidence of nothing: grounded answers do not count for passing, and
     # hallucinated ones were missed.
     counts = (
@@ -201,6 +203,20 @@ def _test(
         answers_lost=float("nan") if told is None else float(answers_lost[told]),
         best=bound if bound is None or target.aim is Aim.FPR else 1 - bound,
     )
+
+
+def _with_set_aside(found: Guarantee, n_flagged: int) -> Guarantee:
+    """Count contexts as people have them, those that say where to begin among them.
+
+    Args:
+        found: By those that test.
+        n_flagged: Of all, those with an answer that is flagged at any threshold.
+    """
+    n_needed = ceil(round(found.n_needed / (1 - CHOOSING_SHARE), 9))
+    # Which contexts test is drawn, so somewhat more or fewer of them may be what it takes.
+    is_enough = found.n_available >= found.n_needed
+    n_needed = min(n_needed, n_flagged) if is_enough else max(n_needed, n_flagged + 1)
+    return replace(found, n_needed=n_needed, n_available=n_flagged)
 
 
 def _easiest(losses: Ints, trials: Ints, rate: float) -> int:

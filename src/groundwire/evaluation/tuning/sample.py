@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Self
 
@@ -10,8 +11,15 @@ from numpy.typing import NDArray
 
 from groundwire.detection import DetectorInfo, Score
 from groundwire.errors import InputError
-from groundwire.evaluation.judged import Header, JudgedRow, read_header, read_judged
+from groundwire.evaluation.judged import (
+    Header,
+    JudgedRow,
+    ResultsError,
+    read_header,
+    read_judged,
+)
 from groundwire.evaluation.metrics import Bools, Floats
+from groundwire.evaluation.tuning.rows import Rows, Tally, is_judged
 
 Ints = NDArray[np.intp]
 
@@ -82,7 +90,7 @@ class Sample:
         scores: The highest probability of a claim, or the lowest similarity; ``nan`` where no
             claim was judged: such an answer is flagged at no threshold.
         hallucinated: Whether each is.
-        failed: Whether its check failed.
+        failed: Whether its check failed, or judged nothing: it tells of no threshold.
         groups: What each has in the column to tell apart by.
     """
 
@@ -111,7 +119,22 @@ class Sample:
             yield str(name), self.where(self.groups == name)
 
 
-def read_sample(path: Path, *, by: str | None = None) -> tuple[Header, Sample]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadSample:
+    """What a file of results has to choose a threshold by.
+
+    Attributes:
+        header: What judged which data.
+        sample: The labelled answers.
+        rows: What became of all rows.
+    """
+
+    header: Header
+    sample: Sample
+    rows: Rows
+
+
+def read_sample(path: Path, *, by: str | None = None) -> ReadSample:
     """Read a file of results.
 
     Args:
@@ -120,23 +143,27 @@ def read_sample(path: Path, *, by: str | None = None) -> tuple[Header, Sample]:
 
     Raises:
         ResultsError: If it is no file of results.
-        SampleError: If no answer in it has a label, or the column is not there.
+        SampleError: If no answer in it has a label, one is there twice, or the column is not there.
     """
-    header = read_header(path)
-    sample = sample_of(read_judged(path), header.detector.score, by=by)
+    header, tally = read_header(path), Tally()
+    try:
+        sample = sample_of(tally.watch(read_judged(path)), header.detector.score, by=by)
+    except (ResultsError, SampleError):
+        raise
+    except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
+        problem = f"a row of it is not as results are ({type(error).__name__}: {error})"
+        raise ResultsError(path, None, problem) from error
+    rows = tally.rows()
     if not len(sample):
-        raise SampleError(
-            f"{path}: no answer in it has a label, so no threshold can be chosen. Give labelled "
-            "answers: each row needs spans or a label."
-        )
-    return header, sample
+        raise SampleError(_nothing(rows))
+    return ReadSample(header=header, sample=sample, rows=rows)
 
 
 def sample_of(rows: Iterable[JudgedRow], score: Score, *, by: str | None = None) -> Sample:
     """Labelled answers among judged rows, of which only numbers are kept.
 
     Raises:
-        SampleError: If no row has the column, or it has too many values.
+        SampleError: If no row has the column, it has too many values, or a row is there twice.
     """
     numbers: dict[str, int] = {}
     found: list[tuple[int, int, float, bool, bool, str]] = []
@@ -150,7 +177,7 @@ def sample_of(rows: Iterable[JudgedRow], score: Score, *, by: str | None = None)
         has_column = has_column or by in values
         context = numbers.setdefault(row.context_id, len(numbers))
         group = "" if by is None else values.get(by, "")
-        is_failed = row.error is not None or row.detection is None
+        is_failed = not is_judged(row)
         worst = np.nan if is_failed else _worst(row.detection or {}, score)
         found.append((row.row, context, worst, row.hallucinated, is_failed, group))
     if found and not has_column:
@@ -163,6 +190,12 @@ def sample_of(rows: Iterable[JudgedRow], score: Score, *, by: str | None = None)
         )
     # By number, so that what is drawn does not depend on the order in which rows were judged.
     found.sort()
+    for before, after in pairwise(found):
+        if before[0] == after[0]:
+            raise SampleError(
+                f"the results have row {after[0]:,} twice, and it would count twice. Judge the "
+                "data again."
+            )
     return Sample(
         np.array([each[1] for each in found], np.intp),
         np.array([each[2] for each in found], np.float64),
@@ -170,6 +203,18 @@ def sample_of(rows: Iterable[JudgedRow], score: Score, *, by: str | None = None)
         np.array([each[4] for each in found], np.bool_),
         np.array([each[5] for each in found], np.str_),
     )
+
+
+def _nothing(rows: Rows) -> str:
+    n, n_failed, n_unlabelled = (f"{n:,}" for n in (rows.n, rows.n_failed, rows.n_unlabelled))
+    told = (
+        f"There is nothing to choose a threshold by: of {n} {'row' if rows.n == 1 else 'rows'}, "
+        f"{n_failed} failed and {n_unlabelled} have neither spans nor a label."
+    )
+    if not rows.failures:
+        return f"{told} Give labelled answers."
+    first = rows.failures[0]
+    return f"{told} The first that failed is row {first['row']:,}: {first['message']}"
 
 
 def _worst(detection: Mapping[str, Any], score: Score) -> float:

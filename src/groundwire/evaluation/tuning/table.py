@@ -5,13 +5,18 @@ from math import ceil, floor
 
 from groundwire.detection import Score
 from groundwire.evaluation.intervals import Interval
+from groundwire.evaluation.no_verdict import told
 from groundwire.evaluation.scores import PREVALENCES
 from groundwire.evaluation.table import percent
 from groundwire.evaluation.tuning.guarantee import DRAWN, UNITS, Guarantee
+from groundwire.evaluation.tuning.rows import Rows
 from groundwire.evaluation.tuning.snippet import to_yaml
-from groundwire.evaluation.tuning.target import Aim, Target
+from groundwire.evaluation.tuning.target import LOW, Aim, Target
 from groundwire.evaluation.tuning.tuning import Cost, Tuned, Tuning
 from groundwire.render.screen import one_line
+
+#: Failed rows that are shown, and characters of the id of one.
+_MAX_FAILURES, _MAX_NAME = 5, 40
 
 #: What the confidence does not cover.
 BEFOREHAND = (
@@ -27,20 +32,26 @@ def to_text(tuning: Tuning) -> str:
 
 def _lines(tuning: Tuning) -> Iterator[str]:
     detector = tuning.header.detector
-    yield f"{one_line(detector.name)} {detector.revision[:12]}, {tuning.target}"
+    yield (
+        f"{one_line(detector.name)} {detector.revision[:12]}, judged at {detector.threshold:g}, "
+        f"{tuning.target}"
+    )
     yield ""
     yield from _table(tuning)
     yield ""
     for each in tuning.groups:
         yield promise(tuning, each)
+    if notes := [*_rows(tuning.rows)]:
+        yield ""
+        yield from notes
     if tuning.target.aim is not Aim.F1:
         yield ""
         yield BEFOREHAND
-    whole = tuning.groups[0]
-    if whole.cost is not None:
+    cost = tuning.groups[0].told
+    if cost is not None:
         yield ""
         yield "precision if so many answers were hallucinated: " + ", ".join(
-            f"{100 * share:g} %: {percent(_defined(whole.cost.counts.precision_at(share)))}"
+            f"{100 * share:g} %: {percent(_defined(cost.counts.precision_at(share)))}"
             for share in PREVALENCES
         )
     if snippet := to_yaml(tuning):
@@ -64,11 +75,22 @@ def _table(tuning: Tuning) -> Iterator[str]:
 def _row(tuned: Tuned) -> tuple[str, ...]:
     numbers = (f"{tuned.counts.n:,}", f"{tuned.n_contexts:,}", f"{tuned.counts.n_hallucinated:,}")
     name = one_line(tuned.group) or "(none)"
-    # Of f1, what was not chosen by the answers that it is told of.
-    cost = tuned.crossed or tuned.cost
+    cost = tuned.told
     if tuned.threshold is None or cost is None:
         return (name, *numbers, *["-"] * 6)
     return (name, *numbers, f"{tuned.threshold:g}", f"{cost.counts.n_flagged:,}", *_costs(cost))
+
+
+def _rows(rows: Rows) -> Iterator[str]:
+    """What became of rows that tell of no threshold."""
+    if n := rows.n_unlabelled:
+        yield f"{n:,} {'row has' if n == 1 else 'rows have'} no label (in no score)"
+    yield from told(rows.to_dict())
+    for each in rows.failures[:_MAX_FAILURES]:
+        id_, message = one_line(str(each["id"])), one_line(each["message"])
+        yield f"  row {each['row']:,}, id {id_[:_MAX_NAME]}: {message}"
+    if rows.n_failed > _MAX_FAILURES:
+        yield f"  and {rows.n_failed - _MAX_FAILURES:,} more"
 
 
 def _costs(cost: Cost) -> Sequence[str]:
@@ -89,26 +111,35 @@ def promise(tuning: Tuning, tuned: Tuned) -> str:
             return f"{prefix}{why}, so there is no F1"
         return (
             f"{prefix}nothing is promised: F1 is estimated by thresholds that other contexts chose"
+            f"{_below(tuning, tuned)}"
         )
     held, unit = tuned.guarantee, UNITS[target.aim]
     if held.index is not None:
         sign = "at most" if target.aim is Aim.FPR else "at least"
         return (
             f"{prefix}{target.aim} is {sign} {target.value:g} for {DRAWN}, with {level} "
-            f"confidence ({held.n_losses:,} of {held.n:,} {unit} {_LOST[target.aim]})"
+            f"confidence ({_losses(held, target)}){_below(tuning, tuned)}"
         )
     best = f"; {_best(held, target)}" if held.best is not None else ""
     if held.n_available < held.n_needed:
         return (
             f"{prefix}not enough data: needs at least {held.n_needed:,} {unit} for {target} at "
-            f"{level}, there are {held.n_available:,}{best}"
+            f"{level}{_SET_ASIDE.get(target.aim, '')}, there are {held.n_available:,}{best}"
         )
     where = _limit(tuning) if target.aim is Aim.RECALL else "where it is easiest to meet"
     every = percent(_defined(held.answers_lost))
     return (
-        f"{prefix}no threshold has {target} at {level}: {where}, {held.n_losses:,} of {held.n:,} "
-        f"{unit} {_LOST[target.aim]}, and {every} % of all {_ANSWERS[target.aim]}{best}"
+        f"{prefix}no threshold has {target} at {level}: {where}, {_losses(held, target)}, and "
+        f"{every} % of all {_ANSWERS[target.aim]}{best}"
     )
+
+
+def _losses(held: Guarantee, target: Target) -> str:
+    """How many trials went wrong."""
+    lost = f"{held.n_losses:,} of {held.n:,} {UNITS[target.aim]}"
+    if target.aim is Aim.PRECISION:
+        lost += " that test"  # all but those that say where to begin
+    return f"{lost} {_LOST[target.aim]}"
 
 
 _ANSWERS = {
@@ -122,6 +153,10 @@ _LOST = {
     Aim.RECALL: "are missed",
     Aim.PRECISION: "are grounded",
 }
+
+
+#: What a number of contexts includes.
+_SET_ASIDE = {Aim.PRECISION: " (a third of them says where to begin, the others test)"}
 
 
 def _best(held: Guarantee, target: Target) -> str:
@@ -141,6 +176,17 @@ def _limit(tuning: Tuning) -> str:
     return (
         f"at {detector.threshold:g}, where the answers were judged (a lower --operating-point "
         "might find more)"
+    )
+
+
+def _below(tuning: Tuning, tuned: Tuned) -> str:
+    if not tuned.is_cut_off:
+        return ""
+    threshold = tuning.header.detector.threshold
+    lower = f", such as {LOW:g}, or give --data" if threshold > LOW else ""
+    return (
+        f"; the answers were judged at {threshold:g}, and a lower threshold, of which nothing is "
+        f"known, may be better: judge them again with a lower --operating-point{lower}"
     )
 
 

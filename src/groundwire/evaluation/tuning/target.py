@@ -6,6 +6,9 @@ from typing import Self
 
 from groundwire.errors import SettingError
 
+#: Where answers are judged if nothing else is said: nothing is known of thresholds below.
+LOW = 0.05
+
 
 class Aim(StrEnum):
     """What is held to a value, or made as high as possible."""

@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from groundwire.detection import Score
 from groundwire.errors import SettingError
 from groundwire.evaluation.intervals import Bootstrap, Interval
 from groundwire.evaluation.judged import Header
@@ -13,8 +14,9 @@ from groundwire.evaluation.metrics import AnswerCounts, Bools, Floats, f1_of
 from groundwire.evaluation.scores import PREVALENCES, defined, told
 from groundwire.evaluation.sums import STATISTICS, answer_sums, counted, score
 from groundwire.evaluation.tuning.guarantee import DRAWN, UNITS, Guarantee, guarantee
+from groundwire.evaluation.tuning.rows import Rows
 from groundwire.evaluation.tuning.sample import Ints, Sample, Thresholds
-from groundwire.evaluation.tuning.target import Aim, Target
+from groundwire.evaluation.tuning.target import LOW, Aim, Target
 
 #: Parts of the contexts, each of which is scored at the threshold that the others choose.
 N_FOLDS = 5
@@ -76,8 +78,10 @@ class Tuned:
         group: Its name.
         counts: Its answers; none of them flagged.
         n_contexts: Contexts that they belong to.
-        n_failed: Answers whose check failed.
+        n_failed: Answers whose check failed, or judged nothing.
         threshold: The one to run; ``None`` if nothing can be promised of any.
+        is_cut_off: Whether a lower one may be better, and below nothing is known: the answers were
+            judged there.
         guarantee: What is promised of it; ``None`` for ``f1``.
         cost: What it flags; ``None`` without one.
         crossed: For ``f1``: the same at thresholds that other answers chose.
@@ -89,10 +93,16 @@ class Tuned:
     n_contexts: int
     n_failed: int
     threshold: float | None
+    is_cut_off: bool
     guarantee: Guarantee | None
     cost: Cost | None
     crossed: Cost | None
     curve: Sequence[dict[str, float | None]]
+
+    @property
+    def told(self) -> Cost | None:
+        """What is told of the threshold: of f1, what its own answers did not choose."""
+        return None if self.threshold is None else self.crossed or self.cost
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON data."""
@@ -104,6 +114,7 @@ class Tuned:
             "n_hallucinated": self.counts.n_hallucinated,
             "n_failed": self.n_failed,
             "threshold": self.threshold,
+            "is_cut_off": self.is_cut_off,
             "guarantee": None
             if promised is None
             else {
@@ -132,6 +143,7 @@ class Tuning:
         by: The column of the groups, if they are told apart.
         seed: Of what was drawn.
         groups: All answers first.
+        rows: What became of all rows, those without a label among them.
     """
 
     header: Header
@@ -140,6 +152,7 @@ class Tuning:
     by: str | None
     seed: int
     groups: tuple[Tuned, ...]
+    rows: Rows
 
     @property
     def is_held(self) -> bool:
@@ -157,6 +170,7 @@ class Tuning:
             "seed": self.seed,
             "detector": self.header.detector.to_dict(),
             **self.groups[0].to_dict(),
+            **self.rows.to_dict(),
             "groups": [each.to_dict() for each in self.groups[1:]],
             "data": dict(self.header.data),
             "groundwire": self.header.version,
@@ -171,6 +185,7 @@ def tune(
     confidence: float = 0.95,
     by: str | None = None,
     seed: int = 0,
+    rows: Rows | None = None,
 ) -> Tuning:
     """Choose a threshold.
 
@@ -181,6 +196,7 @@ def tune(
         confidence: How often the promise is to hold, in (0.5, 1).
         by: What the groups are told apart by.
         seed: Of what is drawn.
+        rows: What became of all rows, to be told; without, those of the sample are all.
 
     Raises:
         SettingError: If the confidence is not possible.
@@ -194,6 +210,7 @@ def tune(
         confidence=confidence,
         by=by,
         seed=seed,
+        rows=rows or Rows(n=len(sample), n_failed_checks=int(sample.failed.sum())),
         groups=tuple(
             _tuned(name, group, thresholds, target, alpha=1 - confidence, seed=seed)
             for name, group in groups
@@ -228,11 +245,22 @@ def _tuned(
         n_contexts=len(np.unique(sample.contexts)),
         n_failed=int(sample.failed.sum()),
         threshold=None if index is None else float(thresholds.values[index]),
+        is_cut_off=index is not None and _is_cut_off(thresholds, index, target.aim),
         guarantee=promised,
         cost=None if index is None else Cost.of(sample, entries <= index, seed=seed),
         crossed=crossed,
         curve=_curve(sample, entries, thresholds),
     )
+
+
+def _is_cut_off(thresholds: Thresholds, index: int, aim: Aim) -> bool:
+    """Whether a threshold below the lowest that is known may be better than the chosen one."""
+    # With a higher one for recall fewer answers are flagged, so that is what is looked for.
+    if thresholds.score is Score.SIMILARITY or aim is Aim.RECALL:
+        return False
+    is_last = index == len(thresholds.values) - 1
+    # The F1 has no order: the highest may be anywhere below.
+    return is_last or (aim is Aim.F1 and bool(thresholds.values[-1] > LOW))
 
 
 def _counts(entries: Ints, so: Bools, k: int) -> tuple[Floats, Floats]:
