@@ -133,7 +133,9 @@ def test_rows_that_fail_are_told(run: CommandLine, tmp_path: Path) -> None:
     found = json.loads(printed.stdout)
     assert found["scores"]["n_failed"] == 2
     assert [each["row"] for each in found["scores"]["failures"]] == [3, 4]
-    assert any(text.startswith("2 rows failed") for text in found["differences"])
+    assert "1 row could not be read (in no score)" in found["differences"]
+    missed = "missed if hallucinated, else in no score"
+    assert f"1 check failed ({missed})" in found["differences"]
 
 
 def test_a_file_that_is_not_the_one_that_was_meant_is_refused(

@@ -111,6 +111,11 @@ class JudgedRow:
     seconds: float = 0.0
     sha256: str
 
+    @property
+    def is_unreadable(self) -> bool:
+        """Whether the row of the data could not be read: then there is no answer to judge."""
+        return self.error is not None and not self.answer
+
     def to_dict(self) -> dict[str, Any]:
         """As JSON data."""
         data = {name: getattr(self, name) for name in self.__dataclass_fields__}

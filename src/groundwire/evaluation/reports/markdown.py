@@ -64,7 +64,8 @@ def _lines(summary: Summary) -> Iterator[str]:
         yield from _folded(f"{len(scores['tasks'])} tasks", _table(tasks_table(scores)))
     yield from _folded("Labels, prevalence, calibration", _more(summary))
     if scores["n_failed"]:
-        title = f"{scores['n_failed']:,} failed rows"
+        n = scores["n_failed"]
+        title = f"{n:,} failed {'row' if n == 1 else 'rows'}"
         yield from _folded(title, _table(failures_table(scores)))
     yield from _errors(summary)
     files = ", ".join(map(code, summary.header.data)) or "no file"

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from groundwire.detection import DetectorInfo, Score
+from groundwire.detection import DetectorInfo, Label, Score
 from groundwire.errors import InputError
 from groundwire.evaluation.judged import Header, JudgedRow, read_header, read_judged
 from groundwire.evaluation.metrics import Bools, Floats
@@ -82,7 +82,7 @@ class Sample:
         scores: The highest probability of a claim, or the lowest similarity; ``nan`` where no
             claim was judged: such an answer is flagged at no threshold.
         hallucinated: Whether each is.
-        failed: Whether its check failed.
+        failed: Whether its check failed, or judged nothing: it tells of no threshold.
         groups: What each has in the column to tell apart by.
     """
 
@@ -150,7 +150,7 @@ def sample_of(rows: Iterable[JudgedRow], score: Score, *, by: str | None = None)
         has_column = has_column or by in values
         context = numbers.setdefault(row.context_id, len(numbers))
         group = "" if by is None else values.get(by, "")
-        is_failed = row.error is not None or row.detection is None
+        is_failed = row.error is not None or not _is_judged(row.detection or {})
         worst = np.nan if is_failed else _worst(row.detection or {}, score)
         found.append((row.row, context, worst, row.hallucinated, is_failed, group))
     if found and not has_column:
@@ -170,6 +170,11 @@ def sample_of(rows: Iterable[JudgedRow], score: Score, *, by: str | None = None)
         np.array([each[4] for each in found], np.bool_),
         np.array([each[5] for each in found], np.str_),
     )
+
+
+def _is_judged(detection: Mapping[str, Any]) -> bool:
+    """Whether any claim was held against evidence."""
+    return any(claim["label"] != Label.UNCHECKED for claim in detection.get("claims", ()))
 
 
 def _worst(detection: Mapping[str, Any], score: Score) -> float:
