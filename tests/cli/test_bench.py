@@ -136,7 +136,9 @@ def test_rows_that_fail_are_told(run: CommandLine, tmp_path: Path) -> None:
     found = json.loads(printed.stdout)
     assert found["scores"]["n_failed"] == 2
     assert [each["row"] for each in found["scores"]["failures"]] == [3, 4]
-    assert any(text.startswith("2 rows failed") for text in found["differences"])
+    assert "1 row could not be read (in no score)" in found["differences"]
+    missed = "missed if hallucinated, else in no score"
+    assert f"1 check failed ({missed})" in found["differences"]
 
 
 def test_rows_that_failed_are_judged_again_if_that_is_wanted(

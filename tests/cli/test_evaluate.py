@@ -110,8 +110,21 @@ def test_rows_that_fail_are_told_and_the_others_are_scored(
     ]
     assert found["failures"][0]["message"].startswith(f"{path}:5: The row is not JSON")
     table = run("evaluate", "--data", path)
-    assert "failed rows        3" in table.stdout
+    assert "rows not read      2 (in no score)" in table.stdout
+    assert "failed checks      1 (missed if hallucinated, else in no score)" in table.stdout
     assert f"{path}:7: The row is not UTF-8" in table.stdout
+
+
+def test_answers_that_could_not_be_checked_are_told_and_no_success(
+    run: CommandLine, tmp_path: Path
+) -> None:
+    bare = {**row(8, "It is fine."), "sources": []}
+    path = write(tmp_path / "t.jsonl", json_lines(*rows(4), bare))
+    result = run("evaluate", "--data", path, "--json")
+    found = json.loads(result.stdout)
+    assert result.exit_code == 1
+    assert (found["n"], found["n_failed"], found["n_unchecked"], found["n_scored"]) == (5, 0, 1, 4)
+    assert "nothing checked    1" in run("evaluate", "--data", path).stdout
 
 
 @pytest.mark.parametrize("content", [b"", b"\n"])

@@ -23,7 +23,7 @@ def test_all_reports_at_once(results: Path, tmp_path: Path) -> None:
     )
     assert (done.exit_code, done.stdout, done.stderr) == (0, "", "")
     assert html.read_text(encoding="utf-8").startswith("<!doctype html>")
-    assert "5 are left out" in html.read_text(encoding="utf-8")
+    assert "6 are left out" in html.read_text(encoding="utf-8")
     assert markdown.read_text(encoding="utf-8").startswith("### Groundwire")
     assert junit.read_text(encoding="utf-8").startswith("<?xml")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["r.html", "r.md", "r.xml"]

@@ -23,7 +23,7 @@ ANSWER = "It is 330 m tall."
 class Row:
     """A judged answer of one claim; without a score the check failed.
 
-    The outcome is that of the score, unless another is given.
+    The outcome is that of the score, unless another is given. With a reason nothing was checked.
     """
 
     score: float | None
@@ -33,6 +33,7 @@ class Row:
     columns: dict[str, str] = field(default_factory=dict)
     sha256: str = "f"
     outcome: str | None = None
+    reason: str | None = None
 
 
 def judged(rows: Sequence[Row], info: DetectorInfo = READER) -> list[JudgedRow]:
@@ -66,20 +67,22 @@ def _judged(number: int, row: Row, info: DetectorInfo) -> JudgedRow:
         answer=ANSWER,
         known="answer" if is_known else "nothing",
         hallucinated=row.hallucinated,
-        detection=None if is_failed else _detection(row.score or 0.0, info, row.outcome),
+        detection=None if is_failed else _detection(row, info),
         error={"type": "DetectionError", "message": "it failed"} if is_failed else None,
         seconds=0.1,
         sha256=row.sha256,
     )
 
 
-def _detection(score: float, info: DetectorInfo, outcome: str | None) -> dict[str, Any]:
-    is_compared = info.score is Score.SIMILARITY
-    is_flagged = score < info.threshold if is_compared else score >= info.threshold
+def _detection(row: Row, info: DetectorInfo) -> dict[str, Any]:
+    is_compared, is_read = info.score is Score.SIMILARITY, row.reason is None
+    score = row.score or 0.0
+    is_flagged = is_read and (score < info.threshold if is_compared else score >= info.threshold)
     scores = {
-        "probability": None if is_compared else score,
-        "similarity": score if is_compared else None,
+        "probability": None if is_compared or not is_read else score,
+        "similarity": score if is_compared and is_read else None,
     }
+    label = "unsupported" if is_flagged else "supported"
     place: dict[str, Any] = {
         "start": 0,
         "end": len(ANSWER),
@@ -89,16 +92,16 @@ def _detection(score: float, info: DetectorInfo, outcome: str | None) -> dict[st
     }
     n = len(ANSWER)
     return {
-        "outcome": outcome or ("hallucinated" if is_flagged else "grounded"),
+        "outcome": row.outcome or ("hallucinated" if is_flagged else "grounded"),
         **scores,
         "spans": [{**place, "label": "unsupported", "severity": 2}] if is_flagged else [],
         "claims": [
             {
                 **place,
-                "label": "unsupported" if is_flagged else "supported",
+                "label": label if is_read else "unchecked",
                 "entailment": None,
                 "citations": [],
-                "reason": None,
+                "reason": row.reason,
             }
         ],
         "coverage": {
@@ -106,8 +109,8 @@ def _detection(score: float, info: DetectorInfo, outcome: str | None) -> dict[st
             "indexed_chars": n,
             "attended_chars": n,
             "answer_chars": n,
-            "read_chars": n,
-            "reasons": {},
+            "read_chars": n if is_read else 0,
+            "reasons": {} if row.reason is None else {row.reason: 1},
         },
         "detector": info.to_dict(),
         "timings_ms": {"total": 100.0},

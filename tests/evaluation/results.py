@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,12 @@ def header(info: DetectorInfo = FIXED, **data: str) -> Header:
 def rows_of(answers: Iterable[LabelledAnswer]) -> list[AnyRow]:
     """Answers as the rows of a table."""
     return list(numbered(answers))
+
+
+def unchecked(answer: str, *marked: str, id_: str = "u") -> LabelledAnswer:
+    """A labelled answer without a source, so that nothing of it can be checked."""
+    found = labelled(answer, *marked, context=id_, id_=id_)
+    return replace(found, example=replace(found.example, sources=()))
 
 
 def failed(row: int) -> FailedRow:

@@ -2,6 +2,7 @@
 
 import json
 import random
+from collections.abc import Callable
 from dataclasses import replace
 from math import isnan
 from pathlib import Path
@@ -11,14 +12,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from groundwire import Detector
 from groundwire.evaluation.columns import Columns
-from groundwire.evaluation.datasets.labelled import Known
+from groundwire.evaluation.datasets.labelled import Known, LabelledAnswer
 from groundwire.evaluation.evaluation import MAX_FAILURES, Evaluation
 from groundwire.evaluation.intervals import wilson
 from groundwire.evaluation.judged import JudgedRow, ResultsError, ResultsWriter
 from groundwire.evaluation.metrics import Overlap
 from groundwire.evaluation.runner import Judged, judge
-from groundwire.evaluation.running import failed_row
+from groundwire.evaluation.running import failed_row, judge_block
 from groundwire.evaluation.scores import scores_of
 from groundwire.evaluation.table import to_text
 from groundwire.example import Example
@@ -30,9 +32,12 @@ from tests.evaluation.results import (
     failed,
     header,
     judged,
+    rows_of,
     some_answers,
+    unchecked,
     without_times,
 )
+from tests.fixed_judge import FixedJudge
 from tests.test_package import modules_after
 
 #: Two tasks; in one a hallucination is missed, in the other a check fails.
@@ -121,11 +126,64 @@ def test_a_failed_check_of_a_grounded_answer_counts_for_nothing() -> None:
     grounded = [labelled("It is bad.", context=f"x{i}", id_=f"x{i}") for i in range(9)]
     without, data = evaluated(ANSWERS), evaluated([*ANSWERS, *grounded])
     for part in ("example", "span", "span_lettucedetect"):
-        scores = {name: data[part][name] for name in data[part] if name not in INTERVALS}
-        assert scores == {name: without[part][name] for name in scores}
+        assert _without_ends(data[part]) == _without_ends(without[part])
     assert data["baseline_flag_all"] == without["baseline_flag_all"]
     assert data["prevalence"] == without["prevalence"]
     assert (data["n_answers"], data["n_failed"]) == (14, 10)
+
+
+@pytest.mark.parametrize("made", [unchecked, lambda text, *marks, id_: labelled(text, *marks)])
+def test_a_grounded_answer_that_was_not_checked_has_not_passed(
+    made: Callable[..., LabelledAnswer],
+) -> None:
+    """Without a source or by a check that failed: who does nothing raises no false alarm."""
+    grounded = [made("It is bad.", id_=f"x{i}") for i in range(9)]
+    data = evaluated([*grounded, *ANSWERS])
+    assert (data["n_answers"], data["n_scored"]) == (14, 5)
+    assert _without_ends(data["example"]) == _without_ends(evaluated(ANSWERS)["example"])
+
+
+def test_a_hallucinated_answer_that_was_not_checked_is_missed() -> None:
+    checked = evaluated(ANSWERS[:1])
+    assert checked["example"]["recall"] == 1
+    data = evaluated([*ANSWERS[:1], unchecked("It is wrong.", "wrong")])
+    assert data["example"]["recall"] == data["span"]["recall"] == 0.5
+    assert data["n_scored"] == 2
+
+
+def test_an_answer_that_was_not_checked_has_no_place_in_an_order_and_no_time() -> None:
+    data = evaluated([*ANSWERS[:3], *(unchecked("It is fine.", id_=f"u{i}") for i in range(9))])
+    assert data["example"]["auroc"] == 0.75  # as without them
+    times = evaluated(ANSWERS[:3])
+    assert data["latency_ms"] == times["latency_ms"]
+    assert Evaluation.of(header(), judged([unchecked("It is.")])).to_dict()["latency_ms"] is None
+
+
+def test_an_answer_of_which_a_part_was_judged_counts() -> None:
+    with Detector(FixedJudge(doubtful={"wrong": 0.9}, cannot_read="Unlesbar")) as detector:
+        answers = [
+            labelled("It is good. Unlesbar ist das.", id_="partly"),
+            labelled("Unlesbar ist das.", id_="not"),
+            labelled("It is wrong.", "wrong", id_="found"),
+        ]
+        data = Evaluation.of(header(), judge_block(detector, rows_of(answers))).to_dict()
+    assert (data["n_scored"], data["n_unchecked"], data["example"]["fpr"]) == (2, 1, 0)
+    assert data["coverage"]["n_incomplete"] == 2
+
+
+def test_rows_without_a_verdict_are_told_apart() -> None:
+    rows = judged([*ANSWERS, unchecked("It is fine."), unlabelled(unchecked("So.", id_="v"))])
+    rows += [failed_row(failed(row)) for row in (8, 9, 10)]
+    data = Evaluation.of(header(), rows).to_dict()
+    names = ("n", "n_failed", "n_unreadable", "n_failed_checks", "n_unchecked", "n_unlabelled")
+    assert {name: data[name] for name in names} == {
+        "n": 10,
+        "n_failed": 4,
+        "n_unreadable": 3,
+        "n_failed_checks": 1,
+        "n_unchecked": 2,
+        "n_unlabelled": 1,
+    }
 
 
 def test_where_every_check_failed_no_score_is_defined() -> None:
@@ -149,8 +207,7 @@ def test_a_row_that_could_not_be_read_counts_as_failed_and_for_no_score() -> Non
 
 
 def test_an_answer_of_which_nothing_is_known_counts_for_no_score() -> None:
-    unknown = replace(labelled("It is wrong.", id_="u"), known=Known.NOTHING)
-    data = evaluated([*ANSWERS, unknown])
+    data = evaluated([*ANSWERS, unlabelled(labelled("It is wrong.", id_="u"))])
     assert (data["n"], data["n_unlabelled"], data["n_answers"]) == (6, 1, 5)
 
 
@@ -270,6 +327,15 @@ def test_what_was_printed_is_read_back() -> None:
 def test_scoring_needs_neither_torch_nor_scikit_learn_nor_pyarrow() -> None:
     modules = modules_after("import groundwire.evaluation.evaluation, groundwire.cli.evaluate")
     assert modules.isdisjoint({"torch", "transformers", "sklearn", "scipy", "pyarrow"})
+
+
+def unlabelled(answer: LabelledAnswer) -> LabelledAnswer:
+    """An answer of which nothing is known."""
+    return replace(answer, spans=(), known=Known.NOTHING)
+
+
+def _without_ends(scores: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in scores.items() if name not in INTERVALS}
 
 
 def _written(folder: Path, rows: list[JudgedRow]) -> Path:

@@ -66,6 +66,29 @@ def test_a_table_says_the_same_in_every_format(
     assert count_rows(path) == (6 if "blank" in name else 3)
 
 
+def test_a_list_of_sources_is_json_where_there_are_no_lists(tmp_path: Path) -> None:
+    """A text that happens to be a list, such as what a tool returned, is a text elsewhere."""
+    listed = [{**ROW, "context": '["One.", "Two."]'}]
+    of_csv, of_tsv, of_json = (
+        answers(read_labelled(path, ColumnMapping()))[0].answer.example.sources
+        for path in (
+            write(tmp_path / "t.csv", csv_text(listed)),
+            write(tmp_path / "t.tsv.gz", csv_text(listed, "\t")),
+            write(tmp_path / "t.jsonl", json_lines(*listed)),
+        )
+    )
+    assert [source.text for source in of_csv] == ["One.", "Two."]
+    assert [source.text for source in of_tsv] == ["One.", "Two."]
+    assert [source.text for source in of_json] == ['["One.", "Two."]']
+
+
+def test_a_failed_row_has_its_task_if_that_can_be_read(tmp_path: Path) -> None:
+    wrong = {**ROW, "answer": " "}
+    rows = json_lines(wrong, {**wrong, "id": "b", "task": ["QA"]}, b"{bad")
+    found = list(read_labelled(write(tmp_path / "t.jsonl", rows)))
+    assert [row.task for row in found if isinstance(row, FailedRow)] == ["QA", "", ""]
+
+
 def test_parquet_is_read_as_well(tmp_path: Path) -> None:
     pyarrow = pytest.importorskip("pyarrow")
     from pyarrow import parquet
@@ -384,13 +407,12 @@ def test_a_folder_is_one_table_in_the_order_of_names(tmp_path: Path) -> None:
     rows = numbered(4)
     write(tmp_path / "b.csv", csv_text(rows[2:]))
     write(tmp_path / "a.jsonl.gz", json_lines(*rows[:2]))
-    write(tmp_path / "empty.jsonl", b"")
     write(tmp_path / "README.md", "Not a table.")
-    assert [path.name for path in files_of(tmp_path)] == ["a.jsonl.gz", "b.csv", "empty.jsonl"]
+    assert [path.name for path in files_of(tmp_path)] == ["a.jsonl.gz", "b.csv"]
     found = answers(read_labelled(tmp_path))
     assert [row.row for row in found] == [1, 2, 3, 4]
     assert ids(found) == ["1", "2", "3", "4"]
-    assert set(fingerprints(tmp_path)) == {"a.jsonl.gz", "b.csv", "empty.jsonl"}
+    assert set(fingerprints(tmp_path)) == {"a.jsonl.gz", "b.csv"}
     assert count_rows(tmp_path) == 4
 
 
@@ -405,6 +427,9 @@ BROKEN = {
     "b.json": (b"[\n{}\n]", "one JSON array"),
     "b.csv": (b"answer,answer\nA,B\n", "two columns have the name 'answer'"),
     "b.jsonl": ("{}\n".encode("utf-16"), "it is UTF-16"),
+    "b.ndjson": (b"\n", "it has no rows"),
+    "b.tsv": (b"answer\tcontext\n", "it has no rows"),
+    "b.jsonl.gz": (b"", "it has no rows"),
 }
 
 
@@ -429,6 +454,13 @@ def test_a_folder_of_which_no_file_can_be_read_is_refused(tmp_path: Path) -> Non
     for name in ("b.json", "b.csv", "b.jsonl"):
         write(tmp_path / name, BROKEN[name][0])
     with pytest.raises(DatasetError, match=r"b\.csv:1: two columns"):
+        list(read_labelled(tmp_path))
+
+
+def test_a_folder_of_empty_files_is_refused(tmp_path: Path) -> None:
+    for name in ("a.jsonl", "b.jsonl"):
+        write(tmp_path / name, b"")
+    with pytest.raises(DatasetError, match="it has no rows"):
         list(read_labelled(tmp_path))
 
 

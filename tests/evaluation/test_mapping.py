@@ -60,12 +60,8 @@ def test_a_column_that_was_named_may_be_empty() -> None:
         ("One.", ["One."]),
         (["One.", "Two."], ["One.", "Two."]),
         ([{"text": "One.", "id": "x"}], ["One."]),
-        ('["One.", "Two."]', ["One.", "Two."]),
-        ('[{"text": "One."}]', ["One."]),
-        ('[{"city": "Paris"}]', ['[{"city": "Paris"}]']),
-        ("[1] Paris is a city.", ["[1] Paris is a city."]),
-        ("[1, 2]", ["[1, 2]"]),
-        ("[]", []),
+        ('["One.", "Two."]', ['["One.", "Two."]']),  # a text is a text, whatever stands in it
+        ("[]", ["[]"]),
         ([], []),
         (None, []),
     ],
@@ -73,6 +69,26 @@ def test_a_column_that_was_named_may_be_empty() -> None:
 def test_sources_are_a_text_or_a_list(value: object, texts: list[str]) -> None:
     found = read({"answer": "A.", "sources": value}).example.sources
     assert [source.text for source in found] == texts
+
+
+@pytest.mark.parametrize(
+    ("value", "texts"),
+    [
+        ('["One.", "Two."]', ["One.", "Two."]),
+        (' [{"text": "One."}]', ["One."]),
+        ('[{"city": "Paris"}]', ['[{"city": "Paris"}]']),
+        ("[1] Paris is a city.", ["[1] Paris is a city."]),
+        ("[1, 2]", ["[1, 2]"]),
+        ("[" * 100_000, ["[" * 100_000]),
+        ("[]", []),
+        ("One.", ["One."]),
+    ],
+)
+def test_where_all_values_are_texts_a_list_of_sources_is_json(value: str, texts: list[str]) -> None:
+    mapping = ColumnMapping.of(["sources=doc"])
+    row = mapping.unpacked({"answer": "A.", "doc": value})
+    assert [source.text for source in mapping.answer(row, number=1).example.sources] == texts
+    assert mapping.unpacked({"answer": "A."}) == {"answer": "A."}  # what is missing is told later
 
 
 @pytest.mark.parametrize(("word", "is_hallucinated"), WORDS.items())
@@ -109,10 +125,36 @@ def test_what_is_known_is_spans_a_label_or_nothing() -> None:
     assert read({**BASE, "spans": float("nan"), "label": None}).known is Known.NOTHING
 
 
-def test_a_label_beside_spans_is_that_of_the_answer() -> None:
+def test_a_text_of_null_says_no_more_of_spans_than_null_does() -> None:
+    """As a CSV has it where a table had nothing: nobody said that nothing is hallucinated."""
+    for nothing in (None, "null", " null "):
+        assert read({**BASE, "spans": nothing}).known is Known.NOTHING
+        labelled = read({**BASE, "spans": nothing, "label": True})
+        assert (labelled.known, labelled.is_hallucinated) == (Known.ANSWER, True)
+    assert read({**BASE, "spans": "[]"}).known is Known.SPANS
+
+
+def test_a_label_that_no_span_shows_is_that_of_the_answer_as_a_whole() -> None:
+    """Something is missing in it, or nobody marked the words: which are wrong is not known."""
     marked = read({**BASE, "spans": [], "label": "hallucinated"})
-    assert marked.known is Known.SPANS
-    assert marked.is_hallucinated  # something is missing in it, which no span can mark
+    assert (marked.known, marked.is_hallucinated) == (Known.ANSWER, True)
+
+
+def test_spans_and_a_label_that_agree_are_both_known() -> None:
+    marks = [{"start": 13, "end": 17}]
+    wrong, right = (
+        read({**BASE, "spans": spans, "label": label})
+        for spans, label in ((marks, True), ([], False))
+    )
+    assert (wrong.known, wrong.is_hallucinated) == (Known.SPANS, True)
+    assert (right.known, right.is_hallucinated) == (Known.SPANS, False)
+
+
+def test_a_label_that_its_spans_contradict_is_refused() -> None:
+    marks = [{"start": 13, "end": 17}]
+    with pytest.raises(RowError, match="words of the answer are marked, and its label says that"):
+        read({**BASE, "spans": marks, "label": 0})
+    assert read({**BASE, "spans": marks, "label": 0}, label_means="supported").is_hallucinated
 
 
 @pytest.mark.parametrize(

@@ -199,7 +199,39 @@ def test_answers_without_a_source_have_no_rate(tmp_path: Path) -> None:
         compare(write(tmp_path / "n.jsonl", rows), None, limits(rate=0))
 
 
-# Failed rows.
+def test_an_answer_of_which_nothing_was_checked_might_be_hallucinated(tmp_path: Path) -> None:
+    rows = [Row(score=0.0)] * 9 + [Row(score=0.0, outcome="unverified", reason="no_evidence")]
+    path = write(tmp_path / "n.jsonl", rows)
+    for allowed, is_passed in ((0.1, True), (0.09, False)):
+        check, failed = compare(path, None, limits(rate=allowed)).checks
+        assert (check.is_passed, check.now) == (is_passed, 0)
+        assert check.note.startswith("1 of 10 answers were not fully checked")
+        assert (failed.name, failed.now) == ("failed rows", 0)
+
+
+# Rows without a verdict.
+
+
+def test_no_more_answers_may_be_unchecked_than_before(tmp_path: Path) -> None:
+    """Else a retrieval that finds nothing any more would raise no alarm."""
+    bare = Row(score=0.0, outcome="unverified", reason="no_evidence")
+    rows = [*BEFORE, bare]
+    baseline = Baseline.read(scores_file(tmp_path / "b.json", rows))
+    same = compare(write(tmp_path / "n.jsonl", rows), baseline, limits("f1=0"))
+    assert same.is_passed
+    *_, failed, unchecked = compare(
+        write(tmp_path / "m.jsonl", [*BEFORE[:-1], bare, bare]), baseline, limits("f1=0")
+    ).checks
+    assert (failed.name, failed.is_passed) == ("failed rows", True)
+    assert (unchecked.name, unchecked.is_passed) == ("unchecked answers", False)
+    assert unchecked.told == "2 answers were not checked at all, and 1 are allowed"
+
+
+def test_an_answer_that_is_not_checked_any_more_is_newly_wrong(tmp_path: Path) -> None:
+    bare = Row(score=0.0, outcome="unverified", reason="no_evidence", context="7")
+    baseline = Baseline.read(write(tmp_path / "before.jsonl", BEFORE))
+    found = compare(write(tmp_path / "n.jsonl", [*BEFORE[:-1], bare]), baseline, limits("f1=100"))
+    assert found.newly_wrong == ("id-8",)
 
 
 def test_a_row_that_failed_fails(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from groundwire import Detector
 from groundwire.evaluation.metrics import Overlap
 from groundwire.evaluation.runner import judge
 from tests.evaluation.labelled import labelled
+from tests.evaluation.results import unchecked
 from tests.fakes import FixedDetector
 from tests.fixed_judge import FixedJudge
 
@@ -35,6 +36,25 @@ def test_a_check_that_fails_is_a_row_that_says_so() -> None:
     assert (failed.is_flagged, failed.probability, failed.is_complete) == (False, 0, False)
     assert failed.characters == Overlap(both=0, predicted=0, gold=3)
     assert found.is_flagged
+
+
+def test_an_answer_of_which_nothing_was_judged_has_no_verdict() -> None:
+    with Detector(FixedJudge(doubtful={}, cannot_read="Unlesbar")) as detector:
+        none, some, bare = judge(
+            detector,
+            [
+                labelled("Unlesbar ist das."),
+                labelled("It is good. Unlesbar ist das."),
+                unchecked("It is good."),
+            ],
+        )
+    assert [row.is_unchecked for row in (none, some, bare)] == [True, False, True]
+    assert [row.has_verdict for row in (none, some, bare)] == [False, True, False]
+
+
+def test_a_check_that_failed_is_not_told_twice() -> None:
+    (failed,) = judge(FixedDetector(fails_on="bad"), [labelled("A bad one.")])
+    assert (failed.has_verdict, failed.is_unchecked) == (False, False)
 
 
 def test_the_highest_probability_of_a_claim_is_that_of_the_answer() -> None:

@@ -4,7 +4,7 @@ from groundwire.evaluation.evaluation import Evaluation
 from groundwire.evaluation.running import failed_row
 from groundwire.evaluation.table import to_text
 from tests.evaluation.labelled import labelled
-from tests.evaluation.results import evaluated, failed, header, judged
+from tests.evaluation.results import evaluated, failed, header, judged, unchecked
 from tests.evaluation.test_evaluation import ANSWERS
 
 
@@ -44,22 +44,29 @@ def test_what_is_undefined_is_a_dash() -> None:
 def test_without_answers_there_is_a_row_of_dashes() -> None:
     text = to_text(Evaluation.of(header(), [failed_row(failed(1))]).to_dict())
     assert cells(text.splitlines()[3])[:3] == ["all", "0", "-"]
-    assert "failed rows        1\n  row 1, id 1: t.jsonl:1: bad" in text
+    assert "rows not read      1 (in no score)\n  row 1, id 1: t.jsonl:1: bad" in text
 
 
 def test_beside_the_table_stands_what_is_to_be_known() -> None:
     text = to_text(evaluated(ANSWERS))
     assert "a check      P50 2 ms, P99 2 ms" in text
     assert "not fully checked  1 (failed)" in text
+    assert "failed checks      1 (missed if hallucinated, else in no score)" in text
     assert "row 4, id 4: The detector failed on 'bad'." in text
 
 
 def test_only_some_failed_rows_are_shown() -> None:
     rows = [*judged(ANSWERS[:1]), *(failed_row(failed(row)) for row in range(2, 30))]
     text = to_text(Evaluation.of(header(), rows).to_dict())
-    assert "failed rows        28" in text
+    assert "rows not read      28 (in no score)" in text
     assert text.count("t.jsonl:") == 5
     assert "and 23 more" in text
+
+
+def test_answers_of_which_nothing_was_checked_are_told() -> None:
+    text = to_text(evaluated([*ANSWERS, unchecked("It is fine."), unchecked("So it is.")]))
+    assert "not fully checked  3 (no_evidence)" in text
+    assert "nothing checked    2 (missed if hallucinated, else in no score)" in text
 
 
 def test_names_and_messages_of_the_data_cannot_act_on_a_terminal() -> None:

@@ -38,8 +38,9 @@ judge:MODEL@URL, a folder or a hub model that classifies tokens.
 
 \b
 Exit status:
-  0  all rows were read and checked
-  1  some rows failed: they are told; hallucinated ones count as missed, others not at all
+  0  all rows were read and checked, each at least in part
+  1  some were not, which is told: rows that could not be read are in no score; answers that could
+     not be checked count as missed if they are hallucinated, else not at all
   2  there is nothing to score, or the command was wrong
 """
 

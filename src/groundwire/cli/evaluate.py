@@ -51,8 +51,9 @@ TSV or Parquet, packed with gzip or not; a folder of them is one table.
 
 \b
 Exit status:
-  0  all rows were read and checked
-  1  some rows failed: they are told; hallucinated ones count as missed, others not at all
+  0  all rows were read and checked, each at least in part
+  1  some were not, which is told: rows that could not be read are in no score; answers that could
+     not be checked count as missed if they are hallucinated, else not at all
   2  there is nothing to score, or the command was wrong
 """
 
@@ -305,7 +306,7 @@ def status_of(found: "Evaluation") -> ExitStatus:
     """
     if not found.scores["n_answers"]:
         raise NothingScoredError(found.n, found.n_failed, found.n_unlabelled)
-    return ExitStatus.FLAGGED if found.n_failed else ExitStatus.PASSED
+    return ExitStatus.FLAGGED if found.n_failed or found.n_unchecked else ExitStatus.PASSED
 
 
 def command_line() -> str:

@@ -81,7 +81,7 @@ def regress(
 ) -> None:
     """Compare scores with a baseline, and fail if they fell.
 
-    It also fails if more rows than before cannot be read or checked.
+    It also fails if more rows than before cannot be read or checked, or are not checked at all.
     """
     if not drops and max_rate is None:
         raise click.UsageError("Give a limit: --max-drop SCORE=POINTS, --max-rate SHARE, or both.")
@@ -138,8 +138,10 @@ def to_text(found: "Regression") -> str:
 
 
 def _row(check: "Check") -> tuple[str, ...]:
+    from groundwire.evaluation.regress import COUNTS
+
     verdict = "passed" if check.is_passed else "FAILED"
-    if check.name == "failed rows":
+    if check.name in COUNTS:
         before = "-" if check.before is None else f"{check.before:,.0f}"
         return (check.name, before, f"{check.now:,.0f}", "", f"{check.allowed:,.0f}", verdict)
     worse = "" if check.worse is None else f"{check.worse:+z.2f}"

@@ -26,7 +26,7 @@ class Columns:
         tasks: Which task, as a number that counts tasks.
         contexts: A number that stands for the sources.
         flagged: Whether the detector marked anything.
-        failed: Whether there is no verdict.
+        failed: Whether there is no verdict: the check failed, or judged nothing.
         hallucinated: Whether the answer is.
         complete: Whether all of it was checked.
         has_spans: Whether it is known which characters are hallucinated.
@@ -35,7 +35,7 @@ class Columns:
         pairs: The same, counted as LettuceDetect does.
         claims: Claims in which nothing is marked that passed, and all such claims; ``(n, 2)``.
         said: P(not supported) that the detector says of the answer; ``nan`` if it says none.
-        latency_ms: Of the check; ``nan`` if it failed.
+        latency_ms: Of the check; ``nan`` if there is no verdict.
     """
 
     rows: NDArray[np.int64]
@@ -110,7 +110,7 @@ class Collector:
             answer.is_hallucinated,
             answer.is_complete,
             answer.has_spans,
-            bool(answer.error),
+            not answer.has_verdict,
         )
         self._flags.append(sum(flag << i for i, flag in enumerate(flags)))
         self._probabilities.append(answer.probability)

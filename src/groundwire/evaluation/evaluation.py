@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heappush, heappushpop
+from math import nan
 from pathlib import Path
 from typing import Any, Self
 
@@ -35,8 +36,8 @@ MAX_FAILURES = 100
 
 #: What the scores of a group are called in JSON.
 _SCORES = (
-    *("n_answers", "n_contexts", "n_hallucinated", "n_flagged", "example", "span"),
-    *("span_lettucedetect", "claims", "baseline_flag_all", "prevalence"),
+    *("n_answers", "n_scored", "n_contexts", "n_hallucinated", "n_flagged", "example"),
+    *("span", "span_lettucedetect", "claims", "baseline_flag_all", "prevalence"),
 )
 
 
@@ -50,16 +51,19 @@ class Evaluation:
         header: What judged which data.
         n: Rows of the data.
         n_failed: Rows that could not be read, or whose check failed.
+        n_unreadable: Those among them that could not be read; no score counts them.
+        n_unchecked: Rows whose check did not fail and judged nothing: without a source, in a script
+            that the detector cannot read, too short to be compared.
         n_unlabelled: Rows that could be read, of which nothing is known; no score counts them.
         scores: Of all answers that are labelled, as :func:`.scores.scores_of` has them; of
-            those whose check failed, the hallucinated ones count as missed, and no others.
+            those without a verdict, the hallucinated ones count as missed, and no others.
         tasks: The same by task.
         labels: Marked stretches by label, and by the data's own word for it: how many there are,
             and in how many of them the detector marked something.
         calibration: Whether it is so as often as the probability of an answer says; ``None``
             without probabilities.
         coverage: How many answers were not fully checked, and why.
-        latency_ms: Of a check that did not fail: percentiles.
+        latency_ms: Of a check that came to a verdict: percentiles.
         failures: The first failed rows: row, id and what is wrong.
         seconds: What all checks took together.
         fingerprint: Tells the rows with their labels from others, in whichever order they are;
@@ -69,6 +73,8 @@ class Evaluation:
     header: Header
     n: int
     n_failed: int
+    n_unreadable: int
+    n_unchecked: int
     n_unlabelled: int
     scores: Mapping[str, Any]
     tasks: Mapping[str, Mapping[str, Any]]
@@ -118,6 +124,8 @@ class Evaluation:
             header=header,
             n=tally.n,
             n_failed=tally.n_failed,
+            n_unreadable=tally.n_unreadable,
+            n_unchecked=tally.n_unchecked,
             n_unlabelled=tally.n_unlabelled,
             scores=scores_of(columns, prevalences=prevalences),
             tasks={
@@ -144,10 +152,13 @@ class Evaluation:
         """
         detector = self.header.detector
         seconds = round(self.seconds if wall_s is None else wall_s, 6)
-        n_checked = self.n - self.n_failed
+        n_checked = self.n - self.n_failed - self.n_unchecked
         return {
             "n": self.n,
             "n_failed": self.n_failed,
+            "n_unreadable": self.n_unreadable,
+            "n_failed_checks": self.n_failed - self.n_unreadable,
+            "n_unchecked": self.n_unchecked,
             "n_unlabelled": self.n_unlabelled,
             "threshold": detector.threshold,
             "detector": detector.to_dict(),
@@ -174,7 +185,10 @@ class Evaluation:
         Raises:
             KeyError: If it is something else; so do TypeError and ValueError.
         """
-        names = ("n", "n_failed", "n_unlabelled", "tasks", "labels", "calibration", "coverage")
+        names = (
+            *("n", "n_failed", "n_unreadable", "n_unchecked", "n_unlabelled"),
+            *("tasks", "labels", "calibration", "coverage"),
+        )
         return cls(
             header=Header.from_dict({**data, "schema": SCHEMA}),
             scores={name: data[name] for name in _SCORES if name in data},
@@ -190,7 +204,7 @@ class _Tally:
     """What is kept of the rows that went by: numbers, and no texts."""
 
     def __init__(self) -> None:
-        self.n = self.n_failed = self.n_unlabelled = 0
+        self.n = self.n_failed = self.n_unreadable = self.n_unchecked = self.n_unlabelled = 0
         self.answers = Collector()
         self.reasons: Counter[str] = Counter()
         self.seconds = 0.0
@@ -207,17 +221,18 @@ class _Tally:
         self.fingerprint = (self.fingerprint + _fingerprint(row)) % 2**64
         if row.error is not None:
             self._add_failure(row, row.error)
+        verdict = verdict_of(row)
+        judged = judged_of(row, verdict)
+        self.n_unchecked += judged.is_unchecked
         if row.hallucinated is None:
             self.n_unlabelled += row.error is None
             return
-        verdict = verdict_of(row)
-        judged = judged_of(row, verdict)
-        if not isinstance(verdict, Detection):
-            self.answers.add(row.row, judged)
-            return
-        latency_ms = 1000 * row.seconds
-        self.answers.add(row.row, judged, said=verdict.probability, latency_ms=latency_ms)
-        self._add_detection(row, verdict)
+        said, latency_ms = None, nan
+        if isinstance(verdict, Detection):
+            self._add_detection(row, verdict)
+            if judged.has_verdict:
+                said, latency_ms = verdict.probability, 1000 * row.seconds
+        self.answers.add(row.row, judged, said=said, latency_ms=latency_ms)
 
     def labels(self) -> dict[str, dict[str, Any]]:
         """How much of what people marked was found, by label."""
@@ -236,6 +251,7 @@ class _Tally:
 
     def _add_failure(self, row: JudgedRow, error: Mapping[str, str]) -> None:
         self.n_failed += 1
+        self.n_unreadable += row.is_unreadable
         entry = (-row.row, self.n_failed, {"row": row.row, "id": row.id, **error})
         if len(self._failures) < MAX_FAILURES:
             heappush(self._failures, entry)

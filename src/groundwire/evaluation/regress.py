@@ -27,6 +27,12 @@ METRICS = (*STATISTICS, "auroc", "auprc", "span.precision", "span.recall", "span
 #: Those of which less is better.
 _FALLING = ("fpr",)
 
+#: Rows of which there may be no more than before: the key of their number, and what they are.
+COUNTS = {
+    "failed rows": ("n_failed", "rows could not be read or checked"),
+    "unchecked answers": ("n_unchecked", "answers were not checked at all"),
+}
+
 #: What is to be equal on both sides, and why it might not be.
 _SAME = {
     "n": "rows",
@@ -50,11 +56,11 @@ class Check:
     """One thing that was looked at.
 
     Attributes:
-        name: A score, ``rate`` or ``failed rows``.
+        name: A score, ``rate``, or one of :data:`COUNTS`.
         is_passed: Whether it is as it has to be.
         before: Of the baseline; ``None`` without one.
         now: Of what is judged.
-        worse: By how much it is worse, in points of per cent; for failed rows, how many more.
+        worse: By how much it is worse, in points of per cent; of rows, how many more.
         allowed: By how much it may be.
         ci95: Interval of ``worse``, by context and paired; ``None`` without results of both sides.
         told: A sentence.
@@ -187,7 +193,7 @@ class Baseline:
 def _require_scores(scores: object) -> None:
     if not isinstance(scores, dict):
         raise TypeError("it is no object")
-    for name in (*_SAME, "n_failed"):
+    for name in (*_SAME, *(key for key, _ in COUNTS.values())):
         # A set without labels has no number of hallucinated answers.
         if not isinstance(scores.get(name, 0 if name == "n_hallucinated" else None), int):
             raise KeyError(name)
@@ -224,7 +230,7 @@ def compare(results: Path, baseline: Baseline | None, limits: Limits) -> Regress
         ]
     if limits.rate is not None:
         checks.append(_rate(read_judged(results), limits.rate))
-    checks.append(_failed(now["n_failed"], None if baseline is None else baseline.scores))
+    checks += _not_more(now, None if baseline is None else baseline.scores)
     broken = [
         after.id for before, after in pairs or () if _is_right(before) and not _is_right(after)
     ]
@@ -361,19 +367,26 @@ def _rate(rows: Iterator[JudgedRow], allowed: float) -> Check:
     )
 
 
-def _failed(n: int, baseline: Mapping[str, Any] | None) -> Check:
-    """A check that did not run is no pass: no more rows may fail than before."""
-    before = None if baseline is None else int(baseline["n_failed"])
-    allowed = before or 0
-    return Check(
-        name="failed rows",
-        is_passed=n <= allowed,
-        before=before,
-        now=n,
-        worse=n - allowed,
-        allowed=allowed,
-        told=f"{n:,} rows could not be read or checked, and {allowed:,} are allowed",
-    )
+def _not_more(now: Mapping[str, Any], baseline: Mapping[str, Any] | None) -> Iterator[Check]:
+    """A check that did not run is no pass: of no more rows than before may there be no verdict.
+
+    How many answers were not checked is no failure without a baseline: :func:`_rate` takes each of
+    them for a hallucinated one.
+    """
+    for name, (key, what) in COUNTS.items():
+        n, before = now[key], None if baseline is None else int(baseline[key])
+        if name != "failed rows" and (before is None or not (n or before)):
+            continue
+        allowed = before or 0
+        yield Check(
+            name=name,
+            is_passed=n <= allowed,
+            before=before,
+            now=n,
+            worse=n - allowed,
+            allowed=allowed,
+            told=f"{n:,} {what}, and {allowed:,} are allowed",
+        )
 
 
 def _pairs(now: Path, before: Path) -> list[tuple[Judged, Judged]]:
@@ -391,4 +404,4 @@ def _labelled(path: Path) -> dict[int, Judged]:
 
 
 def _is_right(answer: Judged) -> bool:
-    return not answer.error and answer.is_flagged == answer.is_hallucinated
+    return answer.has_verdict and answer.is_flagged == answer.is_hallucinated

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from groundwire.detection import Claim, Detection, Outcome
+from groundwire.detection import Claim, Detection, Label, Outcome
 from groundwire.errors import GroundwireError
 from groundwire.evaluation.datasets.labelled import Known, LabelledAnswer
 from groundwire.evaluation.metrics import Overlap, Range, count_characters, count_pairs
@@ -14,8 +14,9 @@ from groundwire.loading import AnyDetector
 class Judged:
     """A labelled answer, and what the detector made of it.
 
-    An answer whose check failed is not flagged, and has an ``error``: see :func:`.sums.counted` for
-    what becomes of it. Reports say how many these are.
+    An answer whose check failed is not flagged, and has an ``error``. Neither is one of which
+    nothing was checked: see :func:`.sums.counted` for what becomes of both. Reports say how many
+    these are.
 
     Attributes:
         id: Names the answer within its set.
@@ -23,14 +24,15 @@ class Judged:
         context_id: Names its sources.
         is_hallucinated: Whether people marked anything.
         is_flagged: Whether the detector did.
-        probability: Its highest P(not supported) of a claim, in [0, 1]; 0 if none was read. Of a
+        probability: Its highest P(not supported) of a claim, in [0, 1]; 0 if none was judged. Of a
             detector that compares, 1 less its lowest similarity: no probability, the same order.
         characters: Marked characters, each once.
         pairs: The same, counted as LettuceDetect does.
         n_clean_claims: Claims in which people marked nothing.
         n_clean_passed: Of these, those that were judged and in which the detector marked nothing.
         is_complete: Whether all sources could be reached and all of the answer was judged.
-        error: Why there is no verdict, else empty.
+        error: Why its check failed, else empty.
+        is_unchecked: Whether its check did not fail, and judged no claim of it.
         has_spans: Whether it is known which characters are hallucinated; otherwise it counts for
             no score of characters.
     """
@@ -47,7 +49,13 @@ class Judged:
     n_clean_passed: int
     is_complete: bool
     error: str = ""
+    is_unchecked: bool = False
     has_spans: bool = True
+
+    @property
+    def has_verdict(self) -> bool:
+        """Whether anything of it was judged."""
+        return not self.error and not self.is_unchecked
 
 
 def judge(detector: AnyDetector, answers: Sequence[LabelledAnswer]) -> Iterator[Judged]:
@@ -95,12 +103,13 @@ def held_against(
     """
     found: list[Range] = []
     clean: list[Claim] = []
-    probability, is_complete, error = 0.0, False, ""
+    probability, is_complete, is_unchecked, error = 0.0, False, False, ""
     if isinstance(verdict, Detection):
         found = [(span.start, span.end) for span in verdict.spans]
         probability = max(map(_doubt, verdict.claims), default=0.0)
         clean = [claim for claim in verdict.claims if gold is not None and _is_clean(claim, gold)]
         is_complete = verdict.coverage.is_complete
+        is_unchecked = not is_judged(verdict)
         if verdict.outcome is Outcome.UNAVAILABLE:
             error = "the outcome is unavailable"
     else:
@@ -119,8 +128,14 @@ def held_against(
         n_clean_passed=sum(claim.reason is None and not claim.spans for claim in clean),
         is_complete=is_complete,
         error=error,
+        is_unchecked=is_unchecked and not error,
         has_spans=gold is not None,
     )
+
+
+def is_judged(detection: Detection) -> bool:
+    """Whether any claim was held against evidence: an answer without one has passed nothing."""
+    return any(claim.label is not Label.UNCHECKED for claim in detection.claims)
 
 
 def _is_clean(claim: Claim, gold: Sequence[Range]) -> bool:

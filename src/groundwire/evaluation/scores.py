@@ -34,8 +34,8 @@ def scores_of(
     """Scores of a group of answers as JSON data: ``null`` where one is undefined.
 
     Args:
-        answers: Of those whose check failed, the hallucinated ones count as missed, and the others
-            not at all; if all failed, no score is defined.
+        answers: Of those without a verdict, the hallucinated ones count as missed, and the others
+            not at all; if all are without one, no score is defined.
         prevalences: Shares of hallucinated answers, in [0, 1], to tell the precision at.
         n_resamples: Of the bootstrap, which draws contexts.
         seed: Of its draws.
@@ -47,6 +47,7 @@ def scores_of(
     counts = AnswerCounts.of(answers.flagged[scored], answers.hallucinated[scored])
     return {
         "n_answers": len(answers),
+        "n_scored": counts.n,
         "n_contexts": bootstrap.n_contexts,
         "n_hallucinated": int(answers.hallucinated.sum()),
         "n_flagged": counts.n_flagged,
@@ -80,7 +81,7 @@ def of_answers(answers: Columns, bootstrap: Bootstrap) -> dict[str, Replicates]:
 def rankings(answers: Columns) -> dict[str, Callable[[Floats], float]]:
     """AUROC and AUPRC as what :meth:`.intervals.Bootstrap.of_weights` takes.
 
-    Of the answers whose check did not fail: the others have no place in an order.
+    Of the answers with a verdict: the others have no place in an order.
     """
     checked = ~answers.failed
     ranking = Ranking.of(answers.probability[checked], answers.hallucinated[checked])

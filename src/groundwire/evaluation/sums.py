@@ -11,9 +11,14 @@ from groundwire.evaluation.metrics import Bools, Floats, f1_of, ratios
 def counted(hallucinated: Bools, failed: Bools) -> Bools:
     """Which answers scores count.
 
-    A check that failed is evidence of nothing. A grounded answer does not count for passing it: it
-    is left out, else an endpoint that is down would never raise a false alarm. A hallucinated one
-    was missed. If every check failed, there is nothing to score.
+    A check that failed is evidence of nothing, and so is one that judged nothing: of an answer
+    without a source, say. A grounded answer does not count for passing it: it is left out, else an
+    endpoint that is down would never raise a false alarm. A hallucinated one was missed. If every
+    check failed, there is nothing to score.
+
+    Args:
+        hallucinated: Whether each answer is.
+        failed: Whether there is no verdict on it.
     """
     if failed.all():
         return np.zeros(len(failed), np.bool_)

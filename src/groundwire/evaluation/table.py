@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from groundwire.evaluation.no_verdict import WITHOUT
 from groundwire.render.screen import one_line
 
 #: Failed rows that are shown.
@@ -74,8 +75,10 @@ def _notes(scores: Mapping[str, Any]) -> Iterator[str]:
         yield f"not fully checked  {n:,} ({reasons})"
     if n := scores["n_unlabelled"]:
         yield f"without a label    {n:,}"
+    for each in WITHOUT:
+        if n := scores[each.key]:
+            yield f"{each.title:<19}{n:,} ({each.counts})"
     if n := scores["n_failed"]:
-        yield f"failed rows        {n:,}"
         for failure in scores["failures"][:_MAX_FAILURES]:
             id_, message = one_line(str(failure["id"])), one_line(failure["message"])
             yield f"  row {failure['row']:,}, id {id_[:_MAX_NAME]}: {message}"

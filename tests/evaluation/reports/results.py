@@ -32,13 +32,14 @@ def row(answer: str, *marked: str, **columns: Any) -> dict[str, Any]:  # noqa: A
     return {**given, **columns}
 
 
-#: One row of each kind that has a label; the detector marks "1950" and "500 meters".
+#: One row of each kind; the detector marks "1950" and "500 meters".
 ROWS = (
     row("Built in 1950, 500 meters tall.", "1950", id="found", question="How tall?"),
     row("Built by Eve.", "by Eve", id="missed", model="llm-a"),
     row("It is not from 1950.", id="alarm", task="Summary"),
     row("Built in 1889.", id="passed", task="Summary"),
     row("BOOM", "BOOM", id="failed"),
+    row("It is 330 meters tall.", id="unchecked", sources=[]),
     {"id": "unlabelled", "sources": [SOURCE], "answer": "Built in 1889.", "task": "QA"},
 )
 

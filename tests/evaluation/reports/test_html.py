@@ -84,6 +84,7 @@ def test_each_example_is_a_card_that_filters_can_read(page: Page) -> None:
         ("false_negative", "QA", "grounded"),
         ("false_positive", "Summary", "hallucinated"),
         ("failed", "QA", ""),
+        ("unchecked", "QA", "unverified"),
         ("true_positive", "QA", "hallucinated"),
         ("true_negative", "Summary", "grounded"),
         ("unlabelled", "QA", "grounded"),
@@ -98,10 +99,27 @@ def test_marks_stand_in_words_as_well(summary: Summary) -> None:
     assert '<mark class="extra">1950<small>extra</small></mark>' in text
 
 
-def test_a_failed_row_is_on_the_page(summary: Summary) -> None:
+def test_rows_without_a_verdict_are_on_the_page(summary: Summary) -> None:
     text = to_html(summary)
-    assert "1 rows failed" in text
+    assert "1 check failed (missed if hallucinated, else in no score)" in text
+    assert "1 answer was not checked at all (missed if hallucinated, else in no score)" in text
     assert "The detector failed on 'BOOM'." in text
+
+
+def test_a_grounded_answer_without_a_verdict_is_in_none_of_the_four_counts(
+    summary: Summary,
+) -> None:
+    # One of each kind, and the hallucinated one whose check failed is among the missed.
+    assert re.findall(r'aria-label="(\d) (\w+) (\w+)s"', to_html(summary)) == [
+        *(("1", "true", "positive"), ("2", "false", "negative")),
+        *(("1", "false", "positive"), ("1", "true", "negative")),
+    ]
+    assert "1 of 3 hallucinated answers were flagged, and 1 of 2 others." in to_html(summary)
+
+
+def test_where_nothing_was_checked_there_is_a_page(tmp_path: Path) -> None:
+    text = to_html(summary_of([row("It is 330 meters tall.", sources=[])], tmp_path))
+    assert "0 of 0 hallucinated answers were flagged, and 0 of 0 others." in text
 
 
 def test_counts_lead_to_the_examples_that_are_on_the_page(results: Path) -> None:
@@ -111,7 +129,7 @@ def test_counts_lead_to_the_examples_that_are_on_the_page(results: Path) -> None
 
 def test_what_is_left_out_is_told(results: Path) -> None:
     text = to_html(summarize(results, n_examples=2))
-    assert "2 rows are on this page; 4 are left out" in text
+    assert "2 rows are on this page; 5 are left out" in text
 
 
 def test_hostile_text_is_text(tmp_path: Path) -> None:

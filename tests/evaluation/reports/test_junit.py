@@ -48,11 +48,12 @@ def test_each_row_is_a_test(results: Path) -> None:
         "alarm": "failure",
         "passed": "passed",
         "failed": "error",
+        "unchecked": "error",
         "unlabelled": "skipped",
     }
     counts = tree[0].attrib
     assert [counts[name] for name in ("tests", "failures", "errors", "skipped")] == [
-        *("6", "2", "1", "1")
+        *("7", "2", "2", "1")
     ]
 
 

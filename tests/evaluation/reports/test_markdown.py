@@ -14,7 +14,8 @@ def test_it_says_what_came_out(summary: Summary) -> None:
     text = to_markdown(summary)
     assert "1 of 3 hallucinated answers were flagged, and 1 of 2 others." in text
     assert "| F1 | 40.0 |" in text
-    assert "| QA | 3 | 3 |" in text
+    assert "| QA | 4 | 3 |" in text
+    assert "1 answer was not checked at all (missed if hallucinated, else in no score)." in text
 
 
 def test_the_worst_errors_are_folded_with_their_marks(summary: Summary) -> None:

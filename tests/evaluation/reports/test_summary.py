@@ -20,6 +20,7 @@ def test_each_row_is_of_one_kind(summary: Summary) -> None:
         "alarm": Kind.FALSE_POSITIVE,
         "passed": Kind.TRUE_NEGATIVE,
         "failed": Kind.FAILED,
+        "unchecked": Kind.UNCHECKED,
         "unlabelled": Kind.UNLABELLED,
     }
     assert sum(summary.counts.values()) == len(ROWS)
@@ -28,7 +29,7 @@ def test_each_row_is_of_one_kind(summary: Summary) -> None:
 def test_errors_come_first_then_failures_then_words_that_differ(summary: Summary) -> None:
     # Doubt 0.02 is further below 0.5 than 0.97 is above it.
     ids = [each.row.id for each in summary.examples]
-    assert ids == ["missed", "alarm", "failed", "found", "passed", "unlabelled"]
+    assert ids == [*("missed", "alarm", "failed", "unchecked", "found", "passed", "unlabelled")]
 
 
 @pytest.mark.parametrize("n", [0, 2])
@@ -77,7 +78,7 @@ def test_a_baseline_tells_what_moved(tmp_path: Path) -> None:
     now = results_of(ROWS, tmp_path / "now.jsonl", DETECTOR)
     comparison = summarize(now, baseline=before).comparison
     assert comparison is not None
-    assert (comparison.n_common, comparison.n_only_now, comparison.n_only_before) == (5, 0, 0)
+    assert (comparison.n_common, comparison.n_only_now, comparison.n_only_before) == (6, 0, 0)
     assert (comparison.n_newly_wrong, comparison.n_newly_right) == (2, 1)
     # Recall is one third in both; of the two grounded answers one is now flagged.
     assert comparison.deltas["recall"].value == pytest.approx(0)
@@ -96,4 +97,4 @@ def test_rows_that_only_one_side_has_are_counted(tmp_path: Path) -> None:
     now = results_of(ROWS[:-2], tmp_path / "now.jsonl")
     comparison = summarize(now, baseline=before).comparison
     assert comparison is not None
-    assert (comparison.n_common, comparison.n_only_now, comparison.n_only_before) == (3, 1, 1)
+    assert (comparison.n_common, comparison.n_only_now, comparison.n_only_before) == (4, 1, 1)

@@ -86,6 +86,24 @@ def test_a_failed_check_has_no_score() -> None:
     assert sample.failed.all()
 
 
+@pytest.mark.parametrize("info", [READER, SIMILARITY])
+@pytest.mark.parametrize("reason", ["no_evidence", "language", "too_short"])
+def test_a_check_that_judged_nothing_is_a_failed_one(info: DetectorInfo, reason: str) -> None:
+    rows = judged([Row(score=0.0, reason=reason), Row(score=0.7)], info)
+    sample = sample_of(rows, info.score)
+    assert sample.failed.tolist() == [True, False]
+    assert np.isnan(sample.scores).tolist() == [True, False]
+
+
+def test_a_claim_that_was_judged_without_a_number_is_no_failed_check() -> None:
+    """As of a judge, which says no probability."""
+    (row,) = judged([Row(score=0.0)])
+    assert row.detection is not None
+    claims = [{**claim, "probability": None} for claim in row.detection["claims"]]
+    judge = replace(row, detection={**row.detection, "claims": claims})
+    assert not sample_of([judge], Score.PROBABILITY).failed.any()
+
+
 def test_a_column_that_is_not_there_is_an_error_with_those_that_are(tmp_path: Path) -> None:
     path = write(tmp_path / "r.jsonl", [Row(score=0.1, columns={"tenant": "acme"})])
     with pytest.raises(SampleError, match=r"'team'. Columns here: task, tenant\."):

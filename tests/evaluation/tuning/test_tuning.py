@@ -270,6 +270,18 @@ def test_where_every_check_failed_there_is_no_f1() -> None:
     assert "every check failed, so there is no F1" in to_text(found)
 
 
+def test_answers_that_nobody_checked_promise_nothing() -> None:
+    grounded = [
+        Row(score=0.0, context=f"g{n}", outcome="unverified", reason="no_evidence")
+        for n in range(310)
+    ]
+    wrong = [Row(score=0.9, hallucinated=True, context=f"h{n}") for n in range(5)]
+    found = tuned("fpr=0.01", given=[*grounded, *wrong])
+    assert not found.is_held
+    assert "needs at least 299 grounded contexts" in to_text(found)
+    assert "there are 0" in to_text(found)
+
+
 def test_each_group_has_a_promise_of_its_own_or_says_what_it_takes() -> None:
     found = tuned("fpr=0.05", by="tenant")
     whole, acme, bolt = found.groups

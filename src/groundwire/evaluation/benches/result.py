@@ -11,6 +11,7 @@ from groundwire.evaluation.benches.metric import Score
 from groundwire.evaluation.columns import Collector, Columns
 from groundwire.evaluation.evaluation import Evaluation, judged_of, verdict_of
 from groundwire.evaluation.judged import JudgedRow, read_judged
+from groundwire.evaluation.no_verdict import told
 
 #: Name of a metric → score.
 Scores = Mapping[str, Score | None]
@@ -134,8 +135,7 @@ def _differences(sample: Sample, check: Check, evaluation: Evaluation) -> Iterab
         yield f"the answers are not those of the benchmark ({'; '.join(check.differences)})"
     if check.agreement is Agreement.UNKNOWN:
         yield "nobody here knows how many answers there should be"
-    if evaluation.n_failed:
-        yield f"{evaluation.n_failed:,} rows failed: of these the hallucinated ones count as missed"
+    yield from told(evaluation.to_dict())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,7 @@ _SEED = 0
 
 
 class NoSuchTaskError(InputError):
-    """No row has a task that was asked for."""
+    """No row has some of the tasks that were asked for."""
 
     def __init__(self, asked: Collection[str], there: Collection[str]) -> None:
         super().__init__(asked, there)
@@ -32,13 +32,17 @@ def choose(read: Read, *, tasks: Collection[str] = (), limit: int | None = None)
 
     Args:
         read: Reads the table. It is called once more for a sample, so that no row is kept.
-        tasks: Keep their rows; by default those of all. What cannot be read is kept, for nobody
-            knows its task.
+        tasks: Keep their rows; by default those of all. What cannot be read is kept if nobody knows
+            its task.
         limit: Keep so many rows: whole contexts, drawn at random and the same each time.
 
     Returns:
         Reads what is left, in the order of the table.
+
+    Raises:
+        NoSuchTaskError: If a task is not in the table, which is read as far as it takes to know.
     """
+    _require_tasks(read, tasks)
     kept = partial(_of_tasks, read, tasks) if tasks else read
     if limit is None:
         return kept
@@ -46,17 +50,28 @@ def choose(read: Read, *, tasks: Collection[str] = (), limit: int | None = None)
     return lambda: (row for row in kept() if row.row in numbers)
 
 
-def _of_tasks(read: Read, tasks: Collection[str]) -> Iterator[AnyRow]:
+def _require_tasks(read: Read, tasks: Collection[str]) -> None:
+    missing = set(tasks)
+    if not missing:
+        return
     there: set[str] = set()
     for row in read():
-        if isinstance(row, FailedRow):
+        there.add(_task(row))
+        missing -= there
+        if not missing:
+            return
+    raise NoSuchTaskError(missing, there - {""})
+
+
+def _of_tasks(read: Read, tasks: Collection[str]) -> Iterator[AnyRow]:
+    for row in read():
+        task = _task(row)
+        if task in tasks or (not task and isinstance(row, FailedRow)):
             yield row
-            continue
-        there.add(row.answer.task)
-        if row.answer.task in tasks:
-            yield row
-    if there.isdisjoint(tasks):
-        raise NoSuchTaskError(tasks, there)
+
+
+def _task(row: AnyRow) -> str:
+    return row.task if isinstance(row, FailedRow) else row.answer.task
 
 
 def _sample(rows: Iterator[AnyRow], limit: int) -> frozenset[int]:

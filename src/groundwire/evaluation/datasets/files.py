@@ -116,7 +116,7 @@ def read_labelled(path: Path, mapping: ColumnMapping | None = None) -> Iterator[
 
     Args:
         path: A file, or a folder whose files are read in the order of their names. One among
-            several that cannot be read at all is a failed row.
+            several that cannot be read at all, or is empty, is a failed row.
         mapping: Which column holds what.
 
     Raises:
@@ -154,10 +154,13 @@ def _read_table(path: Path, reader: "RowReader[_T]") -> Iterator[tuple[int, _T, 
     numbers, row, broken = count(1), 0, list[DatasetError]()
     files = files_of(path)
     for file in files:
+        before = row
         try:
-            for line, content, values in _lines_with(file, reader.columns.optional):
+            for line, content, values in _lines_with(file, reader.columns):
                 row = next(numbers)
                 yield reader.read(row, f"{file}:{line}", content, values)
+            if row == before:
+                raise DatasetError(file, None, "it has no rows")
         except DatasetError as error:
             broken.append(error)
             if len(broken) == len(files):
@@ -165,15 +168,18 @@ def _read_table(path: Path, reader: "RowReader[_T]") -> Iterator[tuple[int, _T, 
             # One of several: what is in the others counts.
             row = next(numbers)
             yield reader.read(row, str(file), b"", error.problem)
-    if row == 0:
-        raise DatasetError(path, None, "it has no rows")
 
 
-def _lines_with(file: Path, columns: Collection[str]) -> Iterator[Line]:
-    """The rows of a file, with nothing in those among columns that a row alone is without."""
-    lacking = _there(file, columns)
+def _lines_with(file: Path, columns: ColumnMapping) -> Iterator[Line]:
+    """The rows of a file, with nothing in the columns that were named and a row is without."""
+    lacking = _there(file, columns.optional)
+    has_lists = suffix_of(file) not in (".csv", ".tsv")
     for line, content, values in lines_of(file):
-        yield line, content, values if isinstance(values, str) else {**lacking, **values}
+        if isinstance(values, str):
+            yield line, content, values
+            continue
+        row = {**lacking, **values}
+        yield line, content, row if has_lists else columns.unpacked(row)
 
 
 def _there(file: Path, columns: Collection[str]) -> Mapping[str, None]:
@@ -274,8 +280,18 @@ class RowReader(Generic[_T]):
             if not self._ids.add(id_):
                 raise RowError(f"the id {id_[:80]!r} is there for the second time")
         except InputError as error:
-            return FailedRow(row=row, id=id_, place=place, problem=str(error), sha256=digest)
+            task = self._task_of(values)
+            return FailedRow(
+                row=row, id=id_, place=place, problem=str(error), sha256=digest, task=task
+            )
         return row, made, digest
+
+    def _task_of(self, values: Mapping[str, Any] | str) -> str:
+        """The task of a row that cannot be read; empty if that cannot be read either."""
+        try:
+            return "" if isinstance(values, str) else self.columns.task_of(values)
+        except InputError:
+            return ""
 
 
 def _content(values: Mapping[str, Any] | str) -> bytes:

@@ -99,6 +99,14 @@ class ColumnMapping:
         """
         return _name(self._get(row, "id"), "id")
 
+    def task_of(self, row: Mapping[str, Any]) -> str:
+        """What was asked for; empty if a row does not say.
+
+        Raises:
+            InputError: If that is neither a text nor a number, or its column is not there.
+        """
+        return _name(self._get(row, "task"), "task") or ""
+
     def question(self, row: Mapping[str, Any], number: int) -> Question:
         """Read one row that has a question and its sources, and no answer that counts.
 
@@ -112,7 +120,7 @@ class ColumnMapping:
         sources = read_sources(_sources(self._need(row, "sources")))
         return Question(
             id=self.id_of(row) or str(number),
-            task=_name(self._get(row, "task"), "task") or "",
+            task=self.task_of(row),
             context_id=_name(self._get(row, "context_id"), "context_id") or _hash(sources),
             text=text,
             sources=sources,
@@ -123,7 +131,7 @@ class ColumnMapping:
         """Read one row.
 
         Args:
-            row: Its values by column; a text may hold JSON where a list is due.
+            row: Its values by column; spans may be JSON in a text.
             number: Its place in the file, which names it if it has no id.
 
         Raises:
@@ -137,20 +145,33 @@ class ColumnMapping:
             question=None if question is None else _text(question, "question"),
             answer=answer,
         )
-        spans, label = self._get(row, "spans"), self._get(row, "label")
+        spans = _spans(self._get(row, "spans"), example.answer)
+        label = self._get(row, "label")
+        is_hallucinated = None if label is None else self._means_hallucinated(label)
         context_id = self._get(row, "context_id")
         return LabelledAnswer(
             id=self.id_of(row) or str(number),
-            task=_name(self._get(row, "task"), "task") or "",
+            task=self.task_of(row),
             context_id=_name(context_id, "context_id") or _hash(example.sources),
             example=example,
-            spans=_spans(spans, example.answer),
+            spans=spans or (),
             quality=_name(self._get(row, "quality"), "quality") or "good",
             model=_name(self._get(row, "model"), "model") or "",
-            known=_known(spans, label),
-            label=None if label is None else self._means_hallucinated(label),
+            known=_known(spans, is_hallucinated),
+            label=is_hallucinated,
             columns=_others(row, self._used(row)),
         )
+
+    def unpacked(self, row: Mapping[str, Any]) -> Mapping[str, Any]:
+        """A row whose values are all texts, with its sources as the list that one of them holds.
+
+        A CSV has no other way to say a list. Where there are lists, a text is a text, whatever
+        stands in it.
+        """
+        column = self._column(row, "sources")
+        if column is None or column not in row:
+            return row
+        return {**row, column: _listed(row[column])}
 
     def _column(self, row: Mapping[str, Any], name: str) -> str | None:
         if name in self.columns:
@@ -194,10 +215,16 @@ def _value(value: Any) -> Any:  # noqa: ANN401 - of a table
     return None if is_nothing else value
 
 
-def _known(spans: object, label: object) -> Known:
-    if spans is not None:
-        return Known.SPANS
-    return Known.NOTHING if label is None else Known.ANSWER
+def _known(spans: tuple[GoldSpan, ...] | None, is_hallucinated: bool | None) -> Known:
+    if spans is None:
+        return Known.NOTHING if is_hallucinated is None else Known.ANSWER
+    if spans and is_hallucinated is False:
+        raise RowError(
+            "words of the answer are marked, and its label says that it is not hallucinated: "
+            "correct the label, or leave out the spans"
+        )
+    # Hallucinated though no words are marked: it is said of the answer as a whole.
+    return Known.ANSWER if is_hallucinated and not spans else Known.SPANS
 
 
 def _name(value: object, name: str) -> str | None:
@@ -216,14 +243,18 @@ def _text(value: object, name: str) -> str:
     return value
 
 
+def _listed(value: object) -> object:
+    """The list of sources that a text holds as JSON; other JSON is a source itself."""
+    if not isinstance(value, str) or not value.lstrip().startswith("["):
+        return value
+    try:
+        parsed = json.loads(value)
+    except (ValueError, RecursionError):
+        return value  # a text that begins with a bracket, such as "[1] Paris is..."
+    return parsed if all(map(_is_source, parsed)) else value
+
+
 def _sources(value: object) -> list[Any]:
-    if isinstance(value, str) and value.lstrip().startswith("["):
-        try:
-            parsed = json.loads(value)
-        except ValueError:
-            return [value]  # a text that begins with a bracket, such as "[1] Paris is..."
-        # A list of sources, as a CSV has it; other JSON is a source itself.
-        return parsed if isinstance(parsed, list) and all(map(_is_source, parsed)) else [value]
     if isinstance(value, list | tuple):
         return list(value)
     if value is None:
@@ -237,14 +268,15 @@ def _is_source(value: object) -> bool:
     return isinstance(value, str) or (isinstance(value, dict) and "text" in value)
 
 
-def _spans(value: object, answer: str) -> tuple[GoldSpan, ...]:
+def _spans(value: object, answer: str) -> tuple[GoldSpan, ...] | None:
+    """What is marked; ``None`` if nobody says."""
     if isinstance(value, str):
         try:
             value = json.loads(value)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise RowError("the spans are a text that is no JSON") from error
     if value is None:
-        return ()
+        return None
     if not isinstance(value, list | tuple):
         raise RowError(f"the spans are a {type(value).__name__} and must be a list")
     return tuple(_span(each, answer) for each in value)

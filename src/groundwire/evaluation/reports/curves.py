@@ -48,9 +48,9 @@ class Curves:
 def curves_of(judged: Sequence[Judged]) -> Curves | None:
     """Curves of answers; ``None`` unless some are hallucinated and some are not.
 
-    An answer whose check failed has no place in an order, and so none on a curve.
+    An answer without a verdict has no place in an order, and so none on a curve.
     """
-    judged = [answer for answer in judged if not answer.error]
+    judged = [answer for answer in judged if answer.has_verdict]
     hallucinated = np.array([answer.is_hallucinated for answer in judged], np.bool_)
     if not len(judged) or hallucinated.all() or not hallucinated.any():
         return None

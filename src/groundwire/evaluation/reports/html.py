@@ -5,6 +5,7 @@ from typing import Any
 from xml.etree.ElementTree import Element
 
 from groundwire.evaluation.datasets.labelled import Known
+from groundwire.evaluation.no_verdict import told
 from groundwire.evaluation.reports.cards import card, mark_of
 from groundwire.evaluation.reports.kinds import Example, Kind
 from groundwire.evaluation.reports.markup import element
@@ -53,8 +54,8 @@ def _sections(summary: Summary) -> Iterator[tuple[str, str, Iterable[Element | N
     if scores["calibration"]:
         yield "calibration", "Calibration", _calibration(summary)
     yield "coverage", "Coverage and time", _coverage(summary)
-    if scores["n_failed"]:
-        yield "failed", "Failed rows", _failures(summary)
+    if any(told(scores)):
+        yield "failed", "Rows without a verdict", _failures(summary)
     yield "examples", "Examples", _examples(summary)
 
 
@@ -83,21 +84,24 @@ def sentence(summary: Summary) -> str:
         return f"Of {scores['n']:,} rows none could be scored: none was labelled and read."
     n_hallucinated, n_clean = (
         scores["n_hallucinated"],
-        scores["n_answers"] - scores["n_hallucinated"],
+        max(scores["n_scored"] - scores["n_hallucinated"], 0),
     )
     counts = _counts(scores)
+    without = "; ".join(told(scores)) or "each was checked"
     return (
         f"{counts[Kind.TRUE_POSITIVE]:,} of {n_hallucinated:,} hallucinated answers were "
         f"flagged, and {counts[Kind.FALSE_POSITIVE]:,} of {n_clean:,} others. "
-        f"Of {scores['n']:,} rows {scores['n_failed']:,} failed, and {scores['n_unlabelled']:,} "
-        "have no label."
+        f"Of {scores['n']:,} rows {scores['n_unlabelled']:,} have no label; {without}."
     )
 
 
 def _counts(scores: Mapping[str, Any]) -> dict[Kind, int]:
-    """The four counts that the scores are made of; failed rows are among those not flagged."""
+    """The four counts that the scores are made of.
+
+    Hallucinated answers without a verdict are among those not flagged, others in none.
+    """
     n, n_hallucinated, n_flagged = (
-        scores[name] for name in ("n_answers", "n_hallucinated", "n_flagged")
+        scores[name] for name in ("n_scored", "n_hallucinated", "n_flagged")
     )
     n_found = round((scores["example"]["recall"] or 0) * n_hallucinated)
     n_wrongly = n_flagged - n_found
@@ -105,7 +109,8 @@ def _counts(scores: Mapping[str, Any]) -> dict[Kind, int]:
         Kind.TRUE_POSITIVE: n_found,
         Kind.FALSE_NEGATIVE: n_hallucinated - n_found,
         Kind.FALSE_POSITIVE: n_wrongly,
-        Kind.TRUE_NEGATIVE: n - n_hallucinated - n_wrongly,
+        # If every check failed, no answer is scored.
+        Kind.TRUE_NEGATIVE: max(n - n_hallucinated - n_wrongly, 0),
     }
 
 
@@ -299,11 +304,12 @@ def _coverage(summary: Summary) -> Iterator[Element | None]:
 def _failures(summary: Summary) -> Iterator[Element]:
     scores = summary.scores
     n, n_shown = scores["n_failed"], len(scores["failures"])
-    words = f"{n:,} rows failed; of these the hallucinated ones count as missed."
+    words = f"{'; '.join(told(scores))}."
     if n > n_shown:
-        words += f" The first {n_shown:,} are shown."
+        words += f" The first {n_shown:,} of {n:,} failed rows are shown."
     yield element("p", words)
-    yield _table(failures_table(scores), class_="texts")
+    if n:
+        yield _table(failures_table(scores), class_="texts")
 
 
 def _table(table: Table, *, class_: str = "numbers") -> Element:

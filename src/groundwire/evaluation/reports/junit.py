@@ -60,7 +60,7 @@ def _verdict(example: Example, summary: Summary) -> str:
     """What a row is as a test: ``passed``, ``failure``, ``error`` or ``skipped``."""
     comparison = summary.comparison
     match example.kind:
-        case Kind.FAILED:
+        case Kind.FAILED | Kind.UNCHECKED:
             return "error"
         case Kind.UNLABELLED:
             return "skipped"

@@ -8,7 +8,7 @@ from groundwire.detection import Detection, DetectorInfo, Score
 from groundwire.errors import GroundwireError
 from groundwire.evaluation.evaluation import judged_of, verdict_of
 from groundwire.evaluation.judged import JudgedRow
-from groundwire.evaluation.runner import Judged
+from groundwire.evaluation.runner import Judged, is_judged
 
 
 class Kind(StrEnum):
@@ -17,6 +17,7 @@ class Kind(StrEnum):
     FALSE_NEGATIVE = "false_negative"
     FALSE_POSITIVE = "false_positive"
     FAILED = "failed"
+    UNCHECKED = "unchecked"
     TRUE_POSITIVE = "true_positive"
     TRUE_NEGATIVE = "true_negative"
     UNLABELLED = "unlabelled"
@@ -29,7 +30,10 @@ class Kind(StrEnum):
     @property
     def is_wrong(self) -> bool:
         """Whether the detector did not do what it is for."""
-        return self in (Kind.FALSE_NEGATIVE, Kind.FALSE_POSITIVE, Kind.FAILED)
+        return self in (
+            *(Kind.FALSE_NEGATIVE, Kind.FALSE_POSITIVE),
+            *(Kind.FAILED, Kind.UNCHECKED),
+        )
 
 
 #: What each kind says.
@@ -37,6 +41,7 @@ MEANINGS = {
     Kind.FALSE_NEGATIVE: "hallucinated, and nothing was marked",
     Kind.FALSE_POSITIVE: "not hallucinated, and words were marked",
     Kind.FAILED: "could not be read, or its check failed",
+    Kind.UNCHECKED: "nothing of it was checked",
     Kind.TRUE_POSITIVE: "hallucinated, and words were marked",
     Kind.TRUE_NEGATIVE: "not hallucinated, and nothing was marked",
     Kind.UNLABELLED: "nothing is known of the answer",
@@ -47,6 +52,7 @@ _TIERS = {
     Kind.FALSE_NEGATIVE: 0,
     Kind.FALSE_POSITIVE: 0,
     Kind.FAILED: 1,
+    Kind.UNCHECKED: 1,
     Kind.TRUE_POSITIVE: 2,
     Kind.TRUE_NEGATIVE: 3,
     Kind.UNLABELLED: 3,
@@ -81,7 +87,7 @@ class Example:
         """
         verdict = verdict_of(row)
         judged = None if row.hallucinated is None else judged_of(row, verdict)
-        kind = _kind(row, judged)
+        kind = _kind(row, verdict, judged)
         return cls(
             row=row,
             kind=kind,
@@ -107,9 +113,11 @@ def doubt_at(detector: DetectorInfo) -> float:
     return 1 - threshold if detector.score is Score.SIMILARITY else threshold
 
 
-def _kind(row: JudgedRow, judged: Judged | None) -> Kind:
-    if row.error is not None:
+def _kind(row: JudgedRow, verdict: Detection | GroundwireError, judged: Judged | None) -> Kind:
+    if row.error is not None or isinstance(verdict, GroundwireError):
         return Kind.FAILED
+    if not is_judged(verdict):
+        return Kind.UNCHECKED
     if judged is None:
         return Kind.UNLABELLED
     if judged.is_flagged:
@@ -118,7 +126,7 @@ def _kind(row: JudgedRow, judged: Judged | None) -> Kind:
 
 
 def _badness(kind: Kind, judged: Judged | None, detector: DetectorInfo) -> float:
-    if judged is None or kind is Kind.FAILED:
+    if judged is None or not judged.has_verdict:
         return 0.0
     doubt, limit = judged.probability, doubt_at(detector)
     match kind:

@@ -70,7 +70,8 @@ def _parts(summary: Summary) -> Iterator[Iterable[str]]:
         yield _folded(f"{len(scores['tasks'])} tasks", _table(tasks_table(scores)))
     yield _folded("Labels, prevalence, calibration", _more(summary))
     if scores["n_failed"]:
-        title = f"{scores['n_failed']:,} failed rows"
+        n = scores["n_failed"]
+        title = f"{n:,} failed {'row' if n == 1 else 'rows'}"
         yield _folded(title, _table(failures_table(scores)))
     yield from _errors(summary)
 
