@@ -166,6 +166,18 @@ def test_what_changed_is_made_again_and_no_answer_is_paid_for_twice(
     assert endpoint.asked[-1].body["temperature"] == 0.5
 
 
+def test_a_file_that_was_renamed_is_the_same_data(
+    whole: Callable[..., Result], endpoint: ScriptedEndpoint, data: Path, tmp_path: Path
+) -> None:
+    whole()
+    before, n_asked = contents(tmp_path), len(endpoint.asked)
+    other = data.rename(tmp_path / "other.jsonl")
+    result = whole("--data", other)
+    assert "made anew" not in result.stderr
+    assert "questions: as they were loaded" in result.stderr
+    assert (contents(tmp_path), len(endpoint.asked)) == (before, n_asked)
+
+
 def test_one_model_more_asks_only_that_one(
     whole: Callable[..., Result], endpoint: ScriptedEndpoint
 ) -> None:
@@ -264,6 +276,17 @@ def test_a_wrong_command_is_refused_before_anybody_is_asked(
     assert result.exit_code == 2
     assert problem in result.stderr
     assert endpoint.asked == []
+
+
+def test_a_mistyped_column_is_told_before_anybody_is_asked(
+    whole: Callable[..., Result], endpoint: ScriptedEndpoint
+) -> None:
+    result = whole("--by", "tenent")
+    assert result.exit_code == 2
+    assert "No row has the column 'tenent' of --by. There are" in result.stderr
+    assert "'tenant'" in result.stderr
+    assert endpoint.asked == []
+    assert whole("--by", "model").exit_code == 0
 
 
 def test_plain_http_without_a_key_is_warned_of(data: Path, tmp_path: Path) -> None:
