@@ -229,6 +229,22 @@ def test_what_failed_is_asked_again_on_demand(
     assert len(endpoint.asked) == 18
 
 
+def test_asking_again_says_what_it_mended_and_ends_as_any_run_does(
+    whole: Callable[..., Result], endpoint: ScriptedEndpoint, tmp_path: Path
+) -> None:
+    endpoint.respond = lambda asked: error(400) if number_of(asked) in (3, 4) else answer(asked)
+    whole("--model", "m", "--no-cache")
+    before = contents(tmp_path)["answers.jsonl"]
+    endpoint.respond = lambda _: error(401)
+    result = whole("--model", "m", "--no-cache", "--retry-failed")
+    assert (result.exit_code, contents(tmp_path)["answers.jsonl"]) == (2, before)
+    assert "Authentication failed (401)" in result.stderr
+    endpoint.respond = lambda asked: error(400) if number_of(asked) == 4 else answer(asked)
+    result = whole("--model", "m", "--no-cache", "--retry-failed")
+    told = "answers: 8, 0 of them new; 1 in place of failures; 1 without an answer"
+    assert told in result.stderr
+
+
 def test_the_key_goes_to_the_endpoint_and_nowhere_else(
     whole: Callable[..., Result], endpoint: ScriptedEndpoint, tmp_path: Path
 ) -> None:
