@@ -166,6 +166,18 @@ def test_what_changed_is_made_again_and_no_answer_is_paid_for_twice(
     assert endpoint.asked[-1].body["temperature"] == 0.5
 
 
+def test_a_file_that_was_renamed_is_the_same_data(
+    whole: Callable[..., Result], endpoint: ScriptedEndpoint, data: Path, tmp_path: Path
+) -> None:
+    whole()
+    before, n_asked = contents(tmp_path), len(endpoint.asked)
+    other = data.rename(tmp_path / "other.jsonl")
+    result = whole("--data", other)
+    assert "made anew" not in result.stderr
+    assert "questions: as they were loaded" in result.stderr
+    assert (contents(tmp_path), len(endpoint.asked)) == (before, n_asked)
+
+
 def test_one_model_more_asks_only_that_one(
     whole: Callable[..., Result], endpoint: ScriptedEndpoint
 ) -> None:
@@ -217,6 +229,22 @@ def test_what_failed_is_asked_again_on_demand(
     assert len(endpoint.asked) == 18
 
 
+def test_asking_again_says_what_it_mended_and_ends_as_any_run_does(
+    whole: Callable[..., Result], endpoint: ScriptedEndpoint, tmp_path: Path
+) -> None:
+    endpoint.respond = lambda asked: error(400) if number_of(asked) in (3, 4) else answer(asked)
+    whole("--model", "m", "--no-cache")
+    before = contents(tmp_path)["answers.jsonl"]
+    endpoint.respond = lambda _: error(401)
+    result = whole("--model", "m", "--no-cache", "--retry-failed")
+    assert (result.exit_code, contents(tmp_path)["answers.jsonl"]) == (2, before)
+    assert "Authentication failed (401)" in result.stderr
+    endpoint.respond = lambda asked: error(400) if number_of(asked) == 4 else answer(asked)
+    result = whole("--model", "m", "--no-cache", "--retry-failed")
+    told = "answers: 8, 0 of them new; 1 in place of failures; 1 without an answer"
+    assert told in result.stderr
+
+
 def test_the_key_goes_to_the_endpoint_and_nowhere_else(
     whole: Callable[..., Result], endpoint: ScriptedEndpoint, tmp_path: Path
 ) -> None:
@@ -264,6 +292,17 @@ def test_a_wrong_command_is_refused_before_anybody_is_asked(
     assert result.exit_code == 2
     assert problem in result.stderr
     assert endpoint.asked == []
+
+
+def test_a_mistyped_column_is_told_before_anybody_is_asked(
+    whole: Callable[..., Result], endpoint: ScriptedEndpoint
+) -> None:
+    result = whole("--by", "tenent")
+    assert result.exit_code == 2
+    assert "No row has the column 'tenent' of --by. There are" in result.stderr
+    assert "'tenant'" in result.stderr
+    assert endpoint.asked == []
+    assert whole("--by", "model").exit_code == 0
 
 
 def test_plain_http_without_a_key_is_warned_of(data: Path, tmp_path: Path) -> None:

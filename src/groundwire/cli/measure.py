@@ -11,6 +11,7 @@ from groundwire.cli.detectors import Setup
 from groundwire.cli.inputs import READ_FILE, RESULT_FILE
 from groundwire.cli.measure_options import (
     DATA,
+    by_option,
     classify_options,
     column_option,
     force_option,
@@ -168,7 +169,7 @@ def classify_command(
 
 @measure.command("aggregate")
 @click.argument("classified", type=READ_FILE)
-@click.option("--by", metavar="COLUMN", help="Tell the values of this column apart as well.")
+@by_option
 @price_options
 @json_option
 @click.option("--markdown", type=RESULT_FILE, metavar="FILE", help="Write the table as Markdown.")
@@ -231,7 +232,9 @@ def compare_command(*, files: tuple[Path, ...], models: tuple[str, ...], as_json
 @price_options
 @detector_options
 @classify_options
-@click.option("--by", metavar="COLUMN", help="Tell the values of this column apart as well.")
+@click.option(
+    "--by", metavar="COLUMN", help="Tell the values of this column of the questions apart as well."
+)
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
@@ -269,6 +272,7 @@ def run_command(
     questions, answers = out / "questions.jsonl", out / "answers.jsonl"
     results, classified = out / "results.jsonl", out / "classified.jsonl"
     loading.to(questions, is_kept=True)
+    _require_column(by, questions)  # before anything is paid for
     generating.to(questions, answers, prices, force=False, is_renewed=True)
     detect(setup, choice, answers, results, (), force=False, is_renewed=True)
     classifying.to(setup, results, answers, classified, (), force=False, is_renewed=True)
@@ -290,6 +294,17 @@ def _of(kind: type[_T], options: Mapping[str, Any]) -> _T:
     """The options of a step among those of all; what is no option keeps its default."""
     names = kind.__dataclass_fields__  # type: ignore[attr-defined] # each is a dataclass
     return kind(**{name: options[name] for name in names if name in options})
+
+
+def _require_column(by: str | None, questions: Path) -> None:
+    from groundwire.evaluation.datasets.files import NumberedQuestion
+    from groundwire.evaluation.workflow.questions import read
+    from groundwire.evaluation.workflow.rows import require_column
+
+    require_column(
+        by,
+        (row.question.columns for row in read(questions) if isinstance(row, NumberedQuestion)),
+    )
 
 
 def _require_free(output: Path, *, resume: bool, force: bool) -> None:

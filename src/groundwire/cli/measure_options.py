@@ -30,6 +30,11 @@ column_option = click.option(
     metavar="FIELD=COLUMN",
     help="Which column holds a field, if it has another name; can be repeated.",
 )
+by_option = click.option(
+    "--by",
+    metavar="COLUMN",
+    help="Tell the values of this column of the data apart as well.",
+)
 output_option = click.option(
     "--output", type=RESULT_FILE, required=True, metavar="FILE", help="What is written."
 )

@@ -16,6 +16,7 @@ from groundwire.cli.inputs import read_text
 from groundwire.cli.progress import progress
 from groundwire.cli.status import ExitStatus
 from groundwire.files.reading import count_lines
+from groundwire.files.writing import other_data
 from groundwire.loading import Choice, ExplainerChoice
 
 if TYPE_CHECKING:
@@ -58,7 +59,10 @@ class Loading:
         data, rows = self._data()
         settings: dict[str, Any] = {"columns": sorted(self.columns), "limit": self.limit}
         if self.dataset is not None:
-            settings["dataset"] = self._table().settings
+            table = self._table()
+            settings["dataset"] = table.settings
+            # There the names say what belongs to which part.
+            settings |= {"files": [*data]} if table.is_folder else {}
         stage = Stage(step="load", data=data, settings=settings, command=_command())
         if is_kept and is_begun(output) and is_whole(output):
             if not data:
@@ -234,7 +238,8 @@ def detect(
     header = Header(detector=detector.info, data=fingerprints(answers), command=_command())
     if is_renewed and not force and is_begun(output):
         before = read_header(output)
-        force = (before.detector, before.data) != (header.detector, header.data)
+        is_other = before.detector != header.detector
+        force = is_other or bool(other_data(before.data, header.data))
         if force:
             click.echo("verdicts: of other answers or another detector; made anew", err=True)
     rows = read_answers(answers, ColumnMapping.of(columns))

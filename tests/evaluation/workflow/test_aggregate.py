@@ -11,6 +11,7 @@ from groundwire.evaluation.intervals import Bootstrap, wilson
 from groundwire.evaluation.metrics import ratios
 from groundwire.evaluation.reports.markdown import code
 from groundwire.evaluation.workflow.aggregate import Prices, aggregate
+from groundwire.evaluation.workflow.rows import NoColumnError
 from groundwire.evaluation.workflow.stage import StageError
 from groundwire.evaluation.workflow.table import to_markdown, to_text
 from tests.evaluation.workflow.chats import Row, classified
@@ -136,6 +137,18 @@ def test_another_column_can_be_told_apart(tmp_path: Path) -> None:
         "acme": 0.5,
         "": 0,
     }
+
+
+def test_a_column_that_no_row_has_is_refused_with_those_that_there_are(tmp_path: Path) -> None:
+    rows = [Row(columns={"tenant": "acme"}), Row(columns={"level": "hard"})]
+    with pytest.raises(NoColumnError, match=r"the column 'tenent' of --by. There are .*'tenant'"):
+        found(tmp_path, *rows, by="tenent")
+
+
+def test_a_column_of_the_table_goes_before_one_of_ours(tmp_path: Path) -> None:
+    rows = [Row(model="a", columns={"task": "mine"}), Row(model="b")]
+    assert set(found(tmp_path, *rows, by="task")["by"]["task"]) == {"mine", "QA"}
+    assert set(found(tmp_path, *rows, by="model")["by"]["model"]) == {"a", "b"}
 
 
 def test_further_models_are_compared_with_the_first(tmp_path: Path) -> None:

@@ -73,6 +73,29 @@ def test_a_file_of_other_data_or_settings_is_not_continued(
     assert problem in change(path, other)
 
 
+def test_what_differs_is_named() -> None:
+    def difference(**settings: object) -> str:
+        other = Stage(step="generate", data=STAGE.data, settings=settings)
+        return STAGE.difference(other)
+
+    assert difference(models=["m"], seed=2) == "it was made with another seed"
+    assert difference(models=["n"], seed=1) == "it was made with other models"
+    assert difference(models=["n"], seed=2) == "it was made with other models, seed"
+
+
+def test_a_file_is_what_is_in_it_not_what_it_is_called() -> None:
+    def of(**data: str) -> Stage:
+        return Stage(step="load", data=data)
+
+    assert of(**{"a.csv": "1"}).difference(of(**{"b.csv": "1"})) == ""
+    assert of(a="1", b="2").difference(of(c="1", d="2")) == ""
+    # Read in another order, other rows come first.
+    assert "other data" in of(a="1", b="2").difference(of(b="2", c="1"))
+    assert "other data" in of(a="1").difference(of(a="2"))
+    # The same bytes are other rows in a table of another kind.
+    assert "other data" in of(**{"a.csv": "1"}).difference(of(**{"a.tsv": "1"}))
+
+
 def test_settings_are_compared_as_json_has_them(tmp_path: Path) -> None:
     path = written(tmp_path / "a.jsonl", 1)
     same = Stage(step="generate", data=STAGE.data, settings={"models": ("m",), "seed": 1})

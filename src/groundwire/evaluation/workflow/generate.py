@@ -201,9 +201,9 @@ def generate(
     asker, done = _Asker(asks, prompting, kept), Generated()
     wanted = _wanted(questions, prompting.models)
     mending = Mending(output, stage)
-    if replace:
+    if not n_done:
         mending.drop()
-    elif n_done:
+    else:
         done.n_mended = mending.end()  # those that a call before paid for and did not bring in
         failed = (each for row, each in _with_questions(output, wanted) if row["answer"] is None)
         if retry_failed:

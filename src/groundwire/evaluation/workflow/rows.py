@@ -1,7 +1,7 @@
 """Classified answers as columns of numbers: some fifty bytes each, so that millions fit."""
 
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from hashlib import sha256
 from pathlib import Path
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groundwire.detection import Label, Outcome
+from groundwire.errors import InputError
 from groundwire.evaluation.metrics import Bools
 from groundwire.evaluation.workflow.classify import FAILED
 from groundwire.evaluation.workflow.stage import Stage, StageError, read_rows, read_stage
@@ -24,6 +25,44 @@ OUTCOMES = (
 )
 N_VERDICTS = 2
 MAX_SEVERITY = 4
+
+
+#: What an answer can be told apart by if its row has no column of that name.
+OWN_COLUMNS = ("model", "task", "finish_reason", "question_id", "context_id")
+
+
+class NoColumnError(InputError):
+    """No row has the column by which answers are to be told apart."""
+
+    def __init__(self, column: str, columns: Collection[str]) -> None:
+        super().__init__(column, columns)
+        self.column, self.columns = column, tuple(sorted({*columns, *OWN_COLUMNS}))
+
+    def __str__(self) -> str:
+        shown = ", ".join(repr(each[:80]) for each in self.columns[:50])
+        more = len(self.columns) - 50
+        others = f" and {more:,} more" if more > 0 else ""
+        return f"No row has the column {self.column[:80]!r} of --by. There are {shown}{others}."
+
+
+def require_column(column: str | None, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Refuse a column that no row has.
+
+    Args:
+        column: Its name; ``None`` is no column.
+        rows: The columns of each.
+
+    Raises:
+        NoColumnError: If none has it.
+    """
+    if column is None or column in OWN_COLUMNS:
+        return
+    known: set[str] = set()
+    for columns in rows:
+        if column in columns:
+            return
+        known.update(columns)
+    raise NoColumnError(column, known)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -92,10 +131,12 @@ def read_classified(path: Path, *, by: str | None = None) -> Read:
 
     Args:
         path: What :func:`.classify.classify` wrote.
-        by: A column whose values are told apart; an answer without it has an empty one.
+        by: A column whose values are told apart, or one of :data:`OWN_COLUMNS`; an answer without
+            it has an empty one.
 
     Raises:
-        StageError: If it is no such file, has no rows, or a row is there twice.
+        StageError: If it is no such file, or has no rows.
+        NoColumnError: If no answer has that column.
     """
     stage = read_stage(path, "classify")
     collector = _Collector(by)
@@ -107,6 +148,8 @@ def read_classified(path: Path, *, by: str | None = None) -> Read:
             raise StageError(path, line, problem) from error
     if not collector.n:
         raise StageError(path, None, "it has no rows")
+    if not collector.has_column:
+        require_column(by, (row["columns"] for _, row in read_rows(path, "classify")))
     return collector.read(stage)
 
 
@@ -114,6 +157,7 @@ def read_classified(path: Path, *, by: str | None = None) -> Read:
 class _Collector:
     by: str | None
     n: int = 0
+    has_column: bool = False
     _names: tuple[dict[str, int], ...] = field(default_factory=lambda: ({}, {}, {}))
     _numbers: "array[int]" = field(default_factory=lambda: array("q"))
     _rows: "array[int]" = field(default_factory=lambda: array("q"))
@@ -121,8 +165,7 @@ class _Collector:
     _errors: dict[str, int] = field(default_factory=dict)
 
     def add(self, row: Mapping[str, Any]) -> None:
-        value = "" if self.by is None else str(row["columns"].get(self.by, ""))
-        texts = (str(row["model"]), str(row["task"]), value)
+        texts = (str(row["model"]), str(row["task"]), self._value(row))
         codes = [
             names.setdefault(text, len(names))
             for names, text in zip(self._names, texts, strict=True)
@@ -145,6 +188,14 @@ class _Collector:
         self._numbers.extend((*codes, *numbers, *severities))
         self._contexts.append(int.from_bytes(digest[:8], "big"))
         self.n += 1
+
+    def _value(self, row: Mapping[str, Any]) -> str:
+        if self.by is None:
+            return ""
+        if (value := row["columns"].get(self.by)) is not None:
+            self.has_column = True
+            return str(value)
+        return str(row[self.by]) if self.by in OWN_COLUMNS else ""
 
     def read(self, stage: Stage) -> Read:
         table = np.frombuffer(self._numbers, np.int64).reshape(self.n, -1)

@@ -87,7 +87,10 @@ class Stage:
         names = sorted(
             name for name in {*before, *now} if before.get(name, None) != now.get(name, None)
         )
-        return f"it was made with another {', '.join(names)}" if names else ""
+        if not names:
+            return ""
+        is_one = len(names) == 1 and not names[0].endswith("s")
+        return f"it was made with {'another' if is_one else 'other'} {', '.join(names)}"
 
 
 def hash_of(path: Path) -> str:
