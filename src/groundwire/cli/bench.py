@@ -9,12 +9,13 @@ import click
 
 from groundwire.cli.batch import Files
 from groundwire.cli.check import detector_options
+from groundwire.cli.data_options import engine_options
 from groundwire.cli.detectors import Setup
 from groundwire.cli.evaluate import (
-    command_line,
+    Judging,
+    judge,
     refuse_retry_of_nothing,
     results_file,
-    rows_told,
     status_of,
 )
 from groundwire.cli.inputs import RESULTS, RETRY_FAILED, refuse_empty
@@ -95,6 +96,7 @@ Exit status:
 @RETRY_FAILED
 @click.option("--force", is_flag=True, help="Replace an --output that exists.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+@engine_options
 @detector_options
 @click.pass_context
 def bench(
@@ -114,6 +116,8 @@ def bench(
     retry_failed: bool,
     force: bool,
     as_json: bool,
+    engine: str,
+    workers: int | None,
     choice: Choice,
 ) -> None:
     """Score a detector on a benchmark, beside what others reached."""
@@ -123,8 +127,6 @@ def bench(
     from groundwire.evaluation.benches.result import BenchResult, Sample
     from groundwire.evaluation.benches.table import listed, to_text
     from groundwire.evaluation.datasets.choosing import choose
-    from groundwire.evaluation.judged import Header
-    from groundwire.evaluation.running import run
 
     if is_list:
         click.echo(listed())
@@ -145,20 +147,20 @@ def bench(
     require_sums(found_sums, sums)
     files = Files(batch=paths[0], output=output, resume=resume, force=force)
     read = choose(partial(wanted.read, paths, part), tasks=tasks, limit=limit)
+    judging = Judging(
+        setup=ctx.ensure_object(Setup), choice=choice, engine=engine, n_workers=workers
+    )
     with results_file(files) as results:
-        detector = ctx.ensure_object(Setup).load(choice)
-        header = Header(detector=detector.info, data=found_sums, command=command_line())
         started = time.monotonic()
-        with rows_told(lambda: limit, hint=output is not None) as tell:
-            done = run(
-                detector,
-                read(),
-                output=results,
-                header=header,
-                replace=force,
-                retry_failed=retry_failed,
-                on_row=tell,
-            )
+        done = judge(
+            files,
+            read(),
+            judging,
+            hashes=found_sums,
+            into=results,
+            count=lambda: limit,
+            retry_failed=retry_failed,
+        )
         wall_s = time.monotonic() - started
         sample = Sample(limit=limit, tasks=tasks)
         result = BenchResult.read(results, wanted, part, sample=sample, commit=commit)

@@ -12,6 +12,25 @@ if TYPE_CHECKING:
     from groundwire.evaluation.datasets.choosing import Read
 
 
+#: What judges, and where.
+_ENGINE = (
+    click.option(
+        "--engine",
+        type=click.Choice(("local", "ray")),
+        default="local",
+        show_default=True,
+        help="What judges: this machine, or the Ray cluster that RAY_ADDRESS names (extra ray).",
+    ),
+    click.option(
+        "--workers",
+        type=click.IntRange(1, 4096),
+        metavar="N",
+        help="Processes that judge, each with a model of its own and one thread.  [default: "
+        "local: this process alone, with all its threads; ray: one for each processor]",
+    ),
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataOptions:
     """The options that every command has which judges labelled answers.
@@ -91,22 +110,15 @@ def data_options(command: Callable[..., None]) -> Callable[..., None]:
             metavar="N",
             help="So many rows: whole contexts, drawn at random, the same each time.",
         ),
-        click.option(
-            "--engine",
-            type=click.Choice(("local", "ray")),
-            default="local",
-            show_default=True,
-            help="What judges: this machine, or the Ray cluster that RAY_ADDRESS names (extra "
-            "ray).",
-        ),
-        click.option(
-            "--workers",
-            type=click.IntRange(1, 4096),
-            metavar="N",
-            help="Processes that judge, each with a model of its own and one thread.  [default: "
-            "local: this process alone, with all its threads; ray: one for each processor]",
-        ),
+        *_ENGINE,
     )
     for option in reversed(options):
         collected = option(collected)
     return collected
+
+
+def engine_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options ``engine`` and ``workers`` alone."""
+    for option in reversed(_ENGINE):
+        command = option(command)
+    return command

@@ -4,7 +4,7 @@ import shlex
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -107,6 +107,7 @@ def evaluate(
     files = Files(batch=data, output=output, resume=resume or retry_failed, force=force)
     refuse_among_data(files)
     # NumPy, and what the scores need: a moment that --help does not.
+    from groundwire.evaluation.datasets.files import fingerprints
     from groundwire.evaluation.evaluation import Evaluation
     from groundwire.evaluation.scores import PREVALENCES
 
@@ -120,6 +121,7 @@ def evaluate(
             files,
             read(),
             judging,
+            hashes=fingerprints(data),
             into=path,
             count=partial(rows.count, data),
             retry_failed=retry_failed,
@@ -201,6 +203,7 @@ def judge(
     rows: "Iterator[AnyRow]",
     judging: Judging,
     *,
+    hashes: Mapping[str, str],
     into: Path,
     count: Callable[[], int | None],
     retry_failed: bool = False,
@@ -211,15 +214,14 @@ def judge(
         files: What was asked for.
         rows: All of the data.
         judging: What judges them.
+        hashes: SHA-256 of each file of the data, by its name.
         into: The results.
         count: How many rows there are, if that can be said.
         retry_failed: Whether rows that failed before are judged again.
     """
-    from groundwire.evaluation.datasets.files import fingerprints
     from groundwire.evaluation.judged import Header
     from groundwire.evaluation.running import run_on
 
-    hashes = fingerprints(files.batch)
     with judging.start() as (info, how, block_rows):
         header = Header(detector=info, data=hashes, command=command_line())
         with rows_told(count, hint=files.output is not None) as tell:

@@ -110,6 +110,8 @@ def judged_file(ctx: click.Context, choice: Choice, labelled: Labelled) -> Itera
         force=labelled.force,
     )
     refuse_among_data(files)
+    from groundwire.evaluation.datasets.files import fingerprints
+
     read = rows.reader(labelled.data)
     judging = Judging(
         setup=ctx.ensure_object(Setup),
@@ -119,5 +121,13 @@ def judged_file(ctx: click.Context, choice: Choice, labelled: Labelled) -> Itera
     )
     with results_file(files) as path:
         count = partial(rows.count, labelled.data)
-        judge(files, read(), judging, into=path, count=count, retry_failed=retries)
+        judge(
+            files,
+            read(),
+            judging,
+            hashes=fingerprints(labelled.data),
+            into=path,
+            count=count,
+            retry_failed=retries,
+        )
         yield path
