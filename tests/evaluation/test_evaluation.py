@@ -64,8 +64,14 @@ def test_the_keys_of_the_json_are_these() -> None:
         assert set(group["span"]) >= {"precision", "recall", "f1", "ci95", "iou"}
         assert set(group["span_lettucedetect"]) >= {"precision", "recall", "f1"}
         assert set(group["baseline_flag_all"]) == {"f1"}
-    low, high = data["example"]["ci95"]["f1"]
-    assert low <= data["example"]["f1"] <= high
+
+
+def test_a_score_lies_within_its_interval() -> None:
+    example = evaluated(some_answers(90, n_contexts=30))["example"]
+    for name, (low, high) in example["ci95"].items():
+        if low is not None:
+            assert low <= example[name] <= high
+    assert None not in example["ci95"]["f1"]
 
 
 def test_scores_are_those_of_the_answers() -> None:
@@ -204,6 +210,15 @@ def test_a_row_that_could_not_be_read_counts_as_failed_and_for_no_score() -> Non
         "type": "RowError",
         "message": "t.jsonl:6: bad",
     }
+
+
+def test_answers_without_a_task_are_a_group_that_no_name_of_a_task_is_mixed_with() -> None:
+    answers = [
+        labelled("It is wrong.", "wrong", task="", id_="1"),
+        labelled("It is odd.", "odd", task="all", id_="2"),
+    ]
+    tasks = evaluated(answers)["tasks"]
+    assert {name: group["example"]["recall"] for name, group in tasks.items()} == {"": 1, "all": 0}
 
 
 def test_an_answer_of_which_nothing_is_known_counts_for_no_score() -> None:

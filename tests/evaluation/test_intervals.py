@@ -131,6 +131,24 @@ def test_a_score_that_all_resamples_agree_on_has_no_interval() -> None:
     assert isnan(found.high)
 
 
+@pytest.mark.parametrize(("n_contexts", "has_interval"), [(2, False), (9, False), (10, True)])
+def test_few_contexts_give_no_interval(n_contexts: int, has_interval: bool) -> None:
+    """However many answers they have: what is known of few contexts is not what holds of all."""
+    values = [float(i % n_contexts) for i in range(500)]
+    interval = replicates_of_mean(values, [str(i % n_contexts) for i in range(500)]).interval()
+    assert interval.value == pytest.approx(np.mean(values))
+    assert isnan(interval.low) is isnan(interval.high) is not has_interval
+
+
+@pytest.mark.parametrize(("n_counted", "has_interval"), [(9, False), (10, True)])
+def test_of_a_share_those_contexts_count_that_have_anything_to_count(
+    n_counted: int, has_interval: bool
+) -> None:
+    marks = [(i % 3 == 0, 1) for i in range(n_counted)] + [(0, 0)] * 50
+    found = share_of(marks, [str(i) for i in range(n_counted + 50)])
+    assert isnan(found.low) is not has_interval
+
+
 def test_one_context_gives_no_interval() -> None:
     interval = replicates_of_mean([0.0, 1.0], ["a", "a"]).interval()
     assert interval.value == 0.5

@@ -252,11 +252,12 @@ def test_no_more_rows_may_fail_than_before(tmp_path: Path) -> None:
 # Pairs.
 
 
-def test_with_results_of_both_sides_the_drop_has_a_paired_interval(
-    now: Path, tmp_path: Path
-) -> None:
-    baseline = Baseline.read(write(tmp_path / "before.jsonl", BEFORE))
-    found = compare(now, baseline, limits("recall=100", "auroc=100", "fpr=100"))
+def test_with_results_of_both_sides_the_drop_has_a_paired_interval(tmp_path: Path) -> None:
+    wide, was = ([*rows, *_elsewhere(rows)] for rows in (NOW, BEFORE))
+    baseline = Baseline.read(write(tmp_path / "before.jsonl", was))
+    found = compare(
+        write(tmp_path / "n.jsonl", wide), baseline, limits("recall=100", "auroc=100", "fpr=100")
+    )
     for check in found.checks[:-1]:
         assert check.ci95 is not None
         low, high = check.ci95
@@ -264,7 +265,12 @@ def test_with_results_of_both_sides_the_drop_has_a_paired_interval(
         assert high is not None
         assert check.worse is not None
         assert low <= check.worse <= high
-    assert (found.n_newly_wrong, found.newly_wrong) == (2, ("id-2", "id-6"))
+    assert (found.n_newly_wrong, found.newly_wrong) == (4, ("id-2", "id-6", "id-10", "id-14"))
+
+
+def _elsewhere(rows: list[Row]) -> list[Row]:
+    """The same answers to other contexts, for an interval takes ten."""
+    return [replace(row, context=f"other {row.context}") for row in rows]
 
 
 def test_a_pair_is_surer_than_two_sides(tmp_path: Path) -> None:

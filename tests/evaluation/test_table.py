@@ -1,10 +1,19 @@
 """Scores as a table for people."""
 
+import re
+
 from groundwire.evaluation.evaluation import Evaluation
 from groundwire.evaluation.running import failed_row
 from groundwire.evaluation.table import to_text
 from tests.evaluation.labelled import labelled
-from tests.evaluation.results import evaluated, failed, header, judged, unchecked
+from tests.evaluation.results import (
+    evaluated,
+    failed,
+    header,
+    judged,
+    some_answers,
+    unchecked,
+)
 from tests.evaluation.test_evaluation import ANSWERS
 
 
@@ -18,11 +27,25 @@ def test_each_task_has_a_row_and_all_come_last() -> None:
     assert blank == ""
     assert cells(head)[:4] == ["task", "answers", "halluc.", "precision"]
     assert cells(qa) == [
-        *("QA", "3", "2", "100.0", "50.0", "66.7 (0.0 to 100.0)", "80.0"),
-        *("75.0 (50.0 to 75.0)", "0.0", "76.9 (0.0 to 100.0)"),
+        *("QA", "3", "2", "100.0", "50.0", "66.7 (- to -)", "80.0"),
+        *("75.0 (- to -)", "0.0", "76.9 (- to -)"),
     ]
     assert cells(summary)[0] == "Summary"
     assert cells(everything)[:2] == ["all", "5"]
+
+
+def test_answers_without_a_task_have_a_row_of_their_own() -> None:
+    answers = [
+        labelled("It is fine.", task=task, id_=str(i)) for i, task in enumerate(("", "all", "all"))
+    ]
+    rows = [cells(line)[:2] for line in to_text(evaluated(answers)).splitlines()[3:6]]
+    assert rows == [["(none)", "1"], ["all", "2"], ["all", "3"]]
+
+
+def test_a_score_of_enough_contexts_has_an_interval() -> None:
+    row = cells(to_text(evaluated(some_answers(60, n_contexts=30))).splitlines()[-4])
+    assert row[0] == "all"
+    assert re.fullmatch(r"66\.7 \(\d+\.\d to \d+\.\d\)", row[5])
 
 
 def test_the_only_task_is_not_told_twice_if_it_has_no_name() -> None:

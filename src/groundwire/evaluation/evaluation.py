@@ -57,7 +57,7 @@ class Evaluation:
         n_unlabelled: Rows that could be read, of which nothing is known; no score counts them.
         scores: Of all answers that are labelled, as :func:`.scores.scores_of` has them; of
             those without a verdict, the hallucinated ones count as missed, and no others.
-        tasks: The same by task.
+        tasks: The same by task; those of no task under an empty name.
         labels: Marked stretches by label, and by the data's own word for it: how many there are,
             and in how many of them the detector marked something.
         calibration: Whether it is so as often as the probability of an answer says; ``None``
@@ -283,7 +283,7 @@ def judged_of(row: JudgedRow, verdict: Detection | GroundwireError) -> Judged:
     return held_against(
         verdict,
         id=row.id,
-        task=row.task or "all",
+        task=row.task,
         context_id=row.context_id,
         text=row.answer,
         is_hallucinated=bool(row.hallucinated),

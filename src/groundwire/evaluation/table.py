@@ -30,8 +30,10 @@ def _lines(scores: Mapping[str, Any]) -> Iterator[str]:
     )
     yield ""
     tasks = scores["tasks"]
-    groups = {**tasks, "all": scores} if len(tasks) > 1 or "all" not in tasks else {"all": scores}
-    rows = [_COLUMNS, *(_row(name, group) for name, group in groups.items())]
+    # Answers that all have no task are all answers, which need no second row.
+    of_tasks = () if list(tasks) == [""] else tasks.items()
+    rows = [_COLUMNS, *(_row(task_name(name), group) for name, group in of_tasks)]
+    rows.append(_row("all", scores))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         cells = zip(row, widths, strict=True)
@@ -45,7 +47,6 @@ def _lines(scores: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _row(name: str, group: Mapping[str, Any]) -> tuple[str, ...]:
-    name = one_line(name)[:_MAX_NAME]
     example, span = group["example"], group["span"]
     if example is None:
         return (name, "0", *["-"] * (len(_COLUMNS) - 2))
@@ -84,6 +85,11 @@ def _notes(scores: Mapping[str, Any]) -> Iterator[str]:
             yield f"  row {failure['row']:,}, id {id_[:_MAX_NAME]}: {message}"
         if n > _MAX_FAILURES:
             yield f"  and {n - _MAX_FAILURES:,} more"
+
+
+def task_name(task: str) -> str:
+    """The name of a task in a table: short, on one line, and told where there is none."""
+    return one_line(task)[:_MAX_NAME] or "(none)"
 
 
 def percent(value: float | None) -> str:

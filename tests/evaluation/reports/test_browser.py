@@ -94,12 +94,12 @@ def test_filters_show_what_fits_and_say_how_many(browser: "Browser", report: Pat
         page.select_option("#filter-kind", label="false negative")
         wait_for(page, 1)
         assert ids_shown(page) == ["missed"]
-        assert page.inner_text("#shown") == "1 of 7 examples are shown."
+        assert page.inner_text("#shown") == "1 of 8 examples are shown."
         page.select_option("#filter-task", label="Summary")
         wait_for(page, 0)
         assert page.inner_text("#shown") == "No example fits these filters."
         page.click("button[type=reset]")
-        wait_for(page, 7)
+        wait_for(page, 8)
         page.fill("#filter-words", "LLM-A  Eve")
         wait_for(page, 1)
         assert ids_shown(page) == ["missed"]
@@ -117,7 +117,7 @@ def test_a_link_to_a_row_shows_it_whatever_is_filtered(browser: "Browser", repor
         page.select_option("#filter-kind", label="false negative")
         wait_for(page, 1)
         page.evaluate("location.hash = 'row-1'")
-        wait_for(page, 7)
+        wait_for(page, 8)
         assert page.locator("#row-1").is_visible()
 
 
@@ -143,7 +143,7 @@ def test_without_scripts_everything_is_there_but_the_filters(
     browser: "Browser", report: Path
 ) -> None:
     with opened(browser, report, java_script_enabled=False) as page:
-        assert len(ids_shown(page)) == 7
+        assert len(ids_shown(page)) == 8
         assert not page.locator("#filters").is_visible()
 
 

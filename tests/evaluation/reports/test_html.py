@@ -122,6 +122,13 @@ def test_where_nothing_was_checked_there_is_a_page(tmp_path: Path) -> None:
     assert "0 of 0 hallucinated answers were flagged, and 0 of 0 others." in text
 
 
+def test_an_answer_of_which_nothing_was_checked_has_no_doubt(summary: Summary) -> None:
+    _, _, card = to_html(summary).partition('id="row-6"')
+    facts, _, _ = card.partition("</article>")
+    assert "outcome unverified" in facts
+    assert "highest doubt" not in facts
+
+
 def test_counts_lead_to_the_examples_that_are_on_the_page(results: Path) -> None:
     links = Page(to_html(summarize(results, n_examples=1))).attributes("a")
     assert [each["data-show"] for each in links if "data-show" in each] == ["false_negative"]

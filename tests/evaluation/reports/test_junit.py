@@ -57,6 +57,12 @@ def test_each_row_is_a_test(results: Path) -> None:
     ]
 
 
+def test_the_class_of_a_test_is_its_task(tmp_path: Path) -> None:
+    rows = [row("Built in 1889.", id=task or "bare", task=task) for task in ("all", "")]
+    cases = junit(results_of(rows, tmp_path / "results.jsonl")).iter("testcase")
+    assert [case.attrib["classname"] for case in cases] == ["groundwire.all", "groundwire.(none)"]
+
+
 def test_a_failure_says_which_words(results: Path) -> None:
     failure = junit(results).find(".//testcase[@name='missed (row 2)']/failure")
     assert failure is not None

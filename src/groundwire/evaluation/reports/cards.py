@@ -95,7 +95,7 @@ def _facts(example: Example) -> Element:
 
 
 def _doubt(example: Example, detection: Detection) -> str:
-    if example.judged is None:
+    if example.judged is None or not example.judged.has_verdict:
         return ""
     threshold = detection.detector.threshold
     if detection.detector.score is Score.SIMILARITY:

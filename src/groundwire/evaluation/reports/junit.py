@@ -76,7 +76,7 @@ def _test(example: Example, summary: Summary) -> Element:
     return element(
         "testcase",
         None if verdict == "passed" else _why(example, verdict),
-        classname=f"groundwire.{one_line(row.task) or 'all'}",
+        classname=f"groundwire.{one_line(row.task) or '(none)'}",
         name=f"{one_line(row.id)} (row {row.row})",
         time=f"{row.seconds:.3f}",
     )

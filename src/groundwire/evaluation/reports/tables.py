@@ -83,7 +83,7 @@ def tasks_table(scores: Mapping[str, Any]) -> Table:
         *("Task", "Answers", "Hallucinated", "Precision", "Recall", "F1", "95 % interval"),
         *("Flag all: F1", "AUROC", "FPR", "Characters: F1"),
     )
-    rows = tuple(_task(name, group) for name, group in scores["tasks"].items())
+    rows = tuple(_task(name or "(none)", group) for name, group in scores["tasks"].items())
     return Table(heads=heads, rows=rows, says="In per cent.")
 
 
