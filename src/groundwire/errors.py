@@ -117,13 +117,19 @@ class LimitExceededError(InputError):
 class DatasetError(InputError):
     """A file of labelled answers is not as its format is described; ``line`` counts from 1."""
 
-    def __init__(self, path: Path, line: int | None, problem: str) -> None:
-        super().__init__(path, line, problem)
-        self.path, self.line, self.problem = path, line, problem
+    def __init__(
+        self,
+        path: Path,
+        line: int | None,
+        problem: str,
+        advice: str = "Repair it, or fetch the file again.",
+    ) -> None:
+        super().__init__(path, line, problem, advice)
+        self.path, self.line, self.problem, self.advice = path, line, problem, advice
 
     def __str__(self) -> str:
         where = self.path if self.line is None else f"{self.path}:{self.line}"
-        return f"{where}: {self.problem}. Repair it, or fetch the file again."
+        return f"{where}: {self.problem}. {self.advice}"
 
 
 class SettingError(GroundwireError, ValueError):

@@ -22,6 +22,10 @@ class RowError(InputError):
     """A row of a batch cannot be read."""
 
 
+class ConstantError(ValueError):
+    """A number is none that JSON has: NaN, or an infinity."""
+
+
 def parse_row(text: str) -> Mapping[str, Any]:
     """Read the text of a row.
 
@@ -34,8 +38,12 @@ def parse_row(text: str) -> Mapping[str, Any]:
         raise RowError(f"The row is not JSON: {error.msg} at character {error.pos:,}.") from error
     except RowError:
         raise
-    except (ValueError, RecursionError) as error:  # a number too long, or nested too deep
-        raise RowError(f"The row is not JSON that can be read: {error}.") from error
+    except RecursionError as error:
+        raise RowError("The row is not JSON that can be read: it is nested too deeply.") from error
+    except ConstantError as error:
+        raise RowError(f"The row is not JSON: {error}. Write null in its place.") from error
+    except ValueError as error:  # Python's words advise to lift a limit
+        raise RowError("The row is not JSON that can be read: a number is too long.") from error
 
 
 def as_row(data: object) -> Mapping[str, Any]:
@@ -79,9 +87,9 @@ def refuse_constant(name: str) -> NoReturn:
     """For :func:`json.loads`, which would take NaN and infinities.
 
     Raises:
-        ValueError: Always.
+        ConstantError: Always.
     """
-    raise ValueError(f"{name} is no JSON value")
+    raise ConstantError(f"{name} is no JSON value")
 
 
 def _answer(data: Mapping[str, Any]) -> Any:  # noqa: ANN401  # Example.of checks its type

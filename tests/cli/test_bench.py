@@ -226,6 +226,13 @@ def test_a_detector_of_others_is_named_like_our_own(tmp_path: Path) -> None:
     assert "nli:MODEL" in refused.stderr
 
 
+def test_it_judges_on_processes_of_this_machine(tmp_path: Path) -> None:
+    path = official.ragtruth_rows(tmp_path / "t.jsonl")
+    options = ("bench", "ragtruth", "--data", path, "--detector", "similarity:hash", "--json")
+    alone, beside = (json.loads(invoke(*options, *more).stdout) for more in ((), ("--workers", 2)))
+    assert beside["results"] == alone["results"]
+
+
 def test_a_run_kept_as_parquet_is_continued_and_replaced(run: CommandLine, tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
     path, output = official.ragtruth_rows(tmp_path / "test.jsonl"), tmp_path / "r.parquet"

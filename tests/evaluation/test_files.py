@@ -2,6 +2,7 @@
 
 import csv
 import gzip
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -140,24 +141,29 @@ BAD = {
     "no JSON": (b"{bad", "not JSON: Expecting property name"),
     "cut": (b'{"answer": "a', "not JSON"),
     "no object": ([1], "The row is a JSON array"),
-    "NaN": (b'{"id": NaN}', "NaN is no JSON value"),
+    "NaN": (b'{"id": NaN}', "NaN is no JSON value. Write null"),
     "nested too deep": (b"[" * 100_000, "not JSON"),
     "latin-1": (b'{"answer": "caf\xe9"}', "not UTF-8"),
     "no answer": ({"context": "A."}, "there is no column 'answer' or 'response' or 'output'"),
     "no sources": ({"answer": "A.", "src": "B."}, "Columns here: 'answer', 'src'. Name it with"),
     "empty answer": ({**ROW, "answer": " "}, "nothing to check"),
-    "answer is null": ({**ROW, "answer": None}, "the answer is a NoneType and must be a text"),
+    "answer is null": ({**ROW, "answer": None}, "the answer is nothing (null) and must be a text"),
     "half a surrogate pair": ({**ROW, "answer": "\ud800"}, "the lone surrogate U+D800"),
     "half a pair in the id": ({**ROW, "id": "\ud800"}, "The id is not valid text"),
     "half a pair in the context": ({**ROW, "context_id": "\ud800"}, "not valid text"),
-    "id is a list": ({**ROW, "id": [1]}, "the id is a list and must be a text or a number"),
-    "question is a number": ({**ROW, "question": 7}, "the question is a int and must be a text"),
-    "sources is a number": ({**ROW, "context": 7}, "the sources are a int"),
+    "id is a list": ({**ROW, "id": [1]}, "the id is an array and must be a text or a number"),
+    "question is a number": ({**ROW, "question": 7}, "the question is a number and must be a text"),
+    "sources is a number": ({**ROW, "context": 7}, "the sources are a number"),
     "a source is a number": ({**ROW, "context": [7]}, "its type is int"),
     "span past the end": (
         {**ROW, "spans": [{"start": 0, "end": 99}]},
         "the span 0-99 does not lie in the answer, which has 18 characters",
     ),
+    "span of thousands of digits": (
+        {**ROW, "spans": [{"start": 0, "end": 10**400}]},
+        "the span 0-… does not lie",
+    ),
+    "number of thousands of digits": (b'{"id": ' + b"1" * 5000 + b"}", "a number is too long."),
     "span before the start": ({**ROW, "spans": [{"start": -1, "end": 3}]}, "the span -1-3"),
     "empty span": ({**ROW, "spans": [{"start": 3, "end": 3}]}, "the span 3-3"),
     "span of bytes": (
@@ -167,13 +173,40 @@ BAD = {
     "span without end": ({**ROW, "spans": [{"start": 3}]}, "no whole numbers"),
     "span of booleans": ({**ROW, "spans": [{"start": False, "end": True}]}, "no whole numbers"),
     "span is a text": ({**ROW, "spans": ["1950"]}, "a span is no object"),
-    "spans are an object": ({**ROW, "spans": {"start": 1}}, "the spans are a dict"),
+    "spans are an object": ({**ROW, "spans": {"start": 1}}, "the spans are an object"),
     "spans as Python": ({**ROW, "spans": "[{'start': 1}]"}, "a text that is no JSON"),
     "unknown label": (
         {"context": "A.", "answer": "B.", "label": "maybe"},
         "the label 'maybe' is none of",
     ),
 }
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "problem"),
+    [
+        ("t.jsonl", '{"a": 1}'.encode("utf-32"), "it is UTF-32 and must be UTF-8. Convert it"),
+        ("t.jsonl", '{"a": 1}'.encode("utf-16-be"), "iconv -f UTF-16BE -t UTF-8"),
+        ("t.csv", "answer,label".encode("utf-16-le"), "iconv -f UTF-16LE -t UTF-8"),
+        ("t.jsonl", b'{\n  "answer": "A."\n}\n', "one JSON object, and read is an object a line"),
+        ("t.csv", b"answer;label\nA.;1\n", "between semicolons: 'answer;label'. Write it with"),
+        ("t.parquet.gz", b"PAR1", "never with gzip. Unpack it first"),
+    ],
+)
+def test_a_file_of_another_kind_says_how_it_becomes_one_of_ours(
+    tmp_path: Path, name: str, content: bytes, problem: str
+) -> None:
+    with pytest.raises(DatasetError) as caught:
+        list(read_labelled(write(tmp_path / name, content)))
+    assert problem in str(caught.value)
+    assert "Repair it" not in str(caught.value)
+
+
+def test_a_pipe_is_refused_for_data_are_read_more_than_once(tmp_path: Path) -> None:
+    pipe = tmp_path / "t.jsonl"
+    os.mkfifo(pipe)
+    with pytest.raises(DatasetError, match="Write what it gives to a file"):
+        list(read_labelled(pipe))
 
 
 @pytest.mark.parametrize(("row", "problem"), BAD.values(), ids=BAD)

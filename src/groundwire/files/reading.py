@@ -31,8 +31,13 @@ MAX_BLOCK_ROWS = 256
 MAX_BLOCK_BYTES = 16 * 2**20
 
 
-#: What a UTF-16 file begins with.
-UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+#: What files of other encodings begin with; the longer marks begin with the shorter ones.
+_MARKS = {
+    codecs.BOM_UTF32_LE: "UTF-32",
+    codecs.BOM_UTF32_BE: "UTF-32",
+    codecs.BOM_UTF16_LE: "UTF-16",
+    codecs.BOM_UTF16_BE: "UTF-16",
+}
 
 
 _GZIP_MAGIC = b"\x1f\x8b"
@@ -54,6 +59,17 @@ class NotUtf8Error(InputError):
         )
 
 
+def other_encoding(data: bytes) -> str:
+    """In which encoding a text is, by how it begins; empty if it may be UTF-8."""
+    for mark, encoding in _MARKS.items():
+        if data.startswith(mark):
+            return encoding
+    # Without a mark, each Latin letter of UTF-16 has a byte of zeros beside it.
+    if data[:4:2] == b"\0\0":
+        return "UTF-16BE"
+    return "UTF-16LE" if data[1:4:2] == b"\0\0" else ""
+
+
 def conversion(encoding: str = "WINDOWS-1252") -> str:
     """How a file becomes UTF-8."""
     return f"Convert it first, for instance: iconv -f {encoding} -t UTF-8 FILE"
@@ -65,8 +81,8 @@ def decode(data: bytes, name: str) -> str:
     Raises:
         NotUtf8Error: With the name and the offset of the first wrong byte.
     """
-    if data.startswith(UTF16_MARKS):
-        raise NotUtf8Error(name, 0, "a UTF-16 byte order mark", "UTF-16")
+    if encoding := other_encoding(data):
+        raise NotUtf8Error(name, 0, f"it begins as {encoding} does", encoding)
     start = len(codecs.BOM_UTF8) if data.startswith(codecs.BOM_UTF8) else 0
     try:
         return data[start:].decode()

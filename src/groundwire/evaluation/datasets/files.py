@@ -25,11 +25,11 @@ from groundwire.evaluation.datasets.labelled import LabelledAnswer
 from groundwire.evaluation.datasets.mapping import ColumnMapping
 from groundwire.files.reading import (
     DAMAGE,
-    UTF16_MARKS,
     conversion,
     count_lines,
     decode,
     open_lines,
+    other_encoding,
 )
 from groundwire.rows import RowError, parse_row
 
@@ -222,8 +222,11 @@ def files_of(path: Path) -> tuple[Path, ...]:
     """The files of a table.
 
     Raises:
-        DatasetError: If a folder has none.
+        DatasetError: If a folder has none, or it is a pipe.
     """
+    if path.exists() and not path.is_file() and not path.is_dir():
+        problem = "it is no file that can be read more than once"
+        raise DatasetError(path, None, problem, "Write what it gives to a file, and name that.")
     if not path.is_dir():
         return (path,)
     found = tuple(sorted(each for each in path.iterdir() if suffix_of(each) in SUFFIXES))
@@ -365,30 +368,39 @@ def json_lines(path: Path) -> Iterator[Line]:
     """The rows of a file of JSON Lines as they stand, packed or not; blank lines are none.
 
     Raises:
-        DatasetError: If it is one JSON array, or UTF-16.
+        DatasetError: If it is one JSON array, one object over several lines, or no UTF-8.
     """
     number = 0
     with open_lines(path) as lines:
         try:
             for number, line in enumerate(lines, 1):
                 if number == 1:
-                    _refuse_utf16(path, line)
-                if number == 1 and line.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
-                    problem = (
-                        "it is one JSON array, and read is an object a line, as "
-                        "jq -c '.[]' writes them"
-                    )
-                    raise DatasetError(path, None, problem)
+                    _refuse_encoding(path, line)
+                if number == 1:
+                    _refuse_whole(path, line.strip(b"\xef\xbb\xbf \t\r\n"))
                 if line.strip():
                     yield number, line.strip(), _json_object(line)
         except DAMAGE as error:
             yield number + 1, b"", f"the file breaks off here ({error})"
 
 
-def _refuse_utf16(path: Path, line: bytes) -> None:
-    # What a line is in it cannot be told: its line ends are two bytes.
-    if line.startswith(UTF16_MARKS):
-        raise DatasetError(path, None, f"it is UTF-16 and must be UTF-8. {conversion('UTF-16')}")
+def _refuse_encoding(path: Path, line: bytes) -> None:
+    # What a line is in it cannot be told: its line ends are several bytes.
+    if encoding := other_encoding(line):
+        problem = f"it is {encoding} and must be UTF-8"
+        raise DatasetError(path, None, problem, f"{conversion(encoding)}.")
+
+
+def _refuse_whole(path: Path, line: bytes) -> None:
+    """Read is an object a line: what is spread over several would fail line by line."""
+    for begins, what, how in ((line[:1] == b"[", "array", ".[]"), (line == b"{", "object", ".")):
+        if begins:
+            raise DatasetError(
+                path,
+                None,
+                f"it is one JSON {what}, and read is an object a line",
+                f"Make them with: jq -c '{how}' FILE",
+            )
 
 
 def _json_object(line: bytes) -> Mapping[str, Any] | str:
@@ -417,7 +429,7 @@ def _csv_lines(path: Path, delimiter: str) -> Iterator[Line]:
                 return
             except csv.Error as error:
                 if header is None:
-                    _refuse_utf16(path, _bytes(lines.record[0]))
+                    _refuse_encoding(path, _bytes(lines.record[0]))
                     problem = f"the names of its columns are no CSV ({error})"
                     raise DatasetError(path, 1, problem) from error
                 yield lines.first, _bytes(lines.record[0]), _no_csv(lines, error)
@@ -469,9 +481,13 @@ def _csv_text(stream: BinaryIO) -> Iterator[io.TextIOWrapper]:
 
 
 def _header(path: Path, names: list[str], line: str) -> list[str]:
-    _refuse_utf16(path, _bytes(line))
+    _refuse_encoding(path, _bytes(line))
     if any(_NOT_UTF8.search(name) for name in names):
-        raise DatasetError(path, 1, f"the names of its columns are not UTF-8. {conversion()}")
+        problem = "the names of its columns are not UTF-8"
+        raise DatasetError(path, 1, problem, f"{conversion()}.")
+    if len(names) == 1 and ";" in names[0]:
+        problem = f"its columns stand between semicolons: {names[0][:80]!r}"
+        raise DatasetError(path, 1, problem, "Write it with commas, or with tabs as a .tsv.")
     named = [name for name in names if name]
     if twice := {name for name in named if named.count(name) > 1}:
         raise DatasetError(path, 1, f"two columns have the name {sorted(twice)[0][:80]!r}")
@@ -511,6 +527,9 @@ def _parquet_file(path: Path) -> Any:  # noqa: ANN401 - pyarrow has no types
         from pyarrow import parquet
     except ImportError as error:
         raise MissingExtraError("Reading Parquet", "eval") from error
+    if path.suffix == ".gz":
+        problem = "Parquet is packed within, and never with gzip"
+        raise DatasetError(path, None, problem, "Unpack it first: gunzip FILE")
     try:
         return parquet.ParquetFile(path)
     except (OSError, ValueError) as error:

@@ -13,7 +13,7 @@ from groundwire.errors import SettingError
 from groundwire.evaluation.datasets.asked import Question
 from groundwire.evaluation.datasets.labelled import GoldSpan, Known, LabelledAnswer
 from groundwire.example import Example, Source, read_sources, require_text
-from groundwire.rows import RowError
+from groundwire.rows import RowError, json_kind
 
 #: Field → the columns that may hold it, the first that is there counts.
 COLUMNS: Mapping[str, tuple[str, ...]] = {
@@ -232,14 +232,29 @@ def _name(value: object, name: str) -> str | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise RowError(f"the {name} is a {type(value).__name__} and must be a text or a number")
+        raise RowError(f"the {name} is {_kind(value)} and must be a text or a number")
     require_text(str(value), name)
     return str(value)
 
 
+def _kind(value: object) -> str:
+    """What a value is that should be something else, in the words of JSON where it has one."""
+    if value is None:
+        return "nothing (null)"
+    if isinstance(value, bool | int | float | str | list | dict):
+        kind = json_kind(value)
+        return f"{'an' if kind[0] in 'ao' else 'a'} {kind}"
+    return f"of the type {type(value).__name__}"
+
+
+def _short(number: int) -> str:
+    """A number for a message; JSON has some of thousands of digits."""
+    return str(number) if abs(number) < 10**15 else "…"
+
+
 def _text(value: object, name: str) -> str:
     if not isinstance(value, str):
-        raise RowError(f"the {name} is a {type(value).__name__} and must be a text")
+        raise RowError(f"the {name} is {_kind(value)} and must be a text")
     return value
 
 
@@ -261,7 +276,7 @@ def _sources(value: object) -> list[Any]:
         return []
     if isinstance(value, str | dict):
         return [value]
-    raise RowError(f"the sources are a {type(value).__name__} and must be a text or a list")
+    raise RowError(f"the sources are {_kind(value)} and must be a text or a list")
 
 
 def _is_source(value: object) -> bool:
@@ -278,7 +293,7 @@ def _spans(value: object, answer: str) -> tuple[GoldSpan, ...] | None:
     if value is None:
         return None
     if not isinstance(value, list | tuple):
-        raise RowError(f"the spans are a {type(value).__name__} and must be a list")
+        raise RowError(f"the spans are {_kind(value)} and must be a list")
     return tuple(_span(each, answer) for each in value)
 
 
@@ -292,8 +307,8 @@ def _span(value: object, answer: str) -> GoldSpan:
     assert isinstance(end, int)
     if not 0 <= start < end <= len(answer):
         raise RowError(
-            f"the span {start}-{end} does not lie in the answer, which has {len(answer):,} "
-            "characters"
+            f"the span {_short(start)}-{_short(end)} does not lie in the answer, which has "
+            f"{len(answer):,} characters"
         )
     said = value.get("text")
     if isinstance(said, str) and said != answer[start:end]:
