@@ -26,7 +26,8 @@ import peers
 
 from groundwire import Detector
 from groundwire.evaluation.datasets.choosing import choose
-from groundwire.evaluation.datasets.files import NumberedAnswer, fingerprints, read_labelled
+from groundwire.evaluation.datasets.files import NumberedAnswer, read_labelled
+from groundwire.evaluation.datasets.lines import fingerprints
 from groundwire.evaluation.judged import Header
 from groundwire.evaluation.running import run
 

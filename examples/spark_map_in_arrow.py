@@ -15,7 +15,7 @@ from pyspark.sql.functions import monotonically_increasing_id
 from pyspark.sql.types import BooleanType, DoubleType, LongType, StringType, StructField, StructType
 
 from groundwire import Detector
-from groundwire.evaluation.datasets.files import fingerprints
+from groundwire.evaluation.datasets.lines import fingerprints
 from groundwire.evaluation.judged import Header
 from groundwire.evaluation.scale.parts import write_header
 from groundwire.evaluation.scale.tables import RESULTS, judge_batch

@@ -18,12 +18,10 @@ from groundwire.evaluation.datasets.files import (
     FailedRow,
     NumberedAnswer,
     Seen,
-    count_rows,
-    files_of,
-    fingerprints,
     read_labelled,
 )
 from groundwire.evaluation.datasets.labelled import Known
+from groundwire.evaluation.datasets.lines import count_rows, files_of, fingerprints
 from groundwire.evaluation.datasets.mapping import ColumnMapping
 from tests.evaluation.datasets.tables import ROW, answers, csv_text, json_lines, problems, write
 

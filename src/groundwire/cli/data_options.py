@@ -58,11 +58,11 @@ class DataOptions:
 
     def count(self, data: Path) -> int | None:
         """How many rows there are, if that can be said."""
-        from groundwire.evaluation.datasets import files
+        from groundwire.evaluation.datasets.lines import count_rows
 
         if self.tasks:
             return None
-        n = files.count_rows(data)
+        n = count_rows(data)
         return n if self.limit is None or n is None else min(self.limit, n)
 
 

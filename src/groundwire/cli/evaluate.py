@@ -107,7 +107,7 @@ def evaluate(
     files = Files(batch=data, output=output, resume=resume or retry_failed, force=force)
     refuse_among_data(files)
     # NumPy, and what the scores need: a moment that --help does not.
-    from groundwire.evaluation.datasets.files import fingerprints
+    from groundwire.evaluation.datasets.lines import fingerprints
     from groundwire.evaluation.evaluation import Evaluation
     from groundwire.evaluation.scores import PREVALENCES
 

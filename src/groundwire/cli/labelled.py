@@ -110,7 +110,7 @@ def judged_file(ctx: click.Context, choice: Choice, labelled: Labelled) -> Itera
         force=labelled.force,
     )
     refuse_among_data(files)
-    from groundwire.evaluation.datasets.files import fingerprints
+    from groundwire.evaluation.datasets.lines import fingerprints
 
     read = rows.reader(labelled.data)
     judging = Judging(

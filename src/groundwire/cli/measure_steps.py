@@ -79,7 +79,8 @@ class Loading:
 
     def _data(self) -> "tuple[Mapping[str, str], Iterator[AnyQuestion]]":
         """What tells the data from others, and its rows."""
-        from groundwire.evaluation.datasets.files import fingerprints, read_questions
+        from groundwire.evaluation.datasets.files import read_questions
+        from groundwire.evaluation.datasets.lines import fingerprints
         from groundwire.evaluation.datasets.mapping import ColumnMapping
         from groundwire.evaluation.workflow.hub import hashes_of, read_hub
         from groundwire.evaluation.workflow.questions import drawn
@@ -227,7 +228,7 @@ def detect(
     is_renewed: bool,
 ) -> ExitStatus:
     """Judge what has no verdict yet."""
-    from groundwire.evaluation.datasets.files import fingerprints
+    from groundwire.evaluation.datasets.lines import fingerprints
     from groundwire.evaluation.datasets.mapping import ColumnMapping
     from groundwire.evaluation.judged import Header, read_header
     from groundwire.evaluation.running import run as judge

@@ -12,16 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from groundwire.errors import DatasetError, InputError
-from groundwire.evaluation.datasets.files import (
-    SUFFIXES,
-    AnyRow,
-    FailedRow,
-    Line,
-    NumberedAnswer,
-    Seen,
-    lines_of,
-)
+from groundwire.evaluation.datasets.files import AnyRow, FailedRow, NumberedAnswer, Seen
 from groundwire.evaluation.datasets.labelled import GoldSpan, Known, LabelledAnswer
+from groundwire.evaluation.datasets.lines import SUFFIXES, Line, lines_of
 from groundwire.example import Example
 from groundwire.files.reading import DAMAGE, decode, open_lines
 from groundwire.rows import RowError

@@ -1,47 +1,26 @@
-"""Tables of answers or questions: JSON Lines, CSV, Parquet; packed or not; a file or a folder.
+"""Tables of answers or questions, row by row.
 
 What is wrong with a row is told of that row, and the rows after it are read all the same.
 """
 
-import csv
-import io
-import json
-import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from hashlib import file_digest, sha256
+from hashlib import sha256
 from itertools import count
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, BinaryIO, Generic, TypeAlias, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
-from groundwire.errors import DatasetError, GroundwireError, InputError, MissingExtraError
+from groundwire.errors import DatasetError, InputError
 from groundwire.evaluation.datasets.asked import Question
-from groundwire.evaluation.datasets.csv_lines import MAX_FIELD_CHARS, Rereadable
 from groundwire.evaluation.datasets.labelled import LabelledAnswer
+from groundwire.evaluation.datasets.lines import Line, content_of, files_of, lines_of, suffix_of
 from groundwire.evaluation.datasets.mapping import ColumnMapping
-from groundwire.files.reading import (
-    DAMAGE,
-    conversion,
-    count_lines,
-    decode,
-    open_lines,
-    other_encoding,
-)
-from groundwire.rows import RowError, parse_row
+from groundwire.rows import RowError
 
 _T = TypeVar("_T")
-
-#: Rows of a Parquet file that are in memory at a time.
-_BATCH_ROWS = 256
-
-#: What stands for a byte that is no UTF-8.
-_NOT_UTF8 = re.compile("[\udc80-\udcff]")
-
-SUFFIXES = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,10 +84,6 @@ class NumberedQuestion:
     row: int
     question: Question
     sha256: str
-
-
-#: A line of a file, what tells it from another, and its values by column or what is wrong with it.
-Line: TypeAlias = tuple[int, bytes, Mapping[str, Any] | str]
 
 
 def read_labelled(path: Path, mapping: ColumnMapping | None = None) -> Iterator[AnyRow]:
@@ -203,45 +178,7 @@ def table_row(values: Mapping[str, Any], columns: ColumnMapping, *, row: int) ->
     Whether its id is there twice, only who has the whole table can know.
     """
     reader = RowReader(columns, columns.answer)
-    return numbered_answer(reader.read(row, f"row {row:,}", _content(values), values))
-
-
-def count_rows(path: Path) -> int | None:
-    """How many rows a table has, without reading them; ``None`` if that cannot be said.
-
-    Blank lines of JSON count as well: it is for those who wait.
-    """
-    try:
-        counts = [_count(file) for file in files_of(path)]
-    except (*DAMAGE, csv.Error, GroundwireError):
-        return None
-    return None if None in counts else sum(filter(None, counts))
-
-
-def files_of(path: Path) -> tuple[Path, ...]:
-    """The files of a table.
-
-    Raises:
-        DatasetError: If a folder has none, or it is a pipe.
-    """
-    if path.exists() and not path.is_file() and not path.is_dir():
-        problem = "it is no file that can be read more than once"
-        raise DatasetError(path, None, problem, "Write what it gives to a file, and name that.")
-    if not path.is_dir():
-        return (path,)
-    found = tuple(sorted(each for each in path.iterdir() if suffix_of(each) in SUFFIXES))
-    if not found:
-        raise DatasetError(path, None, f"it has no file that ends in {', '.join(SUFFIXES)}")
-    return found
-
-
-def fingerprints(path: Path) -> dict[str, str]:
-    """The SHA-256 of each file of a table, by its name."""
-    found = {}
-    for file in files_of(path):
-        with file.open("rb") as stream:
-            found[file.name] = file_digest(stream, "sha256").hexdigest()
-    return found
+    return numbered_answer(reader.read(row, f"row {row:,}", content_of(values), values))
 
 
 class RowReader(Generic[_T]):
@@ -297,10 +234,6 @@ class RowReader(Generic[_T]):
             return ""
 
 
-def _content(values: Mapping[str, Any] | str) -> bytes:
-    return json.dumps(values, sort_keys=True, default=str).encode()
-
-
 class Seen:
     """Names that were there: eight bytes each, for there may be millions, and long ones."""
 
@@ -323,227 +256,3 @@ class Seen:
             self._sorted = np.union1d(self._sorted, recent)
             self._recent.clear()
         return True
-
-
-def suffix_of(path: Path) -> str:
-    """How the name of a file ends, packed or not, in lower case."""
-    return Path(path.name.removesuffix(".gz")).suffix.lower()
-
-
-def lines_of(path: Path) -> Iterator[Line]:
-    """The rows of a file as they stand, whatever its format.
-
-    Raises:
-        DatasetError: If it cannot be read at all.
-        MissingExtraError: If it is Parquet, and what reads that is not installed.
-    """
-    match suffix_of(path):
-        case ".csv":
-            return _csv_lines(path, ",")
-        case ".tsv":
-            return _csv_lines(path, "\t")
-        case ".parquet":
-            return _parquet(path)
-    return json_lines(path)
-
-
-def _count(path: Path) -> int | None:
-    match suffix_of(path):
-        case ".csv" | ".tsv" as suffix:
-            with open_lines(path) as stream:
-                delimiter = "," if suffix == ".csv" else "\t"
-                with _csv_text(stream) as text:
-                    rows = csv.reader(text, delimiter=delimiter, strict=True)
-                    return max(0, sum(1 for row in rows if row) - 1)
-        case ".parquet":
-            with _parquet_file(path) as table:
-                return int(table.metadata.num_rows)
-    return count_lines(path)
-
-
-# JSON Lines.
-
-
-def json_lines(path: Path) -> Iterator[Line]:
-    """The rows of a file of JSON Lines as they stand, packed or not; blank lines are none.
-
-    Raises:
-        DatasetError: If it is one JSON array, one object over several lines, or no UTF-8.
-    """
-    number = 0
-    with open_lines(path) as lines:
-        try:
-            for number, line in enumerate(lines, 1):
-                if number == 1:
-                    _refuse_encoding(path, line)
-                if number == 1:
-                    _refuse_whole(path, line.strip(b"\xef\xbb\xbf \t\r\n"))
-                if line.strip():
-                    yield number, line.strip(), _json_object(line)
-        except DAMAGE as error:
-            yield number + 1, b"", f"the file breaks off here ({error})"
-
-
-def _refuse_encoding(path: Path, line: bytes) -> None:
-    # What a line is in it cannot be told: its line ends are several bytes.
-    if encoding := other_encoding(line):
-        problem = f"it is {encoding} and must be UTF-8"
-        raise DatasetError(path, None, problem, f"{conversion(encoding)}.")
-
-
-def _refuse_whole(path: Path, line: bytes) -> None:
-    """Read is an object a line: what is spread over several would fail line by line."""
-    for begins, what, how in ((line[:1] == b"[", "array", ".[]"), (line == b"{", "object", ".")):
-        if begins:
-            raise DatasetError(
-                path,
-                None,
-                f"it is one JSON {what}, and read is an object a line",
-                f"Make them with: jq -c '{how}' FILE",
-            )
-
-
-def _json_object(line: bytes) -> Mapping[str, Any] | str:
-    try:
-        return parse_row(decode(line, "The row"))
-    except InputError as error:
-        return str(error)
-
-
-# CSV.
-
-
-def _csv_lines(path: Path, delimiter: str) -> Iterator[Line]:
-    with open_lines(path) as stream, _csv_text(stream) as text:
-        lines = Rereadable(text)
-        rows = csv.reader(lines, delimiter=delimiter, strict=True)
-        header: list[str] | None = None
-        while True:
-            lines.begin()
-            try:
-                fields = next(rows)
-                if header is None:
-                    header = _header(path, fields, lines.record[0]) or None
-                    continue
-            except StopIteration:
-                return
-            except csv.Error as error:
-                if header is None:
-                    _refuse_encoding(path, _bytes(lines.record[0]))
-                    problem = f"the names of its columns are no CSV ({error})"
-                    raise DatasetError(path, 1, problem) from error
-                yield lines.first, _bytes(lines.record[0]), _no_csv(lines, error)
-                for line, lost in lines.rewind():
-                    if lost.strip():
-                        yield line, _bytes(lost), _lost_in(lines.first)
-            except DAMAGE as error:
-                yield lines.first, b"", f"the file breaks off here ({error})"
-                return
-            else:
-                if fields:
-                    content = json.dumps(fields).encode()
-                    yield lines.first, content, _csv_values(lines, header, fields)
-
-
-def _csv_values(
-    lines: Rereadable, header: Sequence[str], fields: Sequence[str]
-) -> Mapping[str, Any] | str:
-    if lines.is_doubtful:
-        return _lost_in(lines.broken)
-    row = _csv_row(header, fields)
-    if isinstance(row, str) and len(lines.record) > 1:
-        return f"{row}; by its quotes it takes the lines {lines.first:,} to {lines.last:,}"
-    return row
-
-
-def _no_csv(lines: Rereadable, error: csv.Error) -> str:
-    where = f" in line {lines.last:,}" if len(lines.record) > 1 else ""
-    return f"it is no CSV ({error}{where})"
-
-
-def _lost_in(line: int) -> str:
-    return f"it cannot be told from the row of line {line:,}, whose quotes are not those of a CSV"
-
-
-def _bytes(text: str) -> bytes:
-    return text.encode("utf-8", "surrogateescape")
-
-
-@contextmanager
-def _csv_text(stream: BinaryIO) -> Iterator[io.TextIOWrapper]:
-    csv.field_size_limit(MAX_FIELD_CHARS)
-    # Bytes that are no UTF-8 become halves of surrogates, so that the row is known that has them.
-    text = io.TextIOWrapper(stream, "utf-8-sig", errors="surrogateescape", newline="")
-    try:
-        yield text
-    finally:
-        text.detach()  # the stream is closed by who opened it
-
-
-def _header(path: Path, names: list[str], line: str) -> list[str]:
-    _refuse_encoding(path, _bytes(line))
-    if any(_NOT_UTF8.search(name) for name in names):
-        problem = "the names of its columns are not UTF-8"
-        raise DatasetError(path, 1, problem, f"{conversion()}.")
-    if len(names) == 1 and ";" in names[0]:
-        problem = f"its columns stand between semicolons: {names[0][:80]!r}"
-        raise DatasetError(path, 1, problem, "Write it with commas, or with tabs as a .tsv.")
-    named = [name for name in names if name]
-    if twice := {name for name in named if named.count(name) > 1}:
-        raise DatasetError(path, 1, f"two columns have the name {sorted(twice)[0][:80]!r}")
-    return names
-
-
-def _csv_row(header: Sequence[str], fields: Sequence[str]) -> Mapping[str, Any] | str:
-    if len(fields) != len(header):
-        return f"it has {len(fields):,} fields, and the first row names {len(header):,} columns"
-    if any(_NOT_UTF8.search(field) for field in fields):
-        return f"the row is not UTF-8, so its file is not. {conversion()}"
-    return dict(zip(header, fields, strict=True))
-
-
-# Parquet.
-
-
-def _parquet(path: Path) -> Iterator[Line]:
-    number = 0
-    with _parquet_file(path) as table:
-        batches = table.iter_batches(batch_size=_BATCH_ROWS)
-        while True:
-            try:
-                batch = next(batches)
-            except StopIteration:
-                return
-            except (OSError, ValueError) as error:  # as what pyarrow raises is
-                yield number + 1, b"", f"the file breaks off here ({error})"
-                return
-            for values in _batch_rows(batch):
-                number += 1
-                yield number, _content(values), values
-
-
-def _parquet_file(path: Path) -> Any:  # noqa: ANN401 - pyarrow has no types
-    try:
-        from pyarrow import parquet
-    except ImportError as error:
-        raise MissingExtraError("Reading Parquet", "eval") from error
-    if path.suffix == ".gz":
-        problem = "Parquet is packed within, and never with gzip"
-        raise DatasetError(path, None, problem, "Unpack it first: gunzip FILE")
-    try:
-        return parquet.ParquetFile(path)
-    except (OSError, ValueError) as error:
-        raise DatasetError(path, None, f"it is no Parquet file ({error})") from error
-
-
-def _batch_rows(batch: Any) -> Iterator[Mapping[str, Any] | str]:  # noqa: ANN401
-    try:
-        yield from batch.to_pylist()
-    except UnicodeDecodeError:
-        for i in range(batch.num_rows):
-            try:
-                (values,) = batch.slice(i, 1).to_pylist()
-            except UnicodeDecodeError as error:
-                yield f"it is not UTF-8 ({error.reason} at byte {error.start:,})"
-            else:
-                yield values

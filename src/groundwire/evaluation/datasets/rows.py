@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from groundwire.errors import DatasetError, InputError
-from groundwire.evaluation.datasets.files import json_lines
+from groundwire.evaluation.datasets.lines import json_lines
 from groundwire.example import Example, SourceLike
 
 T = TypeVar("T")
