@@ -13,7 +13,7 @@ from typing import Any
 
 from groundwire.errors import DatasetError, InputError
 from groundwire.evaluation.datasets.files import AnyRow, FailedRow, NumberedAnswer, Seen
-from groundwire.evaluation.datasets.labelled import GoldSpan, Known, LabelledAnswer
+from groundwire.evaluation.datasets.labelled import GoldSpan, Known, LabelledAnswer, context_of
 from groundwire.evaluation.datasets.lines import SUFFIXES, Line, lines_of
 from groundwire.example import Example
 from groundwire.files.reading import DAMAGE, decode, open_lines
@@ -206,14 +206,6 @@ def answer_with(
         label=label,
         columns=columns or {},
     )
-
-
-def context_of(sources: Iterable[str]) -> str:
-    """What stands for sources: answers to the same ones are resampled together."""
-    digest = sha256()
-    for text in sources:
-        digest.update(f"{len(text)}:{text}".encode("utf-8", "surrogatepass"))
-    return digest.hexdigest()[:16]
 
 
 def find_files(path: Path, patterns: Sequence[str]) -> tuple[Path, ...]:

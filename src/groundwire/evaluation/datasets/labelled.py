@@ -1,8 +1,9 @@
 """What every set of labelled answers becomes."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from hashlib import sha256
 from types import MappingProxyType
 
 from groundwire.detection import Label
@@ -71,3 +72,11 @@ class LabelledAnswer:
     def is_hallucinated(self) -> bool:
         """Whether the answer is labelled so; without a label, whether anything is marked."""
         return bool(self.spans) if self.label is None else self.label
+
+
+def context_of(sources: Iterable[str]) -> str:
+    """What stands for sources without a name: answers to the same ones are resampled together."""
+    digest = sha256()
+    for text in sources:
+        digest.update(f"{len(text)}:{text}".encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()[:16]

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from hashlib import sha256
 from math import isnan
 from types import MappingProxyType
 from typing import Any, Self
@@ -11,8 +10,8 @@ from typing import Any, Self
 from groundwire.detection import Label
 from groundwire.errors import SettingError
 from groundwire.evaluation.datasets.asked import Question
-from groundwire.evaluation.datasets.labelled import GoldSpan, Known, LabelledAnswer
-from groundwire.example import Example, Source, read_sources, require_text
+from groundwire.evaluation.datasets.labelled import GoldSpan, Known, LabelledAnswer, context_of
+from groundwire.example import Example, read_sources, require_text
 from groundwire.rows import RowError, json_kind
 
 #: Field → the columns that may hold it, the first that is there counts.
@@ -121,7 +120,8 @@ class ColumnMapping:
         return Question(
             id=self.id_of(row) or str(number),
             task=self.task_of(row),
-            context_id=_name(self._get(row, "context_id"), "context_id") or _hash(sources),
+            context_id=_name(self._get(row, "context_id"), "context_id")
+            or context_of(source.text for source in sources),
             text=text,
             sources=sources,
             columns=_others(row, self._used(row)),
@@ -152,7 +152,8 @@ class ColumnMapping:
         return LabelledAnswer(
             id=self.id_of(row) or str(number),
             task=self.task_of(row),
-            context_id=_name(context_id, "context_id") or _hash(example.sources),
+            context_id=_name(context_id, "context_id")
+            or context_of(source.text for source in example.sources),
             example=example,
             spans=spans or (),
             quality=_name(self._get(row, "quality"), "quality") or "good",
@@ -326,14 +327,6 @@ def _span(value: object, answer: str) -> GoldSpan:
         implicit_true=value.get("implicit_true") is True,
         due_to_null=value.get("due_to_null") is True,
     )
-
-
-def _hash(sources: Iterable[Source]) -> str:
-    """What stands for sources without a name: answers to the same ones are resampled together."""
-    digest = sha256()
-    for source in sources:
-        digest.update(f"{len(source.text)}:{source.text}".encode())
-    return digest.hexdigest()[:16]
 
 
 def _others(row: Mapping[str, Any], used: set[str]) -> Mapping[str, str]:

@@ -13,7 +13,7 @@ from groundwire.evaluation.judged import Header
 from groundwire.evaluation.metrics import AnswerCounts, Bools, Floats, f1_of
 from groundwire.evaluation.scores import PREVALENCES, defined, told
 from groundwire.evaluation.sums import STATISTICS, answer_sums, counted, score
-from groundwire.evaluation.tuning.guarantee import DRAWN, UNITS, Guarantee, guarantee
+from groundwire.evaluation.tuning.guarantee import DRAWN, UNITS, Guarantee, flagged_at, guarantee
 from groundwire.evaluation.tuning.rows import Rows
 from groundwire.evaluation.tuning.sample import Ints, Sample, Thresholds
 from groundwire.evaluation.tuning.target import LOW, Aim, Target
@@ -265,8 +265,7 @@ def _is_cut_off(thresholds: Thresholds, index: int, aim: Aim) -> bool:
 
 def _counts(entries: Ints, so: Bools, k: int) -> tuple[Floats, Floats]:
     """How many are flagged at each threshold, and how many of them hallucinated."""
-    flagged = np.cumsum(np.bincount(entries, minlength=k + 1))[:k]
-    both = np.cumsum(np.bincount(entries[so], minlength=k + 1))[:k]
+    flagged, both = flagged_at(entries, k), flagged_at(entries[so], k)
     return flagged.astype(np.float64), both.astype(np.float64)
 
 
