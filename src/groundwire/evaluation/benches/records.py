@@ -199,7 +199,7 @@ def answer_with(
     return LabelledAnswer(
         id=id,
         task=task,
-        context_id=context_id or context_of(sources),
+        context_id=context_id or context_of(example.sources),
         example=example,
         spans=tuple(spans or ()),
         known=Known.NOTHING if spans is None and label is None else known,

@@ -7,7 +7,7 @@ from hashlib import sha256
 from types import MappingProxyType
 
 from groundwire.detection import Label
-from groundwire.example import Example
+from groundwire.example import Example, Source
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,9 +74,9 @@ class LabelledAnswer:
         return bool(self.spans) if self.label is None else self.label
 
 
-def context_of(sources: Iterable[str]) -> str:
+def context_of(sources: Iterable[Source]) -> str:
     """What stands for sources without a name: answers to the same ones are resampled together."""
     digest = sha256()
-    for text in sources:
-        digest.update(f"{len(text)}:{text}".encode("utf-8", "surrogatepass"))
+    for source in sources:
+        digest.update(f"{len(source.text)}:{source.text}".encode())
     return digest.hexdigest()[:16]

@@ -120,8 +120,7 @@ class ColumnMapping:
         return Question(
             id=self.id_of(row) or str(number),
             task=self.task_of(row),
-            context_id=_name(self._get(row, "context_id"), "context_id")
-            or context_of(source.text for source in sources),
+            context_id=_name(self._get(row, "context_id"), "context_id") or context_of(sources),
             text=text,
             sources=sources,
             columns=_others(row, self._used(row)),
@@ -152,8 +151,7 @@ class ColumnMapping:
         return LabelledAnswer(
             id=self.id_of(row) or str(number),
             task=self.task_of(row),
-            context_id=_name(context_id, "context_id")
-            or context_of(source.text for source in example.sources),
+            context_id=_name(context_id, "context_id") or context_of(example.sources),
             example=example,
             spans=spans or (),
             quality=_name(self._get(row, "quality"), "quality") or "good",
