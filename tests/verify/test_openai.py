@@ -419,6 +419,15 @@ def test_once_a_key_or_a_model_is_refused_no_other_claim_is_sent(status: int) ->
     assert len(wire.asked) == 1
 
 
+def test_calls_that_brought_nothing_are_counted() -> None:
+    with asking(in_turn(error(401))) as (wire, check):
+        report = check("The sky is blue [S0]. It is not red [S0].")
+    assert len(wire.asked) == 1
+    assert (report.error_type, report.details) == ("authentication_failed", ())
+    assert report.summary["verifier_api_calls_estimated"] == 1
+    assert (report.summary["verifier_calls"], report.summary["claims_total"]) == (2, 2)
+
+
 def test_one_claim_that_fails_leaves_the_others() -> None:
     def respond(asked: Asked) -> Reply:
         return error(500, **FAST) if "Grass" in asked.claims[0] else honest(PASSES)(asked)
