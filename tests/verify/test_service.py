@@ -7,6 +7,7 @@ import pytest
 
 from groundwire import audit_trace_budget, detect_hallucination
 from groundwire.verify.report import VerificationReport
+from tests.verify.dripping import Serve, drip_body, drip_headers, drip_status, wire
 from tests.verify.scripted import Asked, Reply, ScriptedEndpoint, error, in_turn
 
 SPANS = [{"sid": "S0", "text": "The sky is blue."}]
@@ -201,9 +202,11 @@ def test_a_trace_is_sent_with_the_target_of_each_step() -> None:
     [
         (error(401), "authentication_failed", "Authentication failed"),
         (error(402), "budget_exceeded", "Budget exceeded"),
-        (error(404), "service_error", "Service error (404)"),
-        (error(429), "service_error", "Service error (429)"),
-        (error(500), "service_error", "Service error (500)"),
+        (error(400), "request_refused", "Service error (400). It refuses the request. See"),
+        (error(404), "not_found", "Service error (404). It knows no such call. See"),
+        (error(422), "request_refused", "Service error (422). It refuses the request. See"),
+        (error(429), "rate_limited", "Service error (429). It refuses more calls for now. Try"),
+        (error(500), "service_error", "Service error (500). Try again"),
         (Reply(200, b"<html>"), "malformed_response", "no JSON"),
         (Reply(200, b"[" * 100_000), "malformed_response", "no JSON"),
         (Reply(200, b"[]"), "malformed_response", "no object"),
@@ -261,6 +264,16 @@ def test_no_answer_in_time_flags() -> None:
     with asking(in_turn(Reply(200, b"{}", delay_s=20.0))) as (_, check):
         found = check(timeout_s=0.1)
     assert (found.flagged, found.error_type) == (True, "timeout")
+
+
+@pytest.mark.parametrize("serve", [drip_body, drip_headers, drip_status])
+def test_a_service_that_sends_a_byte_now_and_then_is_out_of_time(serve: Serve) -> None:
+    with wire(serve) as (url, served):
+        found = detect_hallucination(
+            ANSWER, SPANS, verifier="service", service_url=url, api_key=KEY, timeout_s=0.3
+        )
+        # It would go on for much longer, and then be another kind of failure.
+        assert (found.flagged, found.error_type, len(served)) == (True, "timeout", 1)
 
 
 def test_a_service_that_is_not_there_flags() -> None:

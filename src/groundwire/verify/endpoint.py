@@ -265,4 +265,9 @@ def _of_status(status: int, body: object) -> EndpointError:
         kind = FailureKind.NO_LOGPROBS if says_logprobs else FailureKind.REFUSED
         more = _NO_LOGPROBS if says_logprobs else "See verifier_model and top_logprobs."
         return EndpointError(kind, f"The endpoint refuses the request ({status}). {more}")
-    return EndpointError(FailureKind.SERVICE_ERROR, f"Service error ({status}).")
+    more = (
+        "The endpoint is elsewhere, and no redirect is followed. See that base_url is right."
+        if status < 400
+        else f"The endpoint fails, asked {MAX_RETRIES + 1} times. Try again later."
+    )
+    return EndpointError(FailureKind.SERVICE_ERROR, f"Service error ({status}). {more}")
