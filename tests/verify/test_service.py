@@ -223,6 +223,7 @@ def test_a_trace_is_sent_with_the_target_of_each_step() -> None:
         (report(DETAIL | {"unknown_citations": ["S9"]}), "malformed_response", "not be verified"),
         (report(DETAIL | {"skipped_verifier": True}), "malformed_response", "not be verified"),
         (report(DETAIL | {"target": 0.5}), "malformed_response", "less than was asked for"),
+        (report(BAD | {"flagged": False}), "malformed_response", "brings too little"),
         (report(DETAIL, DETAIL), "malformed_response", "one number"),
         (report(DETAIL, summary={"claims_scored": 3}), "malformed_response", "counts other"),
         (report(DETAIL, summary={"flagged_claims": 2}), "malformed_response", "counts other"),

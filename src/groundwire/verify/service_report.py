@@ -17,6 +17,9 @@ from groundwire.verify.verifier import Readout
 #: Whole numbers beyond are not those of a claim, nor all JSON readers'.
 _MAX_NUMBER = 2**53
 
+#: Numbers that are no further apart are one, written otherwise.
+_ROUNDING = 1e-6
+
 #: What says of a claim that it could not be verified, if it is true or not empty.
 _NOT_VERIFIED = ("error", "unknown_citations", "empty_context", "no_spans", "skipped_verifier")
 
@@ -110,7 +113,7 @@ def _detail(
         raise NoReportError(f"its claim {at} has no number or no text")
     wanted = targets.get(idx) or setup.target
     target = _probability(value.get("target"), wanted)
-    if target < wanted - 1e-9:
+    if target < wanted - _ROUNDING:
         raise NoReportError(f"its claim {at} had to reach less than was asked for")
     if not value["flagged"]:
         _require_pass(value, at, setup)
@@ -146,6 +149,9 @@ def _require_pass(value: Mapping[str, Any], at: int, setup: Setup) -> None:
         raise NoReportError(f"its claim {at} is not flagged, and did not pass")
     if any(value.get(name) for name in _NOT_VERIFIED):
         raise NoReportError(f"its claim {at} is not flagged, and could not be verified")
+    gap = _amount(value.get("budget_gap"))
+    if gap is not None and gap.min > _ROUNDING:
+        raise NoReportError(f"its claim {at} is not flagged, and its evidence brings too little")
     is_cited = value.get("has_any_citations", True) and not value.get("missing_citations")
     if setup.require_citations and not is_cited:
         raise NoReportError(f"its claim {at} is not flagged, and lacks citations")
