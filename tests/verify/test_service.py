@@ -145,6 +145,21 @@ def test_claims_of_an_answer_that_it_does_not_tell_of_flag() -> None:
     assert (found.summary["claims_scored"], found.summary["claims_total"]) == (1, 3)
 
 
+@pytest.mark.parametrize(
+    ("told", "is_flagged"),
+    [
+        ("The sky is blue [S0]. It is high [S0]. It is wide [S0].", False),
+        ("The sky is blue. It is high. It is wide.", False),
+        ("The sky is blue [S0]. It is wide [S0].", True),
+        ("It is wide. It is high. The sky is blue.", True),
+    ],
+)
+def test_a_service_may_join_claims_that_it_tells_of_in_full(told: str, is_flagged: bool) -> None:
+    with asking(in_turn(report(DETAIL | {"claim": told}))) as (_, check):
+        found = check(THREE)
+    assert found.flagged is found.truncated is is_flagged
+
+
 def test_a_service_may_count_more_claims_than_it_tells_of() -> None:
     with asking(in_turn(report(DETAIL, summary={"claims_total": 3}))) as (_, check):
         assert check().truncated

@@ -267,7 +267,7 @@ def _by_service(job: _Job, setup: Setup) -> VerificationReport:
         details=read.details,
         unscored=job.unscored,
         has_unscored=read.is_truncated,
-        n_lost=max(0, len(sent.claims) - len(read.details)),
+        n_lost=read.n_missing,
     )
 
 

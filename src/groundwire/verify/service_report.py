@@ -48,11 +48,13 @@ class ServiceReport:
 
     Attributes:
         details: One report for each claim that it scored.
-        is_truncated: Whether it says that it left claims out, or tells of fewer than there are.
+        is_truncated: Whether it says that it left claims out, or did.
+        n_missing: Claims that it does not tell of, as far as can be told.
     """
 
     details: tuple[ClaimReport, ...]
     is_truncated: bool
+    n_missing: int
 
 
 def read_report(response: object, setup: Setup, sent: Sent) -> ServiceReport:
@@ -87,7 +89,30 @@ def read_report(response: object, setup: Setup, sent: Sent) -> ServiceReport:
         raise NoReportError("what it says of the answer is not what it says of the claims")
     _require_counts(summary, setup, n_flagged=sum(said), n=len(read))
     _require_numbers([each.claim.idx for each in read], sent)
-    return ServiceReport(details=read, is_truncated=is_cut or len(read) < len(sent.claims))
+    n_missing = 0 if _tells_all(read, sent.claims) else len(sent.claims) - len(read)
+    return ServiceReport(details=read, is_truncated=is_cut or n_missing > 0, n_missing=n_missing)
+
+
+def _tells_all(read: Sequence[ClaimReport], claims: Sequence[VerifiableClaim]) -> bool:
+    """Whether there are as many claims as ours, or fewer that hold ours one after the other."""
+    if len(read) >= len(claims):
+        return True
+    told, at = _squeezed(" ".join(each.claim.raw_text for each in read)), 0
+    for claim in claims:
+        # A service may or may not have left the citations in its claims.
+        ends = [
+            found + len(text)
+            for text in map(_squeezed, (claim.raw_text, claim.text))
+            if (found := told.find(text, at)) >= 0
+        ]
+        if not ends:
+            return False
+        at = min(ends)
+    return True
+
+
+def _squeezed(text: str) -> str:
+    return "".join(char for char in text if char.isalnum())
 
 
 def _require_counts(summary: Mapping[str, Any], setup: Setup, *, n_flagged: int, n: int) -> None:
