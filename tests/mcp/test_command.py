@@ -147,6 +147,23 @@ def test_wrong_options_are_refused(args: tuple[str, ...], said: str) -> None:
             {"OPENAI_API_KEY": "sk-1"},
             [
                 "verifier  service: answers and all their evidence leave this machine",
+                "          BERRY_SERVICE_URL is not set: until it is, all is flagged.",
+                "evidence  held; no files",
+            ],
+        ),
+        (
+            "verify: {verifier: service}",
+            {"OPENAI_API_KEY": "sk-1", "BERRY_SERVICE_URL": "https://berry.example.com"},
+            [
+                "verifier  service: answers and all their evidence leave this machine",
+                "evidence  held; no files",
+            ],
+        ),
+        (
+            "verify: {verifier: service, service_url: 'https://berry.example.com'}",
+            {"OPENAI_API_KEY": "sk-1"},
+            [
+                "verifier  service: answers and all their evidence leave this machine",
                 "evidence  held; no files",
             ],
         ),
@@ -155,7 +172,8 @@ def test_wrong_options_are_refused(args: tuple[str, ...], said: str) -> None:
 def test_the_start_says_what_leaves_the_machine(
     config: str, environ: dict[str, str], expected: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    for name in ("OPENAI_API_KEY", "BERRY_SERVICE_URL"):
+        monkeypatch.delenv(name, raising=False)
     for name, value in environ.items():
         monkeypatch.setenv(name, value)
     own = parse(config, name="c.yaml")

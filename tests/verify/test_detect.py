@@ -159,6 +159,32 @@ def test_one_failure_is_that_claims_alone() -> None:
     assert "error" not in found
 
 
+def test_what_was_found_without_the_verifier_is_told_also_if_it_fails() -> None:
+    answer = "The sky is blue [S9]. Grass is green. Grass is blue [S1]."
+    found = detect_hallucination(
+        answer, SPANS, verifier=Broken(lambda _: 1 / 0), require_citations=True
+    ).to_dict()
+    assert [each["status"] for each in found["details"]] == [
+        "unknown_citations",
+        "missing_citations",
+        "verifier_error",
+    ]
+    assert "error" not in found
+    assert (found["flagged"], found["summary"]["claims_total"]) == (True, 3)
+
+
+def test_a_report_without_findings_counts_its_claims() -> None:
+    answer = " ".join(f"Claim {n} holds [S0]." for n in range(5))
+    broken, nobody = Broken(lambda _: 1 / 0), "openai"
+    for judge in (broken, nobody):
+        report = detect_hallucination(answer, SPANS, verifier=judge, max_claims=2)
+        summary = report.summary
+        assert report.error is not None
+        assert (summary["claims_scored"], summary["claims_total"]) == (0, 5)
+        assert (len(summary["unscored"]), summary["truncated"]) == (3, True)
+    assert detect_hallucination(answer, [], verifier=broken).summary["claims_total"] == 0
+
+
 def test_a_failed_prior_is_no_pass_and_brings_no_gap() -> None:
     def judge(questions: Sequence[Question]) -> list[Judged]:
         failed = VerifierFailure(kind=FailureKind.TIMEOUT, error="Too late.")

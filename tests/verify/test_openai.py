@@ -3,7 +3,9 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from email.utils import formatdate
 from math import log
+from time import time
 from typing import Any
 
 import pytest
@@ -13,9 +15,18 @@ from hypothesis import strategies as st
 from groundwire import detect_hallucination
 from groundwire.errors import MissingExtraError
 from groundwire.verify.cache import SHARED
+from groundwire.verify.interval import Interval
+from groundwire.verify.logprobs import Position
+from groundwire.verify.logprobs import readout as read_token
 from groundwire.verify.prompts import prompt_for, quoted
 from groundwire.verify.report import VerificationReport
-from groundwire.verify.verifier import EvidenceText, Readout, VerifierFailure
+from groundwire.verify.verifier import (
+    EvidenceText,
+    Readout,
+    TopToken,
+    VerifierFailure,
+    verdict_of,
+)
 from tests.verify.scripted import (
     Asked,
     Belief,
@@ -189,6 +200,8 @@ def test_quotes_hold_no_bracket_of_a_chat_template(text: str) -> None:
 
 # What is read
 
+SPELLINGS = ["Y", "yes", " Yes", "N", "no", "No.", "U", "Unsure", "unknown", "The", "I", "1"]
+
 
 def answered(*tokens: Mapping[str, Any], text: str | None = None) -> Readout:
     with asking(in_turn(completion(tokens, text))) as (_, check):
@@ -196,19 +209,47 @@ def answered(*tokens: Mapping[str, Any], text: str | None = None) -> Readout:
     return posterior(report)
 
 
+def ends(probability: Interval) -> tuple[float, float]:
+    return probability.low, probability.high
+
+
 def test_spellings_of_a_verdict_add_up() -> None:
-    top = {"Y": 0.5, " yes": 0.2, "Yes.": 0.1, "N": 0.1, "no": 0.05, "Unknown": 0.03}
+    top = {"Y": 0.5, " yes": 0.2, "Yes.": 0.1, "N": 0.1, "no": 0.05, "Unknown": 0.05}
     found = answered(token("Y", 0.5, top))
-    assert found.yes.low == found.yes.high == pytest.approx(0.8)
-    assert found.no.low == pytest.approx(0.15)
-    assert found.unsure.low == pytest.approx(0.03)
+    for verdict, p in ((found.yes, 0.8), (found.no, 0.15), (found.unsure, 0.05)):
+        assert ends(verdict) == pytest.approx((p, p))
     assert [each.token for each in found.topk] == list(top)
 
 
-def test_an_absent_verdict_is_at_most_as_likely_as_the_last_token() -> None:
-    found = answered(token("Y", 0.9, {"Y": 0.9, "The": 0.06, "N": 0.02}))
-    assert found.unsure.low == 0
-    assert found.unsure.high == pytest.approx(0.02)
+def test_a_verdict_may_have_spellings_among_the_tokens_that_are_not_told() -> None:
+    found = answered(token("Y", 0.9, {"Y": 0.9, "The": 0.06, "N": 0.01}))
+    assert ends(found.yes) == pytest.approx((0.9, 0.93))
+    assert ends(found.no) == pytest.approx((0.01, 0.04))
+    # Three of 0.01 each, for all that is known: it is not bounded by the last token that is told.
+    assert ends(found.unsure) == pytest.approx((0, 0.03))
+
+
+@given(st.dictionaries(st.sampled_from(SPELLINGS), st.floats(0.001, 1), min_size=1), st.data())
+def test_whatever_is_not_told_the_probabilities_are_within_their_ranges(
+    weights: dict[str, float], data: st.DataObject
+) -> None:
+    total = sum(weights.values())
+    true = sorted(((w / total, t) for t, w in weights.items()), reverse=True)
+    k = data.draw(st.integers(1, len(true)))
+    top = tuple(TopToken(token=t, logprob=log(p)) for p, t in true[:k])
+    found = read_token(Position(top[0], top))
+    for verdict, told in (("YES", found.yes), ("NO", found.no), ("UNSURE", found.unsure)):
+        p = sum(p for p, t in true if verdict_of(t) == verdict)
+        assert told.low - 1e-9 <= p <= told.high + 1e-9
+
+
+def test_a_prior_that_hidden_spellings_may_raise_to_the_target_leaks() -> None:
+    def respond(asked: Asked) -> Reply:
+        p = 0.94 if asked.is_prior else 0.97
+        return completion([token("Y", p, {"Y": p})])
+
+    with asking(respond) as (_, check):
+        assert str(check(top_logprobs=1).details[0].status) == "prior_leak"
 
 
 def test_without_likeliest_tokens_anything_else_is_possible() -> None:
@@ -226,9 +267,26 @@ def test_an_answer_that_is_no_verdict_supports_nothing() -> None:
 
 
 def test_the_range_of_an_absent_verdict_makes_a_claim_ambiguous() -> None:
-    with asking(in_turn(completion([token("Well", 0.97, {"Well": 0.97})]))) as (_, check):
+    with asking(in_turn(completion([token("Well", 0.04, {"Well": 0.04})]))) as (_, check):
         report = check()
     assert str(report.details[0].status) == "ambiguous_verifier"
+
+
+@pytest.mark.parametrize("top", [None, {}, {"The": 0.6, "A": 0.1}])
+def test_kl_passes_nothing_that_was_not_measured(top: dict[str, float] | None) -> None:
+    with asking(in_turn(completion([token("The", 0.6, top)]))) as (_, check):
+        (detail,) = check(rule="kl").details
+    assert (detail.flagged, str(detail.status)) == (True, "ambiguous_verifier")
+    assert [str(each) for each in detail.decision.reasons] == ["verifier_gave_no_verdict"]
+
+
+def test_kl_passes_nothing_whose_prior_was_not_measured() -> None:
+    def respond(asked: Asked) -> Reply:
+        said, top = ("The", None) if asked.is_prior else ("Y", {"Y": 0.99, "N": 0.01})
+        return completion([token(said, 0.9, top)])
+
+    with asking(respond) as (_, check):
+        assert str(check(rule="kl").details[0].status) == "ambiguous_verifier"
 
 
 def test_the_first_token_that_is_no_space_counts() -> None:
@@ -265,6 +323,37 @@ def to_groups(reply: Reply) -> Callable[[Asked], Reply]:
         return reply if len(asked.claims) > 1 else honest(PASSES)(asked)
 
     return respond
+
+
+NO_LOGPROBS = Reply(400, b'{"error": {"message": "max_tokens is too many for logprobs"}}')
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        error(500, **FAST),
+        error(503, x_should_retry="false"),
+        NO_LOGPROBS,
+        error(413),
+        Reply(200, b"{}", delay_s=20.0),
+    ],
+)
+def test_claims_of_a_group_that_is_refused_or_takes_too_long_are_asked_alone(reply: Reply) -> None:
+    with asking(to_groups(reply)) as (_, check):
+        report = check("The sky is blue [S0]. It is not red [S0].", timeout_s=1.0)
+    assert [str(each.status) for each in report.details] == ["passed", "passed"]
+    assert report.summary["group_fallbacks"] == 4
+
+
+def test_an_endpoint_that_fails_for_claims_alone_too_is_not_waited_for_once_for_each() -> None:
+    answer = " ".join(f"Fact number {n} holds [S0]." for n in range(20))
+    failing = error(500, x_should_retry="false")
+    with asking(in_turn(failing)) as (wire, check):
+        report = check(answer, max_concurrency=2, max_group_size=10)
+    assert [len(each.claims) for each in wire.asked] == [10, 10, 1, 1]
+    assert (report.flagged, report.error_type) == (True, "service_error")
+    assert report.summary["claims_total"] == 20
+    assert report.summary["verifier_api_calls_estimated"] == 4
 
 
 def test_a_group_ends_at_its_size_and_at_its_characters() -> None:
@@ -405,6 +494,25 @@ def test_a_passing_failure_is_asked_again(status: int) -> None:
     assert len(wire.asked) == 4
 
 
+@pytest.mark.parametrize(
+    "pause",
+    [
+        {"retry_after": "30"},
+        {"retry_after_ms": "30000"},
+        {"retry_after": formatdate(time() + 7200)},
+        {"retry_after": "30", "x_should_retry": "true"},
+    ],
+)
+def test_an_endpoint_that_asks_for_a_longer_pause_than_a_call_may_take_is_not_asked_again(
+    pause: dict[str, str],
+) -> None:
+    for status, error_type in ((429, "rate_limited"), (503, "service_error")):
+        with asking(in_turn(error(status, **pause))) as (wire, check):
+            report = check(timeout_s=5.0)
+        assert (report.flagged, report.error_type) == (True, error_type)
+        assert len(wire.asked) == 1
+
+
 def test_three_failures_are_one() -> None:
     with asking(in_turn(error(503, **FAST))) as (wire, check):
         assert check().flagged
@@ -417,6 +525,15 @@ def test_once_a_key_or_a_model_is_refused_no_other_claim_is_sent(status: int) ->
     with asking(in_turn(error(status))) as (wire, check):
         assert check(answer, group_claims=False, max_concurrency=1).flagged
     assert len(wire.asked) == 1
+
+
+def test_calls_that_brought_nothing_are_counted() -> None:
+    with asking(in_turn(error(401))) as (wire, check):
+        report = check("The sky is blue [S0]. It is not red [S0].")
+    assert len(wire.asked) == 1
+    assert (report.error_type, report.details) == ("authentication_failed", ())
+    assert report.summary["verifier_api_calls_estimated"] == 1
+    assert (report.summary["verifier_calls"], report.summary["claims_total"]) == (2, 2)
 
 
 def test_one_claim_that_fails_leaves_the_others() -> None:

@@ -60,6 +60,17 @@ def test_kl_lets_an_overlap_pass_only_if_the_bounds_allow_it() -> None:
     assert decide(ranged(0.9, 0.94), readout(0.3), rule=Rule.KL).is_flagged
 
 
+def test_kl_passes_nothing_if_evidence_may_have_added_nothing() -> None:
+    for posterior, prior in (
+        (ranged(0.2, 0.96), readout(0.3)),
+        (readout(0.95), ranged(0.1, 0.95)),
+        (readout(0.95), readout(0.95)),
+    ):
+        found = decide(posterior, prior, rule=Rule.KL)
+        assert found == Decision(status=Status.UNDER_BUDGET, reasons=(Why.MAY_ADD_NOTHING,))
+        assert measure(posterior, prior, target=0.95).is_budget_sufficient is False
+
+
 def test_a_believed_claim_that_needs_its_evidence_passes() -> None:
     assert decide(readout(0.97), readout(0.05)) == PASSED
 

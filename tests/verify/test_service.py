@@ -7,6 +7,7 @@ import pytest
 
 from groundwire import audit_trace_budget, detect_hallucination
 from groundwire.verify.report import VerificationReport
+from tests.verify.dripping import Serve, drip_body, drip_headers, drip_status, wire
 from tests.verify.scripted import Asked, Reply, ScriptedEndpoint, error, in_turn
 
 SPANS = [{"sid": "S0", "text": "The sky is blue."}]
@@ -108,6 +109,92 @@ def test_a_service_may_say_that_it_left_claims_out() -> None:
         assert check().truncated
 
 
+@pytest.mark.parametrize(
+    "lacks", [{"missing_citations": True}, {"has_any_citations": False, "cites": []}]
+)
+def test_a_pass_without_the_citations_that_were_required_is_none(lacks: dict[str, Any]) -> None:
+    for is_required in (True, False):
+        with asking(in_turn(report(DETAIL | lacks))) as (_, check):
+            assert check(require_citations=is_required).flagged is is_required
+
+
+@pytest.mark.parametrize(
+    ("post_yes", "status"),
+    [
+        ({"p_lower": 0.0, "p_upper": 0.01, "generated": "NO"}, "contradicted"),
+        ({"p_lower": 0.5, "p_upper": 0.6, "generated": "UNSURE"}, "not_entailed"),
+        ({"p_lower": 0.9, "p_upper": 0.96, "generated": "YES"}, "ambiguous_verifier"),
+    ],
+)
+def test_what_is_below_the_target_has_not_passed_by_whatever_rule(
+    post_yes: dict[str, Any], status: str
+) -> None:
+    with asking(in_turn(report(DETAIL | {"post_yes": post_yes}))) as (_, check):
+        found = check()
+    assert (found.flagged, found.error) == (True, None)
+    assert [str(each.status) for each in found.details] == [status]
+
+
+THREE = "The sky is blue [S0]. It is high [S0]. It is wide [S0]."
+
+
+def test_claims_of_an_answer_that_it_does_not_tell_of_flag() -> None:
+    with asking(in_turn(report(DETAIL))) as (_, check):
+        found = check(THREE)
+    assert (found.flagged, found.truncated, found.error) == (True, True, None)
+    assert (found.summary["claims_scored"], found.summary["claims_total"]) == (1, 3)
+
+
+@pytest.mark.parametrize(
+    ("told", "is_flagged"),
+    [
+        ("The sky is blue [S0]. It is high [S0]. It is wide [S0].", False),
+        ("The sky is blue. It is high. It is wide.", False),
+        ("The sky is blue [S0]. It is wide [S0].", True),
+        ("It is wide. It is high. The sky is blue.", True),
+    ],
+)
+def test_a_service_may_join_claims_that_it_tells_of_in_full(told: str, is_flagged: bool) -> None:
+    with asking(in_turn(report(DETAIL | {"claim": told}))) as (_, check):
+        found = check(THREE)
+    assert found.flagged is found.truncated is is_flagged
+
+
+def test_a_service_may_count_more_claims_than_it_tells_of() -> None:
+    with asking(in_turn(report(DETAIL, summary={"claims_total": 3}))) as (_, check):
+        assert check().truncated
+
+
+def test_a_service_may_divide_an_answer_further() -> None:
+    with asking(in_turn(report(DETAIL, DETAIL | {"idx": 1}))) as (_, check):
+        assert not check().flagged
+
+
+@pytest.mark.parametrize("told", [[7], [7, 8, 10], [7, 8, 9, 10], [7, 8, 8]])
+def test_a_trace_is_reported_by_the_steps_that_were_sent_or_not_at_all(told: list[int]) -> None:
+    steps = [{"idx": idx, "claim": "The sky is blue.", "cites": ["S0"]} for idx in (7, 8, 9)]
+    with ScriptedEndpoint(in_turn(report(*(DETAIL | {"idx": idx} for idx in told)))) as wire:
+        found = audit_trace_budget(
+            steps, SPANS, verifier="service", service_url=wire.origin, api_key=KEY
+        )
+    assert (found.flagged, found.error_type) == (True, "malformed_response")
+
+
+def test_a_step_has_to_reach_its_own_target() -> None:
+    steps = [{"claim": "The sky is blue.", "cites": ["S0"], "confidence": 0.99}]
+    with ScriptedEndpoint(in_turn(report(DETAIL))) as wire:
+        found = audit_trace_budget(
+            steps, SPANS, verifier="service", service_url=wire.origin, api_key=KEY
+        )
+    assert [(each.target, str(each.status)) for each in found.details] == [(0.99, "not_entailed")]
+
+
+def test_whether_it_answers_or_not_the_rule_is_its_own() -> None:
+    for reply in (report(DETAIL), error(500)):
+        with asking(in_turn(reply)) as (_, check):
+            assert check().summary["rule"] == "service"
+
+
 def test_a_trace_is_sent_with_the_target_of_each_step() -> None:
     steps: list[dict[str, Any]] = [
         {"claim": "The sky is blue.", "cites": ["S0"], "confidence": 0.9},
@@ -130,9 +217,11 @@ def test_a_trace_is_sent_with_the_target_of_each_step() -> None:
     [
         (error(401), "authentication_failed", "Authentication failed"),
         (error(402), "budget_exceeded", "Budget exceeded"),
-        (error(404), "service_error", "Service error (404)"),
-        (error(429), "service_error", "Service error (429)"),
-        (error(500), "service_error", "Service error (500)"),
+        (error(400), "request_refused", "Service error (400). It refuses the request. See"),
+        (error(404), "not_found", "Service error (404). It knows no such call. See"),
+        (error(422), "request_refused", "Service error (422). It refuses the request. See"),
+        (error(429), "rate_limited", "Service error (429). It refuses more calls for now. Try"),
+        (error(500), "service_error", "Service error (500). Try again"),
         (Reply(200, b"<html>"), "malformed_response", "no JSON"),
         (Reply(200, b"[" * 100_000), "malformed_response", "no JSON"),
         (Reply(200, b"[]"), "malformed_response", "no object"),
@@ -145,6 +234,17 @@ def test_a_trace_is_sent_with_the_target_of_each_step() -> None:
         (report(DETAIL | {"flagged": 0}), "malformed_response", "claim 0"),
         (report(DETAIL | {"claim": None}), "malformed_response", "claim 0"),
         (report(DETAIL | {"status": "not_entailed"}), "malformed_response", "did not pass"),
+        (report(DETAIL | {"error": "SECRET"}), "malformed_response", "not be verified"),
+        (report(DETAIL | {"unknown_citations": ["S9"]}), "malformed_response", "not be verified"),
+        (report(DETAIL | {"skipped_verifier": True}), "malformed_response", "not be verified"),
+        (report(DETAIL | {"target": 0.5}), "malformed_response", "less than was asked for"),
+        (report(BAD | {"flagged": False}), "malformed_response", "brings too little"),
+        (report(DETAIL, DETAIL), "malformed_response", "one number"),
+        (report(DETAIL, summary={"claims_scored": 3}), "malformed_response", "counts other"),
+        (report(DETAIL, summary={"flagged_claims": 2}), "malformed_response", "counts other"),
+        (report(DETAIL | {"idx": 10**400}), "malformed_response", "no number"),
+        (report(DETAIL | {"claim": "\ud800"}), "malformed_response", "no text"),
+        (report(DETAIL | {"cites": ["\udfff"]}), "malformed_response", "no text"),
         (report(BAD, error="SECRET"), "malformed_response", "tells of an error"),
         (Reply(200, b" " * (17 * 1024 * 1024)), "malformed_response", "longer than"),
     ],
@@ -180,6 +280,16 @@ def test_no_answer_in_time_flags() -> None:
     with asking(in_turn(Reply(200, b"{}", delay_s=20.0))) as (_, check):
         found = check(timeout_s=0.1)
     assert (found.flagged, found.error_type) == (True, "timeout")
+
+
+@pytest.mark.parametrize("serve", [drip_body, drip_headers, drip_status])
+def test_a_service_that_sends_a_byte_now_and_then_is_out_of_time(serve: Serve) -> None:
+    with wire(serve) as (url, served):
+        found = detect_hallucination(
+            ANSWER, SPANS, verifier="service", service_url=url, api_key=KEY, timeout_s=0.3
+        )
+        # It would go on for much longer, and then be another kind of failure.
+        assert (found.flagged, found.error_type, len(served)) == (True, "timeout", 1)
 
 
 def test_a_service_that_is_not_there_flags() -> None:

@@ -323,6 +323,9 @@ def describe(backend: "Backend") -> Iterator[str]:
     has_key = backend.config.verify.api_key is not None or os.environ.get("OPENAI_API_KEY")
     if backend.is_open_world and not has_key:
         yield "          OPENAI_API_KEY is not set: until it is, all is flagged."
+    has_url = backend.config.verify.service_url or os.environ.get("BERRY_SERVICE_URL")
+    if backend.name == "service" and not has_url:
+        yield "          BERRY_SERVICE_URL is not set: until it is, all is flagged."
     if backend.stores is None:
         yield "evidence  not held"
     else:

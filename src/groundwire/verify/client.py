@@ -1,14 +1,16 @@
 """The official client of chat completions, so bounded that no endpoint can hold its caller.
 
 The client's own timeout is of each read: an endpoint that sends a byte now and then is never over
-it. Here a call has so many seconds as a whole, and a reply so many bytes. What cannot be cut short
-from another thread can be cancelled on an event loop, so the calls run on one, in a thread of its
-own.
+it. Here a call has so many seconds as a whole, a pause that the endpoint asks for no more of them,
+and a reply so many bytes. What cannot be cut short from another thread can be cancelled on an event
+loop, so the calls run on one, in a thread of its own.
 """
 
 import asyncio
+import time
 from collections.abc import Coroutine, Mapping
 from concurrent.futures import Future
+from email.utils import mktime_tz, parsedate_tz
 from importlib import import_module
 from threading import Lock, Thread
 from typing import Any, TypeVar
@@ -20,6 +22,9 @@ _T = TypeVar("_T")
 
 #: Bytes of a reply that are read; what is longer is cut, and so is no JSON.
 MAX_REPLY_BYTES = 16 * 2**20
+
+#: Tells the official client, if it is "false", not to call again.
+_RETRIES = "x-should-retry"
 
 #: What no longer holds of a content that was read and unpacked.
 _OF_TRANSFER = ("content-encoding", "content-length", "transfer-encoding")
@@ -38,7 +43,7 @@ class Client:
             api_key: Sent with each call.
             timeout_s: That one try may take, from the connection to the last byte.
             max_retries: Calls are made again this often, after 429, 5xx, and connections that fail
-                or take too long.
+                or take too long; not if the endpoint asks for a pause longer than ``timeout_s``.
             what: Who needs it, for the error.
 
         Raises:
@@ -122,16 +127,33 @@ def _bounded(timeout_s: float, **options: Any) -> Any:  # noqa: ANN401  # httpx'
             except TimeoutError as error:  # to the official client it is one of its own
                 library = import_module(type(request).__module__.partition(".")[0])
                 raise library.ReadTimeout("The call took too long.", request=request) from error
+            is_long = _pause_s(response.headers) > timeout_s
+            dropped = (*_OF_TRANSFER, _RETRIES) if is_long else _OF_TRANSFER
             headers = [
                 (name, value)
                 for name, value in response.headers.multi_items()
-                if name.lower() not in _OF_TRANSFER
+                if name.lower() not in dropped
             ]
+            headers += [(_RETRIES, "false")] if is_long else []
             return type(response)(
                 response.status_code, headers=headers, content=content, request=request
             )
 
     return Bounded(timeout=timeout_s, **options)
+
+
+def _pause_s(headers: Mapping[str, str]) -> float:
+    """Seconds that an endpoint wants to be left alone for; 0 if it does not say."""
+    for name, in_a_second in (("retry-after-ms", 1000), ("retry-after", 1)):
+        try:
+            return float(headers.get(name, "")) / in_a_second
+        except ValueError:
+            pass
+    try:
+        date = parsedate_tz(headers.get("retry-after", ""))
+        return 0.0 if date is None else mktime_tz(date) - time.time()
+    except (ValueError, OverflowError):
+        return 0.0
 
 
 async def _content(response: Any) -> bytes:  # noqa: ANN401

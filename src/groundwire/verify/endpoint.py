@@ -24,7 +24,8 @@ from groundwire.verify.verifier import FailureKind
 #: Where the client goes if nothing else is said.
 OPENAI_URL = "https://api.openai.com/v1"
 
-#: Calls are made again this often, after 429, 5xx, and connections that fail or time out.
+#: Calls are made again this often, after 429, 5xx, and connections that fail or time out, unless
+#: the endpoint asks for a pause that is longer than a call may take.
 MAX_RETRIES = 2
 
 _NEWER_NAME = "api.openai.com"
@@ -257,12 +258,17 @@ def _of_status(status: int, body: object) -> EndpointError:
     if status == 429:
         return EndpointError(
             FailureKind.RATE_LIMITED,
-            f"The endpoint refuses more calls for now (429), asked {MAX_RETRIES + 1} times. "
-            "Lower max_concurrency, or try again later.",
+            "The endpoint refuses more calls for now (429). Lower max_concurrency, or try again "
+            "later.",
         )
     if 400 <= status < 500:
         says_logprobs = "logprobs" in str(details)[:10_000]
         kind = FailureKind.NO_LOGPROBS if says_logprobs else FailureKind.REFUSED
         more = _NO_LOGPROBS if says_logprobs else "See verifier_model and top_logprobs."
         return EndpointError(kind, f"The endpoint refuses the request ({status}). {more}")
-    return EndpointError(FailureKind.SERVICE_ERROR, f"Service error ({status}).")
+    more = (
+        "The endpoint is elsewhere, and no redirect is followed. See that base_url is right."
+        if status < 400
+        else "The endpoint fails. Try again later, or see what is wrong with it."
+    )
+    return EndpointError(FailureKind.SERVICE_ERROR, f"Service error ({status}). {more}")

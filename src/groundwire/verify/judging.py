@@ -1,6 +1,6 @@
 """Claims → reports: what needs no verifier first, then each with its evidence, then without."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from groundwire.config.tree import Verify
@@ -106,11 +106,12 @@ class Asking:
         return judged
 
 
-def failure_of_all(details: Iterable[ClaimReport]) -> VerifierFailure | None:
-    """The first failure, if the verifier was asked and gave not one answer."""
-    asked = [each.posterior for each in details if each.posterior is not None]
-    failures = [each for each in asked if isinstance(each, VerifierFailure)]
-    return failures[0] if failures and len(failures) == len(asked) else None
+def failures_of_all(details: Sequence[ClaimReport]) -> tuple[VerifierFailure, ...]:
+    """What the verifier gave in place of answers, if there is a finding about no claim at all."""
+    failed = tuple(
+        each.posterior for each in details if isinstance(each.posterior, VerifierFailure)
+    )
+    return failed if len(failed) == len(details) else ()
 
 
 def _failed(questions: Sequence[Question], error: str) -> list[Judged]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import exp
+from math import exp, fsum
 from typing import Any
 
 from groundwire.verify.interval import UNKNOWN, Interval
@@ -79,24 +79,30 @@ def read_group(text: str, positions: Sequence[Position], n: int) -> tuple[Readou
 
 
 def readout(position: Position) -> Readout:
-    """P(yes), P(no) and P(unsure) at one token: sums over the spellings of each.
+    """P(yes), P(no) and P(unsure) at one token: sums over the spellings of each that are told.
 
-    One that is not among the likeliest tokens is at most as likely as the last of them; if none
-    are told, anything is possible.
+    Others may be among the tokens that are not, so each verdict may be as much likelier as all of
+    those together. If no likeliest tokens are told, anything is possible of a verdict that is not
+    there.
     """
     top, written = position.top, position.token
     told = (*top, written) if written.token not in {each.token for each in top} else top
-    absent = Interval(0.0, _p(min(each.logprob for each in top))) if top else UNKNOWN
+    rest = max(0.0, 1.0 - fsum(_p(each.logprob) for each in told))
     found: dict[Verdict, float] = {}
     for each in told:
         verdict = verdict_of(each.token)
         if verdict is not None:
             found[verdict] = found.get(verdict, 0.0) + _p(each.logprob)
+    absent = Interval(0.0, rest) if top else UNKNOWN
     yes, no, unsure = (
-        Interval.exactly(min(1.0, found[verdict])) if verdict in found else absent
+        _at_least(found[verdict], rest) if verdict in found else absent
         for verdict in (Verdict.YES, Verdict.NO, Verdict.UNSURE)
     )
     return Readout(yes=yes, no=no, unsure=unsure, generated=written.token, topk=top)
+
+
+def _at_least(probability: float, rest: float) -> Interval:
+    return Interval(min(1.0, probability), min(1.0, probability + rest))
 
 
 def _p(logprob: float) -> float:

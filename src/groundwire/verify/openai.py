@@ -101,12 +101,27 @@ class OpenAIVerifier:
         unread = [
             q for group, got in zip(groups, asked, strict=True) if not got.judged for q in group
         ]
-        alone = dict(zip(unread, self._ask_all([(q,) for q in unread]), strict=True))
+        alone = dict(zip(unread, self._ask_alone(unread), strict=True))
         answers: dict[Question, Judged] = {}
         for group, got in zip(groups, asked, strict=True):
             for at, question in enumerate(group):
                 answers[question] = got.judged[at] if got.judged else _after(got, alone[question])
         return _each_once(questions, answers)
+
+    def _ask_alone(self, questions: Sequence[Question]) -> list["_Asked"]:
+        """Ask about each claim of groups that were not answered.
+
+        If none of the first is answered either, it was not for their being groups: an endpoint
+        that fails or hangs is not waited for once for each claim.
+        """
+        singles = [(question,) for question in questions]
+        n = self._settings.max_concurrency
+        asked = self._ask_all(singles[:n])
+        failure = asked[0].judged[0] if asked else None
+        if isinstance(failure, VerifierFailure) and all(each.is_in_vain for each in asked):
+            missing = _Asked((replace(failure, prompt="", cost=Cost()),), Cost())
+            return asked + [missing] * len(singles[n:])
+        return asked + self._ask_all(singles[n:])
 
     def _ask_all(self, groups: Sequence[tuple[Question, ...]]) -> list["_Asked"]:
         if not groups:
@@ -161,8 +176,11 @@ class OpenAIVerifier:
         )
 
 
-#: What a group is refused for, or answered with, that one claim may not be.
-_PERHAPS_ALONE = (FailureKind.MALFORMED, FailureKind.REFUSED)
+#: What happens to all calls, if to some.
+_IN_VAIN = (FailureKind.SERVICE_ERROR, FailureKind.TIMEOUT, FailureKind.NO_LOGPROBS)
+
+#: What a group is refused for, or answered with, that one claim may not be: it is longer.
+_PERHAPS_ALONE = (FailureKind.MALFORMED, FailureKind.REFUSED, *_IN_VAIN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +189,13 @@ class _Asked:
 
     judged: tuple[Judged, ...]
     share: Cost
+
+    @property
+    def is_in_vain(self) -> bool:
+        """Whether the endpoint failed in a way in which it does not fail for one claim alone."""
+        return any(
+            isinstance(each, VerifierFailure) and each.kind in _IN_VAIN for each in self.judged
+        )
 
     @classmethod
     def of(cls, readouts: tuple[Readout, ...], prompt: Prompt, share: Cost) -> "_Asked":

@@ -150,7 +150,9 @@ class VerificationReport:
         setup: What it was made with.
         details: One report for each claim that was scored, in their order.
         unscored: Claims beyond ``max_claims``, which flag the report.
-        has_unscored: Whether a service says that there are some.
+        has_unscored: Whether a service left claims out.
+        n_lost: Claims that were to be scored and of which there is no report.
+        lost: What the verifier gave in place of answers to them; it counts as calls.
         citations: What is wrong with the citations; ``None`` if that was not asked. It flags
             nothing.
         error: Why there is no verification; ``None`` if there is one. Then ``details`` is empty.
@@ -161,6 +163,8 @@ class VerificationReport:
     details: tuple[ClaimReport, ...] = ()
     unscored: tuple[VerifiableClaim, ...] = ()
     has_unscored: bool = False
+    n_lost: int = 0
+    lost: tuple[VerifierFailure, ...] = ()
     citations: CitationReport | None = None
     error: str | None = None
     error_type: str | None = None
@@ -199,7 +203,7 @@ class VerificationReport:
             "backend": setup.backend,
             "rule": setup.rule,
             "default_target": setup.target,
-            "claims_total": len(self.details) + len(self.unscored),
+            "claims_total": len(self.details) + self.n_lost + len(self.unscored),
             "max_claims": setup.max_claims,
             "truncated": self.truncated,
             "unscored": [
@@ -210,7 +214,7 @@ class VerificationReport:
             "require_citations": setup.require_citations,
             "min_log_odds_gain": setup.min_log_odds_gain,
             "statuses": dict(sorted(Counter(str(d.status) for d in self.details).items())),
-            **_counts(self._judged(), self.details),
+            **_counts(self._judged(), self.details, n_lost=len(self.lost)),
         }
 
     def to_dict(self) -> dict[str, Any]:
@@ -229,14 +233,17 @@ class VerificationReport:
         }
 
     def _judged(self) -> list[Judged]:
-        return [j for each in self.details for j in (each.posterior, each.prior) if j is not None]
+        told = (j for each in self.details for j in (each.posterior, each.prior) if j is not None)
+        return [*told, *self.lost]
 
 
-def _counts(judged: list[Judged], details: tuple[ClaimReport, ...]) -> dict[str, Any]:
+def _counts(
+    judged: list[Judged], details: tuple[ClaimReport, ...], *, n_lost: int
+) -> dict[str, Any]:
     costs = [each.cost for each in judged]
     total = sum(costs, Cost())
     n_cached = sum(cost.is_cached for cost in costs)
-    n_asked = sum(each.posterior is not None for each in details)
+    n_asked = n_lost + sum(each.posterior is not None for each in details)
     # What a group saves is what its members would have taken one by one.
     saved = sum(1 - cost.calls for cost in costs if cost.is_grouped and not cost.is_cached)
     return {

@@ -3,7 +3,8 @@
 ``signed`` (default) asks that a claim be believed with its evidence, and not without: P(yes) at or
 above the target, the prior below it, and log-odds that the evidence raised. ``kl`` is the plain
 comparison of budgets, which has no sign: it lets a claim pass that its evidence contradicts, if the
-contradiction is informative enough. Both look at the claim's citations first.
+contradiction is informative enough. What was not measured passes by neither, and both look at the
+claim's citations first.
 """
 
 from dataclasses import dataclass
@@ -53,6 +54,8 @@ class Why(StrEnum):
     PRIOR_AT_OR_ABOVE_TARGET = "prior_at_or_above_target"
     GAIN_BELOW_MINIMUM = "log_odds_gain_below_minimum"
     BUDGET_INSUFFICIENT = "required_exceeds_observed"
+    NO_VERDICT = "verifier_gave_no_verdict"
+    MAY_ADD_NOTHING = "evidence_may_add_nothing"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +112,8 @@ class Measures:
         supports_target: Whether the posterior surely reaches the target.
         is_prior_below_target: Whether the prior surely stays below it.
         is_dependent: Whether both hold and the gain is at least the minimum.
-        is_budget_sufficient: Whether what is required may be covered by what was observed.
+        is_budget_sufficient: Whether what is required may be covered by what was observed, and
+            something surely was: prior and posterior are not the same.
     """
 
     required: Amount | None = None
@@ -152,7 +156,7 @@ def measure(
         supports_target=supports,
         is_prior_below_target=is_below,
         is_dependent=bool(supports) and is_below and gain.min >= min_gain,
-        is_budget_sufficient=needed.min <= brought.max,
+        is_budget_sufficient=(needed.min <= brought.max and not post.yes.overlaps(before.yes)),
     )
 
 
@@ -160,7 +164,9 @@ def after_posterior(posterior: Judged, *, target: float, rule: Rule) -> Decision
     """The decision that needs no prior; ``None`` if the prior has to be read."""
     if isinstance(posterior, VerifierFailure):
         return Decision(status=Status.VERIFIER_ERROR, reasons=(Why.POSTERIOR_ERROR,))
-    if rule is Rule.KL or posterior.yes.low >= target:
+    if rule is Rule.KL:
+        return None if says_anything(posterior) else _NO_VERDICT
+    if posterior.yes.low >= target:
         return None
     below = Why.POSTERIOR_BELOW_TARGET
     if says_no(posterior):
@@ -176,15 +182,30 @@ def after_prior(prior: Judged, measures: Measures, *, rule: Rule) -> Decision:
     if isinstance(prior, VerifierFailure):
         return Decision(status=Status.VERIFIER_ERROR, reasons=(Why.PRIOR_ERROR,))
     if rule is Rule.KL:
-        if measures.is_budget_sufficient:
-            return PASSED
-        return Decision(status=Status.UNDER_BUDGET, reasons=(Why.BUDGET_INSUFFICIENT,))
+        return _by_budget(measures) if says_anything(prior) else _NO_VERDICT
     if not measures.is_prior_below_target:
         return Decision(status=Status.PRIOR_LEAK, reasons=(Why.PRIOR_AT_OR_ABOVE_TARGET,))
     if not measures.is_dependent:
         why = Why.GAIN_BELOW_MINIMUM
         return Decision(status=Status.INSUFFICIENT_EVIDENCE_GAIN, reasons=(why,))
     return PASSED
+
+
+_NO_VERDICT = Decision(status=Status.AMBIGUOUS_VERIFIER, reasons=(Why.NO_VERDICT,))
+
+
+def _by_budget(measures: Measures) -> Decision:
+    if measures.is_budget_sufficient:
+        return PASSED
+    is_short = measures.gap is None or measures.gap.min > 0
+    why = Why.BUDGET_INSUFFICIENT if is_short else Why.MAY_ADD_NOTHING
+    return Decision(status=Status.UNDER_BUDGET, reasons=(why,))
+
+
+def says_anything(answer: Readout) -> bool:
+    """Whether a verifier gave any verdict a probability; budgets are of nothing without."""
+    least = max(answer.yes.low, answer.no.low, answer.unsure.low)
+    return answer.verdict is not None or least > 0
 
 
 def says_no(posterior: Readout) -> bool:

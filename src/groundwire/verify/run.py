@@ -13,10 +13,10 @@ from groundwire.verify.budget import Units
 from groundwire.verify.claims import CitationPatternError, VerifiableClaim
 from groundwire.verify.context import Contexts
 from groundwire.verify.forensics import CitationReport, check_citations
-from groundwire.verify.judging import Asking, failure_of_all, judge_claims
+from groundwire.verify.judging import Asking, failures_of_all, judge_claims
 from groundwire.verify.report import Setup, VerificationReport
 from groundwire.verify.service import ServiceError, call_service, malformed
-from groundwire.verify.service_report import NoReportError, is_truncated, read_details
+from groundwire.verify.service_report import NoReportError, Sent, read_report
 from groundwire.verify.settings import (
     DEFAULT_MODEL,
     DEFAULTS,
@@ -101,6 +101,7 @@ def run(
     named = {} if own is not None else {"verifier": verifier}
     backend = read_settings(named).verifier if own is None else _name(own)
     setup = _setup(DEFAULTS, subject, backend)
+    job = None
     try:
         settings = _settings({**arguments, **named})
         setup = _setup(settings, subject, backend)
@@ -113,7 +114,7 @@ def run(
             asked = through(judge) if through else judge
             return _by_verifier(job, asked, setup, with_citations=with_citations)
     except _RefusedError as refusal:
-        return VerificationReport(setup=setup, error=refusal.error, error_type=refusal.error_type)
+        return _unverified(setup, job, error=refusal.error, error_type=refusal.error_type)
 
 
 _NO_CITATIONS = (
@@ -126,6 +127,21 @@ def refused(subject: Subject, backend: str, *, error_type: str, error: str) -> V
     """The report of a call that was not even begun."""
     return VerificationReport(
         setup=_setup(DEFAULTS, subject, backend), error=error, error_type=error_type
+    )
+
+
+def _unverified(
+    setup: Setup, job: _Job | None, *, error: str, error_type: str
+) -> VerificationReport:
+    """The report if there is a finding about no claim."""
+    if job is None:
+        return VerificationReport(setup=setup, error=error, error_type=str(error_type))
+    return VerificationReport(
+        setup=setup,
+        unscored=job.unscored,
+        n_lost=len(job.claims) - len(job.unscored),
+        error=error,
+        error_type=str(error_type),
     )
 
 
@@ -153,7 +169,7 @@ def _setup(settings: Verify, subject: Subject, backend: str) -> Setup:
         backend=backend,
         verifier_model=settings.model or DEFAULT_MODEL if backend != LOCAL else "",
         units=Units(settings.units),
-        rule=settings.rule,
+        rule=settings.rule if backend != SERVICE else SERVICE,
         target=settings.target,
         context_mode=settings.context_mode,
         max_claims=settings.max_claims if subject.is_limited else None,
@@ -201,13 +217,10 @@ def _by_verifier(
     settings = job.settings
     contexts = Contexts.of(job.spans, mode=settings.context_mode, placeholder=settings.placeholder)
     details = judge_claims(job.claims[: job.n_scored], contexts, verifier, settings)
-    failure = failure_of_all(details)
-    if failure is not None:
-        return VerificationReport(
-            setup=setup,
-            unscored=job.unscored,
-            error=failure.error,
-            error_type=str(failure.kind),
+    if failures := failures_of_all(details):
+        first = failures[0]
+        return replace(
+            _unverified(setup, job, error=first.error, error_type=first.kind), lost=failures
         )
     return VerificationReport(
         setup=setup,
@@ -224,9 +237,9 @@ def _citations(job: _Job, contexts: Contexts, verifier: Verifier) -> CitationRep
 
 
 def _by_service(job: _Job, setup: Setup) -> VerificationReport:
-    """Ask a service for the report. It decides by its own rule, which ours then names."""
-    setup = replace(setup, rule=SERVICE)
+    """Ask a service for the report. It decides by its own rule, which ours names."""
     settings = job.settings
+    sent = Sent(claims=job.claims[: job.n_scored], is_numbered=not job.subject.is_limited)
     if not job.claims:
         return VerificationReport(setup=setup)
     try:
@@ -237,7 +250,7 @@ def _by_service(job: _Job, setup: Setup) -> VerificationReport:
             api_key=wanted_key(settings, os.environ),
             timeout_s=settings.timeout_s,
         )
-        details = read_details(response, setup)
+        read = read_report(response, setup, sent)
     except MissingKeyError as error:
         raise _RefusedError(FailureKind.MISSING_API_KEY, str(error)) from error
     except MissingUrlError as error:
@@ -251,9 +264,10 @@ def _by_service(job: _Job, setup: Setup) -> VerificationReport:
         raise _RefusedError(error.kind, str(error)) from error
     return VerificationReport(
         setup=setup,
-        details=details,
+        details=read.details,
         unscored=job.unscored,
-        has_unscored=is_truncated(response),
+        has_unscored=read.is_truncated,
+        n_lost=read.n_missing,
     )
 
 
