@@ -74,6 +74,7 @@ def test_brackets_that_hold_the_name_of_a_span_cite_it() -> None:
         ("[1, 3-1]", ("1",), ("3-1",)),
         ("[1-99]", (), ("1-99",)),
         ("[doc-1, p. 4]", ("doc-1",), ("p. 4",)),
+        ("[S9: p. 4]", (), ("S9: p. 4",)),
         ("[Document 7]", (), ("Document 7",)),
         ("[notes.md]", (), ("notes.md",)),
     ],
@@ -136,6 +137,11 @@ def test_ids_may_be_joined_by_words_and_dots() -> None:
         ("B is so.", ("S0", "S1", "S2")),
         ("C is so.", ("S0", "S2")),
     ]
+
+
+def test_the_index_of_a_variable_is_no_citation() -> None:
+    assert cited("It is so if x[0] is set [S1].") == [("It is so if x[0] is set.", ("S1",))]
+    assert cited("It is so if x[0] is set.", claim_split="lines")[0][1] == ()
 
 
 def test_where_a_span_is_on_the_web_is_no_claim() -> None:

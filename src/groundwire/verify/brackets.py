@@ -37,6 +37,7 @@ _NAMED = re.compile(
     r"|(?:source|span|doc|document|passage|ref|reference|context|chunk|snippet)[ _#-]*[0-9]+",
     re.IGNORECASE,
 )
+_PLACED = re.compile(r"([^\s:§#@|]{1,64})\s?[:§#@|]")
 _WORD = re.compile(r"[A-Za-z]\w*|(?=\S*[A-Za-z])\w+(?:[-.:/#]\w+)*(?<=[0-9])", re.ASCII)
 _MAX_WORD_CHARS = 64
 _MAX_SHAPES = 100
@@ -148,7 +149,13 @@ class _Grammar:
             (part in self.plain.known and not part.isdecimal())
             or self._is_shaped(part)
             or any(self._is_shaped(low) and self._is_shaped(high) for low, high in _ranges(part))
+            or self._is_with_place(part)
         )
+
+    def _is_with_place(self, part: str) -> bool:
+        """Whether it is such an id and a place in it, ``S1: p. 3``, which no span is called."""
+        placed = _PLACED.match(part)
+        return placed is not None and self._is_shaped(placed[1])
 
     def _is_shaped(self, part: str) -> bool:
         if _NAMED.fullmatch(part):

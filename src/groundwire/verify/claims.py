@@ -24,6 +24,7 @@ _DEFINITION = re.compile(
     r"^[ \t]*\[\^?([^\[\]\n]{1,64})\]:[ \t]*<?[a-z][a-z0-9+.-]{1,16}://[^\s<>]+>?[ \t]*$",
     re.IGNORECASE | re.MULTILINE,
 )
+_VARIABLE = re.compile(r"(?<!\w)[b-z]$")
 _WRAPS = re.compile(r"\](?:\([^()\s]{1,200}\))?")
 _SPACE_BEFORE_MARK = re.compile(r"\s+(?=[.,;:!?…](?:\s|$))")
 _EMPTY_BRACKETS = re.compile(r"\(\s*(?:see|cf\.?|source|sources)?\s*[:,;]?\s*\)", re.IGNORECASE)
@@ -135,7 +136,8 @@ def find_citations(
         return tuple(_matches(text, citation_regex))
     plain = parse_citations(text)
     more = bracketed(text, known, taken=plain)
-    return tuple(sorted((*plain, *more), key=lambda found: found.start))
+    found = _without_indices(text, (*plain, *more))
+    return tuple(sorted(found, key=lambda each: each.start))
 
 
 def _pieces(
@@ -150,9 +152,9 @@ def _pieces(
         marks = tuple(_matches(answer, citation_regex))
         found = segment(_blanked(answer, marks))
         return _assigned([_Piece(each.start, each.end, []) for each in found], marks, answer)
-    more = bracketed(answer, known, taken=parse_citations(answer))
+    more = _without_indices(answer, bracketed(answer, known, taken=parse_citations(answer)))
     found = segment(_blanked(answer, more))
-    own = [_Piece(each.start, each.end, list(each.citations)) for each in found]
+    own = [_Piece(each.start, each.end, _without_indices(answer, each.citations)) for each in found]
     return _assigned(own, more, answer)
 
 
@@ -164,6 +166,15 @@ def _without_definitions(answer: str, known: frozenset[str]) -> str:
         return line.group() if ids.meaning(line[1].strip()) is None else " " * len(line.group())
 
     return _DEFINITION.sub(blank, answer) if "]:" in answer else answer
+
+
+def _without_indices(text: str, citations: Iterable[Citation]) -> list[Citation]:
+    """Citations that are not the index of a variable: ``x[0]`` names an element of it."""
+    return [
+        each
+        for each in citations
+        if not _VARIABLE.search(text[max(0, each.start - 2) : each.start])
+    ]
 
 
 def _lines(text: str) -> Iterator[tuple[int, int]]:
