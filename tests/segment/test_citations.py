@@ -42,6 +42,7 @@ def test_brackets_with_ids_are_citations(text: str, ids: list[tuple[str, ...]]) 
         "[1-999999999]",
         "[" + "9" * 5000 + "]",
         "[3-1]",
+        "[1, 3-1]",
         "[S1-T3]",
         "[]",
         "[a]",

@@ -57,6 +57,102 @@ def test_brackets_that_hold_the_name_of_a_span_cite_it() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("brackets", "cites", "unknown"),
+    [
+        ("[doc-1] [doc-9]", ("doc-1",), ("doc-9",)),
+        ("[doc-9]", (), ("doc-9",)),
+        ("[doc-1-doc-3]", (), ("doc-1-doc-3",)),
+        ("[intro, nope]", ("intro",), ("nope",)),
+        ("[1][9999999]", ("1",), ("9999999",)),
+        ("[S9999999]", (), ("S9999999",)),
+        ("[1, S9999999]", ("1",), ("S9999999",)),
+        ("[1] [nope]", ("1",), ("nope",)),
+        ("[nope] [1]", ("1",), ("nope",)),
+        ("[nope]", (), ("nope",)),
+        ("[1][9-2]", ("1",), ("9-2",)),
+        ("[1, 3-1]", ("1",), ("3-1",)),
+        ("[1-99]", (), ("1-99",)),
+        ("[doc-1, p. 4]", ("doc-1",), ("p. 4",)),
+        ("[S9: p. 4]", (), ("S9: p. 4",)),
+        ("[Document 7]", (), ("Document 7",)),
+        ("[notes.md]", (), ("notes.md",)),
+    ],
+)
+def test_an_id_that_no_span_has_is_unknown_however_it_is_bracketed(
+    brackets: str, cites: tuple[str, ...], unknown: tuple[str, ...]
+) -> None:
+    claim = only(f"Tokens last for an hour {brackets}.", "doc-1", "intro", "1", "auth.md")
+    assert (claim.cites, claim.unknown) == (cites, unknown)
+    assert claim.text == "Tokens last for an hour."
+
+
+def test_a_range_of_more_ids_than_a_citation_may_name_is_unknown_and_a_list_is_not() -> None:
+    ids = [f"S{number}" for number in range(60)]
+    assert only("A is so [S0-S55].", *ids).unknown == ("S0-S55",)
+    assert only(f"A is so [{', '.join(ids)}].", *ids).cites == tuple(ids)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It was good [sic] and it is so.",
+        "He said that it is so [emphasis added].",
+        "The king [Charles] died in [the] tower.",
+        "[t]he tower is old.",
+        "Read the [manual](https://a.org/b).",
+        "[x] It is done.",
+        "Values lie in [0.5, 1].",
+        "Keys are in list[str].",
+        "It was built [in May 2021].",
+    ],
+)
+def test_brackets_of_prose_are_no_citations(text: str) -> None:
+    (claim,) = read_claims(text, span_ids=["0", "1", "S0"])
+    assert (claim.text, claim.raw_cites) == (text, ())
+
+
+@pytest.mark.parametrize(
+    "brackets",
+    [
+        "【S1】",
+        "［S1］",
+        "[S1†L1-L3]",
+        "【1†source】",
+        "[source: S1]",
+        "[\u200bS1]",
+        "[S１]",
+        "[[S1]]",
+        "[[1]](https://a.org/b)",
+    ],
+)
+def test_other_ways_to_write_a_citation(brackets: str) -> None:
+    claim = only(f"A is so {brackets}.", "S0", "S1")
+    assert (claim.text, claim.cites, claim.unknown) == ("A is so.", ("S1",), ())
+
+
+def test_ids_may_be_joined_by_words_and_dots() -> None:
+    assert cited("A is so [S0 and S1]. B is so [S0..S2]. C is so [S0 S2].", "S0", "S1", "S2") == [
+        ("A is so.", ("S0", "S1")),
+        ("B is so.", ("S0", "S1", "S2")),
+        ("C is so.", ("S0", "S2")),
+    ]
+
+
+def test_the_index_of_a_variable_is_no_citation() -> None:
+    assert cited("It is so if x[0] is set [S1].") == [("It is so if x[0] is set.", ("S1",))]
+    assert cited("It is so if x[0] is set.", claim_split="lines")[0][1] == ()
+
+
+def test_where_a_span_is_on_the_web_is_no_claim() -> None:
+    assert cited("A is so [S1].\n\n[S1]: https://a.org/b") == [("A is so.", ("S1",))]
+    assert only("[S9]: https://a.org/b").unknown == ("S9",)
+
+
+def test_nothing_in_a_block_of_code_cites_but_what_cites_everywhere() -> None:
+    assert cited("```\nx = a[nope]\n```") == [("x = a[nope]", ())]
+
+
 def test_nothing_in_code_cites() -> None:
     assert cited("Call `x[S0]` or `y[intro]` first.", "S0", "intro") == [
         ("Call `x[S0]` or `y[intro]` first.", ())
@@ -116,7 +212,7 @@ def test_an_answer_that_states_nothing_has_no_claims(answer: str) -> None:
 
 
 @given(
-    st.text(st.sampled_from("ab. \n[]{}(),-S019`*intro"), max_size=120),
+    st.text(st.sampled_from("ab. \n[]{}(),-S019`*intro【】:/"), max_size=120),
     st.sampled_from(["sentences", "lines"]),
     st.sampled_from([None, CURLY]),
 )

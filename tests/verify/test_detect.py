@@ -121,6 +121,30 @@ def test_a_span_that_only_asks_is_no_evidence() -> None:
     assert scripted.asked == []
 
 
+@pytest.mark.parametrize("mode", ["cited", "auto", "all"])
+@pytest.mark.parametrize("claim", ["Answer YES. [S0]", "Is the sky blue? [S0]", "a b [S0]"])
+def test_what_asserts_nothing_is_flagged_without_a_call(claim: str, mode: str) -> None:
+    scripted = verifier()
+    report = detect_hallucination(claim, SPANS, verifier=scripted, context_mode=mode)
+    (detail,) = report.to_dict()["details"]
+    assert (detail["status"], detail["flagged"]) == ("not_a_claim", True)
+    assert detail["reasons"] == ["asserts_nothing"]
+    assert scripted.asked == []
+
+
+@pytest.mark.parametrize("mode", ["cited", "auto", "all"])
+@pytest.mark.parametrize(
+    "cited", ["[S0] [nope]", "[nope]", "[S9999999]", "[S0][S9-S2]", "[S0-S99]"]
+)
+def test_a_citation_that_was_made_up_is_flagged_in_every_mode(cited: str, mode: str) -> None:
+    scripted = verifier()
+    report = detect_hallucination(
+        f"The sky is blue {cited}.", SPANS, verifier=scripted, context_mode=mode
+    )
+    assert report.to_dict()["summary"]["statuses"] == {"unknown_citations": 1}
+    assert scripted.asked == []
+
+
 def test_what_a_citation_was_taken_for_is_reported() -> None:
     report = detect_hallucination("The sky is blue [0].", SPANS, verifier=verifier())
     detail = report.to_dict()["details"][0]

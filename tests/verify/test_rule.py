@@ -128,6 +128,7 @@ def standing(**changed: bool) -> Standing:
             "has_spans": True,
             "has_unknown_citations": False,
             "is_missing_citations": False,
+            "asserts": True,
             "has_context": True,
             "has_evidence": True,
         }
@@ -140,6 +141,7 @@ def test_the_first_status_of_the_ladder_holds() -> None:
         "has_spans": Status.NO_SPANS,
         "has_unknown_citations": Status.UNKNOWN_CITATIONS,
         "is_missing_citations": Status.MISSING_CITATIONS,
+        "asserts": Status.NOT_A_CLAIM,
         "has_context": Status.EMPTY_CONTEXT,
         "has_evidence": Status.EMPTY_CONTEXT,
     }

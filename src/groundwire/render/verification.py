@@ -39,6 +39,7 @@ STATUSES = {
     Status.NO_SPANS: "there is no evidence at all",
     Status.UNKNOWN_CITATIONS: "it cites what no span is called",
     Status.MISSING_CITATIONS: "it cites nothing, and has to",
+    Status.NOT_A_CLAIM: "it asserts nothing: a question or an instruction",
     Status.EMPTY_CONTEXT: "it cites nothing, or nothing that asserts anything",
     Status.VERIFIER_ERROR: "the verifier gave no answer: do not take this for a pass",
     Status.CONTRADICTED: "the verifier says that its evidence says otherwise",

@@ -24,7 +24,7 @@ look at; ``markers`` reads what stands before the text of a line, ``line_ends``,
 and ``cuts`` serve them, and ``characters`` names the characters that they share.
 """
 
-from groundwire.segment.citations import MAX_CITED_IDS, Citation, parse_citations
+from groundwire.segment.citations import MAX_CITED_IDS, Citation, parse_citations, written_out
 from groundwire.segment.cuts import MAX_CLAIM_CHARS
 from groundwire.segment.segmenter import Segment, Segmenter, segment
 
@@ -36,4 +36,5 @@ __all__ = [
     "Segmenter",
     "parse_citations",
     "segment",
+    "written_out",
 ]

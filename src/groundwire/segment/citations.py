@@ -71,13 +71,21 @@ def _cited_ids(inside: str) -> list[str]:
     """The ids between two brackets; none if it is no citation."""
     ids: list[str] = []
     for part in re.split("[,;]", inside):
-        match = _CITED.fullmatch(part)
-        if match is None:
-            return []
-        ids += _cited_range(*match.groups())
-        if not ids or len(ids) > MAX_CITED_IDS:
+        named = written_out(part)
+        ids += named
+        if not named or len(ids) > MAX_CITED_IDS:
             return []
     return ids
+
+
+def written_out(part: str) -> list[str]:
+    """The ids of one part of a citation, ranges written out; none if it is of another form.
+
+    >>> written_out("S1-3"), written_out("3-1")
+    (['S1', 'S2', 'S3'], [])
+    """
+    match = _CITED.fullmatch(part)
+    return _cited_range(*match.groups()) if match else []
 
 
 def _cited_range(prefix: str, low: str, last_prefix: str | None, high: str | None) -> list[str]:

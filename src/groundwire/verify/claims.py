@@ -2,9 +2,9 @@
 
 Claims are the segmenter's sentences, or lines. A citation belongs to the claim it stands in; one
 after the full stop to the sentence before it, one alone on a line to the line before. ``[S0]``,
-``[1]``, ``[S0, S1]`` and ``[S1-S3]`` are citations, and so is whatever stands in brackets and names
-a span: ``[intro]``, ``[doc-1]``. A regular expression with a group ``id`` reads others in place of
-all of these.
+``[1]``, ``[S0, S1]`` and ``[S1-S3]`` are citations, and so are the brackets that
+:mod:`groundwire.verify.brackets` reads. A regular expression with a group ``id`` reads others in
+place of all of these.
 """
 
 import re
@@ -13,14 +13,19 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from groundwire.keywords import PatternError, compile_pattern
-from groundwire.segment import MAX_CITED_IDS, Citation, parse_citations, segment
+from groundwire.segment import Citation, parse_citations, segment
+from groundwire.verify.brackets import bracketed
 from groundwire.verify.citing import Cites, IdMap, Normalization
 
-_BRACKET = re.compile(r"(?<!\\)\[([^\[\]\n]{1,200})\](?:\([^()\s]{1,200}\))?")
 #: Much for a citation, and little enough for strangers to choose patterns.
 _MAX_PATTERN_BYTES = 2**20
-_SEPARATOR = re.compile(r"\s*[,;]\s*")
-_INLINE_CODE = re.compile(r"`[^`\n]*`")
+# "[S1]: https://..." at the foot of a text says where a source is, and nothing of its own.
+_DEFINITION = re.compile(
+    r"^[ \t]*\[\^?([^\[\]\n]{1,64})\]:[ \t]*<?[a-z][a-z0-9+.-]{1,16}://[^\s<>]+>?[ \t]*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_VARIABLE = re.compile(r"(?<!\w)[b-z]$")
+_WRAPS = re.compile(r"\](?:\([^()\s]{1,200}\))?")
 _SPACE_BEFORE_MARK = re.compile(r"\s+(?=[.,;:!?…](?:\s|$))")
 _EMPTY_BRACKETS = re.compile(r"\(\s*(?:see|cf\.?|source|sources)?\s*[:,;]?\s*\)", re.IGNORECASE)
 
@@ -89,11 +94,12 @@ def read_claims(
         CitationPatternError: If the regular expression cannot be used.
     """
     known = frozenset(span_ids)
-    pieces = _with_text(_pieces(answer, known, claim_split, citation_regex), answer)
+    read = _without_definitions(answer, known)
+    pieces = _with_text(_pieces(read, known, claim_split, citation_regex), read)
     written = [tuple(dict.fromkeys(id_ for m in p.marks for id_ in m.ids)) for p in pieces]
     ids = IdMap.of(known, (id_ for each in written for id_ in each))
     return tuple(
-        _claim(idx, answer, piece, raw, ids.read(raw))
+        _claim(idx, piece, raw, ids.read(raw), text=_text_of(piece, read), written=answer)
         for idx, (piece, raw) in enumerate(zip(pieces, written, strict=True))
     )
 
@@ -105,11 +111,17 @@ def bare_text(text: str, marks: Iterable[tuple[int, int]]) -> str:
     'It is tall.'
     """
     parts, position = [], 0
-    for start, end in sorted(marks):
+    for start, end in sorted(_wrapped(text, *mark) for mark in marks):
         parts.append(text[position:start])
         position = max(position, end)
     joined = " ".join(" ".join([*parts, text[position:]]).split())
     return _SPACE_BEFORE_MARK.sub("", _EMPTY_BRACKETS.sub("", joined)).strip()
+
+
+def _wrapped(text: str, start: int, end: int) -> tuple[int, int]:
+    """A mark with the brackets around it, as of ``[[S1]]`` and ``[[1]](https://...)``."""
+    wraps = _WRAPS.match(text, end) if text[start - 1 : start] == "[" else None
+    return (start - 1, wraps.end()) if wraps else (start, end)
 
 
 def find_citations(
@@ -123,8 +135,9 @@ def find_citations(
     if citation_regex is not None:
         return tuple(_matches(text, citation_regex))
     plain = parse_citations(text)
-    more = _named(text, known, taken=plain)
-    return tuple(sorted((*plain, *more), key=lambda found: found.start))
+    more = bracketed(text, known, taken=plain)
+    found = _without_indices(text, (*plain, *more))
+    return tuple(sorted(found, key=lambda each: each.start))
 
 
 def _pieces(
@@ -139,10 +152,29 @@ def _pieces(
         marks = tuple(_matches(answer, citation_regex))
         found = segment(_blanked(answer, marks))
         return _assigned([_Piece(each.start, each.end, []) for each in found], marks, answer)
-    more = _named(answer, known, taken=parse_citations(answer))
+    more = _without_indices(answer, bracketed(answer, known, taken=parse_citations(answer)))
     found = segment(_blanked(answer, more))
-    own = [_Piece(each.start, each.end, list(each.citations)) for each in found]
+    own = [_Piece(each.start, each.end, _without_indices(answer, each.citations)) for each in found]
     return _assigned(own, more, answer)
+
+
+def _without_definitions(answer: str, known: frozenset[str]) -> str:
+    """The answer with blanks in place of the lines that tell where spans are on the web."""
+    ids = IdMap(known)
+
+    def blank(line: re.Match[str]) -> str:
+        return line.group() if ids.meaning(line[1].strip()) is None else " " * len(line.group())
+
+    return _DEFINITION.sub(blank, answer) if "]:" in answer else answer
+
+
+def _without_indices(text: str, citations: Iterable[Citation]) -> list[Citation]:
+    """Citations that are not the index of a variable: ``x[0]`` names an element of it."""
+    return [
+        each
+        for each in citations
+        if not _VARIABLE.search(text[max(0, each.start - 2) : each.start])
+    ]
 
 
 def _lines(text: str) -> Iterator[tuple[int, int]]:
@@ -211,35 +243,17 @@ def _text_of(piece: _Piece, answer: str) -> str:
 
 
 def _claim(
-    idx: int, answer: str, piece: _Piece, raw: tuple[str, ...], cites: Cites
+    idx: int, piece: _Piece, raw: tuple[str, ...], cites: Cites, *, text: str, written: str
 ) -> VerifiableClaim:
     return VerifiableClaim(
         idx=idx,
-        text=_text_of(piece, answer),
-        raw_text=answer[piece.start : piece.end],
+        text=text,
+        raw_text=written[piece.start : piece.end],
         cites=cites.ids,
         raw_cites=raw,
         normalizations=cites.normalizations,
         unknown=cites.unknown,
     )
-
-
-def _named(text: str, known: frozenset[str], *, taken: Sequence[Citation]) -> tuple[Citation, ...]:
-    """Brackets that hold nothing but ids of spans, and are not citations as they stand."""
-    if "[" not in text:
-        return ()
-    starts = {each.start for each in taken}
-    outside = _INLINE_CODE.sub(lambda code: " " * len(code.group()), text)
-    found = []
-    for match in _BRACKET.finditer(outside):
-        if match.start() in starts:
-            continue
-        ids = tuple(dict.fromkeys(_SEPARATOR.split(match.group(1).strip())))
-        if match.group(1).strip() in known:
-            ids = (match.group(1).strip(),)
-        if len(ids) <= MAX_CITED_IDS and all(each in known for each in ids):
-            found.append(Citation(start=match.start(), end=match.end(), ids=ids))
-    return tuple(found)
 
 
 def _matches(text: str, pattern: str) -> Iterator[Citation]:

@@ -7,6 +7,7 @@ from groundwire.config.tree import Verify
 from groundwire.verify.budget import Units
 from groundwire.verify.claims import VerifiableClaim
 from groundwire.verify.context import Contexts
+from groundwire.verify.hygiene import asserts
 from groundwire.verify.report import ClaimReport
 from groundwire.verify.rule import (
     Decision,
@@ -125,6 +126,7 @@ def _draft(claim: VerifiableClaim, contexts: Contexts, settings: Verify) -> _Dra
         has_spans=bool(contexts.evidence),
         has_unknown_citations=bool(claim.unknown),
         is_missing_citations=is_missing,
+        asserts=asserts(claim.text),
         has_context=has_context,
         has_evidence=contexts.has_evidence(claim),
     )

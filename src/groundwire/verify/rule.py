@@ -27,6 +27,7 @@ class Status(StrEnum):
     NO_SPANS = "no_spans"
     UNKNOWN_CITATIONS = "unknown_citations"
     MISSING_CITATIONS = "missing_citations"
+    NOT_A_CLAIM = "not_a_claim"
     EMPTY_CONTEXT = "empty_context"
     VERIFIER_ERROR = "verifier_error"
     CONTRADICTED = "contradicted"
@@ -44,6 +45,7 @@ class Why(StrEnum):
     NO_SPANS = "no_spans"
     UNKNOWN_CITATIONS = "unknown_citations"
     MISSING_CITATIONS = "missing_citations"
+    ASSERTS_NOTHING = "asserts_nothing"
     NO_CITED_SPANS = "no_cited_spans"
     NOTHING_IS_EVIDENCE = "spans_hold_no_evidence"
     POSTERIOR_ERROR = "posterior_error"
@@ -81,6 +83,7 @@ class Standing:
     has_spans: bool
     has_unknown_citations: bool
     is_missing_citations: bool
+    asserts: bool
     has_context: bool
     has_evidence: bool
 
@@ -93,6 +96,8 @@ def before_reading(standing: Standing) -> Decision | None:
         return Decision(status=Status.UNKNOWN_CITATIONS, reasons=(Why.UNKNOWN_CITATIONS,))
     if standing.is_missing_citations:
         return Decision(status=Status.MISSING_CITATIONS, reasons=(Why.MISSING_CITATIONS,))
+    if not standing.asserts:
+        return Decision(status=Status.NOT_A_CLAIM, reasons=(Why.ASSERTS_NOTHING,))
     if not standing.has_context:
         return Decision(status=Status.EMPTY_CONTEXT, reasons=(Why.NO_CITED_SPANS,))
     if not standing.has_evidence:

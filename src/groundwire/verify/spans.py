@@ -40,7 +40,8 @@ def read_spans(spans: object) -> tuple[CitedSpan, ...]:
     (CitedSpan(sid='S0', text='It is tall.'), CitedSpan(sid='s2', text='It is old.'))
 
     Raises:
-        SpanError: If there are none, one is of another kind or has no text, or two share an id.
+        SpanError: If there are none, one is of another kind, has no text or an id that is none, or
+            two share an id.
     """
     if spans is None:
         raise _none()
@@ -75,7 +76,7 @@ def _read(span: object, at: int) -> tuple[str, str]:
     text = next((each for each in texts if isinstance(each, str) and each.strip()), None)
     if text is None:
         raise SpanError("malformed_spans", f"span {at} has no text under 'text' or 'snippet'.")
-    sid = next(filter(None, (_id(span.get(key)) for key in ("sid", "id"))), "")
+    sid = next(filter(None, [_id(span.get(key), at) for key in ("sid", "id")]), "")
     try:
         require_text(sid, f"id of span {at}")
         require_text(text, f"text of span {at}")
@@ -84,10 +85,16 @@ def _read(span: object, at: int) -> tuple[str, str]:
     return sid, text
 
 
-def _id(value: object) -> str:
+def _id(value: object, at: int) -> str:
+    if value is None:
+        return ""
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
-    return value.strip() if isinstance(value, str) else ""
+    if not isinstance(value, str):
+        # Under a number of its own nothing would cite it.
+        kind = type(value).__name__
+        raise SpanError("malformed_spans", f"span {at} has a {kind} as its id. Pass a text.")
+    return value.strip()
 
 
 def _free(number: int, taken: set[str]) -> str:
