@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from typing import Any
 
 from groundwire.config.tree import Verify
@@ -23,7 +24,7 @@ from groundwire.mcp.verifying import (
     settings_inputs,
 )
 from groundwire.verify.backends import OPENAI, opened
-from groundwire.verify.citations import CitationFinding, CitationStatus
+from groundwire.verify.citations import DEFAULTS, CitationFinding, CitationStatus
 from groundwire.verify.claims import CitationPatternError, VerifiableClaim, read_claims
 from groundwire.verify.context import Contexts
 from groundwire.verify.forensics import check_citations
@@ -90,7 +91,8 @@ def _check(backend: Backend, call: Call, inputs: Mapping[str, Schema]) -> Told:
         contexts = Contexts.of(spans, mode="cited", placeholder=settings.placeholder)
         with _opened(backend, call, settings) as verifier:
             watched = backend.watched_by(call.watch)(verifier)
-            found = check_citations(scored, contexts.evidence, watched)
+            thresholds = replace(DEFAULTS, supports=settings.target)
+            found = check_citations(scored, contexts.evidence, watched, thresholds=thresholds)
     except _UnreadError as error:
         return _failed(error.error_type, error.error)
     except SpanError as error:

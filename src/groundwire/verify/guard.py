@@ -10,25 +10,28 @@ Numbers do not have to: right answers count and compute.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import lru_cache
-from itertools import pairwise
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice, pairwise
 
 from groundwire.explain.held import Text
-from groundwire.explain.words import Word, is_negation, within
-from groundwire.quantities import Match, QuantityIndex
-from groundwire.vocabulary import LOOSE_OPPOSITES, NOT_NEGATED, OPPOSITES
+from groundwire.explain.words import Word, is_negation
+from groundwire.quantities import Match, QuantityIndex, quantities
+from groundwire.vocabulary import LOOSE_OPPOSITES, NOT_NEGATED, OPPOSITES, PASTS
 
 #: Share of all their content words that two clauses have in common if they are about the same.
 LIKENESS = 0.5
+#: Clauses that have nearly as much in common with it as the best count as well.
+_SHARE = 0.9
 #: What of the evidence disagrees with a quantity; that a number is not there says too little.
 _DIFFERING = frozenset({Match.TIME_ABSENT, Match.DATE_PARTLY, Match.UNIT_DIFFERS})
 #: Content words after a "not" that it is about.
 _SCOPE = 3
 #: Words of the shortest statement: "It is safe."
 _STATEMENT = 3
-_KEPT_LINES = 4_096
+#: Of a claim or a line; the rest of a longer one counts as one clause.
+_MAX_CLAUSES = 64
 
 _CUT = re.compile(
     r"[.,;:!?()—\n]|\b(?:but|although|though|while|whereas|because|since|if|unless|when|so|which"
@@ -47,21 +50,12 @@ _OTHERWISE = re.compile(
     re.IGNORECASE,
 )
 _FALSE_THAT = re.compile(r"\b(?:false|untrue|wrong) that\b", re.IGNORECASE)
-_BASES: Mapping[str, str] = dict(
-    pair.split("/")
-    for pair in (
-        "ran/run went/go won/win paid/pay bought/buy brought/bring built/build came/come drew/draw "
-        "fought/fight found/find gave/give got/get grew/grow held/hold kept/keep knew/know led/lead "
-        "left/leave lent/lend lost/lose made/make meant/mean met/meet rose/rise said/say saw/see "
-        "sent/send sold/sell spent/spend spoke/speak stood/stand taught/teach thought/think "
-        "told/tell took/take threw/throw wore/wear wrote/write began/begin became/become"
-    ).split()
-)
+_BASES = dict(PASTS)
 
 
 def _opposites() -> dict[str, frozenset[str]]:
     found: dict[str, set[str]] = {}
-    for one, other in OPPOSITES + LOOSE_OPPOSITES:
+    for one, other in (*OPPOSITES, *LOOSE_OPPOSITES, ("all", "some"), ("every", "some")):
         found.setdefault(one, set()).add(other)
         found.setdefault(other, set()).add(one)
     return {word: frozenset(others) for word, others in found.items()}
@@ -83,7 +77,8 @@ class _Clause:
     """A part of a sentence.
 
     Attributes:
-        words: Its content words.
+        all_words: Its words.
+        words: Those of them that say something.
         content: Their stems.
         negated: The stems that it negates.
         lowers: All of its words, as the lists have them.
@@ -91,6 +86,7 @@ class _Clause:
         is_open: Whether it holds under a condition, or negates in another way.
     """
 
+    all_words: tuple[Word, ...]
     words: tuple[Word, ...]
     content: frozenset[str]
     negated: frozenset[str]
@@ -98,21 +94,21 @@ class _Clause:
     negations: tuple[Word, ...]
     is_open: bool
 
-    def is_like(self, line: "_Clause") -> bool:
-        """Whether it is about the same as a clause of a line.
+    def likeness(self, line: "_Clause") -> float:
+        """Share of the content words of both that it has in common with a clause of a line.
 
         One word in common is enough for a statement, and not for the key of a field.
         """
         common = len(self.content & line.content)
         is_stated = common >= 2 or len(line.lowers) >= _STATEMENT
-        return is_stated and common >= LIKENESS * len(self.content | line.content)
+        return common / len(self.content | line.content) if is_stated else 0.0
 
     def against(self, other: "_Clause") -> tuple[Word, ...]:
         """The words of this clause that the other says the opposite of; none if it does not."""
         turned = self._turned(other)
         opposite = tuple(
             word
-            for word in self.words
+            for word in self.all_words
             if any(
                 o in other.lowers and o not in self.lowers and word.lower not in other.lowers
                 for o in _OPPOSITE.get(word.lower, ())
@@ -129,17 +125,30 @@ class _Clause:
         return (*self.negations, *said) if said else ()
 
 
-def denied(claim: str, lines: Iterable[str], texts: Sequence[str]) -> tuple[Denied, ...]:
-    """What of a claim its evidence says the opposite of, in reading order.
+def denied(claim: str, lines: Iterable[str], stated: QuantityIndex) -> tuple[Denied, ...]:
+    """What of a claim its evidence says the opposite of, in reading order; disjoint.
 
     Args:
         claim: The claim.
         lines: Those lines of the evidence that have most in common with it.
-        texts: All of the evidence.
+        stated: The quantities of all of the evidence.
     """
-    clauses = [clause for line in lines for clause in _kept(line)]
+    clauses = [clause for line in lines for clause in _clauses(line)]
     found = [_place(words) for own in _clauses(claim) if (words := _denying(own, clauses))]
-    return tuple(sorted([*found, *_quantities(claim, texts)], key=lambda each: each.start))
+    found += [
+        Denied(quantity.start, quantity.end)
+        for quantity in quantities(claim)
+        if stated.match(quantity) in _DIFFERING
+    ]
+    return tuple(_disjoint(sorted(found, key=lambda each: each.start)))
+
+
+def _disjoint(found: Sequence[Denied]) -> Iterator[Denied]:
+    end = 0
+    for each in found:
+        if each.start >= end:
+            yield each
+            end = each.end
 
 
 def _place(words: Sequence[Word]) -> Denied:
@@ -147,53 +156,49 @@ def _place(words: Sequence[Word]) -> Denied:
 
 
 def _denying(own: _Clause, clauses: Sequence[_Clause]) -> tuple[Word, ...]:
-    """The words of a clause that all clauses about the same deny."""
-    same = [clause for clause in clauses if own.is_like(clause)]
-    if own.is_open or any(clause.is_open for clause in same):
+    """The words of a clause that all clauses most like it deny."""
+    alike = [(own.likeness(clause), clause) for clause in clauses]
+    best = max((likeness for likeness, _ in alike), default=0.0)
+    if best < LIKENESS or own.is_open:
         return ()
-    against = [own.against(clause) for clause in same]
-    return against[0] if against and all(against) else ()
-
-
-def _quantities(claim: str, texts: Sequence[str]) -> Iterator[Denied]:
-    stated = Text(claim).quantities
-    if not stated:
-        return
-    index = QuantityIndex.union(_index(text) for text in texts)
-    for quantity in stated:
-        if index.match(quantity) in _DIFFERING:
-            yield Denied(quantity.start, quantity.end)
-
-
-@lru_cache(maxsize=256)
-def _index(text: str) -> QuantityIndex:
-    return Text(text).index
-
-
-@lru_cache(maxsize=_KEPT_LINES)
-def _kept(line: str) -> tuple[_Clause, ...]:
-    return tuple(_clauses(line))
+    same = [c for likeness, c in alike if likeness >= _SHARE * best or own.content <= c.content]
+    against = [() if clause.is_open else own.against(clause) for clause in same]
+    return against[0] if all(against) else ()
 
 
 def _clauses(text: str) -> Iterator[_Clause]:
-    read = Text(text)
-    negations = tuple(_negations(text, read.words))
-    cuts = [0, *(cut.start() for cut in _CUT.finditer(text)), len(text)]
+    words = Text(text).words
+    starts = [word.start for word in words]
+    negations = tuple(_negations(text, words))
+    cuts = [0, *(cut.start() for cut in islice(_CUT.finditer(text), _MAX_CLAUSES)), len(text)]
     for start, end in pairwise(cuts):
-        words = [word for word in read.words if start <= word.start < end]
-        content = tuple(word for word in words if word.is_content)
+        own = words[bisect_left(starts, start) : bisect_left(starts, end)]
+        content = tuple(word for word in own if word.is_content)
         if not content:
             continue
-        own = tuple(word for word in negations if start <= word.start < end)
-        after = [w for no in own for w in [w for w in content if w.start >= no.end][:_SCOPE]]
+        saying_no = tuple(no for no in negations if start <= no.start < end)
         yield _Clause(
+            all_words=tuple(own),
             words=content,
             content=frozenset(map(_stem, content)),
-            negated=frozenset(map(_stem, after)),
-            lowers=frozenset(word.lower for word in words),
-            negations=own,
-            is_open=any(p.search(text, start, end) for p in (_CONDITION, _OTHERWISE)),
+            negated=frozenset(map(_stem, _after(saying_no, content))),
+            lowers=frozenset(word.lower for word in own),
+            negations=saying_no,
+            is_open=_is_open(text, start, end),
         )
+
+
+def _after(negations: Iterable[Word], content: Sequence[Word]) -> Iterator[Word]:
+    """What is said not to be so: the next content words of the clause."""
+    for no in negations:
+        first = bisect_left(content, no.end, key=lambda word: word.start)
+        yield from content[first : first + _SCOPE]
+
+
+def _is_open(text: str, start: int, end: int) -> bool:
+    said = (match[0].lower() for match in _OTHERWISE.finditer(text, start, end))
+    is_negative = any(word not in _OPPOSITE for word in said)
+    return is_negative or _CONDITION.search(text, start, end) is not None
 
 
 def _negations(text: str, words: Sequence[Word]) -> Iterator[Word]:
@@ -201,7 +206,7 @@ def _negations(text: str, words: Sequence[Word]) -> Iterator[Word]:
     false_that = {match.start() for match in _FALSE_THAT.finditer(text)}
     for index, word in enumerate(words):
         following = [each.lower for each in words[index + 1 : index + 3]]
-        is_no = is_negation(word.lower) and following[:1] != [] and following[0] not in NOT_NEGATED
+        is_no = is_negation(word.lower) and bool(following) and following[0] not in NOT_NEGATED
         is_compared = following[1:] == ["than"]
         is_joined = text[word.end : word.end + 1] == "-"
         if word.start in false_that or (is_no and not is_compared and not is_joined):
