@@ -13,7 +13,7 @@ from groundwire.mcp import results, schemas
 from groundwire.mcp.arguments import MAX_ANSWER_CHARS, Arguments, CallError
 from groundwire.mcp.backend import Backend
 from groundwire.mcp.given import given
-from groundwire.mcp.told import tell_citations
+from groundwire.mcp.told import tell_citations, tell_origins
 from groundwire.mcp.tool import Call, Schema, Told, Tool
 from groundwire.mcp.verifying import (
     OF_AGENTS,
@@ -81,7 +81,7 @@ def _check(backend: Backend, call: Call, inputs: Mapping[str, Schema]) -> Told:
     arguments = Arguments(call.arguments, inputs)
     arguments.check_length("answer", MAX_ANSWER_CHARS)
     check_bounds(arguments, _SETTINGS)
-    evidence = given(arguments, "spans", stores=backend.stores, session=call.session)
+    evidence = given(arguments, "spans", backend, session=call.session)
     try:
         settings = _settings(backend, arguments)
         spans = read_spans(evidence.all)
@@ -172,7 +172,7 @@ def _told(
         "span_origins": dict(origins),
     }
     told = tell_citations(found, n_flagged=len(flagged), n_unread=len(unread))
-    return Told(data=data, text=told)
+    return Told(data=data, text=told + tell_origins(origins))
 
 
 def _failed(error_type: str, error: str) -> Told:
