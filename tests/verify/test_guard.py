@@ -2,12 +2,16 @@
 
 import pytest
 
-from groundwire import Detector
+from groundwire import Detector, detect_hallucination
 from groundwire.detection import Label
 from groundwire.quantities import QuantityIndex, quantities
+from groundwire.verify.citations import CitationFinding, CitationStatus, agreeing
 from groundwire.verify.doubts import ReadoutByWords
 from groundwire.verify.guard import denied
 from groundwire.verify.local import DENIED, LocalVerifier
+from groundwire.verify.rule import Status
+from groundwire.verify.run import run
+from groundwire.verify.subject import AnswerSubject
 from groundwire.verify.verifier import EvidenceText, Question, Verdict
 
 TARGET = 0.95
@@ -106,3 +110,36 @@ def test_without_evidence_nothing_is_denied(verifier: LocalVerifier) -> None:
 def test_long_texts_without_a_full_stop_take_no_longer_than_they_are() -> None:
     for text in ("not a " * 20_000, "no, " * 20_000, "3 May 2021 " * 5_000):
         assert denied(text, [text], QuantityIndex.of(())) is not None
+
+
+def test_evidence_without_a_word_is_empty_and_no_foreign_script() -> None:
+    for text in ("...", "— * —", "🎉🎉"):
+        report = detect_hallucination("It is tall. [S0]", [{"sid": "S0", "text": text}])
+        assert [detail.status for detail in report.details] == [Status.EMPTY_CONTEXT]
+
+
+def test_what_cannot_be_read_says_who_may_choose_another_verifier() -> None:
+    report = detect_hallucination("它很高。 [S0]", [{"sid": "S0", "text": "它很高。"}])
+    assert report.flagged
+    assert report.error is not None
+    assert "Whoever runs this can choose a verifier" in report.error
+
+
+def test_no_row_is_refuted_and_called_supported() -> None:
+    """With all spans a claim may fail that what it cites supports; a target may be higher."""
+    spans = [{"sid": "S0", "text": "Tokens last for 60 minutes."}]
+    subject = AnswerSubject("Tokens last for 60 minutes. [S0]")
+    for target in (0.5, 0.95, 0.999999):
+        report = run(subject, spans, {"default_target": target}, "local", with_citations=True)
+        assert report.citations is not None
+        (detail,), (finding,) = report.details, report.citations.findings
+        has_passed = detail.status is Status.PASSED
+        assert has_passed == (finding.status is CitationStatus.SUPPORTED)
+
+
+@pytest.mark.parametrize("status", list(CitationStatus))
+def test_what_was_refuted_rests_on_nothing_that_it_cites(status: CitationStatus) -> None:
+    finding = CitationFinding(idx=0, claim="It is tall.", status=status, supported_by=("S0",))
+    refuted = agreeing(finding, Status.CONTRADICTED)
+    assert refuted.status not in (CitationStatus.SUPPORTED, CitationStatus.DECORATIVE)
+    assert agreeing(finding, Status.PASSED) == finding

@@ -33,6 +33,7 @@ from groundwire.example import Source
 from groundwire.models import Manifest, find_reader
 from groundwire.quantities import QuantityIndex
 from groundwire.segment import Segment
+from groundwire.segment.characters import ALNUM
 from groundwire.spans import reduce_tokens, trim, whole_words
 from groundwire.verify.doubts import Doubt, ReadoutByWords
 from groundwire.verify.guard import Denied, denied
@@ -180,7 +181,9 @@ class LocalVerifier:
         ``language``: the claim, a word of it or all of the evidence is in a script that the model
         cannot read. ``detector_failed``: the model failed.
         """
-        sources = [Source(id=str(i), text=text) for i, text in enumerate(texts) if text.strip()]
+        sources = [
+            Source(id=str(i), text=text) for i, text in enumerate(texts) if ALNUM.search(text)
+        ]
         # From 0 on: a claim is looked at again wherever there is more to look at.
         reading = self._plain.open(sources, None, threshold=0.0, tenant=self._scope.tenant)
         if sources and not reading.evidence.passages:
@@ -299,15 +302,17 @@ _Key = tuple[str, tuple[str, ...]]
 def _key(question: Question) -> _Key:
     """What decides the answer. The order of spans does not: the reader has its own."""
     texts = (each.text for each in question.evidence if not each.is_redacted)
-    return question.claim, tuple(sorted({text for text in texts if text.strip()}))
+    return question.claim, tuple(sorted({text for text in texts if ALNUM.search(text)}))
 
 
 def _failure(why: str) -> VerifierFailure:
     if why == Reason.LANGUAGE:
         return VerifierFailure(
             kind=FailureKind.UNREADABLE,
-            error="The claim or its evidence is in a script that the embedded model cannot read "
-            '(it reads English). Use verifier="openai" with a model that does.',
+            error="The claim or its evidence has no words in a script that the embedded model can "
+            "read (it reads English). Whoever runs this can choose a verifier that does: "
+            'verifier="openai" in a call of the library, verify.verifier in a configuration, '
+            "--verifier on a command line.",
         )
     return VerifierFailure(
         kind=FailureKind.VERIFIER,

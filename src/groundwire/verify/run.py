@@ -119,8 +119,8 @@ def run(
 
 
 _NO_CITATIONS = (
-    "A service gives a report and answers no questions, so citations cannot be looked into. Use "
-    "verifier local or openai, or leave the citations out."
+    "A service gives a report and answers no questions, so citations cannot be looked into. Leave "
+    "the citations out, or have whoever runs this choose the verifier local or openai."
 )
 
 
