@@ -84,6 +84,14 @@ IRREGULAR_PASTS = _words("""
     saw sent set shot sold sought spent spoke stood swam taught thought threw told took went won
     wore wrote
 """)
+#: The same with their bases: "did not run" denies "ran".
+PASTS = _pairs("""
+    ran/run went/go won/win paid/pay bought/buy brought/bring built/build came/come drew/draw
+    fought/fight found/find gave/give got/get grew/grow held/hold kept/keep knew/know led/lead
+    left/leave lent/lend lost/lose made/make meant/mean met/meet rose/rise said/say saw/see
+    sent/send sold/sell spent/spend spoke/speak stood/stand taught/teach thought/think
+    told/tell took/take threw/throw wore/wear wrote/write began/begin became/become
+""")
 NEGATIONS = _words("""
     not no never none neither nor nothing nobody nowhere without cannot hardly
 """)

@@ -507,3 +507,19 @@ def test_checks_go_on_while_verifications_wait() -> None:
         assert reply.json()["outcome"] == "hallucinated"
         held.release.set()
         assert [each.result(20).status for each in waiting] == [200] * 4
+
+
+def test_a_claim_does_not_wait_behind_verifications_that_take_long() -> None:
+    own = Verifications(parse("detector: {threads: 2}", name="groundwire.yaml"), None)
+    long = own.threads_for(n_spans=40, max_claims=200, with_citations=True)
+    usual = own.threads_for(n_spans=10, max_claims=None, with_citations=True)
+    may_end = threading.Event()
+    try:
+        for _ in range(4):
+            long.submit(may_end.wait, 30)
+        assert usual.submit(lambda: "verified").result(timeout=30) == "verified"
+        assert own.threads_for(n_spans=40, max_claims=200, with_citations=False) is usual
+        assert own.threads_for(n_spans=1, max_claims=500, with_citations=False) is long
+    finally:
+        may_end.set()
+        own.close()

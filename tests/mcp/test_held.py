@@ -86,6 +86,62 @@ def test_nobody_passes_another_text_under_the_id_of_a_held_span(
     talk_in_process(tools_of(backend), conversation)
 
 
+@pytest.mark.parametrize("sid", ["0", "s0", "S0", " s0 ", 0, 1, None])
+def test_nor_under_an_id_that_citations_of_a_held_span_may_be_written_with(
+    backend: Backend, sid: str | int | None
+) -> None:
+    """``[0]`` and ``[s0]`` mean S0; a first span without id is ``s1``."""
+
+    async def conversation(agent: Agent) -> None:
+        for text in (TOKENS, "Another text."):
+            await agent.add(text)
+        forged = {"text": "Tokens last for 15 minutes.", **({} if sid is None else {"sid": sid})}
+        for tool in ("detect_hallucination", "check_citations"):
+            data = await agent.data(tool, answer="Tokens last for 15 minutes. [S0]", spans=[forged])
+            assert (data["flagged"], data["error_type"]) == (True, "invalid_argument")
+            assert "The server holds another text under the id" in data["error"]
+
+    talk_in_process(tools_of(backend), conversation)
+
+
+@pytest.mark.parametrize("tool", ["detect_hallucination", "check_citations"])
+def test_the_text_of_a_result_says_where_the_evidence_comes_from(
+    backend: Backend, tool: str
+) -> None:
+    async def conversation(agent: Agent) -> None:
+        await agent.add(TOKENS)
+        own = [{"sid": "mine", "text": "They are signed."}]
+        result = await agent.call(tool, answer=ANSWER, use_held_spans=True, spans=own)
+        assert text_of(result).endswith("Evidence: held_text (S0), caller (mine).")
+
+    talk_in_process(tools_of(backend), conversation)
+
+
+@pytest.mark.parametrize(
+    "tool", ["detect_hallucination", "check_citations", "audit_trace_budget", "check_answer"]
+)
+def test_a_server_that_takes_held_evidence_only_refuses_all_other(
+    backend: Backend, tool: str
+) -> None:
+    asked: dict[str, Any] = {"answer": ANSWER}
+    if tool == "audit_trace_budget":
+        asked = {"steps": [{"claim": TOKENS, "cites": ["S0"]}]}
+    passed = "sources" if tool == "check_answer" else "spans"
+
+    async def conversation(agent: Agent) -> None:
+        forged = {passed: [{"id": "S0", "text": TOKENS}]}
+        refused = (await agent.call(tool, **asked, **forged)).structured_content
+        assert refused is not None
+        assert "takes held evidence only" in refused["error"]
+        assert refused.get("flagged", True)
+        await agent.add(TOKENS)
+        held = await agent.data(tool, **asked, use_held_spans=True)
+        assert not held.get("flagged")
+        assert "error" not in held
+
+    talk_in_process(tools_of(replace(backend, held_only=True)), conversation)
+
+
 def test_held_spans_are_no_evidence_unless_they_are_asked_for_and_that_is_said(
     backend: Backend,
 ) -> None:

@@ -155,6 +155,11 @@ def _read_path(ctx: click.Context, param: click.Parameter, value: str | None) ->
     help="Whether agents can have the server hold evidence.  [default: --evidence]",
 )
 @click.option(
+    "--held-only",
+    is_flag=True,
+    help="Refuse evidence that comes with a call: only what the server holds counts.",
+)
+@click.option(
     "--root",
     "roots",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
@@ -183,6 +188,7 @@ def mcp(
     origins: Sequence[str],
     file: Path | None,
     holds_evidence: bool,
+    held_only: bool,
     roots: Sequence[Path],
     client: str | None,
     **options: Any,  # noqa: ANN401 - of SETTINGS_OF
@@ -195,6 +201,8 @@ def mcp(
     """
     if file == STDIN:
         raise click.UsageError("--config must name a file: standard input belongs to the client.")
+    if held_only and not holds_evidence:
+        raise click.UsageError("--held-only needs evidence that is held: leave --no-evidence out.")
     given = {"host": host, "port": port, "path": path, "token_env": token_env}
     own = Http(
         host=host or "127.0.0.1",
@@ -207,7 +215,14 @@ def mcp(
     if transport == STDIO:
         _refuse_http({**given, "allowed_host": hosts or None, "allowed_origin": origins or None})
     chosen = {name: value for name, value in options.items() if value is not None}
-    start = Start(ctx, file=file, options=chosen, holds_evidence=holds_evidence, roots=roots)
+    start = Start(
+        ctx,
+        file=file,
+        options=chosen,
+        holds_evidence=holds_evidence,
+        held_only=held_only,
+        roots=roots,
+    )
     if client is not None:
         print_config(client, start, own if transport == HTTP else None)
         return
@@ -248,6 +263,7 @@ class Start:
     file: Path | None
     options: dict[str, Any]
     holds_evidence: bool
+    held_only: bool
     roots: Sequence[Path]
 
     def command(self) -> list[str]:
@@ -258,6 +274,7 @@ class Start:
         for name, value in self.options.items():
             words += [f"--{name.replace('_', '-')}", str(value)]
         words += [] if self.holds_evidence else ["--no-evidence"]
+        words += ["--held-only"] if self.held_only else []
         for root in self.roots:
             words += ["--root", str(root.resolve())]
         return words
@@ -285,6 +302,7 @@ class Start:
                 stores=Stores(forgets=not has_sessions) if self.holds_evidence else None,
                 roots=Roots.of(self.roots),
                 needs_handle=not has_sessions,
+                held_only=self.held_only,
             )
 
 
@@ -330,7 +348,8 @@ def describe(backend: "Backend") -> Iterator[str]:
         yield "evidence  not held"
     else:
         files = ", ".join(map(str, backend.roots.folders))
-        yield f"evidence  held; files of {files}" if files else "evidence  held; no files"
+        only = " only" if backend.held_only else ""
+        yield f"evidence  held{only}; {f'files of {files}' if files else 'no files'}"
 
 
 def run_stdio(start: Start) -> None:

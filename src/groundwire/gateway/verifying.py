@@ -25,6 +25,9 @@ from groundwire.verify.settings import arguments_of
 from groundwire.verify.subject import Subject
 from groundwire.verify.verifier import Scope, Verifier
 
+#: Readings, claims times spans, from which a verification is a long one.
+LONG = 500
+
 
 class Verifications:
     """Verifies cited claims for a gateway.
@@ -32,6 +35,7 @@ class Verifications:
     Attributes:
         threads: Where that is done. They are not those of checks: who waits for an endpoint must
             not keep answers of others from being checked.
+        long_threads: Half as many, for what takes long: nobody else's claim waits behind it.
         timeout_s: Seconds that one may take, the wait for a thread included.
     """
 
@@ -44,8 +48,10 @@ class Verifications:
                 is loaded when it is first asked.
         """
         self.timeout_s = config.gateway.check_timeout_s
-        self.threads = ThreadPoolExecutor(
-            n_threads(config.detector.threads), thread_name_prefix="groundwire-verification"
+        n = n_threads(config.detector.threads)
+        self.threads = ThreadPoolExecutor(n, thread_name_prefix="groundwire-verification")
+        self.long_threads = ThreadPoolExecutor(
+            max(1, n // 2), thread_name_prefix="groundwire-long-verification"
         )
         self._config, self._detector = config, detector
         self._loading = Lock()
@@ -57,6 +63,20 @@ class Verifications:
         """What holds where a request says nothing; no call outlasts its verification."""
         own = self._config.verify
         return replace(own, timeout_s=min(own.timeout_s, self.timeout_s))
+
+    def threads_for(
+        self, *, n_spans: int, max_claims: int | None, with_citations: bool
+    ) -> ThreadPoolExecutor:
+        """Where a verification is done.
+
+        Args:
+            n_spans: Spans of the request.
+            max_claims: Claims that it verifies at most; ``None``: as many as configured.
+            with_citations: Whether each may be read with each span.
+        """
+        n_claims = self.settings.max_claims if max_claims is None else max_claims
+        n_readings = n_claims * (n_spans if with_citations else 1)
+        return self.long_threads if n_readings >= LONG else self.threads
 
     def verify(
         self,
@@ -92,7 +112,8 @@ class Verifications:
 
     def close(self) -> None:
         """Let what has begun end, and give back what was loaded."""
-        self.threads.shutdown(wait=True, cancel_futures=True)
+        for pool in (self.threads, self.long_threads):
+            pool.shutdown(wait=True, cancel_futures=True)
         if self._loaded is not None:
             self._loaded.close()
 

@@ -30,6 +30,7 @@ class Backend:
         stores: Evidence of the sessions; ``None`` if this server holds none.
         roots: Folders whose files may be evidence.
         needs_handle: Whether there may be calls without a session.
+        held_only: Whether texts that come with a call are refused as evidence.
     """
 
     config: Config
@@ -37,6 +38,7 @@ class Backend:
     stores: Stores | None = None
     roots: Roots = field(default_factory=Roots)
     needs_handle: bool = False
+    held_only: bool = False
 
     @property
     def name(self) -> str:

@@ -15,7 +15,7 @@ from groundwire.mcp.arguments import (
 )
 from groundwire.mcp.backend import Backend
 from groundwire.mcp.given import Given, given
-from groundwire.mcp.told import tell_answer
+from groundwire.mcp.told import tell_answer, tell_origins
 from groundwire.mcp.tool import Call, Schema, Told, Tool
 from groundwire.mcp.verifying import evidence_inputs
 from groundwire.render import explain_outcome
@@ -56,7 +56,7 @@ def _check(backend: Backend, call: Call, inputs: Mapping[str, Schema]) -> Told:
     arguments = Arguments(call.arguments, inputs)
     answer = arguments.text("answer", max_chars=MAX_ANSWER_CHARS)
     question = arguments.optional_text("question", max_chars=MAX_QUESTION_CHARS)
-    evidence = given(arguments, "sources", stores=backend.stores, session=call.session)
+    evidence = given(arguments, "sources", backend, session=call.session)
     example = Example.of(sources=_sources(evidence), answer=answer, question=question)
     detection = _detect(backend, call, example)
     explained = backend.models.explainer.explain(detection, example.sources)
@@ -119,7 +119,7 @@ def _told(explained: "Explained", origins: Mapping[str, str]) -> Told:
         **kept,
         "source_origins": dict(origins),
     }
-    return Told(data=data, text=tell_answer(explained))
+    return Told(data=data, text=tell_answer(explained) + tell_origins(origins))
 
 
 def _without_text(claims: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

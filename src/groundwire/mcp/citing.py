@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from typing import Any
 
 from groundwire.config.tree import Verify
@@ -12,7 +13,7 @@ from groundwire.mcp import results, schemas
 from groundwire.mcp.arguments import MAX_ANSWER_CHARS, Arguments, CallError
 from groundwire.mcp.backend import Backend
 from groundwire.mcp.given import given
-from groundwire.mcp.told import tell_citations
+from groundwire.mcp.told import tell_citations, tell_origins
 from groundwire.mcp.tool import Call, Schema, Told, Tool
 from groundwire.mcp.verifying import (
     OF_AGENTS,
@@ -23,7 +24,7 @@ from groundwire.mcp.verifying import (
     settings_inputs,
 )
 from groundwire.verify.backends import OPENAI, opened
-from groundwire.verify.citations import CitationFinding, CitationStatus
+from groundwire.verify.citations import DEFAULTS, CitationFinding, CitationStatus
 from groundwire.verify.claims import CitationPatternError, VerifiableClaim, read_claims
 from groundwire.verify.context import Contexts
 from groundwire.verify.forensics import check_citations
@@ -80,7 +81,7 @@ def _check(backend: Backend, call: Call, inputs: Mapping[str, Schema]) -> Told:
     arguments = Arguments(call.arguments, inputs)
     arguments.check_length("answer", MAX_ANSWER_CHARS)
     check_bounds(arguments, _SETTINGS)
-    evidence = given(arguments, "spans", stores=backend.stores, session=call.session)
+    evidence = given(arguments, "spans", backend, session=call.session)
     try:
         settings = _settings(backend, arguments)
         spans = read_spans(evidence.all)
@@ -90,7 +91,8 @@ def _check(backend: Backend, call: Call, inputs: Mapping[str, Schema]) -> Told:
         contexts = Contexts.of(spans, mode="cited", placeholder=settings.placeholder)
         with _opened(backend, call, settings) as verifier:
             watched = backend.watched_by(call.watch)(verifier)
-            found = check_citations(scored, contexts.evidence, watched)
+            thresholds = replace(DEFAULTS, supports=settings.target)
+            found = check_citations(scored, contexts.evidence, watched, thresholds=thresholds)
     except _UnreadError as error:
         return _failed(error.error_type, error.error)
     except SpanError as error:
@@ -170,7 +172,7 @@ def _told(
         "span_origins": dict(origins),
     }
     told = tell_citations(found, n_flagged=len(flagged), n_unread=len(unread))
-    return Told(data=data, text=told)
+    return Told(data=data, text=told + tell_origins(origins))
 
 
 def _failed(error_type: str, error: str) -> Told:

@@ -4,11 +4,13 @@ import io
 import os
 import signal
 from collections.abc import Callable
+from typing import Any, cast
 
 import anyio
 from mcp.server.stdio import stdio_server
 
 from groundwire.mcp.server import ToolServer
+from groundwire.mcp.unread import Incoming, Outgoing
 from groundwire.mcp.wire import Wire
 
 
@@ -24,6 +26,9 @@ async def _serve(server: ToolServer, wire: Wire) -> None:
     incoming = io.TextIOWrapper(os.fdopen(wire.incoming, "rb"), "utf-8", errors="replace")
     outgoing = io.TextIOWrapper(os.fdopen(wire.outgoing, "wb"), "utf-8", newline="\n")
     protocol = server.protocol()
-    streams = stdio_server(anyio.wrap_file(incoming), anyio.wrap_file(outgoing))
+    answers = Outgoing(anyio.wrap_file(outgoing))
+    lines = Incoming(anyio.wrap_file(incoming), answers)
+    # It reads lines, and writes and flushes; the rest of a file it does not use.
+    streams = stdio_server(cast("Any", lines), cast("Any", answers))
     async with streams as (read, write):
         await protocol.run(read, write, protocol.create_initialization_options())

@@ -65,6 +65,19 @@ def _tell_claim(detail: ClaimReport) -> str:
     return line
 
 
+def tell_origins(origins: Mapping[str, str]) -> str:
+    r"""A further line: where the evidence comes from; what came with the call is its own word.
+
+    >>> tell_origins({"S0": "held_file", "mine": "caller"})
+    '\nEvidence: held_file (S0), caller (mine).'
+    """
+    ids: dict[str, list[str]] = {}
+    for sid, origin in origins.items():
+        ids.setdefault(origin, []).append(sid)
+    told = [f"{origin} ({quoted(', '.join(sids))})" for origin, sids in ids.items()]
+    return f"\nEvidence: {', '.join(told)}." if told else ""
+
+
 def tell_citations(findings: Sequence[CitationFinding], *, n_flagged: int, n_unread: int) -> str:
     """What is wrong with citations, a claim a line."""
     head = f"The citations of {n_flagged} of {len(findings)} claims are not sound"

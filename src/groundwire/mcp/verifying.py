@@ -19,12 +19,11 @@ from groundwire.mcp.arguments import (
     integral,
 )
 from groundwire.mcp.backend import Backend
-from groundwire.mcp.given import given
-from groundwire.mcp.told import tell_report
+from groundwire.mcp.given import given, ids_of
+from groundwire.mcp.told import tell_origins, tell_report
 from groundwire.mcp.tool import Call, Schema, Told, Tool
 from groundwire.verify.report import VerificationReport
 from groundwire.verify.run import refused, run
-from groundwire.verify.spans import SpanError, read_spans
 from groundwire.verify.subject import AnswerSubject, Subject, TraceSubject
 
 #: Settings that an agent may choose: what is verified and how strictly, and neither who verifies
@@ -135,14 +134,6 @@ def chosen(arguments: Arguments, settings: Mapping[str, object]) -> dict[str, An
     return {name: value for name, value in sent.items() if value is not None}
 
 
-def ids_of(spans: object) -> tuple[str, ...]:
-    """Ids of spans as the library reads them; none if it cannot."""
-    try:
-        return tuple(span.sid for span in read_spans(spans))
-    except SpanError:
-        return ()
-
-
 def _inputs(
     backend: Backend, subject: Mapping[str, Schema], settings: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, Schema]:
@@ -171,7 +162,7 @@ def _verify(
     settings: Mapping[str, Mapping[str, Any]],
 ) -> Told:
     check_bounds(arguments, settings)
-    evidence = given(arguments, "spans", stores=backend.stores, session=call.session)
+    evidence = given(arguments, "spans", backend, session=call.session)
     report = run(
         subject,
         evidence.all,
@@ -187,4 +178,4 @@ def _verify(
 
 def _told(report: VerificationReport, origins: Mapping[str, str]) -> Told:
     data = report.to_dict() | {"span_origins": dict(origins)}
-    return Told(data=data, text=tell_report(report))
+    return Told(data=data, text=tell_report(report) + tell_origins(origins))

@@ -35,7 +35,7 @@ from groundwire.models import DEFAULT_MODEL, Manifest, find_reader
 from groundwire.segment import segment
 from groundwire.training.calibrate import validation_records
 from groundwire.training.package import GRAPH
-from groundwire.verify.local import LocalVerifier, Looked
+from groundwire.verify.local import DENIED, LocalVerifier, Looked
 from groundwire.verify.measured import ClaimMap, Measured
 
 #: The documented target.
@@ -76,10 +76,22 @@ class LabelledClaim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasuredClaim:
-    """A labelled claim, read."""
+    """A labelled claim, read.
+
+    Attributes:
+        claim: The claim.
+        measured: What the map weighs.
+        is_denied: Whether a rule finds that its evidence says the opposite.
+    """
 
     claim: LabelledClaim
     measured: Measured
+    is_denied: bool = False
+
+    def probability(self, fitted: ClaimMap) -> float:
+        """P(supported) as the verifier with this map has it."""
+        p = fitted.probability(self.measured)
+        return min(p, DENIED) if self.is_denied else p
 
 
 def cited(path: Path, group: str) -> Iterator[LabelledClaim]:
@@ -154,7 +166,9 @@ def read(verifier: LocalVerifier, claims: Iterable[LabelledClaim]) -> list[Measu
     for claim in claims:
         looked = verifier.look(claim.text, claim.evidence)
         if isinstance(looked, Looked):
-            found.append(MeasuredClaim(claim=claim, measured=looked.measured))
+            found.append(
+                MeasuredClaim(claim=claim, measured=looked.measured, is_denied=bool(looked.denied))
+            )
     return found
 
 
@@ -224,9 +238,7 @@ def cross_fitted(claims: Sequence[MeasuredClaim], *, prevalence: float) -> NDArr
         fit([each for each in claims if fold_of[each.claim.context] != fold], prevalence=prevalence)
         for fold in range(_FOLDS)
     ]
-    return np.array(
-        [maps[fold_of[each.claim.context]].probability(each.measured) for each in claims]
-    )
+    return np.array([each.probability(maps[fold_of[each.claim.context]]) for each in claims])
 
 
 def choose(claims: Sequence[MeasuredClaim]) -> float:
@@ -313,7 +325,7 @@ def report(
     for group in sorted({each.claim.group for each in claims}):
         at = [i for i, each in enumerate(claims) if each.claim.group == group]
         sets[group] = measure([claims[i] for i in at], p[at])
-    q = np.array([fitted.probability(each.measured) for each in blind])
+    q = np.array([each.probability(fitted) for each in blind])
     sets["citations/validation, nothing fitted on it"] = measure(blind, q)
     error = calibration_error(claims, p, prevalence=share)
     return {"sets": sets, "calibration_error": round(error, 4)}

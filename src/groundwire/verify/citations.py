@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
@@ -14,6 +14,7 @@ from groundwire.settings import is_number
 from groundwire.verify.budget import kl_bits, log_odds
 from groundwire.verify.claims import VerifiableClaim
 from groundwire.verify.doubts import Doubt
+from groundwire.verify.rule import Status
 
 
 class CitationStatus(StrEnum):
@@ -35,7 +36,8 @@ class Thresholds:
     """Where probabilities become findings; chosen by ``benchmarks/citations.py``.
 
     Attributes:
-        supports: P(YES) from which what a claim cites supports it.
+        supports: P(YES) from which what a claim cites supports it; the documented target, so that a
+            claim passes if its citations support it. A verification takes its own target.
         adds_bits: A cited span that moves the claim by fewer bits adds nothing.
         corroborates: P(YES) from which a span that could be left out supports the claim by itself,
             and so is no decoration.
@@ -45,7 +47,7 @@ class Thresholds:
             cites *and* what it cites beside that one, for each to be a part.
     """
 
-    supports: float = 0.93
+    supports: float = 0.95
     adds_bits: float = 0.003
     corroborates: float = 0.97
     attributes: float = 0.0
@@ -167,6 +169,22 @@ def classify(
     if readings.says_no:
         return finding.made(CitationStatus.CONTRADICTED)
     return finding.made(CitationStatus.UNSUPPORTED)
+
+
+def agreeing(finding: CitationFinding, status: Status) -> CitationFinding:
+    """A finding beside what became of its claim: what was refuted is nowhere called supported.
+
+    With other spans than those it cites (``context_mode``) a claim may fail that its citations
+    support.
+    """
+    refuted = {
+        Status.CONTRADICTED: CitationStatus.CONTRADICTED,
+        Status.NOT_ENTAILED: CitationStatus.UNSUPPORTED,
+    }
+    is_sound = finding.status in (CitationStatus.SUPPORTED, CitationStatus.DECORATIVE)
+    if not is_sound or status not in refuted:
+        return finding
+    return replace(finding, status=refuted[status], supported_by=(), decorative=())
 
 
 @dataclass(frozen=True, slots=True)

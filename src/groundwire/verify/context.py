@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from groundwire.segment.characters import ALNUM
 from groundwire.verify.claims import VerifiableClaim
 from groundwire.verify.hygiene import clean
 from groundwire.verify.spans import CitedSpan
@@ -59,4 +60,6 @@ class Contexts:
 
 def _evidence(span: CitedSpan) -> EvidenceText:
     cleaned = clean(span.text)
-    return EvidenceText(sid=span.sid, text=cleaned.text, shown=cleaned.shown)
+    # "..." says nothing, in any script.
+    text = cleaned.text if ALNUM.search(cleaned.text) else ""
+    return EvidenceText(sid=span.sid, text=text, shown=cleaned.shown)

@@ -10,6 +10,9 @@ looks a second time at what comes next.
 world, so this does not say whether the claim is true; it says how much the claim needs evidence:
 near 0 for "It was built in 1950", more for "Here is a summary". The level is that nothing follows
 from nothing, as surely as the contexts it was fitted on can say.
+
+The model overlooks a "not", so a rule looks for it (:mod:`groundwire.verify.guard`): a claim that
+the evidence says the opposite of is answered with NO, whatever the model says.
 """
 
 from collections import deque
@@ -28,9 +31,12 @@ from groundwire.engine.scores import ClaimScores, SentenceCalibration
 from groundwire.errors import ModelError
 from groundwire.example import Source
 from groundwire.models import Manifest, find_reader
+from groundwire.quantities import QuantityIndex
 from groundwire.segment import Segment
+from groundwire.segment.characters import ALNUM
 from groundwire.spans import reduce_tokens, trim, whole_words
 from groundwire.verify.doubts import Doubt, ReadoutByWords
+from groundwire.verify.guard import Denied, denied
 from groundwire.verify.interval import Interval
 from groundwire.verify.measured import ClaimMap, Measured
 from groundwire.verify.verifier import (
@@ -48,6 +54,8 @@ _GRAPH = "reader.onnx"
 #: Claims that wait for a thread at a time. Answers in flight need the same threads, and must not
 #: stand behind all claims of a verification.
 _MAX_WAITING = 8
+#: The most that P(YES) is of a claim that a rule finds denied: no target that anybody chooses.
+DENIED = 0.1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,11 +66,13 @@ class Looked:
         claim: Its text.
         scores: What the reader says, uncalibrated.
         measured: The same in the numbers that the map weighs.
+        denied: What of it the evidence says the opposite of, by rule.
     """
 
     claim: str
     scores: ClaimScores
     measured: Measured
+    denied: tuple[Denied, ...] = ()
 
 
 class LocalVerifier:
@@ -171,7 +181,9 @@ class LocalVerifier:
         ``language``: the claim, a word of it or all of the evidence is in a script that the model
         cannot read. ``detector_failed``: the model failed.
         """
-        sources = [Source(id=str(i), text=text) for i, text in enumerate(texts) if text.strip()]
+        sources = [
+            Source(id=str(i), text=text) for i, text in enumerate(texts) if ALNUM.search(text)
+        ]
         # From 0 on: a claim is looked at again wherever there is more to look at.
         reading = self._plain.open(sources, None, threshold=0.0, tenant=self._scope.tenant)
         if sources and not reading.evidence.passages:
@@ -183,7 +195,16 @@ class LocalVerifier:
         if scores.n_unread:
             return Reason.LANGUAGE
         measured = Measured.of(scores, is_bare=not reading.attended)
-        return Looked(claim, scores, measured)
+        if measured.is_bare:
+            return Looked(claim, scores, measured)
+        stated = QuantityIndex.union(each.quantities for each in reading.evidence.passages)
+        lines = [line.text for line in scores.evidence]
+        return Looked(claim, scores, measured, denied(claim, lines, stated))
+
+    def probability(self, looked: Looked) -> float:
+        """P(YES) of a claim that was read: by the map, and by the rule."""
+        yes = self._map.probability(looked.measured)
+        return min(yes, DENIED) if looked.denied else yes
 
     def _answer(self, key: "_Key") -> Judged:
         if (given_up := self._scope.given_up()) is not None:
@@ -198,14 +219,15 @@ class LocalVerifier:
         return self._readout(looked)
 
     def _readout(self, looked: Looked) -> ReadoutByWords:
-        yes = self._map.probability(looked.measured)
+        yes = self.probability(looked)
         against = 0.0 if looked.measured.is_bare else self._contradicted(looked.scores)
-        doubts = self._doubts(looked)
+        against = 1.0 if looked.denied else against
+        doubts = _with_denied(self._doubts(looked), looked)
         return ReadoutByWords(
             yes=Interval.exactly(yes),
             no=Interval.exactly((1 - yes) * against),
             unsure=Interval.exactly((1 - yes) * (1 - against)),
-            generated=_verdict(doubts, yes),
+            generated=Verdict.NO if looked.denied else _verdict(doubts, yes),
             doubts=doubts,
         )
 
@@ -243,6 +265,25 @@ class LocalVerifier:
         return tuple(doubts)
 
 
+def _with_denied(doubts: tuple[Doubt, ...], looked: Looked) -> tuple[Doubt, ...]:
+    """The doubts of the model, with what the rule found in the place of those that it touches."""
+    by_rule = [
+        Doubt(
+            start=each.start,
+            end=each.end,
+            text=looked.claim[each.start : each.end],
+            label=Label.CONTRADICTED,
+            probability=1 - DENIED,
+        )
+        for each in looked.denied
+    ]
+    is_taken = bytearray(len(looked.claim))
+    for each in by_rule:
+        is_taken[each.start : each.end] = bytes([1]) * (each.end - each.start)
+    by_model = [doubt for doubt in doubts if not any(is_taken[doubt.start : doubt.end])]
+    return tuple(sorted([*by_rule, *by_model], key=lambda doubt: doubt.start))
+
+
 def _verdict(doubts: Sequence[Doubt], yes: float) -> Verdict:
     """What a detector would say of the claim at its balanced threshold.
 
@@ -261,15 +302,17 @@ _Key = tuple[str, tuple[str, ...]]
 def _key(question: Question) -> _Key:
     """What decides the answer. The order of spans does not: the reader has its own."""
     texts = (each.text for each in question.evidence if not each.is_redacted)
-    return question.claim, tuple(sorted({text for text in texts if text.strip()}))
+    return question.claim, tuple(sorted({text for text in texts if ALNUM.search(text)}))
 
 
 def _failure(why: str) -> VerifierFailure:
     if why == Reason.LANGUAGE:
         return VerifierFailure(
             kind=FailureKind.UNREADABLE,
-            error="The claim or its evidence is in a script that the embedded model cannot read "
-            '(it reads English). Use verifier="openai" with a model that does.',
+            error="The claim or its evidence has no words in a script that the embedded model can "
+            "read (it reads English). Whoever runs this can choose a verifier that does: "
+            'verifier="openai" in a call of the library, verify.verifier in a configuration, '
+            "--verifier on a command line.",
         )
     return VerifierFailure(
         kind=FailureKind.VERIFIER,

@@ -1,7 +1,7 @@
 """One verification from its arguments to its report: the stages, joined."""
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
@@ -10,11 +10,13 @@ from groundwire.config.tree import Verify
 from groundwire.errors import MissingExtraError, ModelError, SettingError
 from groundwire.verify.backends import LOCAL, SERVICE, opened
 from groundwire.verify.budget import Units
+from groundwire.verify.citations import DEFAULTS as THRESHOLDS
+from groundwire.verify.citations import agreeing
 from groundwire.verify.claims import CitationPatternError, VerifiableClaim
 from groundwire.verify.context import Contexts
 from groundwire.verify.forensics import CitationReport, check_citations
 from groundwire.verify.judging import Asking, failures_of_all, judge_claims
-from groundwire.verify.report import Setup, VerificationReport
+from groundwire.verify.report import ClaimReport, Setup, VerificationReport
 from groundwire.verify.service import ServiceError, call_service, malformed
 from groundwire.verify.service_report import NoReportError, Sent, read_report
 from groundwire.verify.settings import (
@@ -118,8 +120,8 @@ def run(
 
 
 _NO_CITATIONS = (
-    "A service gives a report and answers no questions, so citations cannot be looked into. Use "
-    "verifier local or openai, or leave the citations out."
+    "A service gives a report and answers no questions, so citations cannot be looked into. Leave "
+    "the citations out, or have whoever runs this choose the verifier local or openai."
 )
 
 
@@ -226,13 +228,23 @@ def _by_verifier(
         setup=setup,
         details=details,
         unscored=job.unscored,
-        citations=_citations(job, contexts, verifier) if with_citations else None,
+        citations=_citations(details, job, contexts, verifier) if with_citations else None,
     )
 
 
-def _citations(job: _Job, contexts: Contexts, verifier: Verifier) -> CitationReport:
+def _citations(
+    details: Sequence[ClaimReport], job: _Job, contexts: Contexts, verifier: Verifier
+) -> CitationReport:
     asking = Asking(verifier)
-    findings = check_citations(job.claims[: job.n_scored], contexts.evidence, asking)
+    found = check_citations(
+        [detail.claim for detail in details],
+        contexts.evidence,
+        asking,
+        thresholds=replace(THRESHOLDS, supports=job.settings.target),
+    )
+    findings = tuple(
+        agreeing(finding, detail.status) for finding, detail in zip(found, details, strict=True)
+    )
     return CitationReport(findings=findings, cost=asking.cost)
 
 

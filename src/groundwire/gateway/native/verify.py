@@ -71,7 +71,9 @@ async def verify(
     limit = services(request).config.detector.max_answer_chars
     if len(body.answer) > limit:
         raise LimitExceededError("answer", len(body.answer), limit, "detector.max_answer_chars")
-    return await _verified(request, AnswerSubject(body.answer), body.spans, body)
+    return await _verified(
+        request, AnswerSubject(body.answer), body.spans, body, max_claims=body.max_claims
+    )
 
 
 @router.post(
@@ -90,18 +92,24 @@ async def verify_trace(
     step may have a target of its own, its `confidence`. No step is left out.
     """
     _require_at_most(MAX_STEPS, len(body.steps), "steps", "Send them in several requests.")
-    return await _verified(request, TraceSubject(body.steps), body.spans, body)
+    n_steps = len(body.steps)
+    return await _verified(request, TraceSubject(body.steps), body.spans, body, max_claims=n_steps)
 
 
-async def _verified(request: Request, subject: Subject, spans: list[Any], body: Knobs) -> Response:
+async def _verified(
+    request: Request, subject: Subject, spans: list[Any], body: Knobs, *, max_claims: int | None
+) -> Response:
     _require_at_most(MAX_SPANS, len(spans), "spans", "Send those that are cited.")
     _require_within_limits(request, spans)
     own, over = services(request).verifications, Event()
     scope = Scope(tenant=caller(request).tenant, is_over=over.is_set)
     work = partial(_report, own, subject, spans, body, scope)
+    threads = own.threads_for(
+        n_spans=len(spans), max_claims=max_claims, with_citations=body.citations
+    )
     try:
         async with asyncio.timeout(own.timeout_s):
-            asked = submitted(own.threads, lambda: to_json(work()))
+            asked = submitted(threads, lambda: to_json(work()))
             return json_response(await while_there(request, asked))
     except TimeoutError:
         raise _too_late(own.timeout_s) from None

@@ -1,0 +1,145 @@
+"""The rule beside the model: a claim is not supported by evidence that says the opposite."""
+
+import pytest
+
+from groundwire import Detector, detect_hallucination
+from groundwire.detection import Label
+from groundwire.quantities import QuantityIndex, quantities
+from groundwire.verify.citations import CitationFinding, CitationStatus, agreeing
+from groundwire.verify.doubts import ReadoutByWords
+from groundwire.verify.guard import denied
+from groundwire.verify.local import DENIED, LocalVerifier
+from groundwire.verify.rule import Status
+from groundwire.verify.run import run
+from groundwire.verify.subject import AnswerSubject
+from groundwire.verify.verifier import EvidenceText, Question, Verdict
+
+TARGET = 0.95
+
+DENIALS = [
+    ("The drug is approved for children.", "The drug is not approved for children."),
+    ("The drug is not approved for children.", "The drug is approved for children."),
+    ("Passwords are stored in plain text.", "Passwords are never stored in plain text."),
+    ("Users can delete invoices.", "Users cannot delete invoices."),
+    ("The contract was signed.", "The contract was never signed."),
+    ("The API supports XML.", "The API no longer supports XML."),
+    ("The backup ran on Monday.", "The backup did not run on Monday."),
+    ("The company made a profit in 2020.", "The company made no profit in 2020."),
+    ("The patch fixes the crash.", "The patch doesn't fix the crash, but it fixes the leak."),
+    ("It is safe.", "It is not safe."),
+    ("Tokens last for 15 minutes.", "It is false that tokens last for 15 minutes."),
+    ("The fee rose from 5 to 10 euros.", "The fee fell from 10 to 5 euros."),
+    ("Cookies are enabled by default.", "Cookies are disabled by default."),
+    ("The limit is at least 10 MB.", "The limit is at most 10 MB."),
+    ("The limit is 10 GB.", "The limit is 10 MB."),
+    ("All users have access.", "Some users have access."),
+    ("The event is on 3 May 2021.", "The event is on 5 March 2021."),
+    ("The meeting starts at 10:30.", "The meeting starts at 11:30."),
+]
+AGREEMENTS = [
+    ("Employees need not wear a helmet.", "Employees do not have to wear a helmet."),
+    ("The museum is closed on Mondays.", "The museum is not open on Mondays."),
+    ("The patch fixes the leak.", "The patch doesn't fix the crash, but it fixes the leak."),
+    ("The fee did not fall.", "The fee rose from 5 to 10 euros."),
+    ("The list is due 30 days before it.", "The list is due no later than 30 days before it."),
+    ("It is not only cheap but also light.", "It is cheap and light."),
+    ("Claims lacking a number go back.", "Claims without a number are not kept."),
+    ("Users can delete invoices.", "Users can delete invoices. Guests cannot delete invoices."),
+    ("There is no recount.", '"recount": false'),
+    ("The condition has to be a bool.", "If the condition isn't a bool, we get an error."),
+    ("Seven of the ten stayed.", "Three of the guests left on Monday."),
+]
+
+
+@pytest.fixture(scope="module")
+def verifier(detector: Detector) -> LocalVerifier:
+    return LocalVerifier.of(detector)
+
+
+def ruled(claim: str, line: str) -> list[str]:
+    stated = QuantityIndex.of(quantities(line))
+    return [claim[each.start : each.end] for each in denied(claim, [line], stated)]
+
+
+def said(verifier: LocalVerifier, claim: str, *texts: str) -> ReadoutByWords:
+    evidence = tuple(EvidenceText(sid=f"S{i}", text=t, shown=t) for i, t in enumerate(texts))
+    (answer,) = verifier.judge([Question(claim=claim, evidence=evidence)])
+    assert isinstance(answer, ReadoutByWords)
+    return answer
+
+
+@pytest.mark.parametrize(("claim", "text"), DENIALS)
+def test_what_the_evidence_says_the_opposite_of_is_answered_with_no(
+    verifier: LocalVerifier, claim: str, text: str
+) -> None:
+    answer = said(verifier, claim, text)
+    assert answer.verdict is Verdict.NO
+    assert answer.yes.high <= DENIED < TARGET
+    assert answer.yes.low + answer.no.low + answer.unsure.low == pytest.approx(1)
+    assert any(doubt.label is Label.CONTRADICTED for doubt in answer.doubts)
+    assert all(claim[doubt.start : doubt.end] == doubt.text for doubt in answer.doubts)
+
+
+@pytest.mark.parametrize(("claim", "text"), AGREEMENTS)
+def test_the_rule_denies_nothing_in_doubt(claim: str, text: str) -> None:
+    assert ruled(claim, text) == []
+
+
+def test_what_differs_is_named() -> None:
+    assert ruled("The drug is not approved.", "The drug is approved.") == ["not approved"]
+    assert ruled("The fee rose by 5 euros.", "The fee fell by 5 euros.") == ["rose"]
+    assert ruled("It holds 10 GB.", "It holds 10 MB.") == ["10 GB"]
+
+
+def test_a_statement_that_is_denied_elsewhere_in_the_same_span_does_not_support(
+    verifier: LocalVerifier,
+) -> None:
+    claim = "Tokens last for 15 minutes."
+    for after in (
+        "Tokens do not last for 15 minutes.",
+        "Do not write that tokens last for 15 minutes.",
+    ):
+        assert said(verifier, claim, f"Tokens last for 60 minutes. {after}").yes.high < TARGET
+
+
+def test_without_evidence_nothing_is_denied(verifier: LocalVerifier) -> None:
+    answer = said(verifier, "The meeting does not start at 10:30.")
+    assert answer.no.high == 0
+
+
+def test_long_texts_without_a_full_stop_take_no_longer_than_they_are() -> None:
+    for text in ("not a " * 20_000, "no, " * 20_000, "3 May 2021 " * 5_000):
+        assert denied(text, [text], QuantityIndex.of(())) is not None
+
+
+def test_evidence_without_a_word_is_empty_and_no_foreign_script() -> None:
+    for text in ("...", "— * —", "🎉🎉"):
+        report = detect_hallucination("It is tall. [S0]", [{"sid": "S0", "text": text}])
+        assert [detail.status for detail in report.details] == [Status.EMPTY_CONTEXT]
+
+
+def test_what_cannot_be_read_says_who_may_choose_another_verifier() -> None:
+    report = detect_hallucination("它很高。 [S0]", [{"sid": "S0", "text": "它很高。"}])
+    assert report.flagged
+    assert report.error is not None
+    assert "Whoever runs this can choose a verifier" in report.error
+
+
+def test_no_row_is_refuted_and_called_supported() -> None:
+    """With all spans a claim may fail that what it cites supports; a target may be higher."""
+    spans = [{"sid": "S0", "text": "Tokens last for 60 minutes."}]
+    subject = AnswerSubject("Tokens last for 60 minutes. [S0]")
+    for target in (0.5, 0.95, 0.999999):
+        report = run(subject, spans, {"default_target": target}, "local", with_citations=True)
+        assert report.citations is not None
+        (detail,), (finding,) = report.details, report.citations.findings
+        has_passed = detail.status is Status.PASSED
+        assert has_passed == (finding.status is CitationStatus.SUPPORTED)
+
+
+@pytest.mark.parametrize("status", list(CitationStatus))
+def test_what_was_refuted_rests_on_nothing_that_it_cites(status: CitationStatus) -> None:
+    finding = CitationFinding(idx=0, claim="It is tall.", status=status, supported_by=("S0",))
+    refuted = agreeing(finding, Status.CONTRADICTED)
+    assert refuted.status not in (CitationStatus.SUPPORTED, CitationStatus.DECORATIVE)
+    assert agreeing(finding, Status.PASSED) == finding
