@@ -33,10 +33,10 @@ DENIALS = [
     ("The limit is at least 10 MB.", "The limit is at most 10 MB."),
     ("The limit is 10 GB.", "The limit is 10 MB."),
     ("All users have access.", "Some users have access."),
-    ("The event is on 3 May 2021.", "The event is on 5 March 2021."),
     ("The meeting starts at 10:30.", "The meeting starts at 11:30."),
 ]
 AGREEMENTS = [
+    ("The second leg was on 13 March 2018.", "The second leg is on March 13."),
     ("Employees need not wear a helmet.", "Employees do not have to wear a helmet."),
     ("The museum is closed on Mondays.", "The museum is not open on Mondays."),
     ("The patch fixes the leak.", "The patch doesn't fix the crash, but it fixes the leak."),

@@ -3,10 +3,10 @@
 A claim is laid beside the lines it was read with, clause by clause. It is denied if the clauses
 most like one of its own are negated and it is not, or the other way round, or have an opposite
 (``rose``, ``fell``) in the place of a word of it. What another line says as the claim does is not
-denied, nor what is said under a condition or negated in other ways (``lacks``, ``without``). Times,
-dates and units of the claim have to stand in the evidence. In doubt nothing is denied.
+denied, nor what is said under a condition or negated in other ways (``lacks``, ``without``). Times
+and units of the claim have to stand in the evidence. In doubt nothing is denied.
 
-Numbers do not have to: right answers count and compute.
+Numbers and dates do not have to: right answers count and compute, and take years from elsewhere.
 """
 
 import re
@@ -25,7 +25,7 @@ LIKENESS = 0.5
 #: Clauses that have nearly as much in common with it as the best count as well.
 _SHARE = 0.9
 #: What of the evidence disagrees with a quantity; that a number is not there says too little.
-_DIFFERING = frozenset({Match.TIME_ABSENT, Match.DATE_PARTLY, Match.UNIT_DIFFERS})
+_DIFFERING = frozenset({Match.TIME_ABSENT, Match.UNIT_DIFFERS})
 #: Content words after a "not" that it is about.
 _SCOPE = 3
 #: Words of the shortest statement: "It is safe."
