@@ -215,7 +215,7 @@ def test_utf16_is_recognised(run: CommandLine, tmp_path: Path) -> None:
     path = tmp_path / "wide.txt"
     path.write_bytes(FACT.encode("utf-16"))
     result = run("check", "--answer-file", path)
-    assert "a UTF-16 byte order mark at byte 0" in result.stderr
+    assert "the beginning of UTF-16 at byte 0" in result.stderr
 
 
 @pytest.mark.parametrize(

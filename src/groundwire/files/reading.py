@@ -82,7 +82,7 @@ def decode(data: bytes, name: str) -> str:
         NotUtf8Error: With the name and the offset of the first wrong byte.
     """
     if encoding := other_encoding(data):
-        raise NotUtf8Error(name, 0, f"it begins as {encoding} does", encoding)
+        raise NotUtf8Error(name, 0, f"the beginning of {encoding}", encoding)
     start = len(codecs.BOM_UTF8) if data.startswith(codecs.BOM_UTF8) else 0
     try:
         return data[start:].decode()
