@@ -196,7 +196,7 @@ def test_no_tenant_sees_what_another_has_in_the_cache(planes: Planes) -> None:
     detector = Detector.load(threads=2)
     own = planes(detector=detector)
     first, other = own.make_key("a"), own.make_key("b")
-    work = []
+    read = []
     for key in (first, other, first, other):
         before = detector.cache
         own.upstream.script(Script.json(completion("It was built from 1887 to 1889.")))
@@ -204,12 +204,11 @@ def test_no_tenant_sees_what_another_has_in_the_cache(planes: Planes) -> None:
         after = detector.cache
         assert before is not None
         assert after is not None
-        work.append((after.hits - before.hits, after.misses - before.misses))
-    cold, warm = work[0], work[2]
-    assert cold[1] > 0
-    assert warm[1] == 0
-    # As if nobody had ever sent that source: as much is read, and as little is found.
-    assert work == [cold, cold, warm, warm]
+        read.append(after.misses - before.misses)
+    # As if nobody had ever sent that source: as much is read. How often it is found in the cache
+    # depends on whether the answer comes before or after it was read.
+    assert read == [read[0], read[0], 0, 0]
+    assert read[0] > 0
 
 
 # Secrets.

@@ -278,13 +278,13 @@ def _parquet(path: Path) -> Iterator[Line]:
 
 
 def _parquet_file(path: Path) -> Any:  # noqa: ANN401 - pyarrow has no types
+    if path.suffix == ".gz":
+        problem = "Parquet is packed within, and never with gzip"
+        raise DatasetError(path, None, problem, "Unpack it first: gunzip FILE")
     try:
         from pyarrow import parquet
     except ImportError as error:
         raise MissingExtraError("Reading Parquet", "eval") from error
-    if path.suffix == ".gz":
-        problem = "Parquet is packed within, and never with gzip"
-        raise DatasetError(path, None, problem, "Unpack it first: gunzip FILE")
     try:
         return parquet.ParquetFile(path)
     except (OSError, ValueError) as error:
