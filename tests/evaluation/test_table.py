@@ -48,6 +48,12 @@ def test_a_score_of_enough_contexts_has_an_interval() -> None:
     assert re.fullmatch(r"66\.7 \(\d+\.\d to \d+\.\d\)", row[5])
 
 
+def test_why_there_is_no_interval_is_told() -> None:
+    few = to_text(evaluated(some_answers(40, n_contexts=9)))
+    assert "intervals    none: they take 10 contexts, and there are 9\n" in few
+    assert "intervals" not in to_text(evaluated(some_answers(40, n_contexts=10)))
+
+
 def test_the_only_task_is_not_told_twice_if_it_has_no_name() -> None:
     lines = to_text(evaluated([labelled("It is fine.", task="")])).splitlines()
     assert [cells(line)[0] for line in lines[2:4]] == ["task", "all"]

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from groundwire.evaluation.intervals import MIN_CONTEXTS
 from groundwire.evaluation.no_verdict import WITHOUT
 from groundwire.render.screen import one_line
 
@@ -65,6 +66,8 @@ def _row(name: str, group: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _notes(scores: Mapping[str, Any]) -> Iterator[str]:
+    if 0 < (n := scores.get("n_contexts", 0)) < MIN_CONTEXTS:
+        yield f"intervals    none: they take {MIN_CONTEXTS} contexts, and there are {n}"
     if calibration := scores["calibration"]:
         yield f"calibration  ECE {percent(calibration['ece'])} of {calibration['n']:,} answers"
     if latency := scores["latency_ms"]:
