@@ -35,7 +35,7 @@ _PART = re.compile(
     re.DOTALL,
 )
 _MAIN_JOB = re.compile(r"^\$ .*/groundwire (check .*)$", re.MULTILINE)
-_SPAN = re.compile(r"^(\w+) +(\d+)-(\d+)  probability ([01]\.\d\d) .*\n", re.MULTILINE)
+_SPAN = re.compile(r"^(\w+)(?: \(\w+\))? +(\d+)-(\d+)  probability ([01]\.\d\d) .*\n", re.MULTILINE)
 _THRESHOLD = re.compile(r"(?<=\(threshold )[\d.]+(?=\))")
 _VARIES = re.compile(r"[⟦⟧]|(?<=^detector  reader )[0-9a-f]{12}", re.MULTILINE)
 #: A word piece this far over the threshold on one machine is over it on all.

@@ -192,6 +192,8 @@ class Span:
             look, and the more favourable of two readings counts. ``None`` if the detector compares.
         similarity: Cosine to the nearest source, in [-1, 1]; ``None`` unless the detector compares.
         severity: 0 to 4; unsupported is 2, contradicted 4.
+        conflict: The kind of plain conflict that a rule found in it, such as ``number``, or
+            ``None``: the model alone found it.
         evidence: What the span was held against, best match first.
     """
 
@@ -203,6 +205,7 @@ class Span:
     severity: int
     evidence: tuple[EvidenceRef, ...] = ()
     similarity: float | None = None
+    conflict: str | None = None
 
     def __post_init__(self) -> None:
         _require_range("span", self.start, self.end)
@@ -217,6 +220,7 @@ class Span:
             "probability": self.probability,
             "similarity": self.similarity,
             "severity": self.severity,
+            "conflict": self.conflict,
             "evidence": [reference.to_dict() for reference in self.evidence],
         }
 

@@ -237,7 +237,7 @@ class Stream:
             return [ClaimScores.unread(Reason.DETECTOR_FAILED)] * len(ready)
 
     def _claim(self, segment: Segment, scores: ClaimScores) -> Claim:
-        text = self.text
+        text, scores = self.text, scores.judged()
         reduced = reduce_tokens(
             scores.offsets, scores.probabilities, text, threshold=self._info.threshold
         )
@@ -267,6 +267,10 @@ class Stream:
         inside = (offsets[:, 0] < span.end) & (offsets[:, 1] > span.start)
         unsupported, contradicted = scores.labels[inside, 1:].sum(axis=0)
         label = Label.CONTRADICTED if contradicted > unsupported else Label.UNSUPPORTED
+        touched = (c for c in scores.conflicts if c.start < span.end and c.end > span.start)
+        conflict = next(touched, None)
+        if conflict is not None:
+            label = conflict.label
         return Span(
             start=span.start,
             end=span.end,
@@ -275,6 +279,7 @@ class Stream:
             probability=_rounded(span.score) if scores.has_probabilities else None,
             similarity=scores.similarity,
             severity=SEVERITY[label],
+            conflict=None if conflict is None else str(conflict.kind),
             evidence=scores.evidence,
         )
 

@@ -97,7 +97,7 @@ def _found(detail: Mapping[str, Any]) -> Iterator[str]:
         return
     why = {(each["start"], each["end"]): each for each in detail["explanations"]}
     for span in found["spans"]:
-        yield f"span {span['start']}-{span['end']}  {span['label']}, {_score(span)}"
+        yield f"span {span['start']}-{span['end']}  {_label(span)}, {_score(span)}"
         yield from _quoted(span["text"])
         yield from _evidence(span["evidence"])
         if (told := why.get((span["start"], span["end"]))) is not None:
@@ -112,6 +112,11 @@ def _found(detail: Mapping[str, Any]) -> Iterator[str]:
     yield from _pairs(found["coverage"])
     yield "detector"
     yield from _pairs(found["detector"])
+
+
+def _label(span: Mapping[str, Any]) -> str:
+    conflict = span.get("conflict")  # details of earlier versions have none
+    return f"{span['label']} ({conflict})" if conflict else str(span["label"])
 
 
 def _score(part: Mapping[str, Any]) -> str:

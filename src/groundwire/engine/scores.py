@@ -1,12 +1,18 @@
 """What a token-level detector says about an answer."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log, tanh
 
 import numpy as np
 from numpy.typing import NDArray
 
-from groundwire.detection import Entailment, EvidenceRef, Reason
+from groundwire.conflicts import Conflict
+from groundwire.detection import Entailment, EvidenceRef, Label, Reason
+
+#: The highest P(not supported) of what plainly follows from the evidence.
+SETTLED_PROBABILITY = 0.1
+
+_COLUMNS = {Label.SUPPORTED: 0, Label.UNSUPPORTED: 1, Label.CONTRADICTED: 2}
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +97,16 @@ class ClaimScores:
     Attributes:
         offsets: Half-open character ranges in the answer, shape ``(n, 2)``, int32.
         labels: Calibrated probabilities of supported, unsupported and contradicted for each word
-            piece, shape ``(n, 3)``, float32.
+            piece, shape ``(n, 3)``, float32: the model's own, without any rule.
         evidence: What the claim was held against, best match first.
         reason: Why the claim was not judged; it then has no scores.
         n_unread: Characters of a judged claim that the model could not read.
         similarity: Cosine to the nearest source, in [-1, 1], of a detector that compares: its
             scores are of the claim as a whole, and there are none of word pieces.
         entailment: What a detector says of the claim as a whole, if it does.
+        conflicts: What rules find plainly wrong in it, with offsets in the answer.
+        settled: Ranges of the answer, ``[start, end)``, that plainly follow from the evidence, such
+            as a sum of two of its numbers.
     """
 
     offsets: NDArray[np.int32]
@@ -107,6 +116,8 @@ class ClaimScores:
     n_unread: int = 0
     similarity: float | None = None
     entailment: Entailment | None = None
+    conflicts: tuple[Conflict, ...] = ()
+    settled: tuple[tuple[int, int], ...] = ()
 
     @classmethod
     def compared(
@@ -130,3 +141,50 @@ class ClaimScores:
     def probabilities(self) -> NDArray[np.float32]:
         """P(not supported) of each word piece, shape ``(n,)``."""
         return np.asarray(1 - self.labels[:, 0])
+
+    def judged(self) -> "ClaimScores":
+        """The scores as they are to be used: the model's, with what rules found.
+
+        A conflict counts if the model's highest P(not supported) of its word pieces reaches its
+        floor. It raises them to its probability, and what it raises has its label. What is settled,
+        and in no conflict, has at most :data:`SETTLED_PROBABILITY`. ``conflicts`` of the result are
+        those that count, in reading order. Without conflicts and settled ranges these scores
+        themselves are returned.
+        """
+        if not (self.conflicts or self.settled):
+            return self
+        labels, counting = self.labels.copy(), []
+        is_free = np.ones(len(labels), bool)
+        for conflict in sorted(self.conflicts, key=lambda found: (found.start, found.end)):
+            touched = self._touched(conflict)
+            is_free &= ~touched
+            # The model's own: what another rule raised is no second opinion.
+            highest = self.probabilities[touched].max(initial=-1)
+            if highest >= np.float32(conflict.floor):
+                _raise(labels, touched, conflict)
+                counting.append(conflict)
+        for start, end in self.settled:
+            inside = (self.offsets[:, 0] >= start) & (self.offsets[:, 1] <= end)
+            _settle(labels, inside & is_free)
+        return replace(self, labels=labels, conflicts=tuple(counting), settled=())
+
+    def _touched(self, conflict: Conflict) -> NDArray[np.bool_]:
+        return (self.offsets[:, 0] < conflict.end) & (self.offsets[:, 1] > conflict.start)
+
+
+def _raise(labels: NDArray[np.float32], touched: NDArray[np.bool_], conflict: Conflict) -> None:
+    """Give word pieces at least the probability of a conflict."""
+    probability = np.float32(conflict.probability)
+    raised = touched & (1 - labels[:, 0] < probability)
+    labels[raised] = 0
+    labels[raised, _COLUMNS[Label.SUPPORTED]] = 1 - probability
+    labels[raised, _COLUMNS[conflict.label]] = probability
+
+
+def _settle(labels: NDArray[np.float32], inside: NDArray[np.bool_]) -> None:
+    """Give word pieces at most the probability of what is settled."""
+    probability = np.float32(SETTLED_PROBABILITY)
+    lowered = inside & (1 - labels[:, 0] > probability)
+    # Which of the two it would be is still the model's to say.
+    labels[lowered, 1:] *= probability / labels[lowered, 1:].sum(axis=1, keepdims=True)
+    labels[lowered, 0] = 1 - probability

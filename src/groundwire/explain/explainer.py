@@ -88,7 +88,7 @@ def explain(
                 verdict = judged[key]
             else:
                 verdict = judged[key] = _judge(judge_entailment, *key)
-            finding = _Finding.of(held, verdict.entailment, entailment_threshold)
+            finding = _Finding.of(span, held, verdict.entailment, entailment_threshold)
             explanations.append(
                 _explained(span, held, verdict, fabricated, finding=finding, threshold=threshold)
             )
@@ -131,11 +131,11 @@ def is_false_positive(
 ) -> bool:
     """Whether the evidence says what the claim says, so that the span should not be marked.
 
-    It takes P(entailed) at or above the threshold, and no number, date, unit or negation of the
-    claim that differs from the evidence: models overlook these.
+    It takes P(entailed) at or above the threshold, no conflict that a rule found, and no number,
+    date, unit or negation of the claim that differs from the evidence: models overlook these.
     """
     held = Held.of(span, claim, evidence)
-    return _Finding.of(held, entailment, threshold) is _Finding.ACQUITTED
+    return _Finding.of(span, held, entailment, threshold) is _Finding.ACQUITTED
 
 
 def _explained(
@@ -200,14 +200,18 @@ class _Finding(Enum):
     """What becomes of a span by P(entailed) and by what differs."""
 
     STANDS = "stands"  # under the threshold
-    DIFFERS = "differs"  # over it, and a number, date, unit or negation differs
+    DIFFERS = "differs"  # over it, and a rule or a number, date, unit or negation speaks against it
     ACQUITTED = "acquitted"
 
     @classmethod
-    def of(cls, held: Held, entailment: Entailment | None, threshold: float) -> "_Finding":
+    def of(
+        cls, span: Span, held: Held, entailment: Entailment | None, threshold: float
+    ) -> "_Finding":
         if entailment is None or entailment.entailment < threshold:
             return cls.STANDS
-        return cls.DIFFERS if differs(held) else cls.ACQUITTED
+        # What a rule found plainly wrong is among what models overlook.
+        is_plain = span.conflict is not None
+        return cls.DIFFERS if is_plain or differs(held) else cls.ACQUITTED
 
 
 def _label(
@@ -217,13 +221,13 @@ def _label(
 
     That the evidence says it is said from the threshold on alone: a claim with a marked span is
     often more likely entailed than either, and to call it so would play the finding down. Where the
-    explainer is sure and what differs stands against it, the detector's label remains. Evidence
-    that states another number or date in the place of the span's says otherwise, whatever a model
-    thinks likelier.
+    explainer is sure and what differs stands against it, the detector's label remains, and so does
+    that of a conflict, which a rule has found. Evidence that states another number or date in the
+    place of the span's says otherwise, whatever a model thinks likelier.
     """
     if finding is _Finding.ACQUITTED:
         return Label.SUPPORTED
-    if entailment is None or finding is _Finding.DIFFERS:
+    if entailment is None or finding is _Finding.DIFFERS or span.conflict is not None:
         return span.label
     is_contradicted = is_stated or entailment.contradiction >= entailment.neutral
     return Label.CONTRADICTED if is_contradicted else Label.UNSUPPORTED

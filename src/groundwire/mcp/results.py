@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from groundwire.conflicts import ConflictKind
 from groundwire.detection import Label, Outcome
 from groundwire.mcp import schemas
 from groundwire.mcp.store import Origin
@@ -133,6 +134,10 @@ def detection() -> Schema:
             "text": schemas.text("The words of the answer."),
             "label": {"enum": [str(Label.UNSUPPORTED), str(Label.CONTRADICTED)]},
             "severity": {"type": "integer", "minimum": 0, "maximum": 4},
+            "conflict": {
+                "enum": [*map(str, ConflictKind), None],
+                "description": "What a rule found plainly wrong; null: the model alone found it.",
+            },
             "probability": _NUMBER_OR_NULL,
             "similarity": _NUMBER_OR_NULL,
             "why": schemas.text("Why it is marked."),

@@ -74,6 +74,14 @@ def describe_detector(detector: DetectorInfo) -> str:
     )
 
 
+def describe_label(span: Span) -> str:
+    """What the evidence says about a span, and what a rule found in it: ``contradicted (number)``.
+
+    A detection that was read back may have any text there.
+    """
+    return f"{span.label} ({one_line(span.conflict)})" if span.conflict else str(span.label)
+
+
 def describe_score(span: Span) -> str:
     """How a span scored, and what kind of number that is."""
     if span.similarity is not None:

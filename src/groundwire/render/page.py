@@ -7,6 +7,7 @@ from groundwire.render.descriptions import (
     REASONS,
     describe_coverage,
     describe_detector,
+    describe_label,
     describe_reasons,
     describe_score,
     explain_outcome,
@@ -56,7 +57,7 @@ def _spans(spans: tuple[Span, ...]) -> str:
         return ""
     rows = "".join(
         f'<tr id="span-{number}"><td><a href="#mark-{number}">{number}</a></td>'
-        f"<td>{escaped(span.text)}</td><td>{escape(str(span.label))}</td>"
+        f"<td>{escaped(span.text)}</td><td>{escape(describe_label(span))}</td>"
         f"<td>{describe_score(span)}</td><td>{span.severity} of 4</td>"
         f"<td>{span.start}-{span.end}</td>"
         f"<td>{''.join(map(_evidence, span.evidence)) or 'none'}</td></tr>"

@@ -11,6 +11,7 @@ from groundwire.render.descriptions import (
     Marked,
     describe_coverage,
     describe_detector,
+    describe_label,
     describe_reasons,
     describe_score,
     explain_outcome,
@@ -119,7 +120,7 @@ def _span_lines(
     spans: tuple[Span, ...], paint: Paint, why: dict[tuple[int, int], str]
 ) -> Iterator[str]:
     for span in spans:
-        label = paint(f"{span.label:<12}", LABEL_STYLES.get(span.label, "1"))
+        label = paint(f"{describe_label(span):<12}", LABEL_STYLES.get(span.label, "1"))
         yield (
             f"{label} {span.start}-{span.end}  {describe_score(span)}  "
             f'severity {span.severity}  "{one_line(span.text)}"'

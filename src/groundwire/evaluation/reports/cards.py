@@ -11,7 +11,7 @@ from groundwire.evaluation.reports.kinds import MEANINGS, Example
 from groundwire.evaluation.reports.markup import element
 from groundwire.evaluation.reports.words import marked
 from groundwire.render import excerpt, explain_outcome
-from groundwire.render.descriptions import REASONS, describe_score
+from groundwire.render.descriptions import REASONS, describe_label, describe_score
 from groundwire.render.screen import one_line
 
 #: Longest piece of evidence that is quoted, in characters.
@@ -194,7 +194,7 @@ def _spans(claim: Claim) -> Iterator[Element]:
             "p",
             "Marked: ",
             element("q", span.text, dir="auto"),
-            f" {span.label}, {describe_score(span)}, severity {span.severity} of 4",
+            f" {describe_label(span)}, {describe_score(span)}, severity {span.severity} of 4",
             class_="facts",
         )
 

@@ -122,6 +122,7 @@ class _Detail:
             "probability": _number(span.probability),
             "similarity": _number(span.similarity),
             "severity": span.severity,
+            "conflict": span.conflict,
             "evidence": self._evidence(span.evidence),
         }
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from groundwire.conflicts import ConflictKind
 from groundwire.detection import (
     Claim,
     Coverage,
@@ -115,6 +116,7 @@ def detection() -> dict[str, Any]:
         probability=0.96,
         similarity=None,
         severity=4,
+        conflict=str(ConflictKind.NUMBER),
         evidence=(line,),
     )
     claim = Claim(
