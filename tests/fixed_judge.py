@@ -2,14 +2,15 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
 
 from groundwire import models
+from groundwire.conflicts import Conflict
 from groundwire.detection import Reason, Score
 from groundwire.engine.scores import AnswerCalibration, ClaimScores
 from groundwire.engine.tokenizer import WordPieces
@@ -34,10 +35,15 @@ class FixedJudge:
     Attributes:
         doubtful: P(not supported) of a word; any other has 0.1.
         cannot_read: A claim with this word in it is not judged.
+        conflicts: What a rule finds wrong with a word: kind, label, probability and floor of it
+            count, its offsets are those of the word.
+        settled: Words that plainly follow from any evidence.
     """
 
     doubtful: Mapping[str, float]
     cannot_read: str = "\0"
+    conflicts: Mapping[str, Conflict] = field(default_factory=dict)
+    settled: Collection[str] = ()
     name: str = "fixed"
     revision: str = "0" * 40
     score: Score = Score.PROBABILITY
@@ -105,6 +111,12 @@ class FixedReading:
         return ClaimScores(
             offsets=np.array([word.span() for word in words], np.int32).reshape(-1, 2),
             labels=np.column_stack([1 - doubt, doubt, np.zeros_like(doubt)]),
+            conflicts=tuple(
+                replace(self._judge.conflicts[word.group()], start=word.start(), end=word.end())
+                for word in words
+                if word.group() in self._judge.conflicts
+            ),
+            settled=tuple(word.span() for word in words if word.group() in self._judge.settled),
         )
 
 

@@ -25,6 +25,7 @@ from groundwire.detection import (
     Span,
     decide_outcome,
 )
+from groundwire.saved import detection_of
 
 INFO = DetectorInfo(name="reader", revision="1", operating_point="balanced", threshold=0.5)
 FOUND = Span(start=0, end=2, text="ab", label=Label.UNSUPPORTED, probability=0.9, severity=2)
@@ -153,6 +154,7 @@ def detection(probability: float | None = None, **timings: float) -> Detection:
         label=Label.CONTRADICTED,
         probability=0.75,
         severity=4,
+        conflict="number",
         evidence=(reference,),
     )
     read = Coverage(
@@ -264,6 +266,15 @@ def test_the_similarity_of_an_answer_is_the_mean_of_its_claims() -> None:
     assert replace(detection(), claims=claims).to_dict()["similarity"] == 0.65
 
 
+def test_it_is_read_back_from_its_json_data() -> None:
+    found = detection(total=1.5)
+    written = json.loads(json.dumps(found.to_dict()))
+    assert detection_of(written, found.answer) == found
+    del written["spans"][0]["conflict"]  # as earlier versions wrote it
+    (span,) = detection_of(written, found.answer).spans
+    assert span == replace(found.spans[0], conflict=None)
+
+
 def test_it_is_written_as_json_data() -> None:
     reference = {"source_id": "S0", "start": 3, "end": 6, "text": "abc"}
     assert detection(total=1.5).to_dict() == {
@@ -279,6 +290,7 @@ def test_it_is_written_as_json_data() -> None:
                 "probability": 0.75,
                 "similarity": None,
                 "severity": 4,
+                "conflict": "number",
                 "evidence": [reference],
             }
         ],

@@ -5,6 +5,7 @@ import json
 import shutil
 import threading
 from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 
 from groundwire import Detection, Detector, Example
+from groundwire.conflicts import Conflict, ConflictKind
 from groundwire.detection import Claim, Label, Outcome, Reason
 from groundwire.engine.reader import Reader
 from groundwire.engine.scores import AnswerCalibration
@@ -183,6 +185,73 @@ def test_a_stream_takes_back_what_were_too_few() -> None:
         assert claim.spans
         assert stream.finish() == detector.detect(sources=[TOWER], answer="It is red. And")
         assert not stream.finish().spans
+
+
+# What rules find.
+
+NUMBER = Conflict(0, 1, ConflictKind.NUMBER, Label.CONTRADICTED, 0.96, floor=0.05)
+ITEM = Conflict(0, 1, ConflictKind.ITEM, Label.UNSUPPORTED, 0.9, floor=0.2)
+
+
+def ruled(*, settled: Sequence[str] = (), **conflicts: Conflict) -> Detector:
+    judge = FixedJudge(doubtful={"red": 0.9}, conflicts=conflicts, settled=settled)
+    return Detector(judge, min_probability=0.5)
+
+
+def test_what_a_rule_finds_is_a_span_that_says_so() -> None:
+    result = ruled(tall=NUMBER).detect(sources=[TOWER], answer="It is tall.")
+    (span,) = result.spans
+    assert (span.text, span.label, span.severity) == ("tall", Label.CONTRADICTED, 4)
+    assert (span.conflict, span.probability) == ("number", 0.96)
+    (claim,) = result.claims
+    assert (claim.label, claim.probability) == (Label.CONTRADICTED, 0.96)
+    assert result.outcome is Outcome.HALLUCINATED
+
+
+def test_what_the_model_finds_alone_has_no_conflict() -> None:
+    result = ruled(tall=NUMBER).detect(sources=[TOWER], answer="It is tall, and it is red.")
+    assert [(span.text, span.conflict) for span in result.spans] == [
+        ("tall", "number"),
+        ("red", None),
+    ]
+
+
+def test_a_span_has_the_kind_and_the_label_of_the_first_conflict_in_it() -> None:
+    detector = ruled(tall=replace(ITEM, floor=0.0), wide=NUMBER)
+    (span,) = detector.detect(sources=[TOWER], answer="It is red tall wide.").spans
+    assert (span.text, span.conflict, span.label) == ("red tall wide", "item", Label.UNSUPPORTED)
+
+
+def test_words_that_the_model_marks_too_have_the_label_of_the_conflict() -> None:
+    detector = ruled(red=replace(NUMBER, probability=0.6))
+    (span,) = detector.detect(sources=[TOWER], answer="It is red.").spans
+    assert (span.conflict, span.label, span.probability) == ("number", Label.CONTRADICTED, 0.9)
+
+
+def test_a_conflict_of_which_the_model_is_too_sure_does_not_count() -> None:
+    result = ruled(tall=ITEM).detect(sources=[TOWER], answer="It is tall.")
+    assert (result.spans, result.claims[0].probability) == ((), 0.1)
+
+
+def test_what_is_settled_is_no_span() -> None:
+    result = ruled(settled=["red"]).detect(sources=[TOWER], answer="It is red.")
+    assert (result.spans, result.claims[0].probability) == ((), 0.1)
+    assert result.outcome is Outcome.GROUNDED
+
+
+def test_filters_hold_for_what_rules_find() -> None:
+    judge = FixedJudge(doubtful={}, conflicts={"tall": NUMBER})
+    for settings in ({"min_words": 2}, {"min_probability": 0.97}, {"min_pieces": 2}):
+        detector = Detector(judge, **settings)
+        assert detector.detect(sources=[TOWER], answer="It is tall.").spans == ()
+
+
+def test_a_stream_finds_the_conflicts_of_the_text_at_rest() -> None:
+    detector, answer = ruled(tall=NUMBER, settled=["red"]), "It is red. It is tall. It is so."
+    with detector.stream(sources=[TOWER]) as stream:
+        for character in answer:
+            stream.feed(character)
+        assert stream.finish() == detector.detect(sources=[TOWER], answer=answer)
 
 
 # The answer's probability.

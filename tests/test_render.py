@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
@@ -68,6 +69,17 @@ def test_the_report_in_a_pipe() -> None:
         "100% of the answer read\n"
         "detector  fixed 000000000000, balanced (threshold 0.5)"
     )
+
+
+def test_the_kind_of_a_conflict_stands_beside_the_label() -> None:
+    found = detect(contradicted=["1950"], unsupported=["500 meters"])
+    year, height = found.spans
+    claim = replace(found.claims[0], spans=(replace(year, conflict="date"), height))
+    found = replace(found, claims=(claim,))
+    assert 'contradicted (date) 16-20  probability 0.97  severity 4  "1950"\n' in to_text(found)
+    assert "unsupported  28-38  probability" in to_text(found)
+    assert "<td>contradicted (date)</td>" in to_html(found)
+    assert "<td>unsupported</td>" in to_html(found)
 
 
 def test_a_grounded_answer_has_no_marks() -> None:
@@ -216,6 +228,7 @@ def hostile(text: str) -> Detection:
         label=Label.UNSUPPORTED,
         probability=1,
         severity=2,
+        conflict=text,
         evidence=evidence,
     )
     claims = [

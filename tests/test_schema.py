@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator, ValidationError
 
+from groundwire.conflicts import ConflictKind
 from groundwire.detection import (
     Claim,
     Coverage,
@@ -50,6 +51,7 @@ spans = st.sampled_from(Score).flatmap(
         probability=shares if score is Score.PROBABILITY else st.none(),
         similarity=cosines if score is Score.SIMILARITY else st.none(),
         severity=st.integers(0, 4),
+        conflict=st.none() | st.sampled_from(ConflictKind).map(str),
         evidence=st.lists(evidence, max_size=2).map(tuple),
     )
 )
@@ -109,6 +111,7 @@ def test_the_schema_knows_every_outcome_label_and_reason() -> None:
     assert SCHEMA["properties"]["outcome"]["enum"] == list(Outcome)
     assert definitions["claim"]["properties"]["label"]["enum"] == list(Label)
     assert definitions["reason"]["enum"] == list(Reason)
+    assert definitions["span"]["properties"]["conflict"]["enum"] == [*ConflictKind, None]
     assert definitions["detector"]["properties"]["score"]["enum"] == list(Score)
 
 
@@ -156,6 +159,7 @@ def change(path: str, value: object) -> Callable[[dict[str, Any]], None]:
         ("claims.0.similarity", -1.1),
         ("detector.score", "logit"),
         ("spans.0.severity", 5),
+        ("spans.0.conflict", "numbers"),
         ("spans.0.start", -1),
         ("spans.0.text", ""),
         ("spans.0.evidence.0.start", 0.5),

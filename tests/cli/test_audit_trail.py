@@ -7,6 +7,7 @@ import os
 import sqlite3
 import stat
 import sys
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -211,6 +212,17 @@ def test_an_event_is_shown_with_all_that_was_found(url: str) -> None:
         "milliseconds",
     ):
         assert line in told.splitlines(), line
+
+
+def test_what_a_rule_found_is_shown_beside_the_label(url: str) -> None:
+    (answer,) = checked()
+    assert answer.detection is not None
+    (claim,) = answer.detection.claims
+    span = claim.spans[0]
+    claim = replace(claim, spans=(replace(span, conflict="date"),))
+    answer = replace(answer, detection=replace(answer.detection, claims=(claim,)))
+    lines = shown(url, FULL, [answer]).splitlines()
+    assert "span 30-34  contradicted (date), probability 0.90" in lines
 
 
 def test_what_is_not_kept_is_not_shown(url: str) -> None:

@@ -1,13 +1,22 @@
 """What a detector's scores say about an answer as a whole."""
 
 import math
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.engine.scores import AnswerCalibration, SentenceCalibration
+from groundwire.conflicts import Conflict, ConflictKind
+from groundwire.detection import Label
+from groundwire.engine.scores import (
+    SETTLED_PROBABILITY,
+    AnswerCalibration,
+    ClaimScores,
+    SentenceCalibration,
+)
 
 shares = st.floats(0, 1)
 scales, offsets = st.floats(0, 1e6), st.floats(-1e6, 1e6)
@@ -80,3 +89,161 @@ def test_the_surest_logits_do_not_overflow() -> None:
     most = np.float32(3e38)
     found = SentenceCalibration().entailment(np.array([-most, most, 0], np.float32))
     assert (found.entailment, found.neutral, found.contradiction) == (0, 1, 0)
+
+
+# What rules find in a claim.
+
+
+def scored(
+    *rows: tuple[float, float, float],
+    conflicts: Sequence[Conflict] = (),
+    settled: Sequence[tuple[int, int]] = (),
+) -> ClaimScores:
+    """Word pieces of two characters each, one beside the other."""
+    return ClaimScores(
+        offsets=np.array([(2 * i, 2 * i + 2) for i in range(len(rows))], np.int32).reshape(-1, 2),
+        labels=np.array(rows, np.float32).reshape(-1, 3),
+        conflicts=tuple(conflicts),
+        settled=tuple(settled),
+    )
+
+
+def conflict(
+    start: int,
+    end: int,
+    probability: float = 0.9,
+    *,
+    floor: float = 0.0,
+    label: Label = Label.CONTRADICTED,
+) -> Conflict:
+    return Conflict(start, end, ConflictKind.NUMBER, label, probability, floor)
+
+
+SURE, UNSURE, WRONG = (0.95, 0.04, 0.01), (0.5, 0.375, 0.125), (0.05, 0.85, 0.1)
+
+
+def judged(scores: ClaimScores) -> list[tuple[float, ...]]:
+    return [tuple(round(p, 6) for p in row) for row in scores.judged().labels.tolist()]
+
+
+def test_without_rules_the_scores_are_the_models_own() -> None:
+    scores = scored(SURE, WRONG)
+    assert scores.judged() is scores
+
+
+def test_a_conflict_raises_the_pieces_that_it_overlaps() -> None:
+    scores = scored(SURE, SURE, UNSURE, conflicts=[conflict(3, 6)])
+    assert judged(scores) == [SURE, (0.1, 0, 0.9), (0.1, 0, 0.9)]
+    unsupported = scored(SURE, conflicts=[conflict(0, 2, label=Label.UNSUPPORTED)])
+    assert judged(unsupported) == [(0.1, 0.9, 0)]
+
+
+def test_where_the_model_is_surer_that_it_is_wrong_its_scores_stay() -> None:
+    assert judged(scored(WRONG, SURE, conflicts=[conflict(0, 4)])) == [WRONG, (0.1, 0, 0.9)]
+
+
+@pytest.mark.parametrize(("floor", "n"), [(0.5, 1), (0.51, 0)])
+def test_a_conflict_counts_if_the_most_doubtful_of_its_pieces_reaches_its_floor(
+    floor: float, n: int
+) -> None:
+    scores = scored(SURE, UNSURE, WRONG, conflicts=[conflict(0, 4, floor=floor)])
+    assert len(scores.judged().conflicts) == n
+    assert judged(scores) == ([(0.1, 0, 0.9)] * 2 if n else [SURE, UNSURE]) + [WRONG]
+
+
+def test_what_one_rule_raised_is_no_doubt_for_another() -> None:
+    first, second = conflict(0, 2), conflict(0, 2, 0.95, floor=0.5)
+    assert scored(SURE, conflicts=[first, second]).judged().conflicts == (first,)
+
+
+def test_of_two_conflicts_in_one_piece_the_more_probable_counts() -> None:
+    both = [conflict(0, 2, 0.8, label=Label.UNSUPPORTED), conflict(0, 2, 0.9)]
+    assert judged(scored(SURE, conflicts=both)) == [(0.1, 0, 0.9)]
+    assert judged(scored(SURE, conflicts=both[::-1])) == [(0.1, 0, 0.9)]
+
+
+def test_conflicts_that_count_are_in_reading_order() -> None:
+    first, second = conflict(0, 2), conflict(2, 4)
+    assert scored(SURE, SURE, conflicts=[second, first]).judged().conflicts == (first, second)
+
+
+def test_a_conflict_beside_all_pieces_does_not_count() -> None:
+    scores = scored(SURE, conflicts=[conflict(2, 4)])
+    assert (judged(scores), scores.judged().conflicts) == ([SURE], ())
+
+
+def test_what_is_settled_is_hardly_doubtful() -> None:
+    (row,) = judged(scored(WRONG, settled=[(0, 2)]))
+    assert row == pytest.approx((0.9, 0.1 * 0.85 / 0.95, 0.1 * 0.1 / 0.95), abs=1e-6)
+    assert judged(scored(SURE, settled=[(0, 2)])) == [SURE]  # it is less so on its own
+
+
+def test_only_pieces_that_lie_in_what_is_settled_are() -> None:
+    rows = judged(scored(WRONG, WRONG, WRONG, settled=[(1, 4)]))
+    assert [row == WRONG for row in rows] == [True, False, True]
+
+
+@pytest.mark.parametrize("floor", [0.0, 0.99])
+def test_a_conflict_in_what_is_settled_unsettles_it(floor: float) -> None:
+    scores = scored(WRONG, WRONG, conflicts=[conflict(0, 2, floor=floor)], settled=[(0, 4)])
+    assert [row == WRONG for row in judged(scores)] == [True, False]
+
+
+def test_the_models_own_scores_stay_as_they_are() -> None:
+    scores = scored(SURE, WRONG, conflicts=[conflict(0, 2)], settled=[(2, 4)])
+    scores.judged()
+    assert scores.labels.tolist() == np.array([SURE, WRONG], np.float32).tolist()
+
+
+@st.composite
+def ruled(draw: st.DrawFn) -> ClaimScores:
+    """Any scores, with any conflicts and settled ranges."""
+    n = draw(st.integers(0, 6))
+    odds = draw(st.lists(st.tuples(*[st.floats(0.001, 1)] * 3), min_size=n, max_size=n))
+    ranges = st.tuples(st.integers(0, 12), st.integers(1, 4)).map(lambda r: (r[0], r[0] + r[1]))
+    conflicts = st.builds(
+        lambda place, probability, floor, label: conflict(
+            *place, probability, floor=floor, label=label
+        ),
+        ranges,
+        st.floats(0.01, 1),
+        shares,
+        st.sampled_from([Label.UNSUPPORTED, Label.CONTRADICTED]),
+    )
+    rows = [(a / (a + b + c), b / (a + b + c), c / (a + b + c)) for a, b, c in odds]
+    return scored(
+        *rows,
+        conflicts=draw(st.lists(conflicts, max_size=4)),
+        settled=draw(st.lists(ranges, max_size=3)),
+    )
+
+
+@given(ruled())
+def test_whatever_rules_find_three_probabilities_remain(scores: ClaimScores) -> None:
+    found = scores.judged()
+    assert (found.labels.dtype, found.labels.shape) == (np.float32, scores.labels.shape)
+    assert (found.labels >= 0).all()
+    np.testing.assert_allclose(found.labels.sum(axis=1), 1, atol=1e-6)
+    again = found.judged()
+    assert np.array_equal(again.labels, found.labels)
+    assert again.conflicts == found.conflicts
+
+
+@given(ruled())
+def test_conflicts_only_raise_and_settled_ranges_only_lower(scores: ClaimScores) -> None:
+    own = scores.probabilities
+    raised = replace(scores, settled=()).judged().probabilities
+    lowered = replace(scores, conflicts=()).judged().probabilities
+    assert (raised >= own).all()
+    assert (lowered <= own).all()
+    both = scores.judged().probabilities
+    assert ((both == raised) | (both <= np.float32(SETTLED_PROBABILITY) + 1e-6)).all()
+
+
+@given(ruled(), st.floats(0.01, 1))
+def test_one_conflict_more_never_lowers_what_is_not_settled(
+    scores: ClaimScores, probability: float
+) -> None:
+    plain = replace(scores, settled=())
+    more = replace(plain, conflicts=(*plain.conflicts, conflict(2, 6, probability)))
+    assert (more.judged().probabilities >= plain.judged().probabilities).all()

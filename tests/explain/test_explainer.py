@@ -187,6 +187,22 @@ def test_what_was_acquitted_in_spite_of_a_difference_keeps_the_detectors_label()
     assert (year.label, year.severity, year.is_false_positive) == (Label.CONTRADICTED, 4, False)
 
 
+def test_what_a_rule_found_is_never_acquitted() -> None:
+    found, span = claim("The shop is ⟦closed on Sundays⟧.", "On Sundays the shop is closed.")
+    evidence = refs("On Sundays the shop is closed.")
+    assert is_false_positive(span, found, evidence, ENTAILED)
+    assert not is_false_positive(replace(span, conflict="word"), found, evidence, ENTAILED)
+
+
+@pytest.mark.parametrize("verdict", [ENTAILED, NEUTRAL, CONTRADICTED, None])
+@pytest.mark.parametrize("label", [Label.UNSUPPORTED, Label.CONTRADICTED])
+def test_what_a_rule_found_keeps_its_label(label: Label, verdict: Entailment | None) -> None:
+    one = claim_of("It is ⟦shut⟧.", refs("It is shut."), label=label)
+    one = replace(one, spans=(replace(one.spans[0], conflict="word"),), entailment=verdict)
+    (found,) = explain(detection(one.text, [one]), sources("It is shut."))
+    assert (found.label, found.is_false_positive) == (label, False)
+
+
 def test_a_false_positive_is_told_and_not_left_out() -> None:
     found, given = detected("It is ⟦shut⟧ and ⟦locked⟧.", "It is shut and locked.")
     both = explain(found, given, lambda *_: ENTAILED)

@@ -48,6 +48,16 @@ def test_what_the_evidence_entails_is_dropped_and_what_differs_stays() -> None:
     assert found.claims[0].label is Label.UNSUPPORTED  # the detection itself is as it was
 
 
+def test_what_a_rule_found_is_never_dropped() -> None:
+    found, given = detected("The shop is ⟦closed on Sundays⟧.", LINES[0])
+    (span,) = found.spans
+    one = replace(found.claims[0], spans=(replace(span, conflict="negation"),))
+    found = replace(found, claims=(one,))
+    explained = Explainer(entails_all).explain(found, given)
+    assert (explained.detection, explained.dropped) == (found, ())
+    assert explained.explanations[0].severity == 3  # the explainer says otherwise
+
+
 def test_an_answer_whose_every_span_is_dropped_is_grounded() -> None:
     found, given = detected("The shop is ⟦closed on Sundays⟧.", LINES[0])
     explained = Explainer(entails_all).explain(found, given)

@@ -125,6 +125,7 @@ def test_it_tells_all_that_was_found_and_decided() -> None:
         (each.start, each.end, each.text) for each in found.spans
     ]
     assert [each["text"] for each in claims] == [WRONG]
+    assert [each["conflict"] for each in spans] == [each.conflict for each in found.spans]
     assert [each["probability"] for each in spans] == [each.probability for each in found.spans]
     assert [each["category"] for each in detail["explanations"]] == ["contradiction"] * 2
     assert detail["detection"]["coverage"] == found.coverage.to_dict()
