@@ -203,7 +203,7 @@ def ruled(draw: st.DrawFn) -> ClaimScores:
     ranges = st.tuples(st.integers(0, 12), st.integers(1, 4)).map(lambda r: (r[0], r[0] + r[1]))
     conflicts = st.builds(
         lambda place, probability, floor, label: conflict(
-            *place, probability, floor=floor, label=label
+            place[0], place[1], probability, floor=floor, label=label
         ),
         ranges,
         st.floats(0.01, 1),
@@ -221,7 +221,8 @@ def ruled(draw: st.DrawFn) -> ClaimScores:
 @given(ruled())
 def test_whatever_rules_find_three_probabilities_remain(scores: ClaimScores) -> None:
     found = scores.judged()
-    assert (found.labels.dtype, found.labels.shape) == (np.float32, scores.labels.shape)
+    assert found.labels.dtype == np.float32
+    assert found.labels.shape == scores.labels.shape
     assert (found.labels >= 0).all()
     np.testing.assert_allclose(found.labels.sum(axis=1), 1, atol=1e-6)
     again = found.judged()
