@@ -7,7 +7,7 @@ stand once, and word weights come from a table that is shipped, not from the req
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -186,20 +186,8 @@ class Evidence:
         self, query: "Query", chosen: Sequence[int], most: int = 2
     ) -> tuple[EvidenceRef, ...]:
         """The lines among some passages that say most about a query, best first."""
-        weights = np.zeros(len(self.words.idf), np.float32)
-        weights[query.main_ids] = self.words.idf[query.main_ids]
-        found: list[tuple[float, int, PassageLine]] = []
-        for index in chosen:
-            passage = self.passages[index]
-            scores = passage.line_weights(weights).round(4).tolist()
-            found += [
-                (-score, index, line)
-                for line, score in zip(passage.lines, scores, strict=True)
-                if score > 0
-            ]
-        found.sort(key=lambda item: (item[0], item[1], item[2].start))
         references: dict[EvidenceRef, None] = {}
-        for _, index, line in found:
+        for index, line in self._lines(query, chosen):
             if len(references) == most:
                 break
             source = self.origins[index]
@@ -212,6 +200,31 @@ class Evidence:
                 )
             ] = None
         return tuple(references)
+
+    def readings(self, query: "Query", chosen: Sequence[int], most: int) -> tuple[str, ...]:
+        """The same lines as the model reads them, equal ones once."""
+        found: dict[str, None] = {}
+        for _, line in self._lines(query, chosen):
+            if len(found) == most:
+                break
+            found[line.reading] = None
+        return tuple(found)
+
+    def _lines(self, query: "Query", chosen: Sequence[int]) -> Iterator[tuple[int, PassageLine]]:
+        """Lines that have something in common with a query, and their passages; best first."""
+        weights = np.zeros(len(self.words.idf), np.float32)
+        weights[query.main_ids] = self.words.idf[query.main_ids]
+        found: list[tuple[float, int, PassageLine]] = []
+        for index in chosen:
+            passage = self.passages[index]
+            scores = passage.line_weights(weights).round(4).tolist()
+            found += [
+                (-score, index, line)
+                for line, score in zip(passage.lines, scores, strict=True)
+                if score > 0
+            ]
+        found.sort(key=lambda item: (item[0], item[1], item[2].start))
+        return ((index, line) for _, index, line in found)
 
     def _fill(self, order: NDArray[np.intp], start: int, budget: int) -> int:
         """How many passages from a rank on fit into a budget; at least one, if there is one."""

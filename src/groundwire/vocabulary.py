@@ -5,7 +5,8 @@ with (:mod:`groundwire.training.corrupt`). All words are in lower case.
 """
 
 
-def _words(text: str) -> frozenset[str]:
+def words(text: str) -> frozenset[str]:
+    """The words of a text, which are apart by spaces."""
     return frozenset(text.split())
 
 
@@ -16,7 +17,7 @@ def _pairs(text: str) -> tuple[tuple[str, str], ...]:
 # Words that are written with a capital letter and name nobody.
 
 #: Of offices and institutions.
-OFFICES = _words("""
+OFFICES = words("""
     president minister senator governor king queen prince princess pope judge doctor professor
     officer chief captain general secretary chairman director manager mayor prime mr mrs ms dr sir
     lord lady coach attorney police court state states united government party republican democrat
@@ -25,21 +26,21 @@ OFFICES = _words("""
     internet web christmas easter ramadan god bible street avenue road drive place ave blvd
 """)
 #: Of peoples and religions.
-PEOPLES = _words("""
+PEOPLES = words("""
     american british english french german dutch greek swiss spanish christian muslim jewish
     islamic arab iraqi israeli pakistani saudi thai americans mexican italian chinese
     japanese indian european asian african australian canadian russian iranian ukrainian
 """)
 #: Of what begins a sentence.
-OPENERS = _words("""
+OPENERS = words("""
     passage passages source however the this that these those there they then when while where
     what which who whom how why also according additionally overall based customers reviewers
     review reviews restaurant some many most both all other others yes no not if in on at for from
     with and but or as it its he she we you your our their his her after before during
     since until because although despite here i'm note see summary answer question instruction
 """)
-WEEKDAYS = _words("monday tuesday wednesday thursday friday saturday sunday")
-MONTHS = _words("""
+WEEKDAYS = words("monday tuesday wednesday thursday friday saturday sunday")
+MONTHS = words("""
     january february march april may june july august september october november december
 """)
 CALENDAR = WEEKDAYS | MONTHS
@@ -78,7 +79,7 @@ VERBS = _pairs("""
     belongs/belong applies/apply exists/exist stores/store
 """)
 #: Pasts that do not end in "ed".
-IRREGULAR_PASTS = _words("""
+IRREGULAR_PASTS = words("""
     beat became began bought brought built came cut drew fed fell felt fought found gave got grew
     held hit kept knew led left lent let lost made meant met paid put ran read rose said sang sat
     saw sent set shot sold sought spent spoke stood swam taught thought threw told took went won
@@ -92,13 +93,13 @@ PASTS = _pairs("""
     sent/send sold/sell spent/spend spoke/speak stood/stand taught/teach thought/think
     told/tell took/take threw/throw wore/wear wrote/write began/begin became/become
 """)
-NEGATIONS = _words("""
+NEGATIONS = words("""
     not no never none neither nor nothing nobody nowhere without cannot hardly
 """)
 #: After "not" these leave the statement as it is: "not only".
-NOT_NEGATED = _words("only just merely simply necessarily")
+NOT_NEGATED = words("only just merely simply necessarily")
 #: Say that something is possible, expected or claimed.
-HEDGES = _words("""
+HEDGES = words("""
     may might could possibly perhaps maybe likely unlikely probably presumably potentially
     reportedly allegedly alleged alleges suspected suspects suspect supposedly apparently appears
     appear seems seem suggests suggest suggested expected expects planned plans proposed proposes
@@ -106,17 +107,17 @@ HEDGES = _words("""
     hopes intends
 """)
 #: Say that it is so.
-FIRM = _words("""
+FIRM = words("""
     will must certainly certain definitely confirmed confirms confirm proven proved proves prove
     guaranteed guarantees guarantee undoubtedly undeniably surely clearly conclusively established
     demonstrated demonstrably officially always inevitably
 """)
-PREPOSITIONS = _words("""
+PREPOSITIONS = words("""
     of in on at by to for from with into onto over under about around between among through during
     before after above below against within upon until via near like when if because since
 """)
 #: Words that say nothing by themselves.
-FUNCTION_WORDS = PREPOSITIONS | _words("""
+FUNCTION_WORDS = PREPOSITIONS | words("""
     a an the this that these those there here it its he him his she her hers they them their theirs
     i me my we us our ours you your yours who whom whose which what where when why how
     and or but nor so yet if then than as while because although though since unless whether
@@ -127,21 +128,21 @@ FUNCTION_WORDS = PREPOSITIONS | _words("""
 """)
 #: A thing said in different parts of speech, by measure: a table says "height", a sentence "tall".
 MEASURES = (
-    _words("height high tall elevation altitude"),
-    _words("length long"),
-    _words("width wide"),
-    _words("depth deep"),
-    _words("age aged old"),
-    _words("weight weighs weigh weighed heavy mass"),
-    _words("price cost costs costing priced fee"),
-    _words("population inhabitants people residents"),
-    _words("distance away far"),
-    _words("speed fast"),
-    _words("built construction constructed building build"),
-    _words("founded founding established establishment"),
-    _words("born birth birthday"),
-    _words("died death dead"),
-    _words("opened opening opens open"),
-    _words("located location lies situated"),
-    _words("written author wrote writer"),
+    words("height high tall elevation altitude"),
+    words("length long"),
+    words("width wide"),
+    words("depth deep"),
+    words("age aged old"),
+    words("weight weighs weigh weighed heavy mass"),
+    words("price cost costs costing priced fee"),
+    words("population inhabitants people residents"),
+    words("distance away far"),
+    words("speed fast"),
+    words("built construction constructed building build"),
+    words("founded founding established establishment"),
+    words("born birth birthday"),
+    words("died death dead"),
+    words("opened opening opens open"),
+    words("located location lies situated"),
+    words("written author wrote writer"),
 )

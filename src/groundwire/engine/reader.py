@@ -16,6 +16,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from groundwire.conflicts import MAX_LINES, Basis, Findings, find
 from groundwire.detection import Entailment, EvidenceRef, Reason, Score
 from groundwire.engine.cache import ByteCache
 from groundwire.engine.features import FEATURE_RULES, N_FEATURES, NEUTRAL, match_features
@@ -30,6 +31,7 @@ from groundwire.evidence import Evidence, Query, WordWeights
 from groundwire.example import Source
 from groundwire.models import Manifest
 from groundwire.passages import PASSAGE_PIECES, PASSAGE_RULES, CutSource, cut_source
+from groundwire.quantities import QuantityIndex
 from groundwire.script import is_readable
 from groundwire.segment import Segment, parse_citations
 
@@ -96,6 +98,7 @@ class Reader:
     sentences: SentenceCalibration = field(default_factory=SentenceCalibration)
     lines: SentenceCalibration = field(default_factory=SentenceCalibration)
     counter: Work = field(default_factory=Work)
+    finds_conflicts: bool = True
     score: Score = field(default=Score.PROBABILITY, init=False)
 
     @classmethod
@@ -234,6 +237,7 @@ class Reading:
         if sum(map(len, self._question_parts)) < len(asked):
             self.reasons[Reason.QUESTION_SHORTENED] = 1
         self._earlier: list[Part] = []
+        self._bases: dict[tuple[int, ...], Basis] = {}
         self._closed, self._is_ahead = Event(), False
 
     def prefetch(self) -> None:
@@ -334,6 +338,7 @@ class Reading:
         ids = np.concatenate([part.ids for part, _ in units])
         chosen = sorted({index for look in looks for index in look.chosen})
         self.attended.update(chosen)
+        findings = self._findings(units[0][0], Query.of(ids), looks)
         return ClaimScores(
             offsets=np.concatenate([part.ranges for part, _ in units]),
             labels=np.concatenate([look.labels for look in looks]),
@@ -342,7 +347,28 @@ class Reading:
                 n_unknown_chars(part, self._reader.pieces.unknown_id) for part, _ in units
             ),
             entailment=self._reader.sentences.entailment(_whole(looks)),
+            conflicts=findings.conflicts,
+            settled=findings.settled,
         )
+
+    def _findings(self, part: Part, query: Query, looks: Sequence["_Look"]) -> Findings:
+        """What rules find in a claim, with offsets in the answer.
+
+        They see what either look may read: a value that stands in a passage of the second is not
+        missing because the first looked right.
+        """
+        if not self._reader.finds_conflicts:
+            return Findings()
+        reach = tuple(sorted({index for look in looks for index in look.reach}))
+        basis = self._bases.get(reach)
+        if basis is None:
+            passages = [self.evidence.passages[index] for index in reach]
+            basis = self._bases[reach] = Basis(
+                [line.reading for passage in passages for line in passage.lines],
+                QuantityIndex.union(passage.quantities for passage in passages),
+            )
+        lines = self.evidence.readings(query, reach, MAX_LINES)
+        return find(part.text, lines, basis).moved(part.places.tolist())
 
     def _look(self, part: Part, earlier: Sequence[Part]) -> "_Look":
         """Read a part with its evidence, and once more with other evidence if it looks wrong."""
@@ -352,6 +378,7 @@ class Reading:
         context = [self._text(Role.QUESTION, ids) for ids in self._question_parts]
         context += [self._text(Role.HISTORY, p.ids) for p in earlier]
         look = self._judge(part, selection.first, context)
+        look = replace(look, reach=(*selection.first, *selection.second))
         if not selection.second or 1 - look.labels[:, 0].min() < self._threshold:
             return look
         # One selection with the evidence is enough: the other does not hold it, and says so.
@@ -430,11 +457,13 @@ class _Look:
         labels: Calibrated probabilities of each word piece, shape ``(n, 3)``.
         sentence: Logits of the part as a whole, shape ``(3,)``.
         chosen: The passages.
+        reach: These, and those of another look.
     """
 
     labels: NDArray[np.float32]
     sentence: NDArray[np.float32]
     chosen: tuple[int, ...]
+    reach: tuple[int, ...] = ()
 
     @property
     def support(self) -> float:
@@ -448,6 +477,7 @@ class _Look:
             np.where(is_better, other.labels, self.labels),
             other.sentence if other.support > self.support else self.sentence,
             tuple(dict.fromkeys((*self.chosen, *other.chosen))),
+            self.reach,
         )
 
 

@@ -105,7 +105,7 @@ def _quantities(held: Held) -> list[_Candidate]:
         _Candidate(line, start, end, likeness(context, line.near(start, end)))
         for line in held.lines
         for start, end, members in _ranges(line)
-        if any(_same_kind(wrong, held.claim.text, other, line.text) for other in members)
+        if any(same_kind(wrong, held.claim.text, other, line.text) for other in members)
         # What the claim states elsewhere is not what is missing here.
         and any(others.match(other) in _OTHER for other in members)
     ]
@@ -133,7 +133,8 @@ def _ranges(line: Text) -> list[tuple[int, int, list[Quantity]]]:
     return found
 
 
-def _same_kind(one: Quantity, one_text: str, other: Quantity, other_text: str) -> bool:
+def same_kind(one: Quantity, one_text: str, other: Quantity, other_text: str) -> bool:
+    """Whether two quantities may stand for each other: both dates, both times, one measure."""
     dates = [
         q.kind is Kind.DATE or is_year(q, t) for q, t in ((one, one_text), (other, other_text))
     ]

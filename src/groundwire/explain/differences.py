@@ -33,7 +33,7 @@ def differing_quantities(held: Held, *, of_claim: bool) -> tuple[Quantity, ...]:
         for quantity in held.claim.quantities
         if (of_claim or (quantity.start < held.end and quantity.end > held.start))
         and index.match(quantity) not in _EQUAL
-        and not _is_rounded(held, quantity)
+        and not is_rounded(held, quantity)
     )
 
 
@@ -76,7 +76,7 @@ def _negations_differ(held: Held) -> bool:
     return is_negated_alone(held) or bool(negated_otherwise(held))
 
 
-def _is_rounded(held: Held, stated: Quantity) -> bool:
+def is_rounded(held: Held, stated: Quantity) -> bool:
     """Whether a line has what it is, rounded, and it says so: "about 21,000 km"."""
     before = held.claim.text[max(0, stated.start - _BEFORE_CHARS) : stated.start]
     hedge = _ROUGHLY.search(before)

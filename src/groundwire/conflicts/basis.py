@@ -1,0 +1,144 @@
+"""The evidence of a claim as rules read it: its lines, and what stands in them."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from groundwire.explain.held import Text
+from groundwire.explain.words import Word, content_of, words_of
+from groundwire.quantities import Quantity, QuantityIndex
+from groundwire.vocabulary import words
+
+_CELL = re.compile(r"([^:;]+): ([^;]*)(?:; |$)")
+_SWITCH_ENDS = (": true", ": false", ": yes", ": no")
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+#: Of a field's path, these say where it stands and not what it is.
+_PLACES = words("attribute attributes business restaurant restaurants is has good for by only")
+#: Two fields that share their last word are told apart by the one before: "Business Parking lot".
+_GROUPS = frozenset({"parking"})
+_FIELD = re.compile(r"[\w .'()/-]{1,80}: ")
+#: Letters at the beginning that two words of one stem share: "Italy", "Italian".
+_ROOT = 4
+_MIN_ROOTED = 6
+#: Lines that a claim is held against.
+MAX_LINES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """A field whose value is yes or no.
+
+    Attributes:
+        words: What it is called, in lower case, without what only says where it stands.
+        is_on: Its value.
+    """
+
+    words: tuple[str, ...]
+    is_on: bool
+
+
+class Basis:
+    """What a claim is held against: the lines of some passages.
+
+    Lines are read as words when a rule first looks at them, once.
+    """
+
+    def __init__(self, readings: Sequence[str], stated: QuantityIndex) -> None:
+        """Take lines as the model reads them.
+
+        Args:
+            readings: The lines; equal ones count once.
+            stated: The quantities of all of them.
+        """
+        self.readings = tuple(dict.fromkeys(readings))
+        self.stated = stated
+        self._texts: dict[str, Text] = {}
+
+    def text(self, reading: str) -> Text:
+        """A line, read."""
+        found = self._texts.get(reading)
+        if found is None:
+            found = self._texts[reading] = Text(reading)
+        return found
+
+    def lines_with(self, words: str) -> list[Text]:
+        """The lines in which some words stand as they are written."""
+        return [self.text(reading) for reading in self.readings if words in reading]
+
+    def has(self, word: Word) -> bool:
+        """Whether a word, or one that begins like it, stands anywhere; in doubt it does."""
+        lower = word.lower
+        if lower in self._lower or lower.rstrip("s") in self._lower:
+            return True
+        return len(lower) >= _MIN_ROOTED and lower[:_ROOT] in self._lower
+
+    def writes(self, word: str) -> bool:
+        """Whether a word stands in the lines, written just so."""
+        return re.search(rf"\b{re.escape(word)}\b", self.all_text) is not None
+
+    @cached_property
+    def all_text(self) -> str:
+        """All lines."""
+        return "\n".join(self.readings)
+
+    @cached_property
+    def _lower(self) -> str:
+        return self.all_text.casefold()
+
+    @cached_property
+    def switches(self) -> tuple[Switch, ...]:
+        """The fields that say yes or no, in reading order."""
+        return tuple(
+            Switch(words, value in ("true", "yes"))
+            for reading in self.readings
+            if reading.casefold().endswith(_SWITCH_ENDS)
+            for path, _, value in (reading.casefold().rpartition(": "),)
+            if (words := _named(reading[: len(path)]))
+        )
+
+    @cached_property
+    def rows(self) -> tuple[Mapping[str, str], ...]:
+        """The rows of tables: names of columns and cells."""
+        rows = (dict(_cells(reading)) for reading in self.readings if "; " in reading)
+        return tuple(row for row in rows if len(row) > 1)
+
+
+def is_field(reading: str) -> bool:
+    """Whether a line is a field or a row, which states nothing in a sentence."""
+    return _FIELD.match(reading) is not None
+
+
+def names_value(basis: Basis, text: Text, quantity: Quantity) -> list[Text]:
+    """The lines that state a quantity of a claim."""
+    wanted = text.text[quantity.start : quantity.end]
+    figures = re.search(r"\d[\d.,:]*", wanted)
+    lines = basis.lines_with(figures[0].rstrip(".,:") if figures else wanted)
+    return [line for line in lines if any(states(other, quantity) for other in line.quantities)]
+
+
+def states(stated: Quantity, wanted: Quantity) -> bool:
+    """Whether one quantity says what another does."""
+    return QuantityIndex.of([stated]).match(wanted).name in ("EQUAL", "TIME_EQUAL", "DATE_EQUAL")
+
+
+def overlap(claim: Text, line: Text, *, without: frozenset[str] = frozenset()) -> float:
+    """Share of the claim's content words that a line has, in [0, 1]; 0 if there are none."""
+    wanted = claim.content - without
+    return len(wanted & line.content) / len(wanted) if wanted else 0.0
+
+
+def stems_in(text: Text, start: int, end: int) -> frozenset[str]:
+    """The stems of the content words within ``[start, end)``."""
+    return content_of(word for word in text.words if start <= word.start and word.end <= end)
+
+
+def _named(path: str) -> tuple[str, ...]:
+    words = [word.lower for word in words_of(_CAMEL.sub(" ", path))]
+    own = [word for word in words if word not in _PLACES]
+    return tuple(own) if own and own[-1] not in _GROUPS else ()
+
+
+def _cells(reading: str) -> Iterator[tuple[str, str]]:
+    for name, cell in _CELL.findall(reading):
+        yield name.strip(), cell.strip()

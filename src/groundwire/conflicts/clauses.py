@@ -1,0 +1,180 @@
+"""A sentence as clauses: what each is about, what it negates, whether it holds at all."""
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice, pairwise
+
+from groundwire.explain.held import Text
+from groundwire.explain.words import Word, is_negation
+from groundwire.vocabulary import LOOSE_OPPOSITES, NOT_NEGATED, OPPOSITES, PASTS, words
+
+#: Content words after a "not" that it is about.
+_SCOPE = 3
+#: Words of the shortest statement: "It is safe."
+_STATEMENT = 3
+#: Of a claim or a line; the rest of a longer one counts as one clause.
+_MAX_CLAUSES = 64
+
+_CUT = re.compile(
+    r"[;!?()—\n]|[.,:](?!\d)|\b(?:but|although|though|while|whereas|because|since|if|unless|when|so"
+    r"|which|who|and that|as (?:it|they|this|you|he|she|we|there))\b",
+    re.IGNORECASE,
+)
+_CONDITION = re.compile(
+    r"\b(?:if|unless|whether|when|provided|until|would|in case|or not)\b", re.IGNORECASE
+)
+#: Says "not" in another way, or may: such a clause is not compared.
+_OTHERWISE = re.compile(
+    r"\b(?:lack\w*|fail\w*|without|except\w*|rather than|instead|avoid\w*|prevent\w*|refus\w*"
+    r"|den(?:y|ies|ied)|prohibit\w*|forb[ia]d\w*|bans?|banned|ceased?|absen\w*|missing|exclud\w*"
+    r"|un[a-z]{4,}|in[a-z]+[ai]ble|im?possible|dis[a-z]{4,}|false(?! that)|only|few|fewer|rarely"
+    r"|seldom|barely|zero|less|free of|optional|ended|stopp?\w*|nil|none|neither|nor|yet to|sure"
+    r"|exceed\w*)"
+    r"\b",
+    re.IGNORECASE,
+)
+_VERBAL = words("""
+    is are was were be been being do does did has have had can could will would may might must
+    should allowed permitted included available needed required
+""")
+_FALSE_THAT = re.compile(r"\b(?:false|untrue|wrong) that\b", re.IGNORECASE)
+_BASES = dict(PASTS)
+
+
+def opposites_of(pairs: Iterable[tuple[str, str]]) -> dict[str, frozenset[str]]:
+    """Of each word of some pairs, its opposites."""
+    found: dict[str, set[str]] = {}
+    for one, other in pairs:
+        found.setdefault(one, set()).add(other)
+        found.setdefault(other, set()).add(one)
+    return {word: frozenset(others) for word, others in found.items()}
+
+
+#: What stands in a sentence for other reasons as well.
+_LOOSEST = frozenset(("before", "first", "up", "over"))
+_OPPOSITE = opposites_of(
+    pair
+    for pair in (*OPPOSITES, *LOOSE_OPPOSITES, ("all", "some"), ("every", "some"))
+    if pair[0] not in _LOOSEST
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A part of a sentence.
+
+    Attributes:
+        all_words: Its words.
+        words: Those of them that say something.
+        content: Their stems.
+        negated: The stems that it negates.
+        lowers: All of its words, as the lists have them.
+        negations: Its words that say "not".
+        is_open: Whether it holds under a condition, or negates in another way.
+    """
+
+    all_words: tuple[Word, ...]
+    words: tuple[Word, ...]
+    content: frozenset[str]
+    negated: frozenset[str]
+    lowers: frozenset[str]
+    negations: tuple[Word, ...]
+    is_open: bool
+
+    @property
+    def states(self) -> bool:
+        """Whether it denies in a sentence, if it denies: not "no towels, no rags"."""
+        if not self.negations:
+            return True
+        return self.negations[0].start > self.all_words[0].start or bool(self.lowers & _VERBAL)
+
+    def likeness(self, line: "Clause") -> float:
+        """Share of the content words of both that it has in common with a clause of a line.
+
+        One word in common is enough for a statement, and not for the key of a field.
+        """
+        common = len(self.content & line.content)
+        is_stated = common >= 2 or len(line.lowers) >= _STATEMENT
+        return common / len(self.content | line.content) if is_stated else 0.0
+
+    def against(self, other: "Clause") -> tuple[Word, ...]:
+        """The words of this clause that the other says the opposite of; none if it does not."""
+        turned = self._turned(other)
+        opposite = tuple(
+            word
+            for word in self.all_words
+            if any(
+                o in other.lowers and o not in self.lowers and word.lower not in other.lowers
+                for o in _OPPOSITE.get(word.lower, ())
+            )
+        )
+        # "Did not rise" and "fell" may both be true.
+        return () if turned and opposite else turned or opposite
+
+    def _turned(self, other: "Clause") -> tuple[Word, ...]:
+        if bool(self.negations) == bool(other.negations):
+            return ()
+        about = (self.negated | other.negated) & self.content & other.content
+        said = tuple(word for word in self.words if stem_of(word) in about)
+        return (*self.negations, *said) if said else ()
+
+
+def clauses_of(text: Text) -> Iterator[Clause]:
+    """The clauses of a sentence that say anything, in reading order."""
+    words = text.words
+    starts = [word.start for word in words]
+    negations = tuple(_negations(text.text, words))
+    found = (cut.start() for cut in islice(_CUT.finditer(text.text), _MAX_CLAUSES))
+    for start, end in pairwise([0, *found, len(text.text)]):
+        own = words[bisect_left(starts, start) : bisect_left(starts, end)]
+        content = tuple(word for word in own if word.is_content)
+        if not content:
+            continue
+        saying_no = tuple(no for no in negations if start <= no.start < end)
+        yield Clause(
+            all_words=tuple(own),
+            words=content,
+            content=frozenset(map(stem_of, content)),
+            negated=frozenset(map(stem_of, _after(saying_no, content))),
+            lowers=frozenset(word.lower for word in own),
+            negations=saying_no,
+            is_open=_is_open(text.text, start, end),
+        )
+
+
+def is_conditional(text: str) -> bool:
+    """Whether something in a text holds under a condition."""
+    return _CONDITION.search(text) is not None
+
+
+def stem_of(word: Word) -> str:
+    """A word's stem; of an irregular past that of its base, "did not run" denies "ran"."""
+    base = _BASES.get(word.lower)
+    return base[:5] if base else word.stem
+
+
+def _after(negations: Iterable[Word], content: Sequence[Word]) -> Iterator[Word]:
+    """What is said not to be so: the next content words of the clause."""
+    for no in negations:
+        first = bisect_left(content, no.end, key=lambda word: word.start)
+        yield from content[first : first + _SCOPE]
+
+
+def _is_open(text: str, start: int, end: int) -> bool:
+    said = (match[0].lower() for match in _OTHERWISE.finditer(text, start, end))
+    is_negative = any(word not in _OPPOSITE for word in said)
+    return is_negative or _CONDITION.search(text, start, end) is not None
+
+
+def _negations(text: str, words: Sequence[Word]) -> Iterator[Word]:
+    """What says "not" for certain: not "no later than", "not only", "no-brainer"."""
+    false_that = {match.start() for match in _FALSE_THAT.finditer(text)}
+    for index, word in enumerate(words):
+        following = [each.lower for each in words[index + 1 : index + 3]]
+        is_no = is_negation(word.lower) and bool(following) and following[0] not in NOT_NEGATED
+        is_compared = following[1:] == ["than"]
+        is_joined = text[word.end : word.end + 1] == "-"
+        if word.start in false_that or (is_no and not is_compared and not is_joined):
+            yield word

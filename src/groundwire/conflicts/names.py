@@ -1,0 +1,77 @@
+"""Names in a claim and in lines, and what stands beside them."""
+
+import re
+
+from groundwire.conflicts.basis import Basis, stems_in
+from groundwire.explain.held import Text
+from groundwire.explain.words import Word, around, likeness
+from groundwire.vocabulary import CALENDAR, words
+
+#: Written with a capital letter, and no names.
+_OTHERS = words("""
+    according approximately roughly based answer note question step passage passages source sources
+    therefore however additionally overall furthermore moreover finally also yes no once okay
+    confirm click select enter fahrenheit celsius am pm
+    tb gb mb kb kg km cm mm ml mg usd eur gbp
+""")
+#: What the same word right beside two names adds to their likeness.
+_BESIDE = 0.25
+
+
+def names_in(claim: Text, basis: Basis) -> list[Word]:
+    """The names of a claim, in reading order.
+
+    The first word counts if the evidence writes it with a capital letter, and never without; or if
+    it is all that the claim says.
+    """
+    names = [name for name in claim.names if name.text.split()[0].lower() not in _OTHERS]
+    first = claim.words[0] if claim.words else None
+    if first is None or any(name.start == first.start for name in names) or not _may_name(first):
+        return names
+    is_alone = len(claim.words) == 1
+    is_written = basis.writes(first.text) and not basis.writes(first.text.lower())
+    return [first, *names] if is_alone or is_written else names
+
+
+def names_of_line(line: Text) -> list[Word]:
+    """The names of a line; its first word counts if it may be one."""
+    first = line.words[0] if line.words else None
+    if first is None or any(name.start == first.start for name in line.names):
+        return line.names
+    return [first, *line.names] if _may_name(first) else line.names
+
+
+def is_abbreviated(name: Word, basis: Basis) -> bool:
+    """Whether the evidence has the initials of a name of several words."""
+    initials = [word[0] for word in name.text.split() if word[0].isupper()]
+    if len(initials) < 2:
+        return False
+    return basis.writes("".join(initials)) or ".".join(initials) + "." in basis.all_text
+
+
+def stems_of(text: Text, name: Word) -> frozenset[str]:
+    """The stems of the words of a name."""
+    return stems_in(text, name.start, name.end)
+
+
+def neighbours(text: Text, place: Word) -> tuple[str, str]:
+    """The stems right before and right after some words; empty where there is none."""
+    before, after = around(text.words, place.start, place.end, 1)
+    return (before[0].stem if before else "", after[0].stem if after else "")
+
+
+def alike(claim: Text, place: Word, line: Text, other: Word) -> float:
+    """How much speaks for some words of a line standing in the place of some of a claim."""
+    ours, theirs = neighbours(claim, place), neighbours(line, other)
+    n_same = sum(one == two != "" for one, two in zip(ours, theirs, strict=True))
+    context = claim.near(place.start, place.end)
+    return likeness(context, line.near(other.start, other.end)) + _BESIDE * n_same
+
+
+def is_name(word: Word) -> bool:
+    """Whether a word is written as a name is; days and months are none."""
+    return word.text[0].isupper() and word.is_content and word.lower not in CALENDAR
+
+
+def _may_name(word: Word) -> bool:
+    return is_name(word) and word.lower not in _OTHERS and not re.match(r"\w+ly$", word.lower)

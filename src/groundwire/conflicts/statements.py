@@ -1,0 +1,168 @@
+"""What a claim says the opposite of, or more of than its evidence."""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+from groundwire.conflicts.basis import Basis, is_field, overlap
+from groundwire.conflicts.clauses import Clause, clauses_of, opposites_of
+from groundwire.conflicts.conflict import ConflictKind
+from groundwire.conflicts.found import Found
+from groundwire.explain.held import Text
+from groundwire.explain.words import Word
+from groundwire.vocabulary import OPPOSITES, words
+
+#: Share of all their content words that two clauses have in common if they are about the same.
+LIKENESS = 0.6
+#: Clauses that have nearly as much in common with it as the best count as well.
+_SHARE = 0.9
+#: The same of a claim's words and a line's.
+_ABOUT = 0.6
+_CLOSELY = 0.7
+_MIN_WORDS = 2
+_LINES = 2
+_UNTOLD = re.compile(
+    r"\b(?:(?:could|can|do|did|does)(?:n['’]t| not)|cannot|unable to) "
+    r"(?:find|see|tell|answer|determine|confirm|say|know)"
+    r"|\bnot? (?:information|mention(?:ed)?|stated?|provided?|specif(?:y|ied)|say|given|available"
+    r"|details?)\b",
+    re.IGNORECASE,
+)
+_OPPOSITE = opposites_of(
+    (
+        *OPPOSITES,
+        ("mandatory", "voluntary"),
+        ("required", "optional"),
+        ("included", "excluded"),
+        ("failed", "succeeded"),
+    )
+)
+_ALL = words("all every everyone everybody each entire")
+_MOST = words("most majority")
+_SOME = words("some few several minority half certain selected part most many")
+_FEW = words("minority few")
+_ROSE = words("""
+    rose rises increased increase increases higher grew grows climbed gained jumped surged
+""")
+_FELL = words("""
+    fell decreased decrease decreases lower dropped drops declined declines shrank plunged slumped
+""")
+_UP, _DOWN = _ROSE | {"up", "rise", "rising"}, _FELL | {"down", "falls", "fall", "falling"}
+_SUPERLATIVE = re.compile(r"\b(?:most [a-z]+|[a-z]{3,}est|best|worst)\b", re.IGNORECASE)
+_NO_SUPERLATIVE = words("""
+    interest request forest west test rest guest harvest invest suggest digest honest modest protest
+    arrest contest quest latest northwest southwest midwest chest manifest conquest
+""")
+_RANKED = re.compile(
+    r"\b(?:second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|\d+(?:nd|rd|th)"
+    r"|(?:one|some|two|three|many|any) of (?:the|its|his|her|their)|among (?:the|its)"
+    r"|nearly the|almost the)[ -]+(?:\w+ ){0,2}$",
+    re.IGNORECASE,
+)
+_RANK_CHARS = 40
+
+
+def negations(claim: Text, lines: tuple[Text, ...], _: Basis) -> Iterator[Found]:
+    """Clauses that say "not" where the most alike of the evidence do not, or the other way round.
+
+    What the evidence does not tell is no denial, nor is a field a statement.
+    """
+    if _UNTOLD.search(claim.text):
+        return
+    stating = islice((line for line in lines if not is_field(line.text)), _LINES)
+    clauses = [clause for line in stating for clause in clauses_of(line)]
+    for own in clauses_of(claim):
+        denied = _denying(own, clauses)
+        if denied:
+            start, end = min(w.start for w in denied), max(w.end for w in denied)
+            yield Found(start, end, ConflictKind.NEGATION)
+
+
+def opposites(claim: Text, lines: tuple[Text, ...], _: Basis) -> Iterator[Found]:
+    """Words whose opposite all lines have that say the rest of the claim."""
+    if claim.has_negation:
+        return
+    for word in claim.words:
+        other = _OPPOSITE.get(word.lower)
+        if other is None or len(claim.content) <= _MIN_WORDS:
+            continue
+        without = frozenset({word.stem})
+        about = [line for line in lines[:4] if overlap(claim, line, without=without) >= _CLOSELY]
+        if about and all(_has_instead(line, word, other) for line in about):
+            yield Found(word.start, word.end, ConflictKind.NEGATION)
+
+
+def directions(claim: Text, lines: tuple[Text, ...], _: Basis) -> Iterator[Found]:
+    """What rose, where it fell."""
+    if claim.has_negation:
+        return
+    about = [line for line in lines[:4] if overlap(claim, line) >= _ABOUT]
+    for own, same, other in ((_ROSE, _UP, _DOWN), (_FELL, _DOWN, _UP)):
+        said = [word for word in claim.words if word.lower in own]
+        if not said or claim.lowers & other or not about:
+            continue
+        if all(line.lowers & other and not line.lowers & same for line in about):
+            yield Found(said[0].start, said[0].end, ConflictKind.DIRECTION)
+
+
+def quantifiers(claim: Text, lines: tuple[Text, ...], _: Basis) -> Iterator[Found]:
+    """Says "all" or "most" of what the evidence says of some or few."""
+    for index, word in enumerate(claim.words):
+        less = _SOME if word.lower in _ALL else _FEW if word.lower in _MOST else None
+        is_denied = index > 0 and claim.words[index - 1].lower == "not"
+        if less is None or is_denied:
+            continue
+        things = [w.stem for w in claim.words[index + 1 : index + 5] if w.is_content][:2]
+        about = (line for line in lines[:3] if overlap(claim, line) >= _ABOUT)
+        verdicts = [v for line in about for v in _counted(line, things, less)]
+        if verdicts and all(verdicts):
+            yield Found(word.start, word.end, ConflictKind.QUANTIFIER)
+
+
+def ranks(claim: Text, lines: tuple[Text, ...], _: Basis) -> Iterator[Found]:
+    """Says "the longest" of what the evidence calls the second longest, or one of the longest."""
+    for match in _SUPERLATIVE.finditer(claim.text):
+        if match[0].lower() in _NO_SUPERLATIVE or _is_ranked(claim.text, match.start()):
+            continue
+        said = re.compile(rf"\b{re.escape(match[0])}\b", re.IGNORECASE)
+        ranked = [
+            _is_ranked(line.text, other.start())
+            for line in lines[:4]
+            for other in said.finditer(line.text)
+            if _is_ranked(line.text, other.start()) or overlap(claim, line) >= _ABOUT
+        ]
+        if ranked and all(ranked):
+            yield Found(match.start(), match.end(), ConflictKind.RANK)
+
+
+def _denying(own: Clause, clauses: Sequence[Clause]) -> tuple[Word, ...]:
+    """The words of a clause that all clauses most like it deny."""
+    alike = [
+        (own.likeness(clause), clause)
+        for clause in clauses
+        if len(own.content & clause.content) >= _MIN_WORDS and clause.states
+    ]
+    best = max((likeness for likeness, _ in alike), default=0.0)
+    is_inside = any(own.content <= clause.content for _, clause in alike)
+    if own.is_open or not own.states or (best < LIKENESS and not is_inside):
+        return ()
+    same = [c for likeness, c in alike if likeness >= _SHARE * best or own.content <= c.content]
+    against = [() if clause.is_open else own.against(clause) for clause in same]
+    return against[0] if all(against) else ()
+
+
+def _has_instead(line: Text, word: Word, opposite: frozenset[str]) -> bool:
+    has_opposite = bool(line.lowers & opposite) and word.lower not in line.lowers
+    return has_opposite and not line.has_negation
+
+
+def _counted(line: Text, things: Sequence[str], less: frozenset[str]) -> Iterator[bool]:
+    """Of each mention of some things in a line, whether it says "some" of them."""
+    for index, word in enumerate(line.words):
+        if word.stem in things:
+            before = {other.lower for other in line.words[max(0, index - 4) : index]}
+            yield bool(before & less) and not before & (_ALL if less is _SOME else _MOST)
+
+
+def _is_ranked(text: str, start: int) -> bool:
+    return _RANKED.search(text, max(0, start - _RANK_CHARS), start) is not None

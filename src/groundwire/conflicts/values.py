@@ -1,0 +1,213 @@
+"""Numbers, units, days and times that the evidence states otherwise."""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import permutations
+
+from groundwire.conflicts.basis import Basis
+from groundwire.conflicts.conflict import ConflictKind
+from groundwire.conflicts.found import Found
+from groundwire.conflicts.names import alike
+from groundwire.explain.counterpart import same_kind
+from groundwire.explain.differences import is_rounded
+from groundwire.explain.held import Held, Text
+from groundwire.explain.words import likeness
+from groundwire.quantities import Kind, Match, Quantity, QuantityIndex
+from groundwire.vocabulary import CALENDAR, MONTHS, WEEKDAYS
+
+_ABSENT = frozenset({Match.ABSENT, Match.DATE_ABSENT, Match.DATE_PARTLY})
+_STATED = frozenset({Match.EQUAL, Match.TIME_EQUAL, Match.DATE_EQUAL, Match.UNIT_MISSING})
+#: What speaks for another value standing in the place of one: 0.5 is a shared neighbour.
+_IN_PLACE = 0.6
+_SAME_UNIT = 0.1
+#: "15 November" and "15 December", 1,487 and 1,847: a slip.
+_NEAR_MISS = 0.6
+#: The same, of a day or a month, which have fewer neighbours.
+_DAY_IN_PLACE = 0.3
+_FIGURES = 3
+#: Of more numbers, some two give almost any third.
+_MOST_OPERANDS = 12
+
+
+def values(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Found]:
+    """Numbers, dates and times of a claim that are others in the evidence.
+
+    A time, and a number whose unit is another, are enough by themselves. A number or a date that
+    stands nowhere has another in its place; what can be computed is no conflict.
+    """
+    for quantity in claim.quantities:
+        match = basis.stated.match(quantity)
+        if not _has_figures(claim, quantity) or is_rounded(_held(claim, quantity, lines), quantity):
+            continue
+        is_other = match is Match.TIME_ABSENT or (
+            match is Match.UNIT_DIFFERS and _has_other_unit(quantity, lines)
+        )
+        if is_other or (match in _ABSENT and _is_replaced(claim, quantity, lines)):
+            yield Found(quantity.start, quantity.end, _kind(quantity, match))
+
+
+def days(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Found]:
+    """Days and months of a claim that stand nowhere, where a line has another in their place."""
+    said = {word.lower for word in claim.words}
+    for word in claim.words:
+        if word.lower not in CALENDAR or not word.text[0].isupper() or _has_day(word.lower, basis):
+            continue
+        kind = WEEKDAYS if word.lower in WEEKDAYS else MONTHS
+        others = (
+            alike(claim, word, line, other)
+            for line in lines
+            for other in line.words
+            if other.lower in kind and other.text[0].isupper() and other.lower not in said
+        )
+        if max(others, default=0.0) >= _DAY_IN_PLACE:
+            yield Found(word.start, word.end, ConflictKind.DATE)
+
+
+def settled(claim: Text, lines: tuple[Text, ...], basis: Basis) -> tuple[tuple[int, int], ...]:
+    """Numbers of a claim that follow: rounded, and it says so, or computed from others."""
+    known = [other for other in claim.quantities if basis.stated.match(other) in _STATED]
+    near = [other for line in lines[:2] for other in line.quantities][:_MOST_OPERANDS]
+    found: list[Quantity] = []
+    for quantity in claim.quantities:
+        if quantity in known or not _has_figures(claim, quantity):
+            continue
+        own = [*known, *found][:_MOST_OPERANDS]
+        is_round = is_rounded(_held(claim, quantity, lines), quantity)
+        if is_round or _is_computed(claim, quantity, own, near):
+            found.append(quantity)
+    return tuple((quantity.start, quantity.end) for quantity in found)
+
+
+def _has_day(lower: str, basis: Basis) -> bool:
+    """Whether a day or month stands anywhere, shortened ones too."""
+    return re.search(rf"\b(?:{lower}|{lower[:3]}\b)", basis.all_text, re.IGNORECASE) is not None
+
+
+def _kind(quantity: Quantity, match: Match) -> ConflictKind:
+    if match is Match.UNIT_DIFFERS:
+        return ConflictKind.UNIT
+    return ConflictKind.NUMBER if quantity.kind is Kind.NUMBER else ConflictKind.DATE
+
+
+def _held(claim: Text, quantity: Quantity, lines: tuple[Text, ...]) -> Held:
+    return Held(claim, quantity.start, quantity.end, lines)
+
+
+def _has_other_unit(quantity: Quantity, lines: tuple[Text, ...]) -> bool:
+    """Whether a line has the same number, of something else that is measured."""
+    return any(
+        other.number == quantity.number and other.unit is not None and other.name != quantity.name
+        for line in lines
+        for other in line.quantities
+    )
+
+
+def _is_replaced(claim: Text, quantity: Quantity, lines: tuple[Text, ...]) -> bool:
+    if "=" in claim.text or _is_derived(claim, quantity, lines):
+        return False
+    others = QuantityIndex.of(other for other in claim.quantities if other != quantity)
+    context = claim.near(quantity.start, quantity.end)
+    return any(
+        likeness(context, line.near(other.start, other.end))
+        + _SAME_UNIT * (quantity.unit is not None and quantity.unit == other.unit)
+        + _NEAR_MISS * _is_near_miss(claim, quantity, line, other)
+        >= _IN_PLACE
+        for line in lines
+        for other in line.quantities
+        if _may_replace(claim, quantity, line, other)
+        # What the claim states elsewhere is not what is missing here.
+        and others.match(other) not in _STATED
+    )
+
+
+def _may_replace(claim: Text, one: Quantity, line: Text, other: Quantity) -> bool:
+    """Whether two are of one kind; the sum of an invoice names no currency."""
+    if same_kind(one, claim.text, other, line.text):
+        return True
+    is_bare = other.unit is None and one.unit is not None and one.kind is other.kind
+    return is_bare and _is_near_miss(claim, one, line, other)
+
+
+def _is_near_miss(claim: Text, one: Quantity, line: Text, other: Quantity) -> bool:
+    """Whether two dates differ in one part, or two numbers in the order of their figures."""
+    if isinstance(one.value, tuple) and isinstance(other.value, tuple):
+        pairs = [(a, b) for a, b in zip(one.value, other.value, strict=True) if a and b]
+        return sum(a != b for a, b in pairs) == 1 and any(a == b for a, b in pairs)
+    ours, theirs = _figures(claim, one), _figures(line, other)
+    return len(ours) >= _FIGURES and ours != theirs and sorted(ours) == sorted(theirs)
+
+
+def _has_figures(claim: Text, quantity: Quantity) -> bool:
+    """Whether it is written in figures; "two" is counted as often as read."""
+    return any(letter.isdigit() for letter in claim.text[quantity.start : quantity.end])
+
+
+def _figures(text: Text, quantity: Quantity) -> str:
+    return "".join(re.findall(r"\d", text.text[quantity.start : quantity.end])).rstrip("0")
+
+
+def _is_derived(claim: Text, quantity: Quantity, lines: tuple[Text, ...]) -> bool:
+    """Whether a number follows from any two in the claim or its best lines, whatever they count."""
+    around = [other for other in claim.quantities if other != quantity]
+    around += [other for line in lines[:2] for other in line.quantities]
+    return QuantityIndex.of(around).match(quantity) is Match.DERIVED
+
+
+def _is_computed(
+    claim: Text, quantity: Quantity, own: Sequence[Quantity], near: Sequence[Quantity]
+) -> bool:
+    """Whether a number is what stated ones give that count the same, or one of which counts.
+
+    The sum of all others of its unit; of two, sum and difference, years apart, a price times how
+    many, a share in per cent.
+    """
+    if quantity.kind is not Kind.NUMBER or _is_in_range(claim, quantity):
+        return False
+    parts = [other.number for other in own if other.unit == quantity.unit]
+    if len(parts) > 1 and _is_close(sum(parts), quantity.number):
+        return True
+    if any(_is_price(a, b, quantity) for a, b in permutations(own, 2)):
+        return True
+    return any(_gives(a, b, quantity) for group in (own, near) for a, b in permutations(group, 2))
+
+
+def _is_in_range(claim: Text, quantity: Quantity) -> bool:
+    before = claim.text[: quantity.start].rstrip()
+    after = claim.text[quantity.end :].lstrip()
+    return before.endswith(("-", "–", " to")) or after.startswith(("-", "–", "to "))
+
+
+def _gives(a: Quantity, b: Quantity, result: Quantity) -> bool:
+    one, other = _amount(a), _amount(b)
+    if one is None or other is None:
+        return False
+    (x, unit_x), (y, unit_y), wanted = one, other, result.number
+    if result.unit == "%":
+        return unit_x == unit_y and bool(y) and 0 < x < y and _is_close(100 * x / y, wanted)
+    if unit_x == unit_y == "year":
+        return result.unit in ("s", None) and x > y and _is_close(x - y, wanted)
+    if unit_x == unit_y == result.unit and _is_close(wanted, x + y):
+        return True
+    return unit_x == unit_y == result.unit and x > y and _is_close(wanted, x - y)
+
+
+def _is_price(count: Quantity, each: Quantity, result: Quantity) -> bool:
+    """Whether so many of what is measured give it: three at $24 are $72."""
+    is_of_one = each.unit == result.unit is not None and count.unit is None
+    return is_of_one and count.number > 1 and _is_close(result.number, count.number * each.number)
+
+
+def _amount(quantity: Quantity) -> tuple[float, str | None] | None:
+    """A number and what it counts; of a date, its year."""
+    if isinstance(quantity.value, tuple):
+        year = quantity.value[0]
+        return None if year is None else (float(year), "year")
+    if quantity.kind is not Kind.NUMBER:
+        return None
+    is_year = quantity.unit is None and 1000 <= quantity.number < 2200
+    is_whole = quantity.number == int(quantity.number)
+    return (quantity.number, "year" if is_year and is_whole else quantity.unit)
+
+
+def _is_close(one: float, other: float) -> bool:
+    return abs(one - other) <= 0.005 * abs(other)
