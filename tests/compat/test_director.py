@@ -14,6 +14,8 @@ from groundwire.compat.director import (
     SpanDetection,
     merge_flagged_spans,
 )
+from groundwire.conflicts import Conflict, ConflictKind
+from groundwire.detection import Label
 from groundwire.detector import Detector
 from groundwire.engine.joint import JointModel
 from groundwire.engine.tokenizer import WordPieces
@@ -203,6 +205,16 @@ def test_the_embedded_reader_stands_behind_its_names(
     found = ProductionGuard(config=config).detect_spans(CONTEXT, f"{RESPONSE} It opened.")
     assert [span.text for span in found.spans] == ["chef won"]
     assert (found.flagged_tokens, found.response_tokens) == (2, 13)
+
+
+def test_what_rules_find_counts_in_the_scores_of_the_embedded_reader(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    wrong = Conflict(0, 1, ConflictKind.WORD, Label.CONTRADICTED, 0.97)
+    judge = FixedJudge(doubtful={"won": 0.99}, conflicts={"chef": wrong}, settled=["won"])
+    monkeypatch.setattr(Detector, "load", lambda: Detector(judge))
+    guard = ProductionGuard(DirectorConfig(span_detection_enabled=True, span_model="groundwire"))
+    assert [span.text for span in guard.detect_spans(CONTEXT, RESPONSE).spans] == ["chef"]
 
 
 def test_what_the_embedded_reader_cannot_judge_is_an_error_and_never_clean(

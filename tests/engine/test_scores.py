@@ -189,6 +189,13 @@ def test_a_conflict_in_what_is_settled_unsettles_it(floor: float) -> None:
     assert [row == WRONG for row in judged(scores)] == [True, False]
 
 
+def test_a_score_that_is_no_number_stays_so() -> None:
+    unknown = (math.nan, math.nan, math.nan)
+    scores = scored(unknown, unknown, conflicts=[conflict(0, 2)], settled=[(2, 4)])
+    assert np.isnan(scores.judged().probabilities).all()
+    assert scores.judged().conflicts == ()
+
+
 def test_the_models_own_scores_stay_as_they_are() -> None:
     scores = scored(SURE, WRONG, conflicts=[conflict(0, 2)], settled=[(2, 4)])
     scores.judged()
