@@ -126,8 +126,9 @@ def clauses_of(text: Text) -> Iterator[Clause]:
     words = text.words
     starts = [word.start for word in words]
     negations = tuple(_negations(text.text, words))
-    found = (cut.start() for cut in islice(_CUT.finditer(text.text), _MAX_CLAUSES))
-    for start, end in pairwise([0, *found, len(text.text)]):
+    found = [cut.span() for cut in islice(_CUT.finditer(text.text), _MAX_CLAUSES)]
+    last = len(text.text)
+    for (start, _), (end, after) in pairwise([(0, 0), *found, (last, last)]):
         own = words[bisect_left(starts, start) : bisect_left(starts, end)]
         content = tuple(word for word in own if word.is_content)
         if not content:
@@ -140,7 +141,8 @@ def clauses_of(text: Text) -> Iterator[Clause]:
             negated=frozenset(map(stem_of, _after(saying_no, content))),
             lowers=frozenset(word.lower for word in own),
             negations=saying_no,
-            is_open=_is_open(text.text, start, end),
+            # What follows may be its condition: "Add salt if ...".
+            is_open=_is_open(text.text, start, after),
         )
 
 
@@ -174,7 +176,8 @@ def _negations(text: str, words: Sequence[Word]) -> Iterator[Word]:
     for index, word in enumerate(words):
         following = [each.lower for each in words[index + 1 : index + 3]]
         is_no = is_negation(word.lower) and bool(following) and following[0] not in NOT_NEGATED
-        is_compared = following[1:] == ["than"]
+        # "No later than", "do not take more than": a limit, whichever way it is put.
+        is_compared = any(each.lower == "than" for each in words[index + 2 : index + 6])
         is_joined = text[word.end : word.end + 1] == "-"
         if word.start in false_that or (is_no and not is_compared and not is_joined):
             yield word

@@ -32,7 +32,7 @@ RULES: tuple[Rule, ...] = (
 #: Share of what the rules find in answers that were held out of training that people have marked.
 PROBABILITY = 0.6
 #: What only stands nowhere may well be known from elsewhere: here the model has to doubt as well.
-_DOUBT, _MORE_DOUBT = 0.12, 0.2
+_DOUBT, _MORE_DOUBT = 0.12, 0.15
 _FLOORS = {
     ConflictKind.NUMBER: _DOUBT,
     ConflictKind.DATE: _DOUBT,

@@ -12,7 +12,7 @@ _OTHERS = words("""
     according approximately roughly based answer note question step passage passages source sources
     therefore however additionally overall furthermore moreover finally also yes no once okay
     confirm click select enter fahrenheit celsius am pm
-    tb gb mb kb kg km cm mm ml mg usd eur gbp
+    tb gb mb kb kg km cm mm ml mg mp mhz ghz usd eur gbp
 """)
 #: What the same word right beside two names adds to their likeness.
 _BESIDE = 0.25
@@ -24,7 +24,11 @@ def names_in(claim: Text, basis: Basis) -> list[Word]:
     The first word counts if the evidence writes it with a capital letter, and never without; or if
     it is all that the claim says.
     """
-    names = [name for name in claim.names if name.text.split()[0].lower() not in _OTHERS]
+    names = [
+        name
+        for name in claim.names
+        if name.text.split()[0].lower() not in _OTHERS and not _begins(claim.text, name)
+    ]
     first = claim.words[0] if claim.words else None
     if first is None or any(name.start == first.start for name in names) or not _may_name(first):
         return names
@@ -43,10 +47,12 @@ def names_of_line(line: Text) -> list[Word]:
 
 def is_abbreviated(name: Word, basis: Basis) -> bool:
     """Whether the evidence has the initials of a name of several words."""
-    initials = [word[0] for word in name.text.split() if word[0].isupper()]
-    if len(initials) < 2:
+    words = name.text.split()
+    capitals = [word[0] for word in words if word[0].isupper()]
+    if len(capitals) < 2:
         return False
-    return basis.writes("".join(initials)) or ".".join(initials) + "." in basis.all_text
+    forms = {"".join(capitals), "".join(word[0] for word in words)}
+    return any(map(basis.writes, forms)) or ".".join(capitals) + "." in basis.all_text
 
 
 def stems_of(text: Text, name: Word) -> frozenset[str]:
@@ -71,6 +77,11 @@ def alike(claim: Text, place: Word, line: Text, other: Word) -> float:
 def is_name(word: Word) -> bool:
     """Whether a word is written as a name is; days and months are none."""
     return word.text[0].isupper() and word.is_content and word.lower not in CALENDAR
+
+
+def _begins(text: str, name: Word) -> bool:
+    """Whether a single word has its capital letter from a colon before it: "Soil: Use ..."."""
+    return " " not in name.text and text[: name.start].rstrip().endswith(":")
 
 
 def _may_name(word: Word) -> bool:

@@ -9,6 +9,7 @@ from groundwire.conflicts.found import Found
 from groundwire.conflicts.names import is_name, names_in, names_of_line, stems_of
 from groundwire.explain.counterpart import same_kind
 from groundwire.explain.held import Text
+from groundwire.explain.subtype import is_verb
 from groundwire.explain.words import Word, likeness
 from groundwire.quantities import Match, Quantity
 from groundwire.vocabulary import words
@@ -22,7 +23,6 @@ _BE = words("is are was were be been being")
 _JOINING = words("and or of for with to")
 #: Words between a name and its verb.
 _SKIPPED = 3
-_MIN_VERB = 3
 _IN_PLACE = 0.4
 _SAME_UNIT = 0.1
 _STATED = frozenset({Match.EQUAL, Match.TIME_EQUAL, Match.DATE_EQUAL})
@@ -62,8 +62,7 @@ def owners(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Found
 
 
 def _may_act(word: Word) -> bool:
-    is_long = len(word.text) >= _MIN_VERB
-    return word.text[0].islower() and word.is_content and is_long and word.lower not in _MUTUAL
+    return is_verb(word) and word.is_content and word.lower not in _MUTUAL
 
 
 def _sides(words: Sequence[Word], index: int) -> tuple[frozenset[str], frozenset[str]]:

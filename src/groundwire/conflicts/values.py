@@ -25,6 +25,11 @@ _NEAR_MISS = 0.6
 #: The same, of a day or a month, which have fewer neighbours.
 _DAY_IN_PLACE = 0.3
 _FIGURES = 3
+#: Numbers that the claim does not name are compared where it compares.
+_COMPARES = re.compile(
+    r"\b(?:than|more|less|fewer|difference|between|after|later|earlier|per ?cent|share|out of)\b|%",
+    re.IGNORECASE,
+)
 #: Of more numbers, some two give almost any third.
 _MOST_OPERANDS = 12
 
@@ -168,7 +173,8 @@ def _is_computed(
         return True
     if any(_is_price(a, b, quantity) for a, b in permutations(own, 2)):
         return True
-    return any(_gives(a, b, quantity) for group in (own, near) for a, b in permutations(group, 2))
+    operands = (own, near) if _COMPARES.search(claim.text) else (own,)
+    return any(_gives(a, b, quantity) for group in operands for a, b in permutations(group, 2))
 
 
 def _is_in_range(claim: Text, quantity: Quantity) -> bool:

@@ -145,7 +145,7 @@ def _is_relation(held: Held) -> bool:
     unknown = [
         word for word in held.span_words if word.is_content and word.stem not in held.line_content
     ]
-    if not unknown or not all(_is_verb(word) for word in unknown):
+    if not unknown or not all(is_verb(word) for word in unknown):
         return False
     before = held.claim.near(held.start, len(held.claim.text))
     after = held.claim.near(0, held.end)
@@ -154,7 +154,8 @@ def _is_relation(held: Held) -> bool:
     return any(left & line.content and right & line.content for line in held.lines)
 
 
-def _is_verb(word: Word) -> bool:
+def is_verb(word: Word) -> bool:
+    """Whether a word may be one: of the lists, or by its end."""
     lower = word.lower
     if is_negation(lower) or not word.text[0].islower():
         return False
