@@ -15,8 +15,6 @@ _SWITCH_ENDS = (": true", ": false", ": yes", ": no")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 #: Of a field's path, these say where it stands and not what it is.
 _PLACES = words("attribute attributes business restaurant restaurants is has good for by only")
-#: Two fields that share their last word are told apart by the one before: "Business Parking lot".
-_GROUPS = frozenset({"parking"})
 _FIELD = re.compile(r"[\w .'()/-]{1,80}: ")
 #: Letters at the beginning that two words of one stem share: "Italy", "Italian".
 _ROOT = 4
@@ -90,11 +88,11 @@ class Basis:
     def switches(self) -> tuple[Switch, ...]:
         """The fields that say yes or no, in reading order."""
         return tuple(
-            Switch(words, value in ("true", "yes"))
+            Switch(named, value.casefold() in ("true", "yes"))
             for reading in self.readings
             if reading.casefold().endswith(_SWITCH_ENDS)
-            for path, _, value in (reading.casefold().rpartition(": "),)
-            if (words := _named(reading[: len(path)]))
+            for path, _, value in (reading.rpartition(": "),)
+            if (named := _named(path))
         )
 
     @cached_property
@@ -134,9 +132,8 @@ def stems_in(text: Text, start: int, end: int) -> frozenset[str]:
 
 
 def _named(path: str) -> tuple[str, ...]:
-    words = [word.lower for word in words_of(_CAMEL.sub(" ", path))]
-    own = [word for word in words if word not in _PLACES]
-    return tuple(own) if own and own[-1] not in _GROUPS else ()
+    lowers = (word.lower for word in words_of(_CAMEL.sub(" ", path)))
+    return tuple(word for word in lowers if word not in _PLACES)
 
 
 def _cells(reading: str) -> Iterator[tuple[str, str]]:

@@ -11,6 +11,8 @@ from groundwire.detection import Entailment, EvidenceRef, Label, Reason
 
 #: The highest P(not supported) of what plainly follows from the evidence.
 SETTLED_PROBABILITY = 0.1
+#: From here on the model is believed: of what seems to follow, four fifths are wrong.
+SETTLED_BELOW = 0.65
 
 _COLUMNS = {Label.SUPPORTED: 0, Label.UNSUPPORTED: 1, Label.CONTRADICTED: 2}
 
@@ -147,7 +149,8 @@ class ClaimScores:
 
         A conflict counts if the model's highest P(not supported) of its word pieces reaches its
         floor. It raises them to its probability, and what it raises has its label. What is settled,
-        and in no conflict, has at most :data:`SETTLED_PROBABILITY`. ``conflicts`` of the result are
+        in no conflict, and not sure to be wrong by the model (:data:`SETTLED_BELOW`), has at most
+        :data:`SETTLED_PROBABILITY`. ``conflicts`` of the result are
         those that count, in reading order. Without conflicts and settled ranges these scores
         themselves are returned.
         """
@@ -165,7 +168,8 @@ class ClaimScores:
                 counting.append(conflict)
         for start, end in self.settled:
             inside = (self.offsets[:, 0] >= start) & (self.offsets[:, 1] <= end)
-            _settle(labels, inside & is_free)
+            if self.probabilities[inside].max(initial=0) < SETTLED_BELOW:
+                _settle(labels, inside & is_free)
         return replace(self, labels=labels, conflicts=tuple(counting), settled=())
 
     def _touched(self, conflict: Conflict) -> NDArray[np.bool_]:
