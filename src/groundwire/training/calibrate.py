@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 
+from groundwire.conflicts import Conflict
 from groundwire.detection import Claim, Label
 from groundwire.engine.reader import Calibration, Reader
 from groundwire.engine.scores import AnswerCalibration, ClaimScores, SentenceCalibration
@@ -65,6 +66,8 @@ class Scored:
         labels: 0 supported, 1 unsupported, 2 contradicted, shape ``(n,)``.
         contradicted: P(contradicted) given that it is not supported, shape ``(n,)``.
         offsets: Character ranges in the answer, shape ``(n, 2)``.
+        conflicts: What rules find wrong in it, and count where the model doubts enough.
+        settled: Ranges of it that plainly follow.
         claims: What the reader says of its claims as a whole.
     """
 
@@ -76,6 +79,8 @@ class Scored:
     labels: NDArray[np.int64]
     contradicted: NDArray[np.float64]
     offsets: NDArray[np.int32]
+    conflicts: tuple[Conflict, ...] = ()
+    settled: tuple[tuple[int, int], ...] = ()
     claims: tuple[ScoredClaim, ...] = ()
 
     @property
@@ -130,6 +135,8 @@ def score(reader: Reader, records: Iterable[Record]) -> list[Scored]:
                     labels=np.array(data.labels_of(offsets, answer.spans)),
                     contradicted=p[:, 2] / doubt,
                     offsets=offsets,
+                    conflicts=tuple(found for claim in read for found in claim.conflicts),
+                    settled=tuple(found for claim in read for found in claim.settled),
                     claims=tuple(
                         _claim(plain, lines, answer, place, claim)
                         for place, claim in zip(segments, claims, strict=True)
@@ -192,9 +199,10 @@ class Fitted:
         targets = np.concatenate([answer.labels for answer in scored]) > 0
         scale, offset = _platt(logits, targets)
         pieces = Calibration(scale=scale, offset=offset)
-        tops = np.array([answer.logits.max() for answer in scored])
+        tops = np.array([piece_probabilities(answer, pieces).max() for answer in scored])
         gold = np.array([answer.is_hallucinated for answer in scored])
-        scale, offset = _platt(pieces.scale * tops + pieces.offset, gold)
+        tops = np.clip(tops, 1e-6, 1 - 1e-6)
+        scale, offset = _platt(np.log(tops) - np.log(1 - tops), gold)
         answers = AnswerCalibration(scale=scale, offset=offset)
         thresholds = choose(scored, pieces)
         claims = [claim for answer in scored for claim in answer.claims]
@@ -248,10 +256,20 @@ def choose(scored: Sequence[Scored], calibration: Calibration) -> dict[str, floa
 
 
 def piece_probabilities(answer: Scored, calibration: Calibration) -> NDArray[np.float64]:
-    """P(not supported) of each word piece, shape ``(n,)``."""
+    """P(not supported) of each word piece as it is used, with what rules found; shape ``(n,)``."""
     # A sigmoid that does not overflow, however steep the map is.
     odds = calibration.scale * answer.logits + calibration.offset
-    return np.asarray(np.exp(-np.logaddexp(0, -odds)))
+    doubt = np.exp(-np.logaddexp(0, -odds))
+    if not (answer.conflicts or answer.settled):
+        return np.asarray(doubt)
+    shares = doubt[:, None] * np.stack([1 - answer.contradicted, answer.contradicted], axis=1)
+    scores = ClaimScores(
+        offsets=answer.offsets,
+        labels=np.column_stack([1 - doubt, shares]).astype(np.float32),
+        conflicts=answer.conflicts,
+        settled=answer.settled,
+    )
+    return scores.judged().probabilities.astype(np.float64)
 
 
 def characters(answer: Scored, calibration: Calibration, threshold: float) -> tuple[int, int, int]:
