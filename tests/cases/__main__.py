@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from groundwire import Detector
-from tests.cases.case import further, must_pass, report, run
+from tests.cases.case import further, must_pass, report, run, unseen
 
 
 @click.command()
@@ -21,7 +21,12 @@ def main(model: Path | None, *, threads: int, verbose: bool) -> None:
     with Detector.load(model, threads=threads) as detector:
         info = detector.info
         click.echo(f"{info.name} {info.revision}, {info.operating_point} at {info.threshold}\n")
-        for title, cases in (("Must pass", must_pass()), ("Further cases", further())):
+        for title, cases in (
+            ("Must pass", must_pass()),
+            ("Further cases", further()),
+            ("By another hand, looked at when rules were refined", unseen()[::2]),
+            ("By another hand, only counted", unseen()[1::2]),
+        ):
             results = [run(detector, case) for case in cases]
             click.echo(f"# {title}\n{report(results, verbose=verbose)}\n")
 

@@ -5,14 +5,14 @@ from collections import Counter
 import pytest
 
 from groundwire import Detector
-from tests.cases.case import Case, Result, by_kind, further, must_pass, report, run
+from tests.cases.case import Case, Result, by_kind, further, must_pass, report, run, unseen
 from tests.fixed_judge import FixedJudge
 
-#: Share of the further cases that the embedded model passes at least. The goal is 0.85; this is
-#: what it has reached, so that other weights or rules cannot lose it unseen.
-LEAST_SHARE = 0.6
+#: Share of the further cases that are passed at least; of those by another hand, what is reached, so
+#: that other weights or rules cannot lose it unseen.
+LEAST_SHARE, LEAST_UNSEEN_SHARE = 0.85, 0.55
 
-ALL = [*must_pass(), *further()]
+ALL = [*must_pass(), *further(), *unseen()]
 
 
 @pytest.mark.parametrize("case", must_pass(), ids=lambda case: case.id)
@@ -22,9 +22,10 @@ def test_the_documented_examples_pass(detector: Detector, case: Case) -> None:
 
 @pytest.mark.slow
 def test_no_fewer_of_the_further_cases_pass_than_did(detector: Detector) -> None:
-    results = [run(detector, case) for case in further()]
-    n_passed = sum(not result.problems for result in results)
-    assert n_passed >= LEAST_SHARE * len(results), "\n" + report(results)
+    for cases, least in ((further(), LEAST_SHARE), (unseen(), LEAST_UNSEEN_SHARE)):
+        results = [run(detector, case) for case in cases]
+        n_passed = sum(not result.problems for result in results)
+        assert n_passed >= least * len(results), "\n" + report(results)
 
 
 # The cases themselves.
@@ -45,8 +46,8 @@ def test_a_case_is_well_formed(case: Case) -> None:
 
 def test_the_cases_are_many_and_balanced() -> None:
     assert [id_ for id_, n in Counter(case.id for case in ALL).items() if n > 1] == []
-    cases = further()
-    assert len(cases) >= 80
+    cases = [*further(), *unseen()]
+    assert len(further()) >= 80
     assert 0.4 <= sum(case.is_faithful for case in cases) / len(cases) <= 0.6
     assert {k: n for k, n in Counter(case.kind for case in cases).items() if n < 5} == {}
 
