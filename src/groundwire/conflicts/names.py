@@ -2,7 +2,7 @@
 
 import re
 
-from groundwire.conflicts.basis import Basis, stems_in
+from groundwire.conflicts.basis import MAX_PLACES, Basis, stems_in
 from groundwire.explain.held import Text
 from groundwire.explain.words import Word, around, likeness
 from groundwire.vocabulary import CALENDAR, words
@@ -26,7 +26,7 @@ def names_in(claim: Text, basis: Basis) -> list[Word]:
     """
     names = [
         name
-        for name in claim.names
+        for name in claim.names[:MAX_PLACES]
         if name.text.split()[0].lower() not in _OTHERS and not _begins(claim.text, name)
     ]
     first = claim.words[0] if claim.words else None
@@ -39,10 +39,11 @@ def names_in(claim: Text, basis: Basis) -> list[Word]:
 
 def names_of_line(line: Text) -> list[Word]:
     """The names of a line; its first word counts if it may be one."""
+    names = line.names[:MAX_PLACES]
     first = line.words[0] if line.words else None
-    if first is None or any(name.start == first.start for name in line.names):
-        return line.names
-    return [first, *line.names] if _may_name(first) else line.names
+    if first is None or any(name.start == first.start for name in names):
+        return names
+    return [first, *names] if _may_name(first) else names
 
 
 def is_abbreviated(name: Word, basis: Basis) -> bool:

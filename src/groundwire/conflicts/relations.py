@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from groundwire.conflicts.basis import Basis, names_value, states
+from groundwire.conflicts.basis import Basis, stating, states
 from groundwire.conflicts.clauses import stem_of
 from groundwire.conflicts.conflict import ConflictKind
 from groundwire.conflicts.found import Found
@@ -52,7 +52,7 @@ def owners(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Found
         if name is None or is_spelled or basis.stated.match(quantity) not in _STATED:
             continue
         own = stems_of(claim, name)
-        stated = names_value(basis, claim, quantity)
+        stated = stating(basis, claim, quantity)
         if not own or not stated or not all(_is_anothers(line, own, claim) for line in stated):
             continue
         first = claim.words[next(i for i, w in enumerate(claim.words) if w.start >= name.start)]
