@@ -1,7 +1,7 @@
 """Fields and cells that say otherwise."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
 from groundwire.conflicts.basis import MAX_PLACES, Basis, Switch
@@ -19,7 +19,7 @@ _CLAUSE_END = re.compile(r"[.,;:!?]|\b(?:and|but|while)\b", re.IGNORECASE)
 _BE = frozenset(("is", "are", "was", "were", "comes", "come"))
 #: Words between a thing and what is said to be of it: "sign-in by code is on".
 _BEFORE_BE = 3
-#: A row is named by one of its first cells.
+#: A row is named by one of so many first cells; it has more than one.
 _NAMING = 2
 
 
@@ -38,7 +38,7 @@ def fields(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Found
 def cells(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Found]:
     """A cell of another row, where the claim names a row and its column."""
     said = _spaced(claim.text)
-    named = [row for row in basis.rows if any(_says(said, cell) for cell in _first(row))]
+    named = _named(basis.rows, said)
     if len(named) != 1:
         return
     row, own = named[0], frozenset(named[0].values())
@@ -78,8 +78,14 @@ def _asked(claim: Text, row: Mapping[str, str], said: str) -> list[str]:
     return list(islice(asked, MAX_PLACES))
 
 
-def _first(row: Mapping[str, str]) -> list[str]:
-    return [cell for cell in list(row.values())[:_NAMING] if not cell.isdigit()]
+def _named(rows: Sequence[Mapping[str, str]], said: str) -> list[Mapping[str, str]]:
+    """The rows that are named: by their first cell, or if none is, by their second."""
+    for place in range(_NAMING):
+        cells = ((row, next(islice(row.values(), place, None))) for row in rows)
+        named = [row for row, cell in cells if not cell.isdigit() and _says(said, cell)]
+        if named:
+            return named
+    return []
 
 
 def _says(said: str, cell: str) -> bool:

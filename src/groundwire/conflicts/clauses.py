@@ -107,8 +107,15 @@ class Clause:
 
     def against(self, other: "Clause") -> tuple[Word, ...]:
         """The words of this clause that the other says the opposite of; none if it does not."""
-        turned = self._turned(other)
-        opposite = tuple(
+        is_turned = bool(self.negations) != bool(other.negations)
+        opposite = self._opposite(other)
+        # "Did not rise" and "fell" may both be true.
+        if is_turned:
+            return () if opposite else self._turned(other)
+        return opposite
+
+    def _opposite(self, other: "Clause") -> tuple[Word, ...]:
+        return tuple(
             word
             for word in self.all_words
             if any(
@@ -116,12 +123,8 @@ class Clause:
                 for o in _OPPOSITE.get(word.lower, ())
             )
         )
-        # "Did not rise" and "fell" may both be true.
-        return () if turned and opposite else turned or opposite
 
     def _turned(self, other: "Clause") -> tuple[Word, ...]:
-        if bool(self.negations) == bool(other.negations):
-            return ()
         about = (self.negated | other.negated) & self.content & other.content
         said = tuple(word for word in self.words if stem_of(word) in about)
         return (*self.negations, *said) if said else ()

@@ -27,7 +27,7 @@ def names_in(claim: Text, basis: Basis) -> list[Word]:
     names = [
         name
         for name in claim.names[:MAX_PLACES]
-        if name.text.split()[0].lower() not in _OTHERS and not _begins(claim.text, name)
+        if not _is_other(name.text.split()[0].lower()) and not _begins(claim.text, name)
     ]
     first = claim.words[0] if claim.words else None
     if first is None or any(name.start == first.start for name in names) or not _may_name(first):
@@ -77,7 +77,16 @@ def alike(claim: Text, place: Word, line: Text, other: Word) -> float:
 
 def is_name(word: Word) -> bool:
     """Whether a word is written as a name is; days and months are none."""
-    return word.text[0].isupper() and word.is_content and word.lower not in CALENDAR
+    return word.text[0].isupper() and word.is_content and not _is_day(word.lower)
+
+
+def _is_other(lower: str) -> bool:
+    return lower in _OTHERS or _is_day(lower)
+
+
+def _is_day(lower: str) -> bool:
+    """Whether a word names a day or a month, or several: "Tuesdays"."""
+    return lower in CALENDAR or lower.removesuffix("s") in CALENDAR
 
 
 def _begins(text: str, name: Word) -> bool:
