@@ -29,6 +29,12 @@ def test_lines_are_found_by_words_as_they_are_written() -> None:
     assert [line.text for line in basis.lines_with("Paris")] == ["Paris is old."]
 
 
+def test_a_claim_may_be_a_line_word_for_word() -> None:
+    basis = basis_of_lines(["It is false that it rains."])
+    assert basis.has_line(" It is false that it rains")
+    assert not basis.has_line("it rains.")
+
+
 @pytest.mark.parametrize(
     ("word", "expected"),
     [("Italian", True), ("cats", True), ("CAT", True), ("itch", False), ("Rome", False)],

@@ -37,6 +37,7 @@ def test_what_a_field_says_there_is_not_is_wrong(claim: str, words: str) -> None
         "The cafe has no outdoor seating.",
         "The cafe lacks outdoor seating.",
         "Outdoor seating is unavailable.",
+        "For outdoor seating it says false.",
         "The cafe has wifi.",
         "The cafe has seating.",  # not all of the field's name
         "The cafe has a terrace.",

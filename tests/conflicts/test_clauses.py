@@ -62,7 +62,7 @@ def test_what_holds_under_a_condition_or_denies_in_other_words_is_open(text: str
 
 
 def test_a_condition_that_follows_opens_what_stands_before_it() -> None:
-    assert [each.is_open for each in clauses("Add salt if you like pepper")][0]
+    assert next(each.is_open for each in clauses("Add salt if you like pepper"))
     assert is_conditional("Add salt if you like")
     assert not is_conditional("Add salt")
 

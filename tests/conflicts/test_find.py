@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from groundwire.conflicts import MAX_LINES, Basis, Conflict, ConflictKind, Findings, find
-from groundwire.conflicts.find import PROBABILITY
+from groundwire.conflicts.find import PROBABILITY, RULES
 from groundwire.detection import Label
+from groundwire.explain.held import Text
 from groundwire.quantities import QuantityIndex
 from tests.conflicts.against import (
     basis_of,
@@ -27,7 +28,8 @@ WORDS = [
     "all", "some", "most", "rose", "fell", "Paris", "Lyon", "Gustave Eiffel", "defeated", "and",
     "or", ",", "the second longest", "the longest", "one of the", "increased", "20%", "$24", "$48",
     ". ", "; ", ": ", "\n", "|", "about", "no later than", "9:30", "May", "Monday", "if", "unless",
-    "\x1b[2J", "\u202e", "\ud800", "e\u0301", "北京", "🙂", "isn't", '"', "x: false", "½", "²", "x" * 80,
+    "\x1b[2J", "\u202e", "\ud800", "e\u0301", "北京", "🙂", "isn't", '"', "x: false", "½", "²",
+    "x" * 80,
 ]  # fmt: skip
 PROSE = st.lists(st.sampled_from(WORDS), max_size=30).map(" ".join)
 #: Words without what makes a line more than one, or a table of it.
@@ -112,9 +114,18 @@ def test_the_order_of_all_lines_does_not_matter(
 
 @settings(max_examples=200, deadline=None, derandomize=True)
 @given(SENTENCES, st.lists(SENTENCES, max_size=3))
-def test_a_claim_that_is_a_line_is_in_no_conflict(claim: str, others: list[str]) -> None:
+def test_no_rule_finds_a_sentence_wrong_that_is_a_line(claim: str, others: list[str]) -> None:
     basis = basis_of_lines([*others, claim])
-    assert find(claim, best_lines(claim, basis), basis).conflicts == ()
+    lines = tuple(map(basis.text, best_lines(claim, basis)))
+    assert [found for rule in RULES for found in rule(Text(claim), lines, basis)] == []
+
+
+@settings(max_examples=50, deadline=None, derandomize=True)
+@given(TEXTS, SOURCES)
+def test_a_line_of_any_kind_is_in_no_conflict(text: str, sources: list[str]) -> None:
+    basis = basis_of(text, *sources)
+    for claim in basis.readings:
+        assert find(claim, best_lines(claim, basis), basis) == Findings()
 
 
 # Hostile texts: twice as much takes twice the work. Calls are counted; a single one, of a pattern,
@@ -169,10 +180,9 @@ HOSTILE: dict[str, Callable[[int], str]] = {
 def test_a_hostile_claim_takes_work_that_grows_no_faster_than_it(kind: str) -> None:
     def of(n: int) -> int:
         claim = HOSTILE[kind](n)
-        alone, itself = basis_of_lines([LINE]), basis_of_lines([claim])
-        return (
-            work(claim, alone, [LINE]) + work(claim, itself, [claim]) + work(LINE, itself, [claim])
-        )
+        line = f"{claim} so"  # nearly the same, for a claim that is a line is not looked at
+        alone, alike = basis_of_lines([LINE]), basis_of_lines([line])
+        return work(claim, alone, [LINE]) + work(claim, alike, [line]) + work(LINE, alike, [line])
 
     began = time.monotonic()
     assert of(10_000) <= 2.5 * of(5_000) + 1_000

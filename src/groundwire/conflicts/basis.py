@@ -17,6 +17,8 @@ _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _PLACES = words("attribute attributes business restaurant restaurants is has good for by only")
 _FIELD = re.compile(r"[\w .'()/-]{1,80}: ")
 _FIGURES = re.compile(r"\d[\d.,:]*")
+#: What is around a sentence and no part of what it says.
+_OUTER = " \t\r\n."
 #: Letters at the beginning that two words of one stem share: "Italy", "Italian".
 _ROOT = 4
 #: Shorter words are compared whole.
@@ -82,10 +84,18 @@ class Basis:
         """Whether a word stands in the lines, written just so."""
         return re.search(rf"\b{re.escape(word)}\b", self.all_text) is not None
 
+    def has_line(self, claim: str) -> bool:
+        """Whether a claim is one of the lines, word for word."""
+        return claim.strip(_OUTER) in self._whole
+
     @cached_property
     def all_text(self) -> str:
         """All lines."""
         return "\n".join(self.readings)
+
+    @cached_property
+    def _whole(self) -> frozenset[str]:
+        return frozenset(reading.strip(_OUTER) for reading in self.readings)
 
     @cached_property
     def _lower(self) -> str:

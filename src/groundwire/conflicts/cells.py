@@ -12,7 +12,7 @@ from groundwire.explain.words import Word, content_of, words_of
 
 _NEGATIVE = re.compile(
     r"\b(?:no|not|without|never|neither|nor|none|cannot|lack\w*|missing|unavailable|absent|except"
-    r"|only|off|disabled)\b|n['’]t|\b(?:un|dis)[a-z]+",
+    r"|only|off|disabled|false)\b|n['’]t|\b(?:un|dis)[a-z]+",
     re.IGNORECASE,
 )
 _CLAUSE_END = re.compile(r"[.,;:!?]|\b(?:and|but|while)\b", re.IGNORECASE)
