@@ -36,9 +36,8 @@ _OTHERWISE = re.compile(
     r"\b(?:lack\w*|fail\w*|without|except\w*|rather than|instead|avoid\w*|prevent\w*|refus\w*"
     r"|den(?:y|ies|ied)|prohibit\w*|forb[ia]d\w*|bans?|banned|ceased?|absen\w*|missing|exclud\w*"
     r"|un[a-z]{4,}|in[a-z]+[ai]ble|im?possible|dis[a-z]{4,}|false(?! that)|only|few|fewer|rarely"
-    r"|seldom|barely|zero|less|free of|optional|ended|stopp?\w*|nil|none|neither|nor|yet to|sure"
-    r"|exceed\w*)"
-    r"\b",
+    r"|seldom|barely|zero|less|free of|optional|ended|stopp?\w*|nil|none|non|neither|nor|yet to"
+    r"|sure|exceed\w*)\b",
     re.IGNORECASE,
 )
 _VERBAL = words("""
@@ -95,6 +94,11 @@ class Clause:
         if not self.negations:
             return True
         return self.negations[0].start > self.all_words[0].start or bool(self.lowers & _VERBAL)
+
+    @property
+    def is_elliptical(self) -> bool:
+        """Whether it denies what stands before it: "most rooms do not"."""
+        return is_negation(self.all_words[-1].lower)
 
     def likeness(self, line: "Clause") -> float:
         """Share of the content words of both that it has in common with a clause of a line.

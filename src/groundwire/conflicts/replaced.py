@@ -18,6 +18,7 @@ from groundwire.conflicts.names import (
 )
 from groundwire.explain.held import Text
 from groundwire.explain.words import Word
+from groundwire.vocabulary import FUNCTION_WORDS
 
 #: What speaks for another name standing in the place of one: the same word beside both, and near.
 _IN_PLACE = 0.45
@@ -40,6 +41,9 @@ _LIST = re.compile(
 _BETWEEN = re.compile(r"\s*(?:,\s*(?:(?:and|or)\b)?|\band\b|\bor\b)\s*")
 _MOST_ITEM_WORDS = 3
 _PRONOUN = re.compile(r"(?:he|she|it|they|his|her|its|their|this|these)\b", re.IGNORECASE)
+#: Before a name of which it is not said: "Bell, not Edison".
+_NOT_HERE = frozenset(("not", "unlike"))
+_ROUGHLY = frozenset(("almost", "nearly", "roughly", "approximately"))
 _SIZE = re.compile(r"\d+[A-Za-z]+")
 
 
@@ -47,7 +51,12 @@ def names(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Found]
     """Names that stand nowhere, where a line has another beside the same words."""
     for name in names_in(claim, basis):
         words = content_in(claim, name.start, name.end)
-        if not words or any(map(basis.has, words)) or is_abbreviated(name, basis):
+        if (
+            neighbours(claim, name)[0] in _NOT_HERE
+            or not words
+            or any(map(basis.has, words))
+            or is_abbreviated(name, basis)
+        ):
             continue
         others = (
             alike(claim, name, line, other)
@@ -136,14 +145,21 @@ def _says_of_another(claim: Text, name: Word, line: Text) -> bool:
 
 
 def _stands_between(ours: tuple[str, str], theirs: tuple[str, str]) -> bool:
-    """Whether the same words are on both sides, or at the end of a text on the one there is."""
+    """Whether the same words are on both sides, or at the end of a text on the one there is.
+
+    One alone has to say something: "the" is beside many words.
+    """
     before, after = (one == two != "" for one, two in zip(ours, theirs, strict=True))
-    return (before and after) or (before and not ours[1]) or (after and not ours[0])
+    if before and after:
+        return True
+    is_alone = (before and not ours[1]) or (after and not ours[0])
+    is_same_end = ours[1] == theirs[1] if before else ours[0] == theirs[0]
+    return is_alone and (is_same_end or not FUNCTION_WORDS.issuperset(filter(None, ours)))
 
 
 def _is_figure(claim: Text, place: Word) -> bool:
-    """Whether the words are a number, whose conflicts are others, or an adverb, which is none."""
-    if place.text.lower().endswith("ly"):
+    """Whether words are a number, whose conflicts are others, or an adverb, which is none."""
+    if place.lower.endswith("ly") or place.lower.split()[0] in _ROUGHLY:
         return True
     is_stated = any(q.start < place.end and place.start < q.end for q in claim.quantities)
     return place.text.isdigit() or (is_stated and not _SIZE.fullmatch(place.text))

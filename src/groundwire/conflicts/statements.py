@@ -76,7 +76,10 @@ def negations(claim: Text, lines: tuple[Text, ...], _: Basis) -> Iterator[Found]
     if _UNTOLD.search(claim.text):
         return
     stated = islice((line for line in lines if not is_field(line.text)), _CLAUSE_LINES)
-    clauses = [clause for line in stated for clause in clauses_of(line)]
+    read = [tuple(clauses_of(line)) for line in stated]
+    # "Some rooms have it; most do not": of which ones the claim speaks is not to be told.
+    whole = (clauses for clauses in read if not any(each.is_elliptical for each in clauses))
+    clauses = [clause for each in whole for clause in each]
     for own in clauses_of(claim):
         denied = _denying(own, clauses)
         if denied:
