@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from groundwire.conflicts import Conflict, ConflictKind
 from groundwire.detection import Label
 from groundwire.engine.scores import (
+    SETTLED_BELOW,
     SETTLED_PROBABILITY,
     AnswerCalibration,
     ClaimScores,
@@ -173,20 +174,31 @@ def test_a_conflict_beside_all_pieces_does_not_count() -> None:
 
 
 def test_what_is_settled_is_hardly_doubtful() -> None:
-    (row,) = judged(scored(WRONG, settled=[(0, 2)]))
-    assert row == pytest.approx((0.9, 0.1 * 0.85 / 0.95, 0.1 * 0.1 / 0.95), abs=1e-6)
+    (row,) = judged(scored(UNSURE, settled=[(0, 2)]))
+    assert row == pytest.approx((0.9, 0.075, 0.025), abs=1e-6)
     assert judged(scored(SURE, settled=[(0, 2)])) == [SURE]  # it is less so on its own
 
 
+@pytest.mark.parametrize(("highest", "is_settled"), [(0.64, True), (SETTLED_BELOW, False)])
+def test_what_the_model_is_sure_of_is_not_settled(highest: float, *, is_settled: bool) -> None:
+    doubtful = (1 - highest, highest, 0)
+    rows = judged(scored(UNSURE, doubtful, settled=[(0, 4)]))
+    # The range as a whole stays, the piece too of which the model is not sure.
+    assert [row[0] > 0.89 for row in rows] == [is_settled, is_settled]
+    beside = judged(scored(UNSURE, WRONG, settled=[(0, 2)]))
+    assert [row[0] > 0.89 for row in beside] == [True, False]
+
+
 def test_only_pieces_that_lie_in_what_is_settled_are() -> None:
-    rows = judged(scored(WRONG, WRONG, WRONG, settled=[(1, 4)]))
-    assert [row == WRONG for row in rows] == [True, False, True]
+    rows = judged(scored(UNSURE, UNSURE, UNSURE, settled=[(1, 4)]))
+    assert [row == UNSURE for row in rows] == [True, False, True]
 
 
 @pytest.mark.parametrize("floor", [0.0, 0.99])
 def test_a_conflict_in_what_is_settled_unsettles_it(floor: float) -> None:
-    scores = scored(WRONG, WRONG, conflicts=[conflict(0, 2, floor=floor)], settled=[(0, 4)])
-    assert [row == WRONG for row in judged(scores)] == [True, False]
+    place = conflict(0, 2, 0.5, floor=floor)
+    scores = scored(UNSURE, UNSURE, conflicts=[place], settled=[(0, 4)])
+    assert [row == UNSURE for row in judged(scores)] == [True, False]
 
 
 def test_a_score_that_is_no_number_stays_so() -> None:

@@ -1,26 +1,35 @@
 """The evidence of a claim as rules read it: its lines, and what stands in them."""
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from groundwire.explain.held import Text
 from groundwire.explain.words import Word, content_of, words_of
-from groundwire.quantities import Quantity, QuantityIndex
+from groundwire.quantities import Match, Quantity, QuantityIndex
 from groundwire.vocabulary import words
 
-_CELL = re.compile(r"([^:;]+): ([^;]*)(?:; |$)")
 _SWITCH_ENDS = (": true", ": false", ": yes", ": no")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 #: Of a field's path, these say where it stands and not what it is.
 _PLACES = words("attribute attributes business restaurant restaurants is has good for by only")
 _FIELD = re.compile(r"[\w .'()/-]{1,80}: ")
+_FIGURES = re.compile(r"\d[\d.,:]*")
+#: What is around a sentence and no part of what it says.
+_OUTER = " \t\r\n."
 #: Letters at the beginning that two words of one stem share: "Italy", "Italian".
 _ROOT = 4
+#: Shorter words are compared whole.
 _MIN_ROOTED = 6
 #: Lines that a claim is held against.
 MAX_LINES = 8
+#: Names, numbers or words of a claim or a line that a rule looks at; of more, at the first. No
+#: sentence has so many, and each costs as much as the lines are long.
+MAX_PLACES = 64
+#: Agreements by which one text states what another does.
+STATED = frozenset({Match.EQUAL, Match.TIME_EQUAL, Match.DATE_EQUAL})
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +84,18 @@ class Basis:
         """Whether a word stands in the lines, written just so."""
         return re.search(rf"\b{re.escape(word)}\b", self.all_text) is not None
 
+    def has_line(self, claim: str) -> bool:
+        """Whether a claim is one of the lines, word for word."""
+        return claim.strip(_OUTER) in self._whole
+
     @cached_property
     def all_text(self) -> str:
         """All lines."""
         return "\n".join(self.readings)
+
+    @cached_property
+    def _whole(self) -> frozenset[str]:
+        return frozenset(reading.strip(_OUTER) for reading in self.readings)
 
     @cached_property
     def _lower(self) -> str:
@@ -107,17 +124,22 @@ def is_field(reading: str) -> bool:
     return _FIELD.match(reading) is not None
 
 
-def names_value(basis: Basis, text: Text, quantity: Quantity) -> list[Text]:
-    """The lines that state a quantity of a claim."""
-    wanted = text.text[quantity.start : quantity.end]
-    figures = re.search(r"\d[\d.,:]*", wanted)
-    lines = basis.lines_with(figures[0].rstrip(".,:") if figures else wanted)
-    return [line for line in lines if any(states(other, quantity) for other in line.quantities)]
+def quantities_in(text: Text) -> tuple[Quantity, ...]:
+    """The quantities of a claim or a line, as many as rules look at."""
+    return text.quantities[:MAX_PLACES]
+
+
+def stating(basis: Basis, claim: Text, quantity: Quantity) -> list[Text]:
+    """The lines that state a quantity of a claim, and write it with the same figures."""
+    written = claim.text[quantity.start : quantity.end]
+    figures = _FIGURES.search(written)
+    lines = basis.lines_with(figures[0].rstrip(".,:") if figures else written)
+    return [line for line in lines if any(states(other, quantity) for other in quantities_in(line))]
 
 
 def states(stated: Quantity, wanted: Quantity) -> bool:
     """Whether one quantity says what another does."""
-    return QuantityIndex.of([stated]).match(wanted).name in ("EQUAL", "TIME_EQUAL", "DATE_EQUAL")
+    return QuantityIndex.of([stated]).match(wanted) in STATED
 
 
 def overlap(claim: Text, line: Text, *, without: frozenset[str] = frozenset()) -> float:
@@ -126,9 +148,16 @@ def overlap(claim: Text, line: Text, *, without: frozenset[str] = frozenset()) -
     return len(wanted & line.content) / len(wanted) if wanted else 0.0
 
 
+def content_in(text: Text, start: int, end: int) -> list[Word]:
+    """The content words that lie within ``[start, end)``, in reading order."""
+    first = bisect_left(text.words, start, key=lambda word: word.start)
+    last = bisect_left(text.words, end, key=lambda word: word.start)
+    return [word for word in text.words[first:last] if word.is_content and word.end <= end]
+
+
 def stems_in(text: Text, start: int, end: int) -> frozenset[str]:
     """The stems of the content words within ``[start, end)``."""
-    return content_of(word for word in text.words if start <= word.start and word.end <= end)
+    return content_of(content_in(text, start, end))
 
 
 def _named(path: str) -> tuple[str, ...]:
@@ -137,5 +166,7 @@ def _named(path: str) -> tuple[str, ...]:
 
 
 def _cells(reading: str) -> Iterator[tuple[str, str]]:
-    for name, cell in _CELL.findall(reading):
-        yield name.strip(), cell.strip()
+    for part in reading.split("; "):
+        name, colon, cell = part.partition(": ")
+        if colon and name.strip():
+            yield name.strip(), cell.strip()

@@ -1,9 +1,10 @@
 """Fields and cells that say otherwise."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 
-from groundwire.conflicts.basis import Basis
+from groundwire.conflicts.basis import MAX_PLACES, Basis, Switch
 from groundwire.conflicts.conflict import ConflictKind
 from groundwire.conflicts.found import Found
 from groundwire.explain.held import Text
@@ -11,12 +12,14 @@ from groundwire.explain.words import Word, content_of, words_of
 
 _NEGATIVE = re.compile(
     r"\b(?:no|not|without|never|neither|nor|none|cannot|lack\w*|missing|unavailable|absent|except"
-    r"|only|off|disabled)\b|n['’]t|\b(?:un|dis)[a-z]+",
+    r"|only|off|disabled|false)\b|n['’]t|\b(?:un|dis)[a-z]+",
     re.IGNORECASE,
 )
 _CLAUSE_END = re.compile(r"[.,;:!?]|\b(?:and|but|while)\b", re.IGNORECASE)
 _BE = frozenset(("is", "are", "was", "were", "comes", "come"))
-#: A row is named by one of its first cells.
+#: Words between a thing and what is said to be of it: "sign-in by code is on".
+_BEFORE_BE = 3
+#: A row is named by one of so many first cells; it has more than one.
 _NAMING = 2
 
 
@@ -24,47 +27,69 @@ def fields(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Found
     """What a claim says there is, and a field says there is not."""
     if _NEGATIVE.search(claim.text):
         return
-    said = {form for word in claim.words for form in (word.lower, word.lower.rstrip("s"))}
-    for switch in dict.fromkeys(basis.switches):
-        wanted = {word.rstrip("s") for word in switch.words}
-        if switch.is_on or not wanted <= said:
-            continue
-        named = [word for word in claim.words if word.lower.rstrip("s") in wanted]
+    said = {_singular(word.lower) for word in claim.words}
+    off = (switch for switch in dict.fromkeys(basis.switches) if not switch.is_on)
+    denied = (wanted for switch in off if (wanted := _singulars(switch)) <= said)
+    for wanted in islice(denied, MAX_PLACES):
+        named = [word for word in claim.words if _singular(word.lower) in wanted]
         yield Found(named[0].start, _end_of(claim, named[-1]), ConflictKind.FIELD)
 
 
 def cells(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Found]:
     """A cell of another row, where the claim names a row and its column."""
     said = _spaced(claim.text)
-    named = [row for row in basis.rows if any(_names(said, cell) for cell in _first(row))]
+    named = _named(basis.rows, said)
     if len(named) != 1:
         return
-    row = named[0]
-    for column, cell in row.items():
-        if not content_of(words_of(column)) & claim.content or _spaced(cell) in said:
-            continue
+    row, own = named[0], frozenset(named[0].values())
+    for column in _asked(claim, row, said):
         others = {other[column] for other in basis.rows if other is not row and column in other}
-        for other in sorted(others - set(row.values())):
-            if _spaced(other).strip() and _spaced(other) in said:
-                place = re.search(rf"(?<!\w){re.escape(other)}(?!\w)", claim.text, re.IGNORECASE)
-                if place:
-                    yield Found(place.start(), place.end(), ConflictKind.FIELD)
+        for other in sorted(cell for cell in others - own if _says(said, cell)):
+            place = re.search(rf"(?<!\w){re.escape(other)}(?!\w)", claim.text, re.IGNORECASE)
+            if place:
+                yield Found(place.start(), place.end(), ConflictKind.FIELD)
 
 
 def _end_of(claim: Text, word: Word) -> int:
     """Where what is said of a thing ends: "two-factor sign-in is on"."""
     index = claim.words.index(word)
-    is_subject = any(w.lower in _BE for w in claim.words[index + 1 : index + 4])
+    following = claim.words[index + 1 : index + 1 + _BEFORE_BE]
+    is_subject = any(other.lower in _BE for other in following)
     cut = _CLAUSE_END.search(claim.text, word.end)
     last = claim.words[-1].end if cut is None else cut.start()
     return max(last, word.end) if is_subject else word.end
 
 
-def _first(row: Mapping[str, str]) -> list[str]:
-    return [cell for cell in list(row.values())[:_NAMING] if not cell.isdigit()]
+def _singular(lower: str) -> str:
+    return lower.rstrip("s")
 
 
-def _names(said: str, cell: str) -> bool:
+def _singulars(switch: Switch) -> frozenset[str]:
+    return frozenset(map(_singular, switch.words))
+
+
+def _asked(claim: Text, row: Mapping[str, str], said: str) -> list[str]:
+    """The columns that a claim names without saying what the row has there."""
+    asked = (
+        column
+        for column, cell in row.items()
+        if content_of(words_of(column)) & claim.content and _spaced(cell) not in said
+    )
+    return list(islice(asked, MAX_PLACES))
+
+
+def _named(rows: Sequence[Mapping[str, str]], said: str) -> list[Mapping[str, str]]:
+    """The rows that are named: by their first cell, or if none is, by their second."""
+    for place in range(_NAMING):
+        cells = ((row, next(islice(row.values(), place, None))) for row in rows)
+        named = [row for row, cell in cells if not cell.isdigit() and _says(said, cell)]
+        if named:
+            return named
+    return []
+
+
+def _says(said: str, cell: str) -> bool:
+    """Whether the words of a cell stand in what is said."""
     words = _spaced(cell)
     return bool(words.strip()) and words in said
 

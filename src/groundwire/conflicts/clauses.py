@@ -14,6 +14,12 @@ from groundwire.vocabulary import LOOSE_OPPOSITES, NOT_NEGATED, OPPOSITES, PASTS
 _SCOPE = 3
 #: Words of the shortest statement: "It is safe."
 _STATEMENT = 3
+#: Content words in common that are enough where nothing is stated.
+_MIN_COMMON = 2
+#: Words after a "no" or "not" within which a "than" makes it a limit.
+_UNTIL_THAN = 6
+#: Letters of a stem, as words have them.
+_STEM_CHARS = 5
 #: Of a claim or a line; the rest of a longer one counts as one clause.
 _MAX_CLAUSES = 64
 
@@ -30,9 +36,8 @@ _OTHERWISE = re.compile(
     r"\b(?:lack\w*|fail\w*|without|except\w*|rather than|instead|avoid\w*|prevent\w*|refus\w*"
     r"|den(?:y|ies|ied)|prohibit\w*|forb[ia]d\w*|bans?|banned|ceased?|absen\w*|missing|exclud\w*"
     r"|un[a-z]{4,}|in[a-z]+[ai]ble|im?possible|dis[a-z]{4,}|false(?! that)|only|few|fewer|rarely"
-    r"|seldom|barely|zero|less|free of|optional|ended|stopp?\w*|nil|none|neither|nor|yet to|sure"
-    r"|exceed\w*)"
-    r"\b",
+    r"|seldom|barely|zero|less|free of|optional|ended|stopp?\w*|nil|none|non|neither|nor|yet to"
+    r"|sure|exceed\w*)\b",
     re.IGNORECASE,
 )
 _VERBAL = words("""
@@ -84,11 +89,16 @@ class Clause:
     is_open: bool
 
     @property
-    def states(self) -> bool:
+    def is_stated(self) -> bool:
         """Whether it denies in a sentence, if it denies: not "no towels, no rags"."""
         if not self.negations:
             return True
         return self.negations[0].start > self.all_words[0].start or bool(self.lowers & _VERBAL)
+
+    @property
+    def is_elliptical(self) -> bool:
+        """Whether it denies what stands before it: "most rooms do not"."""
+        return is_negation(self.all_words[-1].lower)
 
     def likeness(self, line: "Clause") -> float:
         """Share of the content words of both that it has in common with a clause of a line.
@@ -96,13 +106,20 @@ class Clause:
         One word in common is enough for a statement, and not for the key of a field.
         """
         common = len(self.content & line.content)
-        is_stated = common >= 2 or len(line.lowers) >= _STATEMENT
-        return common / len(self.content | line.content) if is_stated else 0.0
+        is_enough = common >= _MIN_COMMON or len(line.lowers) >= _STATEMENT
+        return common / len(self.content | line.content) if is_enough else 0.0
 
     def against(self, other: "Clause") -> tuple[Word, ...]:
         """The words of this clause that the other says the opposite of; none if it does not."""
-        turned = self._turned(other)
-        opposite = tuple(
+        is_turned = bool(self.negations) != bool(other.negations)
+        opposite = self._opposite(other)
+        # "Did not rise" and "fell" may both be true.
+        if is_turned:
+            return () if opposite else self._turned(other)
+        return opposite
+
+    def _opposite(self, other: "Clause") -> tuple[Word, ...]:
+        return tuple(
             word
             for word in self.all_words
             if any(
@@ -110,12 +127,8 @@ class Clause:
                 for o in _OPPOSITE.get(word.lower, ())
             )
         )
-        # "Did not rise" and "fell" may both be true.
-        return () if turned and opposite else turned or opposite
 
     def _turned(self, other: "Clause") -> tuple[Word, ...]:
-        if bool(self.negations) == bool(other.negations):
-            return ()
         about = (self.negated | other.negated) & self.content & other.content
         said = tuple(word for word in self.words if stem_of(word) in about)
         return (*self.negations, *said) if said else ()
@@ -123,27 +136,31 @@ class Clause:
 
 def clauses_of(text: Text) -> Iterator[Clause]:
     """The clauses of a sentence that say anything, in reading order."""
-    words = text.words
-    starts = [word.start for word in words]
-    negations = tuple(_negations(text.text, words))
-    found = [cut.span() for cut in islice(_CUT.finditer(text.text), _MAX_CLAUSES)]
+    starts = [word.start for word in text.words]
+    negations = tuple(_negations(text.text, text.words))
+    cuts = [cut.span() for cut in islice(_CUT.finditer(text.text), _MAX_CLAUSES)]
     last = len(text.text)
-    for (start, _), (end, after) in pairwise([(0, 0), *found, (last, last)]):
-        own = words[bisect_left(starts, start) : bisect_left(starts, end)]
-        content = tuple(word for word in own if word.is_content)
-        if not content:
-            continue
-        saying_no = tuple(no for no in negations if start <= no.start < end)
-        yield Clause(
-            all_words=tuple(own),
-            words=content,
-            content=frozenset(map(stem_of, content)),
-            negated=frozenset(map(stem_of, _after(saying_no, content))),
-            lowers=frozenset(word.lower for word in own),
-            negations=saying_no,
+    for (start, _), (end, after) in pairwise([(0, 0), *cuts, (last, last)]):
+        words = text.words[bisect_left(starts, start) : bisect_left(starts, end)]
+        if any(word.is_content for word in words):
             # What follows may be its condition: "Add salt if ...".
-            is_open=_is_open(text.text, start, after),
-        )
+            is_open = _is_open(text.text, start, after)
+            yield _clause(
+                words, [no for no in negations if start <= no.start < end], is_open=is_open
+            )
+
+
+def _clause(words: Sequence[Word], negations: Sequence[Word], *, is_open: bool) -> Clause:
+    content = tuple(word for word in words if word.is_content)
+    return Clause(
+        all_words=tuple(words),
+        words=content,
+        content=frozenset(map(stem_of, content)),
+        negated=frozenset(map(stem_of, _after(negations, content))),
+        lowers=frozenset(word.lower for word in words),
+        negations=tuple(negations),
+        is_open=is_open,
+    )
 
 
 def is_conditional(text: str) -> bool:
@@ -154,7 +171,7 @@ def is_conditional(text: str) -> bool:
 def stem_of(word: Word) -> str:
     """A word's stem; of an irregular past that of its base, "did not run" denies "ran"."""
     base = _BASES.get(word.lower)
-    return base[:5] if base else word.stem
+    return base[:_STEM_CHARS] if base else word.stem
 
 
 def _after(negations: Iterable[Word], content: Sequence[Word]) -> Iterator[Word]:
@@ -177,7 +194,7 @@ def _negations(text: str, words: Sequence[Word]) -> Iterator[Word]:
         following = [each.lower for each in words[index + 1 : index + 3]]
         is_no = is_negation(word.lower) and bool(following) and following[0] not in NOT_NEGATED
         # "No later than", "do not take more than": a limit, whichever way it is put.
-        is_compared = any(each.lower == "than" for each in words[index + 2 : index + 6])
+        is_compared = any(each.lower == "than" for each in words[index + 2 : index + _UNTIL_THAN])
         is_joined = text[word.end : word.end + 1] == "-"
         if word.start in false_that or (is_no and not is_compared and not is_joined):
             yield word

@@ -67,13 +67,15 @@ class Findings:
 
 
 def find(claim: str, lines: Iterable[str], basis: Basis) -> Findings:
-    """Hold a claim against its evidence by all rules.
+    """Hold a claim against its evidence by all rules; what is a line of it follows.
 
     Args:
         claim: The claim.
         lines: Those lines that have most in common with it, best first.
         basis: All that it is held against.
     """
+    if basis.has_line(claim):
+        return Findings()
     text, best = Text(claim), tuple(map(basis.text, lines))
     settled = values.settled(text, best, basis)
     found = {each for rule in RULES for each in rule(text, best, basis)}

@@ -2,7 +2,7 @@
 
 import re
 
-from groundwire.conflicts.basis import Basis, stems_in
+from groundwire.conflicts.basis import MAX_PLACES, Basis, stems_in
 from groundwire.explain.held import Text
 from groundwire.explain.words import Word, around, likeness
 from groundwire.vocabulary import CALENDAR, words
@@ -26,8 +26,8 @@ def names_in(claim: Text, basis: Basis) -> list[Word]:
     """
     names = [
         name
-        for name in claim.names
-        if name.text.split()[0].lower() not in _OTHERS and not _begins(claim.text, name)
+        for name in claim.names[:MAX_PLACES]
+        if not _is_other(name.text.split()[0].lower()) and not _begins(claim.text, name)
     ]
     first = claim.words[0] if claim.words else None
     if first is None or any(name.start == first.start for name in names) or not _may_name(first):
@@ -39,10 +39,11 @@ def names_in(claim: Text, basis: Basis) -> list[Word]:
 
 def names_of_line(line: Text) -> list[Word]:
     """The names of a line; its first word counts if it may be one."""
+    names = line.names[:MAX_PLACES]
     first = line.words[0] if line.words else None
-    if first is None or any(name.start == first.start for name in line.names):
-        return line.names
-    return [first, *line.names] if _may_name(first) else line.names
+    if first is None or any(name.start == first.start for name in names):
+        return names
+    return [first, *names] if _may_name(first) else names
 
 
 def is_abbreviated(name: Word, basis: Basis) -> bool:
@@ -76,7 +77,16 @@ def alike(claim: Text, place: Word, line: Text, other: Word) -> float:
 
 def is_name(word: Word) -> bool:
     """Whether a word is written as a name is; days and months are none."""
-    return word.text[0].isupper() and word.is_content and word.lower not in CALENDAR
+    return word.text[0].isupper() and word.is_content and not _is_day(word.lower)
+
+
+def _is_other(lower: str) -> bool:
+    return lower in _OTHERS or _is_day(lower)
+
+
+def _is_day(lower: str) -> bool:
+    """Whether a word names a day or a month, or several: "Tuesdays"."""
+    return lower in CALENDAR or lower.removesuffix("s") in CALENDAR
 
 
 def _begins(text: str, name: Word) -> bool:

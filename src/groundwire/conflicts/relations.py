@@ -1,8 +1,10 @@
 """Who did what to whom, and whose a value is."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
 
-from groundwire.conflicts.basis import Basis, names_value, states
+from groundwire.conflicts.basis import MAX_PLACES, STATED, Basis, quantities_in, states, stating
 from groundwire.conflicts.clauses import stem_of
 from groundwire.conflicts.conflict import ConflictKind
 from groundwire.conflicts.found import Found
@@ -11,7 +13,7 @@ from groundwire.explain.counterpart import same_kind
 from groundwire.explain.held import Text
 from groundwire.explain.subtype import is_verb
 from groundwire.explain.words import Word, likeness
-from groundwire.quantities import Match, Quantity
+from groundwire.quantities import Quantity
 from groundwire.vocabulary import words
 
 #: What both sides do to each other, and what joins names.
@@ -23,22 +25,44 @@ _BE = words("is are was were be been being")
 _JOINING = words("and or of for with to")
 #: Words between a name and its verb.
 _SKIPPED = 3
+#: Words before a verb in which a "was" belongs to it.
+_BEFORE_VERB = 2
+_LINES = 3
+#: What speaks for another value standing in the place of one, and what a unit adds to it.
 _IN_PLACE = 0.4
 _SAME_UNIT = 0.1
-_STATED = frozenset({Match.EQUAL, Match.TIME_EQUAL, Match.DATE_EQUAL})
 _PRONOUNS = words("he she it they his her its their this these")
+
+
+@dataclass(frozen=True, slots=True)
+class _Act:
+    """A verb with the stems of the names on both sides of it."""
+
+    stem: str
+    before: frozenset[str]
+    after: frozenset[str]
+    is_passive: bool
+
+    @property
+    def is_between_names(self) -> bool:
+        return bool(self.before and self.after)
+
+    def is_turned(self, other: "_Act") -> bool:
+        """Whether both names stand on the other sides of the same verb, in the same voice."""
+        if (self.stem, self.is_passive) != (other.stem, other.is_passive):
+            return False
+        is_crossed = bool(self.before & other.after and self.after & other.before)
+        return is_crossed and not self.before & other.before and not self.after & other.after
 
 
 def roles(claim: Text, lines: tuple[Text, ...], _: Basis) -> Iterator[Found]:
     """Two names on the other sides of a verb than in the evidence."""
-    for index, verb in enumerate(claim.words):
-        if not _may_act(verb):
+    acting = (index for index, word in enumerate(claim.words) if _may_act(word))
+    for act in (_act(claim.words, index) for index in islice(acting, MAX_PLACES)):
+        if not act.is_between_names:
             continue
-        before, after = _sides(claim.words, index)
-        if not before or not after:
-            continue
-        if any(_is_turned(line, verb, before, after, claim, index) for line in lines[:3]):
-            ends = [word for word in claim.words if word.stem in before | after]
+        if any(act.is_turned(other) for line in lines[:_LINES] for other in _acts(line, act.stem)):
+            ends = [word for word in claim.words if word.stem in act.before | act.after]
             yield Found(ends[0].start, ends[-1].end, ConflictKind.ROLES)
             return
 
@@ -46,13 +70,13 @@ def roles(claim: Text, lines: tuple[Text, ...], _: Basis) -> Iterator[Found]:
 def owners(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Found]:
     """A value that stands with another name, where the claim's name has another value."""
     names = names_in(claim, basis)
-    for quantity in claim.quantities:
+    for quantity in quantities_in(claim):
         name = next((name for name in names if name.end <= quantity.start), None)
         is_spelled = claim.text[quantity.start : quantity.end].isalpha()
-        if name is None or is_spelled or basis.stated.match(quantity) not in _STATED:
+        if name is None or is_spelled or basis.stated.match(quantity) not in STATED:
             continue
         own = stems_of(claim, name)
-        stated = names_value(basis, claim, quantity)
+        stated = stating(basis, claim, quantity)
         if not own or not stated or not all(_is_anothers(line, own, claim) for line in stated):
             continue
         first = claim.words[next(i for i, w in enumerate(claim.words) if w.start >= name.start)]
@@ -65,11 +89,22 @@ def _may_act(word: Word) -> bool:
     return is_verb(word) and word.is_content and word.lower not in _MUTUAL
 
 
-def _sides(words: Sequence[Word], index: int) -> tuple[frozenset[str], frozenset[str]]:
-    """The stems of the names right before and right after a verb."""
-    return (
-        _name_towards(words, range(index - 1, -1, -1)),
-        _name_towards(words, range(index + 1, len(words))),
+def _acts(line: Text, stem: str) -> Iterator[_Act]:
+    """What a line says with a verb."""
+    verbs = (
+        index
+        for index, word in enumerate(line.words)
+        if word.text[0].islower() and stem_of(word) == stem
+    )
+    return (_act(line.words, index) for index in islice(verbs, MAX_PLACES))
+
+
+def _act(words: Sequence[Word], index: int) -> _Act:
+    return _Act(
+        stem=stem_of(words[index]),
+        before=_name_towards(words, range(index - 1, -1, -1)),
+        after=_name_towards(words, range(index + 1, len(words))),
+        is_passive=_is_passive(words, index),
     )
 
 
@@ -84,29 +119,11 @@ def _name_towards(words: Sequence[Word], order: range) -> frozenset[str]:
     return frozenset(found)
 
 
-def _is_turned(
-    line: Text,
-    verb: Word,
-    before: frozenset[str],
-    after: frozenset[str],
-    claim: Text,
-    index: int,
-) -> bool:
-    for other_index, other in enumerate(line.words):
-        if not other.text[0].islower() or stem_of(other) != stem_of(verb):
-            continue
-        if _is_passive(line.words, other_index) != _is_passive(claim.words, index):
-            continue
-        theirs_before, theirs_after = _sides(line.words, other_index)
-        is_crossed = before & theirs_after and after & theirs_before
-        if is_crossed and not before & theirs_before and not after & theirs_after:
-            return True
-    return False
-
-
 def _is_passive(words: Sequence[Word], index: int) -> bool:
-    has_be = any(word.lower in _BE for word in words[max(0, index - 2) : index])
-    return has_be and any(word.lower == "by" for word in words[index + 1 : index + 4])
+    before = words[max(0, index - _BEFORE_VERB) : index]
+    after = words[index + 1 : index + 1 + _SKIPPED]
+    has_be = any(word.lower in _BE for word in before)
+    return has_be and any(word.lower == "by" for word in after)
 
 
 def _is_anothers(line: Text, own: frozenset[str], claim: Text) -> bool:
@@ -123,6 +140,6 @@ def _has_other(line: Text, claim: Text, quantity: Quantity) -> bool:
         likeness(context, line.near(other.start, other.end))
         + _SAME_UNIT * (quantity.unit is not None and quantity.unit == other.unit)
         >= _IN_PLACE
-        for other in line.quantities
+        for other in quantities_in(line)
         if same_kind(quantity, claim.text, other, line.text) and not states(other, quantity)
     )

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 
-from groundwire.conflicts.basis import Basis, stems_in
+from groundwire.conflicts.basis import MAX_PLACES, Basis, content_in, stems_in
 from groundwire.conflicts.clauses import is_conditional
 from groundwire.conflicts.conflict import ConflictKind
 from groundwire.conflicts.found import Found
@@ -17,28 +18,45 @@ from groundwire.conflicts.names import (
 )
 from groundwire.explain.held import Text
 from groundwire.explain.words import Word
+from groundwire.vocabulary import FUNCTION_WORDS
 
 #: What speaks for another name standing in the place of one: the same word beside both, and near.
 _IN_PLACE = 0.45
 #: Content words of a claim beside the one that is replaced.
 _MIN_REST = 3
+#: Content words that stand nowhere; of more, none stands in the place of one.
+_MOST_ABSENT = 2
+#: Content words that a claim says of a name; of fewer, much is said of many.
 _MIN_SAID = 2
 #: Share of what a claim says of a name that lines with the name say, and then it may be so.
 _MOSTLY = 0.8
+#: The items of a list at least.
+_MIN_ITEMS = 3
+#: Lines that are read as a whole: the claim says what one of them says.
+_LINES, _FEWER_LINES = 3, 2
+# Possessive, because a list that does not end in "and" would else be tried in every division.
 _LIST = re.compile(
-    r"(?:[^,.;:()\n]{1,60},\s*){1,12}[^,.;:()\n]{0,60}?,?\s*\b(?:and|or)\s+[^,.;:()\n]{1,60}"
+    r"(?:[^,.;:()\n]{1,60}+,\s*+){1,12}[^,.;:()\n]{0,60}?,?\s*\b(?:and|or)\s+[^,.;:()\n]{1,60}"
 )
 _BETWEEN = re.compile(r"\s*(?:,\s*(?:(?:and|or)\b)?|\band\b|\bor\b)\s*")
 _MOST_ITEM_WORDS = 3
 _PRONOUN = re.compile(r"(?:he|she|it|they|his|her|its|their|this|these)\b", re.IGNORECASE)
+#: Before a name of which it is not said: "Bell, not Edison".
+_NOT_HERE = frozenset(("not", "unlike"))
+_ROUGHLY = frozenset(("almost", "nearly", "roughly", "approximately"))
 _SIZE = re.compile(r"\d+[A-Za-z]+")
 
 
 def names(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Found]:
     """Names that stand nowhere, where a line has another beside the same words."""
     for name in names_in(claim, basis):
-        words = _content(claim, name)
-        if not words or any(map(basis.has, words)) or is_abbreviated(name, basis):
+        words = content_in(claim, name.start, name.end)
+        if (
+            neighbours(claim, name)[0] in _NOT_HERE
+            or not words
+            or any(map(basis.has, words))
+            or is_abbreviated(name, basis)
+        ):
             continue
         others = (
             alike(claim, name, line, other)
@@ -56,31 +74,29 @@ def subjects(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Fou
         own = stems_of(claim, name)
         said = claim.content - own
         known = [
-            line.content for word in _content(claim, name) for line in basis.lines_with(word.text)
+            line.content
+            for word in content_in(claim, name.start, name.end)
+            for line in basis.lines_with(word.text)
         ]
         if not own or not known or len(said) < _MIN_SAID or is_conditional(claim.text):
             continue
         if any(len(said & content) >= _MOSTLY * len(said) for content in known):
             continue
-        if any(_says_of_another(claim, name, line, own, said) for line in lines[:3]):
+        if any(_says_of_another(claim, name, line) for line in lines[:_LINES]):
             yield Found(name.start, name.end, ConflictKind.ENTITY)
 
 
 def words(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Found]:
     """The one word of a claim that stands nowhere, where a line has another between the same."""
-    content = [word for word in claim.words if word.is_content]
-    absent = [word for word in content if not basis.has(word)]
-    if not absent or len(absent) > 2 or len(content) - len(absent) < _MIN_REST:
+    place = _absent(claim, basis)
+    if place is None or _is_figure(claim, place):
         return
-    place = Word(absent[0].start, absent[-1].end, claim.text[absent[0].start : absent[-1].end])
-    is_apart = len(stems_in(claim, place.start, place.end)) > len({word.stem for word in absent})
-    if is_apart or _is_figure(claim, place):
-        return
-    rest = claim.content - {word.stem for word in absent}
+    rest = claim.content - stems_in(claim, place.start, place.end)
     ours = neighbours(claim, place)
     if any(
-        rest <= line.content and _stands_between(ours, neighbours(line, other))
-        for line in lines[:2]
+        _stands_between(ours, neighbours(line, other))
+        for line in lines[:_FEWER_LINES]
+        if rest <= line.content
         for other in line.words
         if other.is_content and other.stem not in claim.content
     ):
@@ -89,10 +105,10 @@ def words(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Found]
 
 def items(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Found]:
     """The one item of a list that stands nowhere, where a line has all the others."""
-    for match in _LIST.finditer(claim.text):
+    for match in islice(_LIST.finditer(claim.text), MAX_PLACES):
         listed = _items(claim, match)
         absent = [item for item in listed if not any(map(basis.has, item))]
-        if len(listed) < _MIN_REST or len(absent) != 1:
+        if len(listed) < _MIN_ITEMS or len(absent) != 1:
             continue
         others = {word.stem for item in listed if item is not absent[0] for word in item}
         start, end = absent[0][0].start, absent[0][-1].end
@@ -101,14 +117,21 @@ def items(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Found]
             yield Found(start, end, ConflictKind.ITEM)
 
 
-def _content(text: Text, place: Word) -> list[Word]:
-    return [w for w in text.words if place.start <= w.start and w.end <= place.end and w.is_content]
+def _absent(claim: Text, basis: Basis) -> Word | None:
+    """The one word of a claim, or two side by side, that stand nowhere; None if there are more."""
+    content = [word for word in claim.words if word.is_content]
+    absent = list(islice((word for word in content if not basis.has(word)), _MOST_ABSENT + 1))
+    if not absent or len(absent) > _MOST_ABSENT or len(content) - len(absent) < _MIN_REST:
+        return None
+    start, end = absent[0].start, absent[-1].end
+    is_apart = len(stems_in(claim, start, end)) > len({word.stem for word in absent})
+    return None if is_apart else Word(start, end, claim.text[start:end])
 
 
-def _says_of_another(
-    claim: Text, name: Word, line: Text, own: frozenset[str], said: frozenset[str]
-) -> bool:
-    if own & line.content or not said <= line.content or _PRONOUN.match(line.text):
+def _says_of_another(claim: Text, name: Word, line: Text) -> bool:
+    """Whether a line says of another name, in its place, all that the claim says of one."""
+    own = stems_of(claim, name)
+    if own & line.content or not claim.content - own <= line.content or _PRONOUN.match(line.text):
         return False
     before, after = neighbours(claim, name)
     for other in names_of_line(line):
@@ -122,14 +145,21 @@ def _says_of_another(
 
 
 def _stands_between(ours: tuple[str, str], theirs: tuple[str, str]) -> bool:
-    """Whether the same words are on both sides, or at the end of a text on the one there is."""
+    """Whether the same words are on both sides, or at the end of a text on the one there is.
+
+    One alone has to say something: "the" is beside many words.
+    """
     before, after = (one == two != "" for one, two in zip(ours, theirs, strict=True))
-    return (before and after) or (before and not ours[1]) or (after and not ours[0])
+    if before and after:
+        return True
+    is_alone = (before and not ours[1]) or (after and not ours[0])
+    is_same_end = ours[1] == theirs[1] if before else ours[0] == theirs[0]
+    return is_alone and (is_same_end or not FUNCTION_WORDS.issuperset(filter(None, ours)))
 
 
 def _is_figure(claim: Text, place: Word) -> bool:
-    """Whether the words are a number, whose conflicts are others, or an adverb, which is none."""
-    if place.text.lower().endswith("ly"):
+    """Whether words are a number, whose conflicts are others, or an adverb, which is none."""
+    if place.lower.endswith("ly") or place.lower.split()[0] in _ROUGHLY:
         return True
     is_stated = any(q.start < place.end and place.start < q.end for q in claim.quantities)
     return place.text.isdigit() or (is_stated and not _SIZE.fullmatch(place.text))
@@ -140,10 +170,7 @@ def _items(claim: Text, match: re.Match[str]) -> list[list[Word]]:
     cuts = list(_BETWEEN.finditer(claim.text, match.start(), match.end()))
     starts = [match.start(), *(cut.end() for cut in cuts)]
     ends = [*(cut.start() for cut in cuts), match.end()]
-    found = [
-        [w for w in claim.words if start <= w.start and w.end <= end and w.is_content]
-        for start, end in zip(starts, ends, strict=True)
-    ]
+    found = [content_in(claim, start, end) for start, end in zip(starts, ends, strict=True)]
     if found:
         # Before the first and after the last stands the rest of the sentence.
         found[0], found[-1] = found[0][-1:], found[-1][:2]

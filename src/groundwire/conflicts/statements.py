@@ -1,10 +1,10 @@
 """What a claim says the opposite of, or more of than its evidence."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from itertools import islice
 
-from groundwire.conflicts.basis import Basis, is_field, overlap
+from groundwire.conflicts.basis import MAX_PLACES, Basis, is_field, overlap
 from groundwire.conflicts.clauses import Clause, clauses_of, opposites_of
 from groundwire.conflicts.conflict import ConflictKind
 from groundwire.conflicts.found import Found
@@ -19,8 +19,14 @@ _SHARE = 0.9
 #: The same of a claim's words and a line's.
 _ABOUT = 0.6
 _CLOSELY = 0.7
+#: Content words that two clauses have in common at least, and that a claim has beside an opposite.
 _MIN_WORDS = 2
-_LINES = 2
+#: Lines that are read clause by clause; that are read for how much they say; and for one word.
+_CLAUSE_LINES, _COUNTED_LINES, _LINES = 2, 3, 4
+#: Words after an "all" that name what it counts, and how many of them may.
+_AFTER_ALL, _MOST_THINGS = 4, 2
+#: Words before a thing that say how many there are.
+_BEFORE_THING = 4
 _UNTOLD = re.compile(
     r"\b(?:(?:could|can|do|did|does)(?:n['’]t| not)|cannot|unable to) "
     r"(?:find|see|tell|answer|determine|confirm|say|know)"
@@ -69,8 +75,11 @@ def negations(claim: Text, lines: tuple[Text, ...], _: Basis) -> Iterator[Found]
     """
     if _UNTOLD.search(claim.text):
         return
-    stating = islice((line for line in lines if not is_field(line.text)), _LINES)
-    clauses = [clause for line in stating for clause in clauses_of(line)]
+    stated = islice((line for line in lines if not is_field(line.text)), _CLAUSE_LINES)
+    read = [tuple(clauses_of(line)) for line in stated]
+    # "Some rooms have it; most do not": of which ones the claim speaks is not to be told.
+    whole = (clauses for clauses in read if not any(each.is_elliptical for each in clauses))
+    clauses = [clause for each in whole for clause in each]
     for own in clauses_of(claim):
         denied = _denying(own, clauses)
         if denied:
@@ -78,17 +87,17 @@ def negations(claim: Text, lines: tuple[Text, ...], _: Basis) -> Iterator[Found]
             yield Found(start, end, ConflictKind.NEGATION)
 
 
-def opposites(claim: Text, lines: tuple[Text, ...], _: Basis) -> Iterator[Found]:
+def opposites(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Found]:
     """Words whose opposite all lines have that say the rest of the claim."""
     if claim.has_negation:
         return
-    for word in claim.words:
-        other = _OPPOSITE.get(word.lower)
-        if other is None or len(claim.content) <= _MIN_WORDS:
-            continue
+    if len(claim.content) <= _MIN_WORDS:
+        return
+    for _, word in _said(claim, _OPPOSITE):
         without = frozenset({word.stem})
-        about = [line for line in lines[:4] if overlap(claim, line, without=without) >= _CLOSELY]
-        if about and all(_has_instead(line, word, other) for line in about):
+        shares = ((line, overlap(claim, line, without=without)) for line in lines[:_LINES])
+        about = [line for line, share in shares if share >= _CLOSELY]
+        if about and all(_has_instead(line, word) for line in about):
             yield Found(word.start, word.end, ConflictKind.NEGATION)
 
 
@@ -96,7 +105,7 @@ def directions(claim: Text, lines: tuple[Text, ...], _: Basis) -> Iterator[Found
     """What rose, where it fell."""
     if claim.has_negation:
         return
-    about = [line for line in lines[:4] if overlap(claim, line) >= _ABOUT]
+    about = [line for line in lines[:_LINES] if overlap(claim, line) >= _ABOUT]
     for own, same, other in ((_ROSE, _UP, _DOWN), (_FELL, _DOWN, _UP)):
         said = [word for word in claim.words if word.lower in own]
         if not said or claim.lowers & other or not about:
@@ -107,29 +116,34 @@ def directions(claim: Text, lines: tuple[Text, ...], _: Basis) -> Iterator[Found
 
 def quantifiers(claim: Text, lines: tuple[Text, ...], _: Basis) -> Iterator[Found]:
     """Says "all" or "most" of what the evidence says of some or few."""
-    for index, word in enumerate(claim.words):
-        less = _SOME if word.lower in _ALL else _FEW if word.lower in _MOST else None
-        is_denied = index > 0 and claim.words[index - 1].lower == "not"
-        if less is None or is_denied:
+    about = [line for line in lines[:_COUNTED_LINES] if overlap(claim, line) >= _ABOUT]
+    for index, word in _said(claim, _ALL | _MOST):
+        if index > 0 and claim.words[index - 1].lower == "not":
             continue
-        things = [w.stem for w in claim.words[index + 1 : index + 5] if w.is_content][:2]
-        about = (line for line in lines[:3] if overlap(claim, line) >= _ABOUT)
-        verdicts = [v for line in about for v in _counted(line, things, less)]
+        following = claim.words[index + 1 : index + 1 + _AFTER_ALL]
+        things = [other.stem for other in following if other.is_content][:_MOST_THINGS]
+        more, less = (_ALL, _SOME) if word.lower in _ALL else (_MOST, _FEW)
+        verdicts = [
+            bool(counts & less) and not counts & more
+            for line in about
+            for counts in _counts(line, things)
+        ]
         if verdicts and all(verdicts):
             yield Found(word.start, word.end, ConflictKind.QUANTIFIER)
 
 
 def ranks(claim: Text, lines: tuple[Text, ...], _: Basis) -> Iterator[Found]:
     """Says "the longest" of what the evidence calls the second longest, or one of the longest."""
-    for match in _SUPERLATIVE.finditer(claim.text):
+    about = [(line, overlap(claim, line) >= _ABOUT) for line in lines[:_LINES]]
+    for match in islice(_SUPERLATIVE.finditer(claim.text), MAX_PLACES):
         if match[0].lower() in _NO_SUPERLATIVE or _is_ranked(claim.text, match.start()):
             continue
         said = re.compile(rf"\b{re.escape(match[0])}\b", re.IGNORECASE)
         ranked = [
-            _is_ranked(line.text, other.start())
-            for line in lines[:4]
-            for other in said.finditer(line.text)
-            if _is_ranked(line.text, other.start()) or overlap(claim, line) >= _ABOUT
+            is_ranked
+            for line, is_about in about
+            for other in islice(said.finditer(line.text), MAX_PLACES)
+            if (is_ranked := _is_ranked(line.text, other.start())) or is_about
         ]
         if ranked and all(ranked):
             yield Found(match.start(), match.end(), ConflictKind.RANK)
@@ -140,28 +154,33 @@ def _denying(own: Clause, clauses: Sequence[Clause]) -> tuple[Word, ...]:
     alike = [
         (own.likeness(clause), clause)
         for clause in clauses
-        if len(own.content & clause.content) >= _MIN_WORDS and clause.states
+        if len(own.content & clause.content) >= _MIN_WORDS and clause.is_stated
     ]
     best = max((likeness for likeness, _ in alike), default=0.0)
     is_inside = any(own.content <= clause.content for _, clause in alike)
-    if own.is_open or not own.states or (best < LIKENESS and not is_inside):
+    if own.is_open or not own.is_stated or (best < LIKENESS and not is_inside):
         return ()
     same = [c for likeness, c in alike if likeness >= _SHARE * best or own.content <= c.content]
     against = [() if clause.is_open else own.against(clause) for clause in same]
     return against[0] if all(against) else ()
 
 
-def _has_instead(line: Text, word: Word, opposite: frozenset[str]) -> bool:
-    has_opposite = bool(line.lowers & opposite) and word.lower not in line.lowers
+def _said(claim: Text, listed: Container[str]) -> Iterator[tuple[int, Word]]:
+    """The words of a claim that are on a list, and which they are."""
+    said = ((n, word) for n, word in enumerate(claim.words) if word.lower in listed)
+    return islice(said, MAX_PLACES)
+
+
+def _has_instead(line: Text, word: Word) -> bool:
+    has_opposite = bool(line.lowers & _OPPOSITE[word.lower]) and word.lower not in line.lowers
     return has_opposite and not line.has_negation
 
 
-def _counted(line: Text, things: Sequence[str], less: frozenset[str]) -> Iterator[bool]:
-    """Of each mention of some things in a line, whether it says "some" of them."""
+def _counts(line: Text, things: Sequence[str]) -> Iterator[set[str]]:
+    """What stands before each mention of some things in a line."""
     for index, word in enumerate(line.words):
         if word.stem in things:
-            before = {other.lower for other in line.words[max(0, index - 4) : index]}
-            yield bool(before & less) and not before & (_ALL if less is _SOME else _MOST)
+            yield {other.lower for other in line.words[max(0, index - _BEFORE_THING) : index]}
 
 
 def _is_ranked(text: str, start: int) -> bool:

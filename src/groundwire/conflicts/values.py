@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import permutations
+from itertools import islice, permutations
 
-from groundwire.conflicts.basis import Basis
+from groundwire.conflicts.basis import MAX_PLACES, STATED, Basis, quantities_in
 from groundwire.conflicts.conflict import ConflictKind
 from groundwire.conflicts.found import Found
 from groundwire.conflicts.names import alike
@@ -16,14 +16,16 @@ from groundwire.quantities import Kind, Match, Quantity, QuantityIndex
 from groundwire.vocabulary import CALENDAR, MONTHS, WEEKDAYS
 
 _ABSENT = frozenset({Match.ABSENT, Match.DATE_ABSENT, Match.DATE_PARTLY})
-_STATED = frozenset({Match.EQUAL, Match.TIME_EQUAL, Match.DATE_EQUAL, Match.UNIT_MISSING})
+_STATED = STATED | {Match.UNIT_MISSING}
 #: What speaks for another value standing in the place of one: 0.5 is a shared neighbour.
 _IN_PLACE = 0.6
+#: What the same unit adds to it.
 _SAME_UNIT = 0.1
 #: "15 November" and "15 December", 1,487 and 1,847: a slip.
 _NEAR_MISS = 0.6
 #: The same, of a day or a month, which have fewer neighbours.
 _DAY_IN_PLACE = 0.3
+#: Fewer figures stand in another order by chance.
 _FIGURES = 3
 #: Numbers that the claim does not name are compared where it compares.
 _COMPARES = re.compile(
@@ -32,6 +34,11 @@ _COMPARES = re.compile(
 )
 #: Of more numbers, some two give almost any third.
 _MOST_OPERANDS = 12
+#: Lines whose numbers a claim may compute with.
+_OPERAND_LINES = 2
+#: Shares by which a result may be rounded, and what numbers are read as years.
+_ROUNDED = 0.005
+_FIRST_YEAR, _LAST_YEAR = 1000, 2199
 
 
 def values(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Found]:
@@ -40,7 +47,7 @@ def values(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Found
     A time, and a number whose unit is another, are enough by themselves. A number or a date that
     stands nowhere has another in its place; what can be computed is no conflict.
     """
-    for quantity in claim.quantities:
+    for quantity in quantities_in(claim):
         match = basis.stated.match(quantity)
         if not _has_figures(claim, quantity) or is_rounded(_held(claim, quantity, lines), quantity):
             continue
@@ -54,8 +61,9 @@ def values(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Found
 def days(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Found]:
     """Days and months of a claim that stand nowhere, where a line has another in their place."""
     said = {word.lower for word in claim.words}
-    for word in claim.words:
-        if word.lower not in CALENDAR or not word.text[0].isupper() or _has_day(word.lower, basis):
+    named = (word for word in claim.words if word.lower in CALENDAR and word.text[0].isupper())
+    for word in islice(named, MAX_PLACES):
+        if _has_day(word.lower, basis):
             continue
         kind = WEEKDAYS if word.lower in WEEKDAYS else MONTHS
         others = (
@@ -70,10 +78,12 @@ def days(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Found]:
 
 def settled(claim: Text, lines: tuple[Text, ...], basis: Basis) -> tuple[tuple[int, int], ...]:
     """Numbers of a claim that follow: rounded, and it says so, or computed from others."""
-    known = [other for other in claim.quantities if basis.stated.match(other) in _STATED]
-    near = [other for line in lines[:2] for other in line.quantities][:_MOST_OPERANDS]
+    known = [other for other in quantities_in(claim) if basis.stated.match(other) in _STATED]
+    near = [other for line in lines[:_OPERAND_LINES] for other in quantities_in(line)][
+        :_MOST_OPERANDS
+    ]
     found: list[Quantity] = []
-    for quantity in claim.quantities:
+    for quantity in quantities_in(claim):
         if quantity in known or not _has_figures(claim, quantity):
             continue
         own = [*known, *found][:_MOST_OPERANDS]
@@ -103,14 +113,14 @@ def _has_other_unit(quantity: Quantity, lines: tuple[Text, ...]) -> bool:
     return any(
         other.number == quantity.number and other.unit is not None and other.name != quantity.name
         for line in lines
-        for other in line.quantities
+        for other in quantities_in(line)
     )
 
 
 def _is_replaced(claim: Text, quantity: Quantity, lines: tuple[Text, ...]) -> bool:
     if "=" in claim.text or _is_derived(claim, quantity, lines):
         return False
-    others = QuantityIndex.of(other for other in claim.quantities if other != quantity)
+    others = QuantityIndex.of(other for other in quantities_in(claim) if other != quantity)
     context = claim.near(quantity.start, quantity.end)
     return any(
         likeness(context, line.near(other.start, other.end))
@@ -118,7 +128,7 @@ def _is_replaced(claim: Text, quantity: Quantity, lines: tuple[Text, ...]) -> bo
         + _NEAR_MISS * _is_near_miss(claim, quantity, line, other)
         >= _IN_PLACE
         for line in lines
-        for other in line.quantities
+        for other in quantities_in(line)
         if _may_replace(claim, quantity, line, other)
         # What the claim states elsewhere is not what is missing here.
         and others.match(other) not in _STATED
@@ -153,8 +163,8 @@ def _figures(text: Text, quantity: Quantity) -> str:
 
 def _is_derived(claim: Text, quantity: Quantity, lines: tuple[Text, ...]) -> bool:
     """Whether a number follows from any two in the claim or its best lines, whatever they count."""
-    around = [other for other in claim.quantities if other != quantity]
-    around += [other for line in lines[:2] for other in line.quantities]
+    around = [other for other in quantities_in(claim) if other != quantity]
+    around += [other for line in lines[:_OPERAND_LINES] for other in quantities_in(line)]
     return QuantityIndex.of(around).match(quantity) is Match.DERIVED
 
 
@@ -210,10 +220,10 @@ def _amount(quantity: Quantity) -> tuple[float, str | None] | None:
         return None if year is None else (float(year), "year")
     if quantity.kind is not Kind.NUMBER:
         return None
-    is_year = quantity.unit is None and 1000 <= quantity.number < 2200
+    is_year = quantity.unit is None and _FIRST_YEAR <= quantity.number <= _LAST_YEAR
     is_whole = quantity.number == int(quantity.number)
     return (quantity.number, "year" if is_year and is_whole else quantity.unit)
 
 
 def _is_close(one: float, other: float) -> bool:
-    return abs(one - other) <= 0.005 * abs(other)
+    return abs(one - other) <= _ROUNDED * abs(other)
