@@ -105,8 +105,10 @@ def _is_turned(
 
 
 def _is_passive(words: Sequence[Word], index: int) -> bool:
+    """Whether it is done by what follows: "was beaten by", and "tools used by" too."""
+    after = [word.lower for word in words[index + 1 : index + 4]]
     has_be = any(word.lower in _BE for word in words[max(0, index - 2) : index])
-    return has_be and any(word.lower == "by" for word in words[index + 1 : index + 4])
+    return after[:1] == ["by"] or (has_be and "by" in after)
 
 
 def _is_anothers(line: Text, own: frozenset[str], claim: Text) -> bool:

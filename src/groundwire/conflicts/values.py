@@ -42,7 +42,8 @@ def values(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Found
     """
     for quantity in claim.quantities:
         match = basis.stated.match(quantity)
-        if not _has_figures(claim, quantity) or is_rounded(_held(claim, quantity, lines), quantity):
+        is_counted = not _has_figures(claim, quantity) and match is not Match.UNIT_DIFFERS
+        if is_counted or is_rounded(_held(claim, quantity, lines), quantity):
             continue
         is_other = match is Match.TIME_ABSENT or (
             match is Match.UNIT_DIFFERS and _has_other_unit(quantity, lines)
