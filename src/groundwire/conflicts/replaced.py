@@ -26,7 +26,9 @@ _MIN_SAID = 2
 #: Share of what a claim says of a name that lines with the name say, and then it may be so.
 _MOSTLY = 0.8
 _LIST = re.compile(
-    r"(?:[^,.;:()\n]{1,60},\s*){1,12}[^,.;:()\n]{0,60}?,?\s*\b(?:and|or)\s+[^,.;:()\n]{1,60}"
+    # Items begin with no space, so that there is one way to read "no, no, no, ...".
+    r"(?:[^\s,.;:()][^,.;:()\n]{0,59},\s*){1,12}[^,.;:()\n]{0,60}?,?\s*\b(?:and|or)\s+"
+    r"[^,.;:()\n]{1,60}"
 )
 _BETWEEN = re.compile(r"\s*(?:,\s*(?:(?:and|or)\b)?|\band\b|\bor\b)\s*")
 _MOST_ITEM_WORDS = 3

@@ -128,10 +128,20 @@ def _is_replaced(claim: Text, quantity: Quantity, lines: tuple[Text, ...]) -> bo
 
 def _may_replace(claim: Text, one: Quantity, line: Text, other: Quantity) -> bool:
     """Whether two are of one kind; the sum of an invoice names no currency."""
+    if _agrees(one, other):
+        return False
     if same_kind(one, claim.text, other, line.text):
         return True
     is_bare = other.unit is None and one.unit is not None and one.kind is other.kind
     return is_bare and _is_near_miss(claim, one, line, other)
+
+
+def _agrees(one: Quantity, other: Quantity) -> bool:
+    """Whether two dates are the same, as far as both are told: "13 March" may be of any year."""
+    if not (isinstance(one.value, tuple) and isinstance(other.value, tuple)):
+        return False
+    pairs = [(a, b) for a, b in zip(one.value, other.value, strict=True) if a and b]
+    return bool(pairs) and all(a == b for a, b in pairs)
 
 
 def _is_near_miss(claim: Text, one: Quantity, line: Text, other: Quantity) -> bool:
