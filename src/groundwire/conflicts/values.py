@@ -49,7 +49,7 @@ def values(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Found
             match is Match.UNIT_DIFFERS and _has_other_unit(quantity, lines)
         )
         if is_other or (match in _ABSENT and _is_replaced(claim, quantity, lines)):
-            yield Found(quantity.start, quantity.end, _kind(quantity, match))
+            yield Found(quantity.start, quantity.end, _kind(quantity, match), is_other)
 
 
 def days(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Found]:

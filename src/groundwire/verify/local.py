@@ -12,8 +12,9 @@ near 0 for "It was built in 1950", more for "Here is a summary". The level is th
 from nothing, as surely as the contexts it was fitted on can say.
 
 The model overlooks a "not", and rules beside it do not (:mod:`groundwire.conflicts`): a claim with
-a conflict that counts in a detection does not pass, whatever the model says of the whole, and what
-contradicts its evidence is answered with NO.
+a conflict is answered with NO, whatever the model says. Those conflicts count that need no doubt of
+the model. What only stands nowhere is in its doubts, which the map weighs; and right claims take
+names and years from elsewhere, and compute.
 """
 
 from collections import deque
@@ -66,8 +67,8 @@ class Looked:
         claim: Its text.
         scores: What the reader says, uncalibrated.
         measured: The same in the numbers that the map weighs.
-        judged: The same as a detection has it: word pieces calibrated, and raised by those
-            conflicts that count. Without evidence there are none.
+        judged: The same as a detection has it: word pieces calibrated, with those conflicts that
+            need no doubt of the model. Without evidence there are none.
     """
 
     claim: str
@@ -79,11 +80,6 @@ class Looked:
     def conflicts(self) -> tuple[Conflict, ...]:
         """What rules find plainly wrong in it, in reading order."""
         return self.judged.conflicts
-
-    @property
-    def is_contradicted(self) -> bool:
-        """Whether one of these says that the evidence has it otherwise."""
-        return any(each.label is Label.CONTRADICTED for each in self.conflicts)
 
 
 class LocalVerifier:
@@ -210,14 +206,16 @@ class LocalVerifier:
         if scores.n_unread:
             return Reason.LANGUAGE
         measured = Measured.of(scores, is_bare=not reading.attended)
-        if measured.is_bare:
-            # A time that stands nowhere is no conflict where there is nothing to stand in.
-            scores = replace(scores, conflicts=(), settled=())
-        return Looked(claim, scores, measured, self._calibrated(scores).judged())
+        return Looked(claim, scores, measured, self._judged(scores, is_bare=measured.is_bare))
 
-    def _calibrated(self, scores: ClaimScores) -> ClaimScores:
+    def _judged(self, scores: ClaimScores, *, is_bare: bool) -> ClaimScores:
         logits = np.log(np.clip(scores.labels, 1e-7, 1.0))
-        return replace(scores, labels=self._reader.calibration.labels(logits))
+        labels = self._reader.calibration.labels(logits)
+        if is_bare:
+            # A time that stands nowhere is no conflict where there is nothing to stand in.
+            return replace(scores, labels=labels, conflicts=(), settled=())
+        alone = tuple(each for each in scores.conflicts if each.stands_alone)
+        return replace(scores, labels=labels, conflicts=alone).judged()
 
     def probability(self, looked: Looked) -> float:
         """P(YES) of a claim that was read: by the map, and by the rules."""
@@ -239,13 +237,13 @@ class LocalVerifier:
     def _readout(self, looked: Looked) -> ReadoutByWords:
         yes = self.probability(looked)
         against = 0.0 if looked.measured.is_bare else self._contradicted(looked.scores)
-        against = 1.0 if looked.is_contradicted else against
+        against = 1.0 if looked.conflicts else against
         doubts = self._doubts(looked)
         return ReadoutByWords(
             yes=Interval.exactly(yes),
             no=Interval.exactly((1 - yes) * against),
             unsure=Interval.exactly((1 - yes) * (1 - against)),
-            generated=Verdict.NO if looked.is_contradicted else _verdict(doubts, yes),
+            generated=Verdict.NO if looked.conflicts else _verdict(doubts, yes),
             doubts=doubts,
         )
 
