@@ -46,6 +46,7 @@ _VERBAL = words("""
 """)
 _FALSE_THAT = re.compile(r"\b(?:false|untrue|wrong) that\b", re.IGNORECASE)
 _BASES = dict(PASTS)
+_ENDING = re.compile(r"(?:(?<=ss)|(?<=x)|(?<=[cs]h))es$|(?<![ius])s$")
 
 
 def opposites_of(pairs: Iterable[tuple[str, str]]) -> dict[str, frozenset[str]]:
@@ -169,9 +170,9 @@ def is_conditional(text: str) -> bool:
 
 
 def stem_of(word: Word) -> str:
-    """A word's stem; of an irregular past that of its base, "did not run" denies "ran"."""
-    base = _BASES.get(word.lower)
-    return base[:_STEM_CHARS] if base else word.stem
+    """A word's stem without its ending: "did not run" denies "runs" and "ran"."""
+    base = _BASES.get(word.lower) or _ENDING.sub("", word.lower)
+    return Word(word.start, word.end, base).stem
 
 
 def _after(negations: Iterable[Word], content: Sequence[Word]) -> Iterator[Word]:

@@ -44,3 +44,8 @@ class Conflict:
     label: Label
     probability: float
     floor: float = 0.0
+
+    @property
+    def stands_alone(self) -> bool:
+        """Whether it counts whatever the model says."""
+        return self.floor <= 0

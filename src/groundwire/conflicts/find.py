@@ -94,5 +94,5 @@ def _conflict(found: Found) -> Conflict:
         kind=found.kind,
         label=Label.UNSUPPORTED if found.kind in _UNSUPPORTED else Label.CONTRADICTED,
         probability=PROBABILITY,
-        floor=_FLOORS.get(found.kind, 0.0),
+        floor=0.0 if found.is_enough else _FLOORS.get(found.kind, 0.0),
     )

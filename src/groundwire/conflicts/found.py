@@ -6,8 +6,12 @@ from groundwire.conflicts.conflict import ConflictKind
 
 
 class Found(NamedTuple):
-    """Words of a claim, ``claim[start:end]``, and what is wrong with them."""
+    """Words of a claim, ``claim[start:end]``, and what is wrong with them.
+
+    ``is_enough``: the model need not doubt them as well, though of this kind it mostly has to.
+    """
 
     start: int
     end: int
     kind: ConflictKind
+    is_enough: bool = False

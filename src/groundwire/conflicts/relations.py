@@ -120,10 +120,11 @@ def _name_towards(words: Sequence[Word], order: range) -> frozenset[str]:
 
 
 def _is_passive(words: Sequence[Word], index: int) -> bool:
+    """Whether it is done by what follows: "was beaten by", and "tools used by" too."""
     before = words[max(0, index - _BEFORE_VERB) : index]
-    after = words[index + 1 : index + 1 + _SKIPPED]
+    after = [word.lower for word in words[index + 1 : index + 1 + _SKIPPED]]
     has_be = any(word.lower in _BE for word in before)
-    return has_be and any(word.lower == "by" for word in after)
+    return after[:1] == ["by"] or (has_be and "by" in after)
 
 
 def _is_anothers(line: Text, own: frozenset[str], claim: Text) -> bool:

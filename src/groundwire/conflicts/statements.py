@@ -61,7 +61,7 @@ _NO_SUPERLATIVE = words("""
 """)
 _RANKED = re.compile(
     r"\b(?:second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|\d+(?:nd|rd|th)"
-    r"|(?:one|some|two|three|many|any) of (?:the|its|his|her|their)|among (?:the|its)"
+    r"|(?:one|some|two|three|many|any) of (?:the|its|his|her|their|[\w.]+['’]s?)|among (?:the|its)"
     r"|nearly the|almost the)[ -]+(?:\w+ ){0,2}$",
     re.IGNORECASE,
 )
@@ -154,7 +154,7 @@ def _denying(own: Clause, clauses: Sequence[Clause]) -> tuple[Word, ...]:
     alike = [
         (own.likeness(clause), clause)
         for clause in clauses
-        if len(own.content & clause.content) >= _MIN_WORDS and clause.is_stated
+        if _is_enough(own, clause) and clause.is_stated
     ]
     best = max((likeness for likeness, _ in alike), default=0.0)
     is_inside = any(own.content <= clause.content for _, clause in alike)
@@ -163,6 +163,11 @@ def _denying(own: Clause, clauses: Sequence[Clause]) -> tuple[Word, ...]:
     same = [c for likeness, c in alike if likeness >= _SHARE * best or own.content <= c.content]
     against = [() if clause.is_open else own.against(clause) for clause in same]
     return against[0] if all(against) else ()
+
+
+def _is_enough(own: Clause, clause: Clause) -> bool:
+    """Whether two clauses have enough in common; "it is not safe" has one word that says all."""
+    return len(own.content & clause.content) >= _MIN_WORDS or own.likeness(clause) == 1
 
 
 def _said(claim: Text, listed: Container[str]) -> Iterator[tuple[int, Word]]:

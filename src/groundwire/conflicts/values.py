@@ -49,13 +49,14 @@ def values(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Found
     """
     for quantity in quantities_in(claim):
         match = basis.stated.match(quantity)
-        if not _has_figures(claim, quantity) or is_rounded(_held(claim, quantity, lines), quantity):
+        is_counted = not _has_figures(claim, quantity) and match is not Match.UNIT_DIFFERS
+        if is_counted or is_rounded(_held(claim, quantity, lines), quantity):
             continue
         is_other = match is Match.TIME_ABSENT or (
             match is Match.UNIT_DIFFERS and _has_other_unit(quantity, lines)
         )
         if is_other or (match in _ABSENT and _is_replaced(claim, quantity, lines)):
-            yield Found(quantity.start, quantity.end, _kind(quantity, match))
+            yield Found(quantity.start, quantity.end, _kind(quantity, match), is_other)
 
 
 def days(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Found]:
@@ -137,10 +138,20 @@ def _is_replaced(claim: Text, quantity: Quantity, lines: tuple[Text, ...]) -> bo
 
 def _may_replace(claim: Text, one: Quantity, line: Text, other: Quantity) -> bool:
     """Whether two are of one kind; the sum of an invoice names no currency."""
+    if _agrees(one, other):
+        return False
     if same_kind(one, claim.text, other, line.text):
         return True
     is_bare = other.unit is None and one.unit is not None and one.kind is other.kind
     return is_bare and _is_near_miss(claim, one, line, other)
+
+
+def _agrees(one: Quantity, other: Quantity) -> bool:
+    """Whether two dates are the same, as far as both are told: "13 March" may be of any year."""
+    if not (isinstance(one.value, tuple) and isinstance(other.value, tuple)):
+        return False
+    pairs = [(a, b) for a, b in zip(one.value, other.value, strict=True) if a and b]
+    return bool(pairs) and all(a == b for a, b in pairs)
 
 
 def _is_near_miss(claim: Text, one: Quantity, line: Text, other: Quantity) -> bool:

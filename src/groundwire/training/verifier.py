@@ -81,17 +81,17 @@ class MeasuredClaim:
     Attributes:
         claim: The claim.
         measured: What the map weighs.
-        is_denied: Whether a rule finds that its evidence says the opposite.
+        has_conflict: Whether a rule finds that it plainly gets something wrong.
     """
 
     claim: LabelledClaim
     measured: Measured
-    is_denied: bool = False
+    has_conflict: bool = False
 
     def probability(self, fitted: ClaimMap) -> float:
         """P(supported) as the verifier with this map has it."""
         p = fitted.probability(self.measured)
-        return min(p, DENIED) if self.is_denied else p
+        return min(p, DENIED) if self.has_conflict else p
 
 
 def cited(path: Path, group: str) -> Iterator[LabelledClaim]:
@@ -167,7 +167,9 @@ def read(verifier: LocalVerifier, claims: Iterable[LabelledClaim]) -> list[Measu
         looked = verifier.look(claim.text, claim.evidence)
         if isinstance(looked, Looked):
             found.append(
-                MeasuredClaim(claim=claim, measured=looked.measured, is_denied=bool(looked.denied))
+                MeasuredClaim(
+                    claim=claim, measured=looked.measured, has_conflict=bool(looked.conflicts)
+                )
             )
     return found
 

@@ -11,8 +11,10 @@ world, so this does not say whether the claim is true; it says how much the clai
 near 0 for "It was built in 1950", more for "Here is a summary". The level is that nothing follows
 from nothing, as surely as the contexts it was fitted on can say.
 
-The model overlooks a "not", so a rule looks for it (:mod:`groundwire.verify.guard`): a claim that
-the evidence says the opposite of is answered with NO, whatever the model says.
+The model overlooks a "not", and rules beside it do not (:mod:`groundwire.conflicts`): a claim with
+a conflict is answered with NO, whatever the model says. Those conflicts count that need no doubt of
+the model. What only stands nowhere is in its doubts, which the map weighs; and right claims take
+names and years from elsewhere, and compute.
 """
 
 from collections import deque
@@ -24,6 +26,7 @@ from typing import Self
 
 import numpy as np
 
+from groundwire.conflicts import Conflict
 from groundwire.detection import Label, Reason
 from groundwire.detector import Detector
 from groundwire.engine.reader import Calibration, Reader
@@ -31,12 +34,10 @@ from groundwire.engine.scores import ClaimScores, SentenceCalibration
 from groundwire.errors import ModelError
 from groundwire.example import Source
 from groundwire.models import Manifest, find_reader
-from groundwire.quantities import QuantityIndex
 from groundwire.segment import Segment
 from groundwire.segment.characters import ALNUM
-from groundwire.spans import reduce_tokens, trim, whole_words
+from groundwire.spans import FlaggedSpan, reduce_tokens, trim, whole_words
 from groundwire.verify.doubts import Doubt, ReadoutByWords
-from groundwire.verify.guard import Denied, denied
 from groundwire.verify.interval import Interval
 from groundwire.verify.measured import ClaimMap, Measured
 from groundwire.verify.verifier import (
@@ -54,7 +55,7 @@ _GRAPH = "reader.onnx"
 #: Claims that wait for a thread at a time. Answers in flight need the same threads, and must not
 #: stand behind all claims of a verification.
 _MAX_WAITING = 8
-#: The most that P(YES) is of a claim that a rule finds denied: no target that anybody chooses.
+#: The most that P(YES) is of a claim with a conflict: no target that anybody chooses.
 DENIED = 0.1
 
 
@@ -66,13 +67,19 @@ class Looked:
         claim: Its text.
         scores: What the reader says, uncalibrated.
         measured: The same in the numbers that the map weighs.
-        denied: What of it the evidence says the opposite of, by rule.
+        judged: The same as a detection has it: word pieces calibrated, with those conflicts that
+            need no doubt of the model. Without evidence there are none.
     """
 
     claim: str
     scores: ClaimScores
     measured: Measured
-    denied: tuple[Denied, ...] = ()
+    judged: ClaimScores
+
+    @property
+    def conflicts(self) -> tuple[Conflict, ...]:
+        """What rules find plainly wrong in it, in reading order."""
+        return self.judged.conflicts
 
 
 class LocalVerifier:
@@ -94,8 +101,12 @@ class LocalVerifier:
         """
         self._reader, self._map, self._scope = reader, claim_map, scope
         # The map is fitted on what the model says itself, so that other maps may change.
-        plain = replace(reader, calibration=Calibration(), sentences=SentenceCalibration())
-        self._plain = plain
+        self._plain = replace(
+            reader,
+            calibration=Calibration(),
+            sentences=SentenceCalibration(),
+            finds_conflicts=True,
+        )
 
     @classmethod
     def load(
@@ -195,16 +206,21 @@ class LocalVerifier:
         if scores.n_unread:
             return Reason.LANGUAGE
         measured = Measured.of(scores, is_bare=not reading.attended)
-        if measured.is_bare:
-            return Looked(claim, scores, measured)
-        stated = QuantityIndex.union(each.quantities for each in reading.evidence.passages)
-        lines = [line.text for line in scores.evidence]
-        return Looked(claim, scores, measured, denied(claim, lines, stated))
+        return Looked(claim, scores, measured, self._judged(scores, is_bare=measured.is_bare))
+
+    def _judged(self, scores: ClaimScores, *, is_bare: bool) -> ClaimScores:
+        logits = np.log(np.clip(scores.labels, 1e-7, 1.0))
+        labels = self._reader.calibration.labels(logits)
+        if is_bare:
+            # A time that stands nowhere is no conflict where there is nothing to stand in.
+            return replace(scores, labels=labels, conflicts=(), settled=())
+        alone = tuple(each for each in scores.conflicts if each.stands_alone)
+        return replace(scores, labels=labels, conflicts=alone).judged()
 
     def probability(self, looked: Looked) -> float:
-        """P(YES) of a claim that was read: by the map, and by the rule."""
+        """P(YES) of a claim that was read: by the map, and by the rules."""
         yes = self._map.probability(looked.measured)
-        return min(yes, DENIED) if looked.denied else yes
+        return min(yes, DENIED) if looked.conflicts else yes
 
     def _answer(self, key: "_Key") -> Judged:
         if (given_up := self._scope.given_up()) is not None:
@@ -221,13 +237,13 @@ class LocalVerifier:
     def _readout(self, looked: Looked) -> ReadoutByWords:
         yes = self.probability(looked)
         against = 0.0 if looked.measured.is_bare else self._contradicted(looked.scores)
-        against = 1.0 if looked.denied else against
-        doubts = _with_denied(self._doubts(looked), looked)
+        against = 1.0 if looked.conflicts else against
+        doubts = self._doubts(looked)
         return ReadoutByWords(
             yes=Interval.exactly(yes),
             no=Interval.exactly((1 - yes) * against),
             unsure=Interval.exactly((1 - yes) * (1 - against)),
-            generated=Verdict.NO if looked.denied else _verdict(doubts, yes),
+            generated=Verdict.NO if looked.conflicts else _verdict(doubts, yes),
             doubts=doubts,
         )
 
@@ -241,47 +257,37 @@ class LocalVerifier:
         return fitted.contradiction / rest if rest else 0.0
 
     def _doubts(self, looked: Looked) -> tuple[Doubt, ...]:
-        logits = np.log(np.clip(looked.scores.labels, 1e-7, 1.0))
-        labels = self._reader.calibration.labels(logits)
-        offsets, claim = looked.scores.offsets, looked.claim
+        judged, claim = looked.judged, looked.claim
         found = reduce_tokens(
-            offsets, 1 - labels[:, 0], claim, threshold=self._reader.operating_points["balanced"]
+            judged.offsets,
+            judged.probabilities,
+            claim,
+            threshold=self._reader.operating_points["balanced"],
         )
-        doubts = []
-        for span in whole_words(trim(found.spans, claim), claim):
-            inside = (offsets[:, 0] < span.end) & (offsets[:, 1] > span.start)
-            unsupported, contradicted = labels[inside, 1:].sum(axis=0)
-            # What is not there says nothing otherwise.
-            is_denied = contradicted > unsupported and not looked.measured.is_bare
-            doubts.append(
-                Doubt(
-                    start=span.start,
-                    end=span.end,
-                    text=claim[span.start : span.end],
-                    label=Label.CONTRADICTED if is_denied else Label.UNSUPPORTED,
-                    probability=round(float(span.score), 6),
-                )
+        return tuple(
+            Doubt(
+                start=span.start,
+                end=span.end,
+                text=claim[span.start : span.end],
+                label=_label(looked, span),
+                probability=round(float(span.score), 6),
             )
-        return tuple(doubts)
-
-
-def _with_denied(doubts: tuple[Doubt, ...], looked: Looked) -> tuple[Doubt, ...]:
-    """The doubts of the model, with what the rule found in the place of those that it touches."""
-    by_rule = [
-        Doubt(
-            start=each.start,
-            end=each.end,
-            text=looked.claim[each.start : each.end],
-            label=Label.CONTRADICTED,
-            probability=1 - DENIED,
+            for span in whole_words(trim(found.spans, claim), claim)
         )
-        for each in looked.denied
-    ]
-    is_taken = bytearray(len(looked.claim))
-    for each in by_rule:
-        is_taken[each.start : each.end] = bytes([1]) * (each.end - each.start)
-    by_model = [doubt for doubt in doubts if not any(is_taken[doubt.start : doubt.end])]
-    return tuple(sorted([*by_rule, *by_model], key=lambda doubt: doubt.start))
+
+
+def _label(looked: Looked, span: FlaggedSpan) -> Label:
+    """What some words are: what a rule says of them, or else what the model finds likelier."""
+    if looked.measured.is_bare:
+        # What is not there says nothing otherwise.
+        return Label.UNSUPPORTED
+    for conflict in looked.conflicts:
+        if conflict.start < span.end and conflict.end > span.start:
+            return conflict.label
+    offsets = looked.judged.offsets
+    inside = (offsets[:, 0] < span.end) & (offsets[:, 1] > span.start)
+    unsupported, contradicted = looked.judged.labels[inside, 1:].sum(axis=0)
+    return Label.CONTRADICTED if contradicted > unsupported else Label.UNSUPPORTED
 
 
 def _verdict(doubts: Sequence[Doubt], yes: float) -> Verdict:
