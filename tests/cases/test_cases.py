@@ -8,8 +8,8 @@ from groundwire import Detector
 from tests.cases.case import Case, Result, by_kind, further, must_pass, report, run, unseen
 from tests.fixed_judge import FixedJudge
 
-#: Share of the further cases that are passed at least; of those by another hand, what is reached, so
-#: that other weights or rules cannot lose it unseen.
+#: Share of the further cases that are passed at least; of those by another hand, what is reached,
+#: so that other weights or rules cannot lose it unseen.
 LEAST_SHARE, LEAST_UNSEEN_SHARE = 0.85, 0.55
 
 ALL = [*must_pass(), *further(), *unseen()]

@@ -51,13 +51,15 @@ class Basis:
     Lines are read as words when a rule first looks at them, once.
     """
 
-    def __init__(self, readings: Sequence[str], stated: QuantityIndex) -> None:
+    def __init__(self, readings: Sequence[str], stated: QuantityIndex, question: str = "") -> None:
         """Take lines as the model reads them.
 
         Args:
             readings: The lines; equal ones count once.
             stated: The quantities of all of them.
+            question: What was asked. It is no evidence, and tells which row is meant.
         """
+        self.question = question
         self.readings = tuple(dict.fromkeys(readings))
         self.stated = stated
         self._texts: dict[str, Text] = {}
@@ -87,6 +89,10 @@ class Basis:
     def has_line(self, claim: str) -> bool:
         """Whether a claim is one of the lines, word for word."""
         return claim.strip(_OUTER) in self._whole
+
+    def mentions(self, words: str) -> bool:
+        """Whether some words stand in the lines, in whichever case."""
+        return words.casefold() in self._lower
 
     @cached_property
     def all_text(self) -> str:

@@ -19,6 +19,7 @@ _CLAUSE_END = re.compile(r"[.,;:!?]|\b(?:and|but|while)\b", re.IGNORECASE)
 _BE = frozenset(("is", "are", "was", "were", "comes", "come"))
 #: Words between a thing and what is said to be of it: "sign-in by code is on".
 _BEFORE_BE = 3
+_ENTRY_WORDS = 2
 #: A row is named by one of so many first cells; it has more than one.
 _NAMING = 2
 
@@ -36,9 +37,9 @@ def fields(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Found
 
 
 def cells(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Found]:
-    """A cell of another row, where the claim names a row and its column."""
+    """A cell of another row, where the claim or the question names a row, and the claim a column."""
     said = _spaced(claim.text)
-    named = _named(basis.rows, said)
+    named = _named(basis.rows, said) or _named(basis.rows, _spaced(basis.question))
     if len(named) != 1:
         return
     row, own = named[0], frozenset(named[0].values())
@@ -48,6 +49,43 @@ def cells(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Found]
             place = re.search(rf"(?<!\w){re.escape(other)}(?!\w)", claim.text, re.IGNORECASE)
             if place:
                 yield Found(place.start(), place.end(), ConflictKind.FIELD)
+
+
+def entries(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Found]:
+    """What a claim says of a field, in a word that stands nowhere, where the field says otherwise.
+
+    "An automatic transmission" of ``transmission: manual``; "the status is open" of ``closed``.
+    """
+    for line in lines:
+        name, _, value = line.text.rpartition(": ")
+        words, wanted = Text(name).words, Text(value)
+        if not words or not _is_entry(wanted) or wanted.lowers & claim.lowers:
+            continue
+        for place, word in _said_of(claim, words[-1]):
+            if word.is_content and word.text.islower() and not basis.has(word):
+                yield Found(*sorted_ends(place, word), ConflictKind.FIELD)
+
+
+def _is_entry(value: Text) -> bool:
+    """Whether a value is one or two words, and no more than words."""
+    return 0 < len(value.words) <= _ENTRY_WORDS and all(w.text.isalpha() for w in value.words)
+
+
+def _said_of(claim: Text, name: Word) -> Iterator[tuple[Word, Word]]:
+    """Where a claim names a field, and the word before the name, or after it and "is"."""
+    for index, word in enumerate(claim.words):
+        if _singular(word.lower) != _singular(name.lower):
+            continue
+        if index:
+            yield word, claim.words[index - 1]
+        following = claim.words[index + 1 : index + 3]
+        if len(following) > 1 and following[0].lower in _BE:
+            yield word, following[1]
+
+
+def sorted_ends(one: Word, other: Word) -> tuple[int, int]:
+    """Where two words begin and end together."""
+    return min(one.start, other.start), max(one.end, other.end)
 
 
 def _end_of(claim: Text, word: Word) -> int:

@@ -21,6 +21,7 @@ class ConflictKind(StrEnum):
     ROLES = "roles"  # who did it, and to whom
     ENTITY = "entity"  # what the evidence says of another
     FIELD = "field"  # a field or a cell that says otherwise
+    REFERENCE = "reference"  # a web or mail address that stands nowhere
     DIRECTION = "direction"  # "rose" of what fell
 
 

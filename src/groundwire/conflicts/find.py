@@ -26,7 +26,9 @@ RULES: tuple[Rule, ...] = (
     statements.ranks,
     relations.roles,
     relations.owners,
+    replaced.addresses,
     cells.fields,
+    cells.entries,
     cells.cells,
 )
 #: Share of what the rules find in answers that were held out of training that people have marked.
@@ -39,8 +41,9 @@ _FLOORS = {
     ConflictKind.NAME: _DOUBT,
     ConflictKind.ITEM: _DOUBT,
     ConflictKind.WORD: _MORE_DOUBT,
+    ConflictKind.REFERENCE: _DOUBT,
 }
-_UNSUPPORTED = frozenset({ConflictKind.ITEM})
+_UNSUPPORTED = frozenset({ConflictKind.ITEM, ConflictKind.REFERENCE})
 
 
 @dataclass(frozen=True, slots=True)

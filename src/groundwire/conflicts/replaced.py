@@ -38,6 +38,7 @@ _LINES, _FEWER_LINES = 3, 2
 _LIST = re.compile(
     r"(?:[^,.;:()\n]{1,60}+,\s*+){1,12}[^,.;:()\n]{0,60}?,?\s*\b(?:and|or)\s+[^,.;:()\n]{1,60}"
 )
+_ADDRESS = re.compile(r"\bhttps?://\S{1,400}|\b[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64}){1,5}")
 _BETWEEN = re.compile(r"\s*(?:,\s*(?:(?:and|or)\b)?|\band\b|\bor\b)\s*")
 _MOST_ITEM_WORDS = 3
 _PRONOUN = re.compile(r"(?:he|she|it|they|his|her|its|their|this|these)\b", re.IGNORECASE)
@@ -101,6 +102,14 @@ def words(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Found]
         if other.is_content and other.stem not in claim.content
     ):
         yield Found(place.start, place.end, ConflictKind.WORD)
+
+
+def addresses(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Found]:
+    """Web and mail addresses that stand nowhere: nobody knows these by heart."""
+    for match in islice(_ADDRESS.finditer(claim.text), MAX_PLACES):
+        written = match[0].rstrip(".,;:!?)'\"")
+        if not basis.mentions(written.removeprefix("https://").removeprefix("http://")):
+            yield Found(match.start(), match.start() + len(written), ConflictKind.REFERENCE)
 
 
 def items(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Found]:

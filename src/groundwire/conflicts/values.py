@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import islice, permutations
+from itertools import combinations, islice, permutations
 
 from groundwire.conflicts.basis import MAX_PLACES, STATED, Basis, quantities_in
 from groundwire.conflicts.conflict import ConflictKind
@@ -29,7 +29,8 @@ _DAY_IN_PLACE = 0.3
 _FIGURES = 3
 #: Numbers that the claim does not name are compared where it compares.
 _COMPARES = re.compile(
-    r"\b(?:than|more|less|fewer|difference|between|after|later|earlier|per ?cent|share|out of)\b|%",
+    r"\b(?:than|more|less|fewer|difference|between|after|later|earlier|per ?cent|share|out of|so|sum"
+    r"|total|totals?|together|altogether|combined|remain\w*|left|taken|in all)\b|%",
     re.IGNORECASE,
 )
 #: Of more numbers, some two give almost any third.
@@ -38,6 +39,7 @@ _MOST_OPERANDS = 12
 _OPERAND_LINES = 2
 #: Shares by which a result may be rounded, and what numbers are read as years.
 _ROUNDED = 0.005
+_DAY = 24 * 60
 _FIRST_YEAR, _LAST_YEAR = 1000, 2199
 
 
@@ -89,7 +91,8 @@ def settled(claim: Text, lines: tuple[Text, ...], basis: Basis) -> tuple[tuple[i
             continue
         own = [*known, *found][:_MOST_OPERANDS]
         is_round = is_rounded(_held(claim, quantity, lines), quantity)
-        if is_round or _is_computed(claim, quantity, own, near):
+        is_later = quantity.kind is Kind.TIME and _is_shifted(quantity, [*own, *near])
+        if is_round or is_later or _is_computed(claim, quantity, own, near):
             found.append(quantity)
     return tuple((quantity.start, quantity.end) for quantity in found)
 
@@ -119,7 +122,7 @@ def _has_other_unit(quantity: Quantity, lines: tuple[Text, ...]) -> bool:
 
 
 def _is_replaced(claim: Text, quantity: Quantity, lines: tuple[Text, ...]) -> bool:
-    if "=" in claim.text or _is_derived(claim, quantity, lines):
+    if "=" in claim.text:
         return False
     others = QuantityIndex.of(other for other in quantities_in(claim) if other != quantity)
     context = claim.near(quantity.start, quantity.end)
@@ -172,11 +175,18 @@ def _figures(text: Text, quantity: Quantity) -> str:
     return "".join(re.findall(r"\d", text.text[quantity.start : quantity.end])).rstrip("0")
 
 
-def _is_derived(claim: Text, quantity: Quantity, lines: tuple[Text, ...]) -> bool:
-    """Whether a number follows from any two in the claim or its best lines, whatever they count."""
-    around = [other for other in quantities_in(claim) if other != quantity]
-    around += [other for line in lines[:_OPERAND_LINES] for other in quantities_in(line)]
-    return QuantityIndex.of(around).match(quantity) is Match.DERIVED
+def _is_shifted(time: Quantity, others: Sequence[Quantity]) -> bool:
+    """Whether a time is another, so much earlier or later: 9:50 is 9:10 and 40 minutes."""
+    times = [o.value for o in others if o.kind is Kind.TIME and isinstance(o.value, float)]
+    lengths = [o.value / 60 for o in others if o.unit == "s" and isinstance(o.value, float)]
+    return any(
+        abs((other + sign * length - minute) % _DAY) < 1
+        for minute in (time.value,)
+        if isinstance(minute, float)
+        for other in times
+        for length in lengths
+        for sign in (1, -1)
+    )
 
 
 def _is_computed(
@@ -189,13 +199,21 @@ def _is_computed(
     """
     if quantity.kind is not Kind.NUMBER or _is_in_range(claim, quantity):
         return False
-    parts = [other.number for other in own if other.unit == quantity.unit]
-    if len(parts) > 1 and _is_close(sum(parts), quantity.number):
+    compares = _COMPARES.search(claim.text) is not None
+    if _is_sum(quantity, own) or (compares and _is_sum(quantity, near)):
         return True
     if any(_is_price(a, b, quantity) for a, b in permutations(own, 2)):
         return True
-    operands = (own, near) if _COMPARES.search(claim.text) else (own,)
+    operands = (own, [*own, *near][:_MOST_OPERANDS]) if compares else (own,)
     return any(_gives(a, b, quantity) for group in operands for a, b in permutations(group, 2))
+
+
+def _is_sum(result: Quantity, parts: Sequence[Quantity]) -> bool:
+    """Whether a number is what all others of its unit give, or two of them."""
+    numbers = [part.number for part in parts if part.unit == result.unit and part.value]
+    sums = [a + b for a, b in combinations(numbers, 2)]
+    sums += [sum(numbers)] if len(numbers) > 1 else []
+    return any(_is_close(each, result.number) for each in sums)
 
 
 def _is_in_range(claim: Text, quantity: Quantity) -> bool:

@@ -27,7 +27,7 @@ from groundwire.engine.sentence import Part, n_unknown_chars, parts_of
 from groundwire.engine.tokenizer import WordPieces
 from groundwire.engine.turns import Turns
 from groundwire.errors import DetectionError, ModelError, UnreadableError
-from groundwire.evidence import Evidence, Query, WordWeights
+from groundwire.evidence import SELECTED_PIECES, Evidence, Query, WordWeights
 from groundwire.example import Source
 from groundwire.models import Manifest
 from groundwire.passages import PASSAGE_PIECES, PASSAGE_RULES, CutSource, cut_source
@@ -231,7 +231,8 @@ class Reading:
         self.attended: set[int] = set()
         self.reasons: Counter[Reason] = Counter(evidence.reasons)
         self._reader, self._threshold, self._tenant = reader, threshold, tenant
-        asked = reader.pieces.encode(question or "").ids
+        self._question = question or ""
+        asked = reader.pieces.encode(self._question).ids
         self._question_parts = _question_parts(asked)
         self._question_ids = np.unique(np.concatenate([*self._question_parts, asked[:0]]))
         if sum(map(len, self._question_parts)) < len(asked):
@@ -354,18 +355,21 @@ class Reading:
     def _findings(self, part: Part, query: Query, looks: Sequence["_Look"]) -> Findings:
         """What rules find in a claim, with offsets in the answer.
 
-        They see what either look may read: a value that stands in a passage of the second is not
-        missing because the first looked right.
+        They see what either look may read, and all there is if that is little: a value that stands
+        in a passage of the second is not missing because the first looked right.
         """
         if not self._reader.finds_conflicts:
             return Findings()
         reach = tuple(sorted({index for look in looks for index in look.reach}))
+        if sum(passage.n_read for passage in self.evidence.passages) <= SELECTED_PIECES:
+            reach = tuple(range(len(self.evidence.passages)))
         basis = self._bases.get(reach)
         if basis is None:
             passages = [self.evidence.passages[index] for index in reach]
             basis = self._bases[reach] = Basis(
                 [line.reading for passage in passages for line in passage.lines],
                 QuantityIndex.union(passage.quantities for passage in passages),
+                self._question,
             )
         lines = self.evidence.readings(query, reach, MAX_LINES)
         return find(part.text, lines, basis).moved(part.places.tolist())
