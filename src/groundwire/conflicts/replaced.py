@@ -43,7 +43,10 @@ _MOST_ITEM_WORDS = 3
 _PRONOUN = re.compile(r"(?:he|she|it|they|his|her|its|their|this|these)\b", re.IGNORECASE)
 #: Before a name of which it is not said: "Bell, not Edison".
 _NOT_HERE = frozenset(("not", "unlike"))
-_ROUGHLY = frozenset(("almost", "nearly", "roughly", "approximately"))
+#: What stands in no one's place.
+_BESIDE = frozenset(
+    ("almost", "nearly", "roughly", "approximately", "mr", "mrs", "ms", "dr", "sir")
+)
 _SIZE = re.compile(r"\d+[A-Za-z]+")
 
 
@@ -158,8 +161,8 @@ def _stands_between(ours: tuple[str, str], theirs: tuple[str, str]) -> bool:
 
 
 def _is_figure(claim: Text, place: Word) -> bool:
-    """Whether words are a number, whose conflicts are others, or an adverb, which is none."""
-    if place.lower.endswith("ly") or place.lower.split()[0] in _ROUGHLY:
+    """Whether words are a number, whose conflicts are others, or beside what is said: adverbs."""
+    if place.lower.endswith("ly") or place.lower.split()[0] in _BESIDE:
         return True
     is_stated = any(q.start < place.end and place.start < q.end for q in claim.quantities)
     return place.text.isdigit() or (is_stated and not _SIZE.fullmatch(place.text))
