@@ -36,7 +36,7 @@ _COMPARES = re.compile(
 _MOST_OPERANDS = 12
 #: Lines whose numbers a claim may compute with.
 _OPERAND_LINES = 2
-#: Shares by which a result may be rounded, and what numbers are read as years.
+#: Share by which a result may be rounded.
 _ROUNDED = 0.005
 _FIRST_YEAR, _LAST_YEAR = 1000, 2199
 
@@ -79,9 +79,7 @@ def days(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Found]:
 def settled(claim: Text, lines: tuple[Text, ...], basis: Basis) -> tuple[tuple[int, int], ...]:
     """Numbers of a claim that follow: rounded, and it says so, or computed from others."""
     known = [other for other in quantities_in(claim) if basis.stated.match(other) in _STATED]
-    near = [other for line in lines[:_OPERAND_LINES] for other in quantities_in(line)][
-        :_MOST_OPERANDS
-    ]
+    near = _stated_by(lines)[:_MOST_OPERANDS]
     found: list[Quantity] = []
     for quantity in quantities_in(claim):
         if quantity in known or not _has_figures(claim, quantity):
@@ -164,8 +162,12 @@ def _figures(text: Text, quantity: Quantity) -> str:
 def _is_derived(claim: Text, quantity: Quantity, lines: tuple[Text, ...]) -> bool:
     """Whether a number follows from any two in the claim or its best lines, whatever they count."""
     around = [other for other in quantities_in(claim) if other != quantity]
-    around += [other for line in lines[:_OPERAND_LINES] for other in quantities_in(line)]
+    around += _stated_by(lines)
     return QuantityIndex.of(around).match(quantity) is Match.DERIVED
+
+
+def _stated_by(lines: tuple[Text, ...]) -> list[Quantity]:
+    return [other for line in lines[:_OPERAND_LINES] for other in quantities_in(line)]
 
 
 def _is_computed(
