@@ -93,6 +93,8 @@ def test_a_clause_speaks_against_another_by_a_not_or_an_opposite_and_not_by_both
     assert against("The pool is open", "The pool is closed") == ["open"]
     assert against("The pool is not open", "The pool is closed") == []
     assert against("The pool is open", "The pool is open") == []
+    assert against("All rooms are wide", "Some rooms are wide") == ["All"]
+    assert against("Some rooms are wide", "All rooms are wide") == []
 
 
 def test_an_irregular_past_has_the_stem_of_its_base() -> None:

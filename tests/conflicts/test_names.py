@@ -53,10 +53,15 @@ def test_the_first_word_of_a_line_may_be_a_name() -> None:
         ("World Health Organization", "The WHO said so.", True),
         ("United States", "The U.S. said so.", True),
         ("United States", "The bus stops.", False),
+        ("UK", "In the United Kingdom it rains.", True),
+        ("HR", "At the House of Representatives it rains.", True),
+        ("UK", "In Ukraine it rains. United they fall, kings and all.", False),
         ("Vienna", "V is a letter.", False),
     ],
 )
-def test_initials_stand_for_a_name(name: str, source: str, *, expected: bool) -> None:
+def test_initials_stand_for_a_name_and_a_name_for_its_initials(
+    name: str, source: str, *, expected: bool
+) -> None:
     (found,) = names_in(Text(f"It is said by the {name}."), basis_of(source))
     assert is_abbreviated(found, basis_of(source)) is expected
 

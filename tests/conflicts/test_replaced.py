@@ -94,6 +94,8 @@ def test_a_word_in_whose_place_a_line_has_another_is_wrong(
          "The old mill was painted green last year."),  # nothing in its place
         ("Turn the switch off before opening the lid.",
          "Before opening the lid, make sure the switch is off."),
+        ("Mr Brown said that the shop would close.",
+         '"The shop will close," said George Brown.'),
         ("The fourth flight lasted almost a minute.", "The fourth flight lasted 59 seconds."),
     ],
 )  # fmt: skip

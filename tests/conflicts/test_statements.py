@@ -35,6 +35,7 @@ def test_a_not_on_one_side_alone_is_wrong(claim: str, source: str, words: str) -
         ("Smoking is prohibited in the hall.", "Smoking is not allowed in the hall."),
         ("The pool is not only heated in winter.", "The pool is heated in winter."),
         ("The fee is not more than 5 euros.", "The fee is 5 euros."),
+        ("Some of the rooms do not have a balcony.", "Not all rooms have a balcony."),
         ("Members are not charged a fee.", "Non-members are charged a fee of $5."),
         ("Most rooms have no balcony.", "Some rooms have a balcony; most rooms do not."),
         ("The shop is not open in the winter months.", "The shop is closed in the winter months."),

@@ -37,7 +37,7 @@ def fields(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Found
 
 
 def cells(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Found]:
-    """A cell of another row, where the claim or the question names a row, and the claim a column."""
+    """A cell of another row, where claim or question name a row, and the claim a column."""
     said = _spaced(claim.text)
     named = _named(basis.rows, said) or _named(basis.rows, _spaced(basis.question))
     if len(named) != 1:

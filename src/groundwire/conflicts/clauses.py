@@ -60,11 +60,9 @@ def opposites_of(pairs: Iterable[tuple[str, str]]) -> dict[str, frozenset[str]]:
 
 #: What stands in a sentence for other reasons as well.
 _LOOSEST = frozenset(("before", "first", "up", "over"))
-_OPPOSITE = opposites_of(
-    pair
-    for pair in (*OPPOSITES, *LOOSE_OPPOSITES, ("all", "some"), ("every", "some"))
-    if pair[0] not in _LOOSEST
-)
+_OPPOSITE = opposites_of(pair for pair in (*OPPOSITES, *LOOSE_OPPOSITES) if pair[0] not in _LOOSEST)
+# Of all it is said of some too; not the other way round.
+_OPPOSITE |= {word: _OPPOSITE.get(word, frozenset()) | {"some"} for word in ("all", "every")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,10 +112,10 @@ class Clause:
         """The words of this clause that the other says the opposite of; none if it does not."""
         is_turned = bool(self.negations) != bool(other.negations)
         opposite = self._opposite(other)
-        # "Did not rise" and "fell" may both be true.
+        # "Did not rise" and "fell" may both be true, "not all have" and "some have not" too.
         if is_turned:
             return () if opposite else self._turned(other)
-        return opposite
+        return () if self.negations else opposite
 
     def _opposite(self, other: "Clause") -> tuple[Word, ...]:
         return tuple(

@@ -14,6 +14,9 @@ _OTHERS = words("""
     confirm click select enter fahrenheit celsius am pm
     tb gb mb kb kg km cm mm ml mg mp mhz ghz usd eur gbp
 """)
+#: Letters of what may be initials, and what may stand between the words that they are of.
+_INITIALS = range(2, 7)
+_JOINS = "[ -](?:(?:of|the|and|for) ){0,2}"
 #: What the same word right beside two names adds to their likeness.
 _BESIDE = 0.25
 
@@ -47,7 +50,10 @@ def names_of_line(line: Text) -> list[Word]:
 
 
 def is_abbreviated(name: Word, basis: Basis) -> bool:
-    """Whether the evidence has the initials of a name of several words."""
+    """Whether the evidence has the initials of a name of several words, or what they stand for."""
+    if name.text.isupper() and name.text.isalpha() and len(name.text) in _INITIALS:
+        written = _JOINS.join(rf"{re.escape(letter)}\w*" for letter in name.text)
+        return re.search(rf"\b{written}", basis.all_text) is not None
     words = name.text.split()
     capitals = [word[0] for word in words if word[0].isupper()]
     if len(capitals) < 2:

@@ -44,7 +44,10 @@ _MOST_ITEM_WORDS = 3
 _PRONOUN = re.compile(r"(?:he|she|it|they|his|her|its|their|this|these)\b", re.IGNORECASE)
 #: Before a name of which it is not said: "Bell, not Edison".
 _NOT_HERE = frozenset(("not", "unlike"))
-_ROUGHLY = frozenset(("almost", "nearly", "roughly", "approximately"))
+#: What stands in no one's place.
+_BESIDE = frozenset(
+    ("almost", "nearly", "roughly", "approximately", "mr", "mrs", "ms", "dr", "sir")
+)
 _SIZE = re.compile(r"\d+[A-Za-z]+")
 
 
@@ -52,12 +55,8 @@ def names(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Found]
     """Names that stand nowhere, where a line has another beside the same words."""
     for name in names_in(claim, basis):
         words = content_in(claim, name.start, name.end)
-        if (
-            neighbours(claim, name)[0] in _NOT_HERE
-            or not words
-            or any(map(basis.has, words))
-            or is_abbreviated(name, basis)
-        ):
+        is_denied = neighbours(claim, name)[0] in _NOT_HERE
+        if is_denied or not words or any(map(basis.has, words)) or is_abbreviated(name, basis):
             continue
         others = (
             alike(claim, name, line, other)
@@ -90,7 +89,7 @@ def subjects(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Fou
 def words(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Found]:
     """The one word of a claim that stands nowhere, where a line has another between the same."""
     place = _absent(claim, basis)
-    if place is None or _is_figure(claim, place):
+    if place is None or _is_incomparable(claim, place):
         return
     rest = claim.content - stems_in(claim, place.start, place.end)
     ours = neighbours(claim, place)
@@ -166,9 +165,9 @@ def _stands_between(ours: tuple[str, str], theirs: tuple[str, str]) -> bool:
     return is_alone and (is_same_end or not FUNCTION_WORDS.issuperset(filter(None, ours)))
 
 
-def _is_figure(claim: Text, place: Word) -> bool:
-    """Whether words are a number, whose conflicts are others, or an adverb, which is none."""
-    if place.lower.endswith("ly") or place.lower.split()[0] in _ROUGHLY:
+def _is_incomparable(claim: Text, place: Word) -> bool:
+    """Whether words are a number, whose conflicts are others, or beside what is said: adverbs."""
+    if place.lower.endswith("ly") or place.lower.split()[0] in _BESIDE:
         return True
     is_stated = any(q.start < place.end and place.start < q.end for q in claim.quantities)
     return place.text.isdigit() or (is_stated and not _SIZE.fullmatch(place.text))

@@ -29,15 +29,15 @@ _DAY_IN_PLACE = 0.3
 _FIGURES = 3
 #: Numbers that the claim does not name are compared where it compares.
 _COMPARES = re.compile(
-    r"\b(?:than|more|less|fewer|difference|between|after|later|earlier|per ?cent|share|out of|so|sum"
-    r"|total|totals?|together|altogether|combined|remain\w*|left|taken|in all)\b|%",
+    r"\b(?:than|more|less|fewer|difference|between|after|later|earlier|per ?cent|share|out of|so"
+    r"|sum|total|totals?|together|altogether|combined|remain\w*|left|taken|in all)\b|%",
     re.IGNORECASE,
 )
 #: Of more numbers, some two give almost any third.
 _MOST_OPERANDS = 12
 #: Lines whose numbers a claim may compute with.
 _OPERAND_LINES = 2
-#: Shares by which a result may be rounded, and what numbers are read as years.
+#: Share by which a result may be rounded.
 _ROUNDED = 0.005
 _DAY = 24 * 60
 _FIRST_YEAR, _LAST_YEAR = 1000, 2199
@@ -82,9 +82,7 @@ def days(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Found]:
 def settled(claim: Text, lines: tuple[Text, ...], basis: Basis) -> tuple[tuple[int, int], ...]:
     """Numbers of a claim that follow: rounded, and it says so, or computed from others."""
     known = [other for other in quantities_in(claim) if basis.stated.match(other) in _STATED]
-    near = [other for line in lines[:_OPERAND_LINES] for other in quantities_in(line)][
-        :_MOST_OPERANDS
-    ]
+    near = _stated_by(lines)[:_MOST_OPERANDS]
     found: list[Quantity] = []
     for quantity in quantities_in(claim):
         if quantity in known or not _has_figures(claim, quantity):
@@ -187,6 +185,10 @@ def _is_shifted(time: Quantity, others: Sequence[Quantity]) -> bool:
         for length in lengths
         for sign in (1, -1)
     )
+
+
+def _stated_by(lines: tuple[Text, ...]) -> list[Quantity]:
+    return [other for line in lines[:_OPERAND_LINES] for other in quantities_in(line)]
 
 
 def _is_computed(
