@@ -4,8 +4,11 @@ import json
 
 import pytest
 
-from groundwire.conflicts import ConflictKind
-from groundwire.conflicts.cells import cells, fields
+from groundwire.conflicts import Basis, ConflictKind
+from groundwire.conflicts.cells import cells, entries, fields
+from groundwire.explain.held import Text
+from groundwire.lines import lines_of
+from groundwire.quantities import QuantityIndex
 from tests.conflicts.against import told_by
 
 FIELD = ConflictKind.FIELD
@@ -71,3 +74,41 @@ def test_a_cell_of_another_row_is_wrong(claim: str, words: str) -> None:
 )
 def test_a_claim_that_names_not_one_row_with_its_column_is_left_alone(claim: str) -> None:
     assert told_by(cells, claim, TREES) == []
+
+
+CAR = '{"model": "Riva", "transmission": "manual", "service history": "partial", "seats": 5}'
+
+
+@pytest.mark.parametrize(
+    ("claim", "words"),
+    [
+        ("The Riva has an automatic transmission.", "automatic transmission"),
+        ("Its service history is complete, as far as known.", "history is complete"),
+    ],
+)
+def test_another_word_than_the_field_has_is_wrong(claim: str, words: str) -> None:
+    assert told_by(entries, claim, CAR) == [(FIELD, words)]
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "The Riva has a manual transmission.",
+        "The transmission of the Riva is manual, not automatic.",
+        "The model is popular.",  # the field says what it is called
+        "It has five comfortable seats.",  # a number is no word
+        "The transmission works well.",
+    ],
+)
+def test_what_does_not_say_what_the_field_is_is_left_alone(claim: str) -> None:
+    assert told_by(entries, claim, CAR) == []
+
+
+def test_a_question_may_name_the_row() -> None:
+    table = "| Tariff | Contract |\n| --- | --- |\n| Midi | 12 months |\n| Maxi | 24 months |"
+    claim = "You commit to a contract of 24 months."
+    lines = [line.reading for line in lines_of(table)]
+    asked = Basis(lines, QuantityIndex.of(()), "What does the Midi tariff cost?")
+    unasked = Basis(lines, QuantityIndex.of(()))
+    assert [claim[f.start : f.end] for f in cells(Text(claim), (), asked)] == ["24 months"]
+    assert list(cells(Text(claim), (), unasked)) == []

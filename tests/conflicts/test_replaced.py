@@ -3,7 +3,7 @@
 import pytest
 
 from groundwire.conflicts import ConflictKind
-from groundwire.conflicts.replaced import items, names, subjects, words
+from groundwire.conflicts.replaced import addresses, items, names, subjects, words
 from tests.conflicts.against import told, told_by
 
 KEYS = "Hopkins keeps the keys of the northern gate."
@@ -128,3 +128,20 @@ def test_other_lists_are_left_alone(claim: str) -> None:
 
 def test_items_in_two_lines_are_left_alone() -> None:
     assert told("The menu has soup, bread and oysters.", "Soup is on. Bread and oysters too.") == []
+
+
+@pytest.mark.parametrize(
+    ("claim", "source", "found"),
+    [
+        (
+            "See https://docs.example.com/time.",
+            "See https://portal.example.com/help.",
+            ["https://docs.example.com/time"],
+        ),
+        ("Write to pay@a.example, please.", "Write to hr@a.example.", ["pay@a.example"]),
+        ("See https://a.example/help.", "See a.example/help or HTTPS://A.example/HELP", []),
+        ("It is at the usual address.", "See https://a.example.", []),
+    ],
+)
+def test_an_address_that_stands_nowhere_is_wrong(claim: str, source: str, found: list[str]) -> None:
+    assert told_by(addresses, claim, source) == [(ConflictKind.REFERENCE, each) for each in found]

@@ -113,3 +113,18 @@ def test_a_number_that_follows_is_settled(claim: str, source: str, words: str) -
 )  # fmt: skip
 def test_no_other_number_is_settled(claim: str, source: str) -> None:
     assert settled(claim, source) == []
+
+
+@pytest.mark.parametrize(
+    ("claim", "source", "words"),
+    [
+        ("You are at the lake at 9:50.", "The bus leaves at 9:10 and takes 40 minutes.", "9:50"),
+        ("Leave the room by 10:30.", "Check-out is at 11:00; tidy up 30 minutes before.", "10:30"),
+        ("So far 20 days were taken.", "Leave: 9 days in April, 11 days in August.", "20 days"),
+    ],
+)
+def test_a_time_that_is_so_much_later_and_a_sum_are_settled(
+    claim: str, source: str, words: str
+) -> None:
+    assert settled(claim, source) == [words]
+    assert told(claim, source) == []

@@ -20,8 +20,6 @@ _BE = frozenset(("is", "are", "was", "were", "comes", "come"))
 #: Words between a thing and what is said to be of it: "sign-in by code is on".
 _BEFORE_BE = 3
 _ENTRY_WORDS = 2
-#: A row is named by one of so many first cells; it has more than one.
-_NAMING = 2
 
 
 def fields(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Found]:
@@ -39,7 +37,7 @@ def fields(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Found
 def cells(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Found]:
     """A cell of another row, where claim or question name a row, and the claim a column."""
     said = _spaced(claim.text)
-    named = _named(basis.rows, said) or _named(basis.rows, _spaced(basis.question))
+    named = _meant(basis.rows, said, _spaced(basis.question))
     if len(named) != 1:
         return
     row, own = named[0], frozenset(named[0].values())
@@ -67,8 +65,9 @@ def entries(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Foun
 
 
 def _is_entry(value: Text) -> bool:
-    """Whether a value is one or two words, and no more than words."""
-    return 0 < len(value.words) <= _ENTRY_WORDS and all(w.text.isalpha() for w in value.words)
+    """Whether a value is one or two words that name nobody."""
+    is_said = all(word.text.isalpha() and word.text.islower() for word in value.words)
+    return is_said and 0 < len(value.words) <= _ENTRY_WORDS
 
 
 def _said_of(claim: Text, name: Word) -> Iterator[tuple[Word, Word]]:
@@ -116,11 +115,11 @@ def _asked(claim: Text, row: Mapping[str, str], said: str) -> list[str]:
     return list(islice(asked, MAX_PLACES))
 
 
-def _named(rows: Sequence[Mapping[str, str]], said: str) -> list[Mapping[str, str]]:
-    """The rows that are named: by their first cell, or if none is, by their second."""
-    for place in range(_NAMING):
+def _meant(rows: Sequence[Mapping[str, str]], said: str, asked: str) -> list[Mapping[str, str]]:
+    """The rows that are named: by the first cell, there or in the question, or by the second."""
+    for text, place in ((said, 0), (asked, 0), (said, 1)):
         cells = ((row, next(islice(row.values(), place, None))) for row in rows)
-        named = [row for row, cell in cells if not cell.isdigit() and _says(said, cell)]
+        named = [row for row, cell in cells if not cell.isdigit() and _says(text, cell)]
         if named:
             return named
     return []

@@ -161,8 +161,13 @@ def _denying(own: Clause, clauses: Sequence[Clause]) -> tuple[Word, ...]:
     if own.is_open or not own.is_stated or (best < LIKENESS and not is_inside):
         return ()
     same = [c for likeness, c in alike if likeness >= _SHARE * best or own.content <= c.content]
-    against = [() if clause.is_open else own.against(clause) for clause in same]
-    return against[0] if all(against) else ()
+    denied: tuple[Word, ...] = ()
+    for clause in same:
+        against = () if clause.is_open else own.against(clause)
+        if not against:
+            return ()
+        denied = denied or against
+    return denied
 
 
 def _is_enough(own: Clause, clause: Clause) -> bool:
