@@ -8,7 +8,9 @@ from groundwire.conflicts.basis import MAX_PLACES, Basis, Switch
 from groundwire.conflicts.conflict import ConflictKind
 from groundwire.conflicts.found import Found
 from groundwire.explain.held import Text
+from groundwire.explain.subtype import is_verb
 from groundwire.explain.words import Word, content_of, words_of
+from groundwire.vocabulary import words
 
 _NEGATIVE = re.compile(
     r"\b(?:no|not|without|never|neither|nor|none|cannot|lack\w*|missing|unavailable|absent|except"
@@ -20,6 +22,14 @@ _BE = frozenset(("is", "are", "was", "were", "comes", "come"))
 #: Words between a thing and what is said to be of it: "sign-in by code is on".
 _BEFORE_BE = 3
 _ENTRY_WORDS = 2
+#: These say whether, and not what.
+_SWITCHES = words("true false yes no null none empty")
+_WHETHER = words("available offered provided included given welcome possible listed")
+_OFFERS = re.compile(
+    r"\b(?:is|are|was|were|has|have|had|offer\w*|provid\w*|includ\w*|with|accept\w*|allow\w*|featur\w*"
+    r"|support\w*|com(?:es?|ing) with|serves?|enabled|available|on)\b",
+    re.IGNORECASE,
+)
 
 
 def fields(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Found]:
@@ -31,6 +41,8 @@ def fields(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Found
     denied = (wanted for switch in off if (wanted := _singulars(switch)) <= said)
     for wanted in islice(denied, MAX_PLACES):
         named = [word for word in claim.words if _singular(word.lower) in wanted]
+        if len(wanted) == 1 and not _is_offered(claim, named[0]):
+            continue
         yield Found(named[0].start, _end_of(claim, named[-1]), ConflictKind.FIELD)
 
 
@@ -54,20 +66,32 @@ def entries(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Foun
 
     "An automatic transmission" of ``transmission: manual``; "the status is open" of ``closed``.
     """
+    if _NEGATIVE.search(claim.text):
+        return
     for line in lines:
         name, _, value = line.text.rpartition(": ")
-        words, wanted = Text(name).words, Text(value)
-        if not words or not _is_entry(wanted) or wanted.lowers & claim.lowers:
+        path, wanted = Text(name).words, Text(value)
+        if not path or not _is_entry(wanted) or wanted.lowers & claim.lowers:
             continue
-        for place, word in _said_of(claim, words[-1]):
-            if word.is_content and word.text.islower() and not basis.has(word):
+        for place, word in _said_of(claim, path[-1]):
+            is_said = word.is_content and word.text.islower() and not is_verb(word)
+            if is_said and word.lower not in _WHETHER and not basis.has(word):
                 yield Found(*sorted_ends(place, word), ConflictKind.FIELD)
+
+
+def _is_offered(claim: Text, word: Word) -> bool:
+    """Whether a claim says of one word that there is such a thing: no "delivery pizza"."""
+    index = claim.words.index(word)
+    following = claim.words[index + 1 : index + 2]
+    is_part = bool(following) and following[0].is_content and not is_verb(following[0])
+    is_compound = is_part and claim.text[word.end : following[0].start] == " "
+    return _OFFERS.search(claim.text) is not None and not is_compound
 
 
 def _is_entry(value: Text) -> bool:
     """Whether a value is one or two words that name nobody."""
     is_said = all(word.text.isalpha() and word.text.islower() for word in value.words)
-    return is_said and 0 < len(value.words) <= _ENTRY_WORDS
+    return is_said and 0 < len(value.words) <= _ENTRY_WORDS and not value.lowers & _SWITCHES
 
 
 def _said_of(claim: Text, name: Word) -> Iterator[tuple[Word, Word]]:

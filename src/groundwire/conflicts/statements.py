@@ -41,6 +41,18 @@ _OPPOSITE = opposites_of(
         ("required", "optional"),
         ("included", "excluded"),
         ("failed", "succeeded"),
+        ("successful", "failed"),
+        ("successfully", "failed"),
+        ("complete", "partial"),
+        ("start", "stop"),
+        ("starts", "stops"),
+        ("began", "stopped"),
+        ("northeast", "southwest"),
+        ("northwest", "southeast"),
+        ("manual", "automatic"),
+        ("public", "private"),
+        ("import", "export"),
+        ("imports", "exports"),
     )
 )
 _ALL = words("all every everyone everybody each entire")
