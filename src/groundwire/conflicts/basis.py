@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from groundwire.conflicts.clauses import Clause, clauses_of
 from groundwire.explain.held import Text
 from groundwire.explain.words import Word, content_of, words_of
 from groundwire.quantities import Match, Quantity, QuantityIndex
@@ -63,12 +64,20 @@ class Basis:
         self.readings = tuple(dict.fromkeys(readings))
         self.stated = stated
         self._texts: dict[str, Text] = {}
+        self._clauses: dict[str, tuple[Clause, ...]] = {}
 
     def text(self, reading: str) -> Text:
         """A line, read."""
         found = self._texts.get(reading)
         if found is None:
             found = self._texts[reading] = Text(reading)
+        return found
+
+    def clauses(self, line: Text) -> tuple[Clause, ...]:
+        """The clauses of a line."""
+        found = self._clauses.get(line.text)
+        if found is None:
+            found = self._clauses[line.text] = tuple(clauses_of(line))
         return found
 
     def lines_with(self, words: str) -> list[Text]:

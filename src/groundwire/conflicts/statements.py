@@ -80,7 +80,7 @@ _RANKED = re.compile(
 _RANK_CHARS = 40
 
 
-def negations(claim: Text, lines: tuple[Text, ...], _: Basis) -> Iterator[Found]:
+def negations(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Found]:
     """Clauses that say "not" where the most alike of the evidence do not, or the other way round.
 
     What the evidence does not tell is no denial, nor is a field a statement.
@@ -88,7 +88,7 @@ def negations(claim: Text, lines: tuple[Text, ...], _: Basis) -> Iterator[Found]
     if _UNTOLD.search(claim.text):
         return
     stated = islice((line for line in lines if not is_field(line.text)), _CLAUSE_LINES)
-    read = [tuple(clauses_of(line)) for line in stated]
+    read = [basis.clauses(line) for line in stated]
     # "Some rooms have it; most do not": of which ones the claim speaks is not to be told.
     whole = (clauses for clauses in read if not any(each.is_elliptical for each in clauses))
     clauses = [clause for each in whole for clause in each]

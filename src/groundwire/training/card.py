@@ -33,6 +33,8 @@ features, and past keys and values |
 | Output | for each word piece and each sentence: supported, unsupported, contradicted |
 | Calibration | Platt's map on validation word pieces, and one on the highest of an answer; a \
 scale and two offsets for sentences |
+| Rules | what is plainly wrong or follows is found beside the model (docs/conflicts.md); all \
+numbers include it |
 
 ## Data
 
@@ -40,7 +42,7 @@ scale and two offsets for sentences |
 | --- | --- | --- |
 | [RAGTruth](https://arxiv.org/abs/2401.00396), training part | 2,362 contexts with six answers \
 each; 150 more held out for validation | MIT |
-| slot-annotated answers of our own | 1,491 texts, of which any set of slots gives a variant | \
+| slot-annotated answers of our own | 2,511 texts, of which any set of slots gives a variant | \
 answers Apache-2.0; contexts CC0-1.0 or as their records name |
 | [BUMP](https://aclanthology.org/2023.acl-long.716) and \
 [DeFacto](https://arxiv.org/abs/2212.09968) | 2,435 articles with edited summaries; two of them \
@@ -54,8 +56,9 @@ documentation and public tables; no text is in the package.
 ## Training
 
 `training/LOG.md` of the repository has every run, also those that failed, and the numbers of each.
-The weights went on from earlier ones: `groundwire train reader --data DATA \
---start training/reader.fp16.safetensors --out OUT`.
+These weights are the mean of two: those of version 0.2, and a run that went on from another branch
+with slot-annotated texts alone. `training/reader.fp16.safetensors` holds the mean, to go on from:
+`groundwire train reader --data DATA --start training/reader.fp16.safetensors --out OUT`.
 
 ## Validation
 
@@ -82,7 +85,8 @@ Made to show a user or a program which words to look at. It errs both ways: meas
 before you block anything, and use `precision` where a false alarm is dear.
 
 - A fact that is stated of the wrong entity, a swapped role or order, a changed quantifier and a
-  negation are still missed often.
+  negation are found where the words are otherwise those of a line, by rules beside the model
+  (docs/conflicts.md), and missed often where they are not.
 - Summaries of news are its weakest task.
 - It reads English in Latin script; it does not calculate, and it does not know the world.
 - The sentence output is what the explainer goes by; it tells less than the word pieces do.
