@@ -234,7 +234,8 @@ def test_a_conflict_of_which_the_model_is_too_sure_does_not_count() -> None:
 
 
 def test_what_is_settled_is_no_span() -> None:
-    result = ruled(settled=["red"]).detect(sources=[TOWER], answer="It is red.")
+    judge = FixedJudge(doubtful={"red": 0.6}, settled=["red"])
+    result = Detector(judge).detect(sources=[TOWER], answer="It is red.")
     assert (result.spans, result.claims[0].probability) == ((), 0.1)
     assert result.outcome is Outcome.GROUNDED
 

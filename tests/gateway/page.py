@@ -46,7 +46,7 @@ ANSWERS = {
         "The Eiffel Tower was built in 1950 and stands at 500 meters tall in Paris, France."
     ),
     "invented": "Nobody ever knew where the old captain had buried his letters.",
-    "paraphrase": "The tower has a height of 330 metres.",
+    "paraphrase": "The tower was constructed between 1887 and 1889.",
 }
 #: What the environment of a command on a page may bring along.
 _KEPT = ("PATH", "HOME", "LANG", "SYSTEMROOT", "TMPDIR", "PYTHONPATH")

@@ -150,7 +150,7 @@ def test_each_tenant_has_a_threshold_of_its_detector(
         found = pipeline.check(pipeline.open(sent("It is red."), tenant="acme"), "It is red.")
     assert found.detection is not None
     info = found.detection.detector
-    assert info.threshold == (0.34 if threshold is None else threshold)
+    assert info.threshold == (0.33 if threshold is None else threshold)
 
 
 def test_filters_hold_for_detectors_of_tenants_as_far_as_they_mean_anything() -> None:

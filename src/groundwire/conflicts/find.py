@@ -7,6 +7,7 @@ from groundwire.conflicts import cells, relations, replaced, statements, values
 from groundwire.conflicts.basis import Basis
 from groundwire.conflicts.conflict import Conflict, ConflictKind
 from groundwire.conflicts.found import Found
+from groundwire.conflicts.replies import contained, replied
 from groundwire.detection import Label
 from groundwire.explain.held import Text
 
@@ -80,9 +81,11 @@ def find(claim: str, lines: Iterable[str], basis: Basis) -> Findings:
     if basis.has_line(claim):
         return Findings()
     text, best = Text(claim), tuple(map(basis.text, lines))
-    settled = values.settled(text, best, basis)
+    settled = values.settled(text, best, basis) + replied(text, best, basis)
     found = {each for rule in RULES for each in rule(text, best, basis)}
-    wrong = (each for each in sorted(found) if not _lies_in(each, settled))
+    wrong = [each for each in sorted(found) if not _lies_in(each, settled)]
+    if not wrong:
+        settled += contained(text, best, basis)
     return Findings(tuple(map(_conflict, wrong)), settled)
 
 
