@@ -168,7 +168,7 @@ class ClaimScores:
                 counting.append(conflict)
         for start, end in self.settled:
             inside = (self.offsets[:, 0] >= start) & (self.offsets[:, 1] <= end)
-            if self.probabilities[inside].max(initial=0) < SETTLED_BELOW:
+            if self.probabilities[inside].max(initial=0) < np.float32(SETTLED_BELOW):
                 _settle(labels, inside & is_free)
         return replace(self, labels=labels, conflicts=tuple(counting), settled=())
 
