@@ -411,7 +411,7 @@ def test_a_table_tells_the_report_in_per_cent() -> None:
     assert first.split()[:5] == ["all", "4", "50.0%", "0.750", "50.0"]
     assert second.split()[:2] == ["QA", "4"]
     assert first.split()[6:10] == ["50.0", "50.0", "50.0", "66.7"]
-    assert "0.450/0.450" in first
+    assert "0.450 (0.500)/0.450" in first
     assert rest == [
         "balanced   finds 50.0%, flags 50.0% of grounded answers",
         "contradicted against unsupported: AUROC 0.750",

@@ -32,6 +32,7 @@ def measured(f1: float) -> dict[str, Any]:
         "auroc": 0.8125,
         "flag_all_f1": 0.6667,
         "answer_ece": 0.031,
+        "answer_ece_by_chance": 0.044,
         "piece_ece_from_0.1": 0.022,
         "points": dict.fromkeys(("precision", "balanced", "recall"), point),
     }
@@ -47,6 +48,7 @@ def test_the_card_has_the_measured_numbers_and_the_manifest_its_hash(
     write_card(folder, {"model": measured(0.7), "other": measured(0.71)}, ["\n## Elsewhere\n"])
     card = (folder / "MODEL_CARD.md").read_text(encoding="utf-8")
     row = "| 1,234 | 50% | 0.812 | 70.0 (30.0 to 50.0) | 62.5 | 75.0 | 66.7 | 40.0 (30.0 to 50.0) |"
+    row += " 0.031 (0.044) | 0.022 |"
     assert f"| all {row}" in card
     assert f"| QA {row}" in card
     assert "F1 of answers 70.0 against 71.0" in card

@@ -78,6 +78,35 @@ def reliability(
     )
 
 
+def ece_by_chance(
+    probabilities: ArrayLike,
+    *,
+    n_bins: int = 10,
+    lowest: float = 0.0,
+    n_draws: int = 200,
+    seed: int = 0,
+) -> Floats:
+    """The errors that samples of this size have where the probabilities are exactly right.
+
+    Bins of few outcomes are off by chance, and the error is a mean of distances: it is never 0 in a
+    sample. An error is evidence of bad calibration where it is above most of these.
+
+    Args:
+        probabilities: As for :func:`reliability`.
+        n_bins: The same.
+        lowest: The same.
+        n_draws: How many samples to draw.
+        seed: Of the draws.
+
+    Returns:
+        The errors, shape ``(n_draws,)``.
+    """
+    said = np.asarray(probabilities, np.float64)
+    rng = np.random.default_rng(seed)
+    drawn = (rng.random(said.shape) < said for _ in range(n_draws))
+    return np.array([reliability(said, so, n_bins=n_bins, lowest=lowest).ece for so in drawn])
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Brier:
     """Mean squared distance of probabilities from what was so, 0 at best (Brier 1950).

@@ -25,7 +25,7 @@ from groundwire.conflicts import Conflict
 from groundwire.detection import Claim, Label
 from groundwire.engine.reader import Calibration, Reader
 from groundwire.engine.scores import AnswerCalibration, ClaimScores, SentenceCalibration
-from groundwire.evaluation.calibration import brier, reliability
+from groundwire.evaluation.calibration import brier, ece_by_chance, reliability
 from groundwire.evaluation.intervals import Bootstrap
 from groundwire.evaluation.metrics import AnswerCounts, Ranking, count_characters, f1_of
 from groundwire.explain.nearby import Lines
@@ -374,6 +374,7 @@ def measure(judged: Sequence[tuple[Scored, Fitted]]) -> dict[str, Any]:
         "points": points,
         "piece_auroc": Ranking.of(pieces, marked).auroc(),
         "answer_ece": reliability(whole, gold).ece,
+        "answer_ece_by_chance": float(np.quantile(ece_by_chance(whole), 0.95)),
         "answer_brier_skill": brier(whole, gold).skill,
         "piece_ece_from_0.1": reliability(pieces, marked, lowest=0.1).ece,
         "piece_brier_skill": brier(pieces, marked).skill,
@@ -433,7 +434,7 @@ def table(measured: dict[str, Any]) -> str:
     """The report for people, in per cent."""
     lines = [
         "group              n  halluc.  AUROC    F1 (95 %)          P    R    FPR  flag all"
-        "  char. F1 (95 %)     ECE answer/piece  skill answer/piece"
+        "  char. F1 (95 %)     ECE answer (chance)/piece  skill answer/piece"
     ]
     for name, group in measured["groups"].items():
         point = group["points"]["balanced"]
@@ -444,7 +445,8 @@ def table(measured: dict[str, Any]) -> str:
             f"  {100 * point['precision']:5.1f} {100 * point['recall']:5.1f}"
             f" {100 * point['false_positive_rate']:5.1f}    {100 * group['flag_all_f1']:5.1f}"
             f"     {100 * marked['f1']:5.1f} ({100 * marked['low']:.1f}-{100 * marked['high']:.1f})"
-            f"    {group['answer_ece']:.3f}/{group['piece_ece_from_0.1']:.3f}"
+            f"    {group['answer_ece']:.3f} ({group['answer_ece_by_chance']:.3f})"
+            f"/{group['piece_ece_from_0.1']:.3f}"
             f"        {group['answer_brier_skill']:.2f}/{group['piece_brier_skill']:.2f}"
         )
     for name, point in measured["groups"]["all"]["points"].items():

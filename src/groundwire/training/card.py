@@ -102,7 +102,9 @@ def validation_table(groups: Mapping[str, Mapping[str, Any]]) -> str:
     """Cross-fitted scores, a row a group."""
     head = (
         "| Answers | n | hallucinated | AUROC | F1 | precision | recall | flag everything, F1 | "
-        "characters, F1 | ECE of answers | ECE of pieces from 0.1 |\n" + "| --- " * 11 + "|"
+        "characters, F1 | ECE of answers (by chance) | ECE of pieces from 0.1 |\n"
+        + "| --- " * 11
+        + "|"
     )
     rows = []
     for name, group in groups.items():
@@ -111,7 +113,8 @@ def validation_table(groups: Mapping[str, Mapping[str, Any]]) -> str:
             f"| {name} | {group['n']:,} | {group['hallucinated']:.0%} | {group['auroc']:.3f} "
             f"| {_interval(point)} | {100 * point['precision']:.1f} | {100 * point['recall']:.1f} "
             f"| {100 * group['flag_all_f1']:.1f} | {_interval(point['characters'])} "
-            f"| {group['answer_ece']:.3f} | {group['piece_ece_from_0.1']:.3f} |"
+            f"| {group['answer_ece']:.3f} ({group['answer_ece_by_chance']:.3f}) "
+            f"| {group['piece_ece_from_0.1']:.3f} |"
         )
     return "\n".join([head, *rows])
 

@@ -26,6 +26,7 @@ from groundwire.training.corrupt import draw_corrupted, false_premise
 from groundwire.training.devices import placed
 from groundwire.training.lora import merged
 from groundwire.training.model import Group, Reader
+from groundwire.training.quoted import quoted
 from groundwire.training.recipe import Recipe as Recipe
 from groundwire.training.reformat import reformatted
 from groundwire.training.report import Logged, Report
@@ -85,7 +86,8 @@ class Loader:
         ]
         records = [self._corrupted(sets.draw(r, recipe.answers, rng), rng) for r in judged]
         share = recipe.one_slot_share
-        records += [sets.draw(r, recipe.answers, rng, one_slot_share=share) for r in written]
+        drawn = [sets.draw(r, recipe.answers, rng, one_slot_share=share) for r in written]
+        records += [self._quoted(record, rng) for record in drawn]
         records = [self._withheld(self._reformatted(record, rng), rng) for record in records]
         groups = [self._group(record, rng) for record in records]
         return [group for group in groups if group is not None]
@@ -125,6 +127,13 @@ class Loader:
         strangers = rng.sample(self.ragtruth, min(8, len(self.ragtruth)))
         wrong = draw_corrupted(record, 1, rng, strangers)
         return replace(record, answers=(*record.answers[:-1], *wrong)) if wrong else record
+
+    def _quoted(self, record: Record, rng: random.Random) -> Record:
+        """The last answer of a slot-annotated text for a sentence of its sources, now and then."""
+        if record.slots is None or rng.random() >= self.recipe.quoted_share:
+            return record
+        quotation = quoted(record, rng)
+        return replace(record, answers=(*record.answers[:-1], quotation)) if quotation else record
 
     def _withheld(self, record: Record, rng: random.Random) -> Record:
         """Without what a sentence rests on, now and then."""

@@ -33,6 +33,7 @@ class Recipe:
         corrupted_share: How often one of a context's answers has a mistake put in by program.
         premise_share: How often the question asserts such a mistake.
         withheld_share: How often what a sentence rests on is taken out of the sources.
+        quoted_share: How often one answer of a slot-annotated text is a sentence of its sources.
         reformatted_share: How often an answer's numbers and dates are written in other ways.
         sentence_weight: Weight of the sentence head's loss.
         worst_weight: Weight of the loss on the most doubtful word piece of each sentence.
@@ -55,6 +56,7 @@ class Recipe:
     corrupted_share: float = 0.5
     premise_share: float = 0.05
     withheld_share: float = 0.0
+    quoted_share: float = 0.0
     reformatted_share: float = 0.25
     sentence_weight: float = 0.3
     worst_weight: float = 0.2

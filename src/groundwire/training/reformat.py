@@ -1,7 +1,7 @@
 """The same values written in other ways: what a detector must not flag.
 
-"1,234" for "1234", "5 percent" for "5%", "10:00" for "10 AM", "5 January" for "January 5", "three"
-for "3", bold around a number. Only stretches that are supported are rewritten.
+"1,234" for "1234", "5 percent" for "5%", "5 m" for "5 metres", "10:00" for "10 AM", "5 January" for
+"January 5", "three" for "3", bold around a number. Only stretches that are supported are rewritten.
 """
 
 import random
@@ -40,6 +40,24 @@ _MONTHS = [
     "December",
 ]
 _MONTH = "|".join(_MONTHS)
+#: Signs of units that are read aloud as these words, after a number.
+_UNITS = {
+    "m": "metres",
+    "km": "kilometres",
+    "cm": "centimetres",
+    "mm": "millimetres",
+    "kg": "kilograms",
+    "g": "grams",
+    "ml": "millilitres",
+    "min": "minutes",
+    "h": "hours",
+    "GB": "gigabytes",
+}
+_SIGNS = {
+    name.replace("metre", spelt): sign
+    for sign, name in _UNITS.items()
+    for spelt in ("metre", "meter")
+}
 
 
 def _grouped(match: re.Match[str]) -> str:
@@ -56,6 +74,14 @@ def _sign(match: re.Match[str]) -> str:
 
 def _percent(match: re.Match[str]) -> str:
     return f"{match[1]} percent"
+
+
+def _unit_sign(match: re.Match[str]) -> str:
+    return f"{match[1]} {_SIGNS[match[2]]}"
+
+
+def _unit_name(match: re.Match[str]) -> str:
+    return f"{match[1]} {_UNITS[match[2]]}"
 
 
 def _day_first(match: re.Match[str]) -> str:
@@ -105,6 +131,8 @@ _WAYS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = tupl
         (_ALONE + r"\d{1,3}(?:,\d{3})+" + _END, _plain),
         (_ALONE + r"(\d+(?:\.\d+)?) (?:percent|per cent)\b", _sign),
         (_ALONE + r"(\d+(?:\.\d+)?)%(?!\w)", _percent),
+        (_ALONE + rf"(\d[\d,.]*) ({'|'.join(_SIGNS)})\b", _unit_sign),
+        (_ALONE + rf"(\d[\d,.]*) ?({'|'.join(_UNITS)})" + _END, _unit_name),
         (rf"\b({_MONTH}) (\d{{1,2}})(?:, (\d{{4}}))?" + _END, _day_first),
         (_ALONE + rf"(\d{{1,2}}) ({_MONTH})(?: (\d{{4}}))?" + _END, _month_first),
         (rf"\b({_MONTH}) (\d{{1,2}}), (\d{{4}})" + _END, _iso),
