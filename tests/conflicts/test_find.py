@@ -45,8 +45,12 @@ NOTHING = "The pool is wide."
 
 
 def test_a_claim_that_agrees_has_no_findings() -> None:
-    assert findings("The pool is wide.", NOTHING) == Findings()
+    assert findings("The pool is cold.", NOTHING) == Findings()
     assert findings("", NOTHING) == findings("The pool is wide.") == Findings()
+
+
+def test_a_claim_that_is_a_line_is_settled_as_a_whole() -> None:
+    assert findings(NOTHING, NOTHING) == Findings(settled=((0, len(NOTHING)),), is_line=True)
 
 
 def test_a_conflict_is_a_contradiction_unless_it_is_one_more_of_a_list() -> None:
@@ -125,7 +129,8 @@ def test_no_rule_finds_a_sentence_wrong_that_is_a_line(claim: str, others: list[
 def test_a_line_of_any_kind_is_in_no_conflict(text: str, sources: list[str]) -> None:
     basis = basis_of(text, *sources)
     for claim in basis.readings:
-        assert find(claim, best_lines(claim, basis), basis) == Findings()
+        found = find(claim, best_lines(claim, basis), basis)
+        assert found == Findings(settled=((0, len(claim)),), is_line=True)
 
 
 # Hostile texts: twice as much takes twice the work. Calls are counted; a single one, of a pattern,

@@ -107,7 +107,7 @@ def test_a_number_that_follows_is_settled(claim: str, source: str, words: str) -
         ("The bridge is about 50 km long.", "The bridge is 42 km long."),
         ("The plants employ 30 and 45 people, 85 in all.",
          "The first plant employs 30 people. The second plant employs 45 people."),
-        ("The bridge is 42 km long.", "The bridge is 42 km long."),  # it stands there
+        ("The bridge is 42 km long and low.", "The bridge is 42 km long."),  # it stands there
         ("Of 30, 45 and 60-75 people some left.", "There were 30, 45 and 60-70 people."),
     ],
 )  # fmt: skip

@@ -10,7 +10,8 @@ from groundwire.detection import Label
 from groundwire.engine.reader import Reader
 from groundwire.verify.citations import CitationFinding, CitationStatus, agreeing
 from groundwire.verify.doubts import ReadoutByWords
-from groundwire.verify.local import DENIED, LocalVerifier, Looked
+from groundwire.verify.local import DENIED, STATED, LocalVerifier, Looked
+from groundwire.verify.measured import ClaimMap
 from groundwire.verify.rule import Status
 from groundwire.verify.run import run
 from groundwire.verify.subject import AnswerSubject
@@ -106,6 +107,28 @@ def test_what_differs_is_named_and_marked(
     assert words in ruled(verifier, claim, text)
     (doubt,) = (each for each in said(verifier, claim, text).doubts if words in each.text)
     assert doubt.label is Label.CONTRADICTED
+
+
+@pytest.mark.parametrize(
+    "claim", ["Refunds take 14 days.", "It is said to be haunted.", "- 40 of 60 came", "42 x 7"]
+)
+def test_a_line_word_for_word_is_answered_with_yes(
+    detector: Detector, verifier: LocalVerifier, claim: str
+) -> None:
+    text = f"The guide has a line on it.\n\n{claim}\n\nNothing else is said of the matter."
+    assert said(verifier, claim, text).yes.low >= STATED > TARGET
+    # Whatever the model says of it.
+    assert isinstance(detector.judge, Reader)
+    unsure = ClaimMap(weights=(0, 0, 0), offset=0, bare_offset=0, provenance={})
+    undecided = LocalVerifier(detector.judge, unsure)
+    assert said(undecided, claim, text).yes.low == STATED
+    assert said(undecided, claim.replace("i", "y").replace("4", "5"), text).yes.high <= 0.5
+
+
+def test_words_of_a_line_alone_are_left_to_the_model(verifier: LocalVerifier) -> None:
+    looked = verifier.look("The drug is safe.", ["Some believe that the drug is safe."])
+    assert isinstance(looked, Looked)
+    assert verifier.probability(looked) == verifier.claim_map.probability(looked.measured)
 
 
 def test_what_only_stands_nowhere_is_left_to_the_model(verifier: LocalVerifier) -> None:

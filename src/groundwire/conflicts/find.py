@@ -53,11 +53,13 @@ class Findings:
 
     Attributes:
         conflicts: What it plainly gets wrong, in reading order; they may overlap.
-        settled: What plainly follows, though it does not stand there: ``[start, end)``.
+        settled: What plainly follows, or stands there as a whole: ``[start, end)``.
+        is_line: Whether the claim is a line, word for word.
     """
 
     conflicts: tuple[Conflict, ...] = ()
     settled: tuple[tuple[int, int], ...] = ()
+    is_line: bool = False
 
     def moved(self, places: Sequence[int]) -> "Findings":
         """The same with offsets in another text: ``places`` of each character of the claim."""
@@ -67,6 +69,7 @@ class Findings:
                 for each in self.conflicts
             ),
             tuple((places[start], places[end - 1] + 1) for start, end in self.settled),
+            self.is_line,
         )
 
 
@@ -79,7 +82,7 @@ def find(claim: str, lines: Iterable[str], basis: Basis) -> Findings:
         basis: All that it is held against.
     """
     if basis.has_line(claim):
-        return Findings()
+        return Findings(settled=((0, len(claim)),), is_line=True)
     text, best = Text(claim), tuple(map(basis.text, lines))
     settled = values.settled(text, best, basis) + replied(text, best, basis)
     found = {each for rule in RULES for each in rule(text, best, basis)}

@@ -350,6 +350,7 @@ class Reading:
             entailment=self._reader.sentences.entailment(_whole(looks)),
             conflicts=findings.conflicts,
             settled=findings.settled,
+            is_line=findings.is_line,
         )
 
     def _findings(self, part: Part, query: Query, looks: Sequence["_Look"]) -> Findings:

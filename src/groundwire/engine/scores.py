@@ -109,6 +109,7 @@ class ClaimScores:
         conflicts: What rules find plainly wrong in it, with offsets in the answer.
         settled: Ranges of the answer, ``[start, end)``, that plainly follow from the evidence, such
             as a sum of two of its numbers.
+        is_line: Whether the claim is a line of the evidence, word for word.
     """
 
     offsets: NDArray[np.int32]
@@ -120,6 +121,7 @@ class ClaimScores:
     entailment: Entailment | None = None
     conflicts: tuple[Conflict, ...] = ()
     settled: tuple[tuple[int, int], ...] = ()
+    is_line: bool = False
 
     @classmethod
     def compared(

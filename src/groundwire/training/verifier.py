@@ -35,7 +35,7 @@ from groundwire.models import DEFAULT_MODEL, Manifest, find_reader
 from groundwire.segment import segment
 from groundwire.training.calibrate import validation_records
 from groundwire.training.package import GRAPH
-from groundwire.verify.local import DENIED, LocalVerifier, Looked
+from groundwire.verify.local import LocalVerifier, Looked, ruled
 from groundwire.verify.measured import ClaimMap, Measured
 
 #: The documented target.
@@ -81,17 +81,19 @@ class MeasuredClaim:
     Attributes:
         claim: The claim.
         measured: What the map weighs.
-        has_conflict: Whether a rule finds that it plainly gets something wrong.
+        is_denied: Whether a rule finds that it plainly gets something wrong.
+        is_line: Whether a line of its evidence says it word for word.
     """
 
     claim: LabelledClaim
     measured: Measured
-    has_conflict: bool = False
+    is_denied: bool = False
+    is_line: bool = False
 
     def probability(self, fitted: ClaimMap) -> float:
         """P(supported) as the verifier with this map has it."""
         p = fitted.probability(self.measured)
-        return min(p, DENIED) if self.has_conflict else p
+        return ruled(p, is_denied=self.is_denied, is_line=self.is_line)
 
 
 def cited(path: Path, group: str) -> Iterator[LabelledClaim]:
@@ -168,7 +170,10 @@ def read(verifier: LocalVerifier, claims: Iterable[LabelledClaim]) -> list[Measu
         if isinstance(looked, Looked):
             found.append(
                 MeasuredClaim(
-                    claim=claim, measured=looked.measured, has_conflict=bool(looked.conflicts)
+                    claim=claim,
+                    measured=looked.measured,
+                    is_denied=bool(looked.conflicts),
+                    is_line=looked.scores.is_line,
                 )
             )
     return found

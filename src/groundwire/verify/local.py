@@ -14,7 +14,8 @@ from nothing, as surely as the contexts it was fitted on can say.
 The model overlooks a "not", and rules beside it do not (:mod:`groundwire.conflicts`): a claim with
 a conflict is answered with NO, whatever the model says. Those conflicts count that need no doubt of
 the model. What only stands nowhere is in its doubts, which the map weighs; and right claims take
-names and years from elsewhere, and compute.
+names and years from elsewhere, and compute. A claim that is a line of the evidence, word for
+word, is answered with YES.
 """
 
 from collections import deque
@@ -57,6 +58,8 @@ _GRAPH = "reader.onnx"
 _MAX_WAITING = 8
 #: The most that P(YES) is of a claim with a conflict: no target that anybody chooses.
 DENIED = 0.1
+#: The least that P(YES) is of a claim that a line of the evidence says word for word.
+STATED = 0.97
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,6 +83,19 @@ class Looked:
     def conflicts(self) -> tuple[Conflict, ...]:
         """What rules find plainly wrong in it, in reading order."""
         return self.judged.conflicts
+
+
+def ruled(yes: float, *, is_denied: bool, is_line: bool) -> float:
+    """P(YES) by the map and by the rules.
+
+    Args:
+        yes: By the map.
+        is_denied: Whether the claim has a conflict that needs no doubt of the model.
+        is_line: Whether a line of the evidence says it word for word.
+    """
+    if is_denied:
+        return min(yes, DENIED)
+    return max(yes, STATED) if is_line else yes
 
 
 class LocalVerifier:
@@ -220,7 +236,7 @@ class LocalVerifier:
     def probability(self, looked: Looked) -> float:
         """P(YES) of a claim that was read: by the map, and by the rules."""
         yes = self._map.probability(looked.measured)
-        return min(yes, DENIED) if looked.conflicts else yes
+        return ruled(yes, is_denied=bool(looked.conflicts), is_line=looked.scores.is_line)
 
     def _answer(self, key: "_Key") -> Judged:
         if (given_up := self._scope.given_up()) is not None:
