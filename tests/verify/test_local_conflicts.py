@@ -110,7 +110,7 @@ def test_what_differs_is_named_and_marked(
 
 
 @pytest.mark.parametrize(
-    "claim", ["Refunds take 14 days.", "It is said to be haunted.", "- 40 of 60 came", "42 x 7"]
+    "claim", ["Refunds take 14 days.", "It is said to be haunted.", "40 of 60 came", "42 x 7"]
 )
 def test_a_line_word_for_word_is_answered_with_yes(
     detector: Detector, verifier: LocalVerifier, claim: str
