@@ -5,14 +5,25 @@ from collections import Counter
 import pytest
 
 from groundwire import Detector
-from tests.cases.case import Case, Result, by_kind, further, must_pass, report, run, unseen
+from tests.cases.case import (
+    Case,
+    Result,
+    blind,
+    by_kind,
+    further,
+    must_pass,
+    report,
+    run,
+    totals,
+    unseen,
+)
 from tests.fixed_judge import FixedJudge
 
 #: Share of the further cases that are passed at least; of those by another hand, what is reached,
 #: so that other weights or rules cannot lose it unseen.
 LEAST_SHARE, LEAST_UNSEEN_SHARE = 0.85, 0.55
 
-ALL = [*must_pass(), *further(), *unseen()]
+ALL = [*must_pass(), *further(), *unseen(), *blind()]
 
 
 @pytest.mark.parametrize("case", must_pass(), ids=lambda case: case.id)
@@ -26,6 +37,9 @@ def test_no_fewer_of_the_further_cases_pass_than_did(detector: Detector) -> None
         results = [run(detector, case) for case in cases]
         n_passed = sum(not result.problems for result in results)
         assert n_passed >= least * len(results), "\n" + report(results)
+    counted = [run(detector, case) for case in blind()]
+    n_passed = sum(not result.problems for result in counted)
+    assert n_passed >= LEAST_UNSEEN_SHARE * len(counted), totals(counted)
 
 
 # The cases themselves.
@@ -50,6 +64,8 @@ def test_the_cases_are_many_and_balanced() -> None:
     assert len(further()) >= 80
     assert 0.4 <= sum(case.is_faithful for case in cases) / len(cases) <= 0.6
     assert {k: n for k, n in Counter(case.kind for case in cases).items() if n < 5} == {}
+    assert len(blind()) == 100
+    assert sum(case.is_faithful for case in blind()) == 45
 
 
 # What passes.

@@ -80,19 +80,28 @@ def days(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Found]:
 
 
 def settled(claim: Text, lines: tuple[Text, ...], basis: Basis) -> tuple[tuple[int, int], ...]:
-    """Numbers of a claim that follow: rounded, and it says so, or computed from others."""
+    """Numbers of a claim that follow: rounded, and it says so, or computed from others.
+
+    With what is computed goes what it is computed from, if the nearest lines state it.
+    """
     known = [other for other in quantities_in(claim) if basis.stated.match(other) in _STATED]
     near = _stated_by(lines)[:_MOST_OPERANDS]
     found: list[Quantity] = []
+    computes = False
     for quantity in quantities_in(claim):
         if quantity in known or not _has_figures(claim, quantity):
             continue
         own = [*known, *found][:_MOST_OPERANDS]
         is_round = is_rounded(_held(claim, quantity, lines), quantity)
         is_later = quantity.kind is Kind.TIME and _is_shifted(quantity, [*own, *near])
-        if is_round or is_later or _is_computed(claim, quantity, own, near):
+        follows = is_later or _is_computed(claim, quantity, own, near)
+        if is_round or follows:
             found.append(quantity)
-    return tuple((quantity.start, quantity.end) for quantity in found)
+        computes = computes or follows
+    if computes:
+        stated = QuantityIndex.of(near)
+        found += [other for other in known if stated.match(other) in _STATED]
+    return tuple(sorted((quantity.start, quantity.end) for quantity in found))
 
 
 def _has_day(lower: str, basis: Basis) -> bool:

@@ -64,7 +64,8 @@ The weights went on from earlier ones: `groundwire train reader --data DATA \
 Through the deployed engine (int8, selected passages, claim by claim), on answers to held-out
 contexts. Thresholds and maps are cross-fitted: each answer is judged with numbers fitted on the
 answers to other contexts. Intervals hold 95 %, resampled by context. The share of hallucinated
-answers is above what users meet.
+answers is above what users meet. Beside an error of calibration stands, in brackets, what 95 % of
+samples of that size stay below if the probabilities are exactly right.
 
 {validation}
 
