@@ -10,7 +10,7 @@ from groundwire.detection import Label
 from groundwire.engine.reader import Reader
 from groundwire.verify.citations import CitationFinding, CitationStatus, agreeing
 from groundwire.verify.doubts import ReadoutByWords
-from groundwire.verify.local import DENIED, STATED, LocalVerifier, Looked
+from groundwire.verify.local import DENIED, REPEATED, LocalVerifier, Looked
 from groundwire.verify.measured import ClaimMap
 from groundwire.verify.rule import Status
 from groundwire.verify.run import run
@@ -116,12 +116,12 @@ def test_a_line_word_for_word_is_answered_with_yes(
     detector: Detector, verifier: LocalVerifier, claim: str
 ) -> None:
     text = f"The guide has a line on it.\n\n{claim}\n\nNothing else is said of the matter."
-    assert said(verifier, claim, text).yes.low >= STATED > TARGET
+    assert said(verifier, claim, text).yes.low >= REPEATED > TARGET
     # Whatever the model says of it.
     assert isinstance(detector.judge, Reader)
     unsure = ClaimMap(weights=(0, 0, 0), offset=0, bare_offset=0, provenance={})
     undecided = LocalVerifier(detector.judge, unsure)
-    assert said(undecided, claim, text).yes.low == STATED
+    assert said(undecided, claim, text).yes.low == REPEATED
     assert said(undecided, claim.replace("i", "y").replace("4", "5"), text).yes.high <= 0.5
 
 

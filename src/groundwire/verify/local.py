@@ -59,7 +59,7 @@ _MAX_WAITING = 8
 #: The most that P(YES) is of a claim with a conflict: no target that anybody chooses.
 DENIED = 0.1
 #: The least that P(YES) is of a claim that a line of the evidence says word for word.
-STATED = 0.97
+REPEATED = 0.97
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,7 +95,7 @@ def ruled(yes: float, *, is_denied: bool, is_line: bool) -> float:
     """
     if is_denied:
         return min(yes, DENIED)
-    return max(yes, STATED) if is_line else yes
+    return max(yes, REPEATED) if is_line else yes
 
 
 class LocalVerifier:
