@@ -27,7 +27,7 @@ from groundwire.engine.sentence import Part, n_unknown_chars, parts_of
 from groundwire.engine.tokenizer import WordPieces
 from groundwire.engine.turns import Turns
 from groundwire.errors import DetectionError, ModelError, UnreadableError
-from groundwire.evidence import SELECTED_PIECES, Evidence, Query, WordWeights
+from groundwire.evidence import SELECTED_PIECES, Evidence, Query, Selection, WordWeights
 from groundwire.example import Source
 from groundwire.models import Manifest
 from groundwire.passages import PASSAGE_PIECES, PASSAGE_RULES, CutSource, cut_source
@@ -335,15 +335,22 @@ class Reading:
             return ClaimScores.unread(Reason.DETECTOR_FAILED)
 
     def _scores(self, units: Sequence[tuple[Part, tuple[Part, ...]]]) -> ClaimScores:
-        looks = [self._look(part, earlier) for part, earlier in units]
-        ids = np.concatenate([part.ids for part, _ in units])
+        query = Query.of(np.concatenate([part.ids for part, _ in units]))
+        selections = [self._select(part, earlier) for part, earlier in units]
+        find_all = partial(self._findings, units[0][0], query)
+        # Beside the model, which takes longer and does not need what the rules find.
+        beside = self._help(find_all, selections)
+        looks = [
+            self._look(part, earlier, selection)
+            for (part, earlier), selection in zip(units, selections, strict=True)
+        ]
         chosen = sorted({index for look in looks for index in look.chosen})
         self.attended.update(chosen)
-        findings = self._findings(units[0][0], Query.of(ids), looks)
+        findings = _helped(beside, find_all, selections)
         return ClaimScores(
             offsets=np.concatenate([part.ranges for part, _ in units]),
             labels=np.concatenate([look.labels for look in looks]),
-            evidence=self.evidence.references(Query.of(ids), chosen),
+            evidence=self.evidence.references(query, chosen),
             n_unread=sum(
                 n_unknown_chars(part, self._reader.pieces.unknown_id) for part, _ in units
             ),
@@ -353,7 +360,7 @@ class Reading:
             is_line=findings.is_line,
         )
 
-    def _findings(self, part: Part, query: Query, looks: Sequence["_Look"]) -> Findings:
+    def _findings(self, part: Part, query: Query, selections: Sequence[Selection]) -> Findings:
         """What rules find in a claim, with offsets in the answer.
 
         They see what either look may read, and all there is if that is little: a value that stands
@@ -361,7 +368,7 @@ class Reading:
         """
         if not self._reader.finds_conflicts:
             return Findings()
-        reach = tuple(sorted({index for look in looks for index in look.reach}))
+        reach = tuple(sorted({i for s in selections for i in (*s.first, *s.second)}))
         if sum(passage.n_read for passage in self.evidence.passages) <= SELECTED_PIECES:
             reach = tuple(range(len(self.evidence.passages)))
         basis = self._bases.get(reach)
@@ -375,15 +382,16 @@ class Reading:
         lines = self.evidence.readings(query, reach, MAX_LINES)
         return find(part.text, lines, basis).moved(part.places.tolist())
 
-    def _look(self, part: Part, earlier: Sequence[Part]) -> "_Look":
-        """Read a part with its evidence, and once more with other evidence if it looks wrong."""
+    def _select(self, part: Part, earlier: Sequence[Part]) -> Selection:
         before = earlier[-1].ids if earlier else None
         query = Query.of(part.ids, question=self._question_ids, before=before)
-        selection = self.evidence.select(query)
+        return self.evidence.select(query)
+
+    def _look(self, part: Part, earlier: Sequence[Part], selection: Selection) -> "_Look":
+        """Read a part with its evidence, and once more with other evidence if it looks wrong."""
         context = [self._text(Role.QUESTION, ids) for ids in self._question_parts]
         context += [self._text(Role.HISTORY, p.ids) for p in earlier]
         look = self._judge(part, selection.first, context)
-        look = replace(look, reach=(*selection.first, *selection.second))
         if not selection.second or 1 - look.labels[:, 0].min() < self._threshold:
             return look
         # One selection with the evidence is enough: the other does not hold it, and says so.
@@ -420,13 +428,7 @@ class Reading:
         texts = [self.evidence.passages[index].ids for index in chosen]
         missing = [i for i, ids in enumerate(texts) if self._is_missing(ids)]
         helpers = {i: self._help(self._passage, chosen[i]) for i in missing[1:]}
-        return [self._helped(helpers.get(i), index) for i, index in enumerate(chosen)]
-
-    def _helped(self, helper: Future[KeysValues] | None, index: int) -> KeysValues:
-        # A helper that has not begun may wait behind others that wait for this.
-        if helper is None or helper.cancel():
-            return self._passage(index)
-        return helper.result()
+        return [_helped(helpers.get(i), self._passage, index) for i, index in enumerate(chosen)]
 
     def _is_missing(self, ids: NDArray[np.int32]) -> bool:
         return self._reader.cache.lacks(self._key(Role.SOURCE, ids))
@@ -462,13 +464,11 @@ class _Look:
         labels: Calibrated probabilities of each word piece, shape ``(n, 3)``.
         sentence: Logits of the part as a whole, shape ``(3,)``.
         chosen: The passages.
-        reach: These, and those of another look.
     """
 
     labels: NDArray[np.float32]
     sentence: NDArray[np.float32]
     chosen: tuple[int, ...]
-    reach: tuple[int, ...] = ()
 
     @property
     def support(self) -> float:
@@ -482,8 +482,15 @@ class _Look:
             np.where(is_better, other.labels, self.labels),
             other.sentence if other.support > self.support else self.sentence,
             tuple(dict.fromkeys((*self.chosen, *other.chosen))),
-            self.reach,
         )
+
+
+def _helped(helper: Future[_Made] | None, job: Callable[[_Given], _Made], given: _Given) -> _Made:
+    """What a helper makes, or made here if it has not begun."""
+    # It may wait behind others that wait for this.
+    if helper is None or helper.cancel():
+        return job(given)
+    return helper.result()
 
 
 def _whole(looks: Sequence[_Look]) -> NDArray[np.float32]:

@@ -22,6 +22,7 @@ from groundwire.evaluation.metrics import AnswerCounts, Ranking
 from groundwire.evidence import WordWeights
 from groundwire.example import read_sources
 from groundwire.training import claims, data, rows, sets
+from groundwire.training.alone import alone
 from groundwire.training.corrupt import draw_corrupted, false_premise
 from groundwire.training.devices import placed
 from groundwire.training.lora import merged
@@ -87,7 +88,7 @@ class Loader:
         records = [self._corrupted(sets.draw(r, recipe.answers, rng), rng) for r in judged]
         share = recipe.one_slot_share
         drawn = [sets.draw(r, recipe.answers, rng, one_slot_share=share) for r in written]
-        records += [self._quoted(record, rng) for record in drawn]
+        records += [self._alone(self._quoted(record, rng), rng) for record in drawn]
         records = [self._withheld(self._reformatted(record, rng), rng) for record in records]
         groups = [self._group(record, rng) for record in records]
         return [group for group in groups if group is not None]
@@ -134,6 +135,15 @@ class Loader:
             return record
         quotation = quoted(record, rng)
         return replace(record, answers=(*record.answers[:-1], quotation)) if quotation else record
+
+    def _alone(self, record: Record, rng: random.Random) -> Record:
+        """One claim of a slot-annotated text with a few lines, now and then."""
+        share = self.recipe.alone_share
+        # Without such a share nothing is drawn: runs of before come out as they did.
+        if record.slots is None or not share or rng.random() >= share:
+            return record
+        strangers = rng.sample(self.slots, min(8, len(self.slots)))
+        return alone(record, rng, strangers) or record
 
     def _withheld(self, record: Record, rng: random.Random) -> Record:
         """Without what a sentence rests on, now and then."""

@@ -34,6 +34,7 @@ class Recipe:
         premise_share: How often the question asserts such a mistake.
         withheld_share: How often what a sentence rests on is taken out of the sources.
         quoted_share: How often one answer of a slot-annotated text is a sentence of its sources.
+        alone_share: How often a slot-annotated text is one claim with a few lines alone.
         reformatted_share: How often an answer's numbers and dates are written in other ways.
         sentence_weight: Weight of the sentence head's loss.
         worst_weight: Weight of the loss on the most doubtful word piece of each sentence.
@@ -57,6 +58,7 @@ class Recipe:
     premise_share: float = 0.05
     withheld_share: float = 0.0
     quoted_share: float = 0.0
+    alone_share: float = 0.0
     reformatted_share: float = 0.25
     sentence_weight: float = 0.3
     worst_weight: float = 0.2
