@@ -230,6 +230,26 @@ def test_a_question_may_assert_the_mistake(loader: Loader) -> None:
     assert repeated.spans
 
 
+@pytest.mark.parametrize("name", ["quoted_share", "alone_share"])
+def test_slot_texts_change_as_often_as_the_recipe_says(loader: Loader, name: str) -> None:
+    recipe = replace(RECIPE, ragtruth_per_step=0)
+
+    def steps(**shares: float) -> list[list[Group]]:
+        loader.recipe = replace(recipe, **shares)  # type: ignore[arg-type]
+        return [loader.step(number) for number in range(4)]
+
+    plain, never, always = steps(), steps(**{name: 0.0}), steps(**{name: 1.0})
+    assert all(same(one, other) for one, other in zip(plain, never, strict=True))
+    assert not any(same(one, other) for one, other in zip(plain, always, strict=True))
+
+
+def test_a_claim_alone_has_no_question_and_no_sentence_before_it(loader: Loader) -> None:
+    loader.recipe = replace(RECIPE, ragtruth_per_step=0, alone_share=1.0)
+    for group in [group for number in range(4) for group in loader.step(number)]:
+        assert int(group.question_length) == 0
+        assert not group.recalls.any()
+
+
 # The files of the folder.
 
 

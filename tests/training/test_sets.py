@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +74,13 @@ def test_variants_are_drawn_anew_each_time_and_one_is_faithful() -> None:
 
 def test_without_slots_there_is_one_answer() -> None:
     assert len(draw(slot_record("Plain."), 5, random.Random(1)).answers) == 1
+
+
+def test_another_answer_takes_the_place_of_the_last_unless_that_is_the_only_one() -> None:
+    one, two, new = (Marked(f"Answer {i}.", ()) for i in range(3))
+    record = Record("1", "QA", (), None, (one, two))
+    assert record.with_last(new).answers == (one, new)
+    assert replace(record, answers=(one,)).with_last(new).answers == (one, new)
 
 
 def test_of_many_answers_some_are_drawn() -> None:

@@ -54,7 +54,8 @@ def alone(record: Record, rng: random.Random, strangers: Sequence[Record]) -> Re
     variants = [found[at] for found in pieces if len(found) == len(pieces[0])]
     answers = list(dict.fromkeys(variants))
     if stranger := _stranger(_union(chosen), rng, strangers):
-        answers[len(record.answers) - 1 :] = [stranger]
+        # No more answers than there were, which the recipe bounds; the faithful one stays.
+        answers = [*answers[: max(1, len(record.answers) - 1)], stranger]
     return replace(
         record, sources=read_sources(chosen), question=None, answers=tuple(answers), slots=None
     )

@@ -129,18 +129,21 @@ class Loader:
         wrong = draw_corrupted(record, 1, rng, strangers)
         return replace(record, answers=(*record.answers[:-1], *wrong)) if wrong else record
 
+    @staticmethod
+    def _drawn(share: float, rng: random.Random) -> bool:
+        # Nothing is drawn for what a recipe leaves out: older ones come out as they did.
+        return share > 0 and rng.random() < share
+
     def _quoted(self, record: Record, rng: random.Random) -> Record:
         """The last answer of a slot-annotated text for a sentence of its sources, now and then."""
-        if record.slots is None or rng.random() >= self.recipe.quoted_share:
+        if record.slots is None or not self._drawn(self.recipe.quoted_share, rng):
             return record
         quotation = quoted(record, rng)
-        return replace(record, answers=(*record.answers[:-1], quotation)) if quotation else record
+        return record.with_last(quotation) if quotation else record
 
     def _alone(self, record: Record, rng: random.Random) -> Record:
         """One claim of a slot-annotated text with a few lines, now and then."""
-        share = self.recipe.alone_share
-        # Without such a share nothing is drawn: runs of before come out as they did.
-        if record.slots is None or not share or rng.random() >= share:
+        if record.slots is None or not self._drawn(self.recipe.alone_share, rng):
             return record
         strangers = rng.sample(self.slots, min(8, len(self.slots)))
         return alone(record, rng, strangers) or record

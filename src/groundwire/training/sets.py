@@ -55,6 +55,11 @@ class Record:
     answers: tuple[Marked, ...]
     slots: str | None = None  # a slot-annotated answer: variants are drawn anew each time
 
+    def with_last(self, answer: Marked) -> "Record":
+        """With another answer in place of the last; beside it if it is the only one."""
+        kept = self.answers[:-1] or self.answers
+        return replace(self, answers=(*kept, answer))
+
 
 def read_rows(path: Path) -> Iterator[dict[str, Any]]:
     """Rows of a file of JSON lines, gzipped or not."""
