@@ -1,8 +1,11 @@
 """Closed classes of English words, for what reads texts by their words.
 
-Shared by what explains findings (:mod:`groundwire.explain`) and by what makes mistakes to train
-with (:mod:`groundwire.training.corrupt`). All words are in lower case.
+Shared by what explains findings (:mod:`groundwire.explain`), by what finds conflicts
+(:mod:`groundwire.conflicts`) and by what makes mistakes to train with
+(:mod:`groundwire.training.corrupt`). All words are in lower case.
 """
+
+from collections.abc import Iterable
 
 
 def words(text: str) -> frozenset[str]:
@@ -12,6 +15,15 @@ def words(text: str) -> frozenset[str]:
 
 def _pairs(text: str) -> tuple[tuple[str, str], ...]:
     return tuple((one, other) for one, _, other in (pair.partition("/") for pair in text.split()))
+
+
+def opposites_of(pairs: Iterable[tuple[str, str]]) -> dict[str, frozenset[str]]:
+    """Of each word of some pairs, its opposites."""
+    found: dict[str, set[str]] = {}
+    for one, other in pairs:
+        found.setdefault(one, set()).add(other)
+        found.setdefault(other, set()).add(one)
+    return {word: frozenset(others) for word, others in found.items()}
 
 
 # Words that are written with a capital letter and name nobody.

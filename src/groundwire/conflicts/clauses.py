@@ -8,7 +8,14 @@ from itertools import islice, pairwise
 
 from groundwire.explain.held import Text
 from groundwire.explain.words import Word, is_negation
-from groundwire.vocabulary import LOOSE_OPPOSITES, NOT_NEGATED, OPPOSITES, PASTS, words
+from groundwire.vocabulary import (
+    LOOSE_OPPOSITES,
+    NOT_NEGATED,
+    OPPOSITES,
+    PASTS,
+    opposites_of,
+    words,
+)
 
 #: Content words after a "not" that it is about.
 _SCOPE = 3
@@ -47,15 +54,6 @@ _VERBAL = words("""
 _FALSE_THAT = re.compile(r"\b(?:false|untrue|wrong) that\b", re.IGNORECASE)
 _BASES = dict(PASTS)
 _ENDING = re.compile(r"(?:(?<=ss)|(?<=x)|(?<=[cs]h))es$|(?<![ius])s$")
-
-
-def opposites_of(pairs: Iterable[tuple[str, str]]) -> dict[str, frozenset[str]]:
-    """Of each word of some pairs, its opposites."""
-    found: dict[str, set[str]] = {}
-    for one, other in pairs:
-        found.setdefault(one, set()).add(other)
-        found.setdefault(other, set()).add(one)
-    return {word: frozenset(others) for word, others in found.items()}
 
 
 #: What stands in a sentence for other reasons as well.

@@ -5,12 +5,12 @@ from collections.abc import Container, Iterator, Sequence
 from itertools import islice
 
 from groundwire.conflicts.basis import MAX_PLACES, Basis, is_field, overlap
-from groundwire.conflicts.clauses import Clause, clauses_of, opposites_of
+from groundwire.conflicts.clauses import Clause, clauses_of
 from groundwire.conflicts.conflict import ConflictKind
 from groundwire.conflicts.found import Found
 from groundwire.explain.held import Text
 from groundwire.explain.words import Word
-from groundwire.vocabulary import OPPOSITES, words
+from groundwire.vocabulary import OPPOSITES, opposites_of, words
 
 #: Share of all their content words that two clauses have in common if they are about the same.
 LIKENESS = 0.6

@@ -22,12 +22,10 @@ from groundwire.vocabulary import (
     LOOSE_OPPOSITES,
     OPPOSITES,
     VERBS,
+    opposites_of,
 )
 
-_OPPOSITES: dict[str, frozenset[str]] = {}
-for _one, _other in OPPOSITES + LOOSE_OPPOSITES:
-    _OPPOSITES[_one] = _OPPOSITES.get(_one, frozenset()) | {_other}
-    _OPPOSITES[_other] = _OPPOSITES.get(_other, frozenset()) | {_one}
+_OPPOSITES = opposites_of(OPPOSITES + LOOSE_OPPOSITES)
 _VERBS = IRREGULAR_PASTS | {verb for pair in VERBS for verb in pair}
 _VERB_END = re.compile(r"(?:ed|ing)$")
 
