@@ -2,8 +2,9 @@
 
 import pytest
 
-from groundwire.conflicts.clauses import Clause, clauses_of, is_conditional, opposites_of, stem_of
+from groundwire.conflicts.clauses import Clause, clauses_of, is_conditional, stem_of
 from groundwire.explain.held import Text
+from groundwire.vocabulary import opposites_of
 
 
 def clauses(text: str) -> list[Clause]:
