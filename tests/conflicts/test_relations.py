@@ -20,6 +20,12 @@ def test_two_names_on_the_other_sides_of_a_verb_are_wrong(claim: str, source: st
     assert told_by(roles, f"{claim} in the final.", source) == [(ConflictKind.ROLES, claim)]
 
 
+@pytest.mark.parametrize("compared", ["is older", "has more patience", "runs faster"])
+def test_two_names_on_the_other_sides_of_a_than_are_wrong(compared: str) -> None:
+    claim, source = f"Ruiz {compared} than Tanaka", f"Tanaka {compared} than Ruiz."
+    assert told_by(roles, claim, source) == [(ConflictKind.ROLES, claim)]
+
+
 @pytest.mark.parametrize(
     ("claim", "source"),
     [
@@ -29,6 +35,9 @@ def test_two_names_on_the_other_sides_of_a_verb_are_wrong(claim: str, source: st
         ("Tanaka and Ruiz defeated Moreau.", "Ruiz and Tanaka defeated Moreau."),
         ("Ruiz defeated Tanaka.", "Tanaka praised Ruiz."),
         ("Ruiz defeated Tanaka.", "Tanaka defeated Moreau, and Moreau defeated Ruiz."),
+        ("Metropolis starred Tanaka.", "Tanaka starred in Metropolis."),
+        ("Ruiz is less patient than Tanaka.", "Tanaka is more patient than Ruiz."),
+        ("Ruiz is older than Tanaka.", "Tanaka is not older than Ruiz."),
     ],
 )
 def test_another_voice_mutual_verbs_and_other_verbs_are_left_alone(claim: str, source: str) -> None:

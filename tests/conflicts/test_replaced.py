@@ -16,6 +16,8 @@ KEYS = "Hopkins keeps the keys of the northern gate."
          "The festival takes place in Porto every spring.", "Lisbon"),
         ("The museum was designed by Otto Wagner.", "The museum was designed by Josef Hoffmann.",
          "Otto Wagner"),
+        ("The head of the school is Otto Wagner.", "The head of the school is Otto Hoffmann.",
+         "Otto Wagner"),
     ],
 )  # fmt: skip
 def test_a_name_in_whose_place_a_line_has_another_is_wrong(
@@ -34,6 +36,8 @@ def test_a_name_in_whose_place_a_line_has_another_is_wrong(
         ("The chef, an Italian, sings.", "The chef, from Italy, sings."),
         ("Bell, not Edison, invented the telephone.",
          "The telephone was invented by Alexander Graham Bell."),
+        ("The head of the school is Otto Wagner.", "Otto Hoffmann left the school to a Mr Wagner."),
+        ("The head of the school is not Otto Wagner.", "The head of the school is Otto Hoffmann."),
     ],
 )  # fmt: skip
 def test_a_name_that_stands_anywhere_or_in_no_ones_place_is_left_alone(

@@ -5,6 +5,7 @@ import pytest
 from groundwire.conflicts import Basis, find
 from groundwire.lines import lines_of
 from groundwire.quantities import QuantityIndex
+from tests.conflicts import against
 
 SOURCE = (
     "Canberra is the capital of Australia. Sydney is its largest city. Perth is not the capital."
@@ -34,3 +35,32 @@ def test_a_short_answer_follows_if_a_line_has_it_with_what_is_asked(
     claim: str, question: str, words: list[str]
 ) -> None:
     assert settled(claim, question) == words
+
+
+@pytest.mark.parametrize(
+    ("claim", "source"),
+    [
+        ("It is 330 m tall.", "The tower is 330 metres tall and stands in Paris."),
+        ("The train goes from Porto to Faro.", "The train goes from Porto by Lisbon to Faro."),
+        ("Guests leave before 11 am.", "All guests have to leave the rooms before 11 am."),
+    ],
+)
+def test_a_claim_follows_if_a_line_has_all_of_its_words(claim: str, source: str) -> None:
+    assert against.settled(claim, source) == [claim.rstrip(".")]
+
+
+@pytest.mark.parametrize(
+    ("claim", "source"),
+    [
+        ("Guests leave after 11 am.", "Guests leave before 11 am."),
+        ("The fee is under 50 euros.", "The fee is over 50 euros."),
+        ("The alarm turns off.", "The alarm turns on."),
+        ("Guests must pay in cash.", "Guests may pay in cash."),
+        ("The comet was a broken moon.", "The comet could be a broken moon."),
+        ("The pool opens unless it rains.", "The pool opens when it rains."),
+        ("The train goes from Faro to Porto.", "The train goes from Porto to Faro."),
+        ("The moon is nearer than the sun.", "The sun is nearer than the moon."),
+    ],
+)
+def test_the_same_words_that_may_say_something_else_settle_nothing(claim: str, source: str) -> None:
+    assert against.settled(claim, source) == []

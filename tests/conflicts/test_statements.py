@@ -85,6 +85,33 @@ def test_an_opposite_that_is_negated_or_of_something_else_is_left_alone(
     assert told_by(opposites, claim, source) == []
 
 
+@pytest.mark.parametrize(
+    ("claim", "source", "words"),
+    [
+        ("The shop is open on Sundays.", "The shop is closed on Sundays.", "open"),
+        ("Lee lost the election.", "Lee won the election.", "lost"),
+        ("Mary is younger than John.", "Mary is older than John.", "younger"),
+    ],
+)
+def test_an_opposite_in_the_same_place_is_wrong_of_a_short_claim(
+    claim: str, source: str, words: str
+) -> None:
+    assert told_by(negations, claim, source) == [(NEGATION, words)]
+
+
+@pytest.mark.parametrize(
+    ("claim", "source"),
+    [
+        ("Mary is younger than John.", "John is older than Mary."),
+        ("Bob bought the old boat from Alice.", "Alice sold the old boat to Bob."),
+        ("The village of Arl lies below the lake.", "The lake lies above the village of Arl."),
+        ("The shop is open on Sundays.", "The shop is closed on Mondays."),
+    ],
+)
+def test_opposites_between_changed_sides_say_the_same(claim: str, source: str) -> None:
+    assert told(claim, source) == []
+
+
 def test_what_rose_where_it_fell_is_wrong() -> None:
     rose, fell = "Sales of bicycles rose last quarter.", "Sales of bicycles fell last quarter."
     assert told_by(directions, rose, fell) == [(ConflictKind.DIRECTION, "rose")]

@@ -19,6 +19,9 @@ NUMBER, UNIT, DATE = ConflictKind.NUMBER, ConflictKind.UNIT, ConflictKind.DATE
         ("The library opened on 15 December 1932.", "The library opened on 15 November 1932.", DATE,
          "15 December 1932"),
         ("The train leaves at 9:45.", "The train leaves at 8:45.", DATE, "9:45"),
+        ("The office opens at 10 am.", "The office opens at 9.", DATE, "10 am"),
+        ("The house has four bedrooms and two baths.",
+         "The house has three bedrooms and two baths.", NUMBER, "four"),
     ],
 )  # fmt: skip
 def test_a_value_in_whose_place_the_evidence_has_another_is_wrong(
@@ -35,6 +38,10 @@ def test_a_value_in_whose_place_the_evidence_has_another_is_wrong(
         ("The bridge is about 40 km long.", "The bridge is 42 km long."),
         ("Rainfall was 10 to 15 mm.", "Rainfall was 10-15 mm."),
         ("The train leaves at 8:45 PM.", "The train leaves at 20:45."),
+        ("The office is open from 9 am to 5 pm.", "The office is open from 9 to 5."),
+        ("The city has about 8.3 million inhabitants.", "The city has 8,336,817 inhabitants."),
+        ("There are three ways to the house: by bus, by tram and on foot.",
+         "There are two ways to the house by bus and tram, and one on foot."),
         ("The library opened in 1932.", "The library opened on 15 November 1932."),
         ("The lake lies 1,847 m above the sea.", "Cats are asleep for 16 hours a day."),
         ("The two plants employ 75 people.",

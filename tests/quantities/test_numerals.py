@@ -24,6 +24,7 @@ def test_a_number_may_be_grouped_in_several_ways(text: str) -> None:
         ("4th", 4.0),
         ("1990s", 1990.0),
         ("1.2 million", 1.2e6),
+        ("8.3 million", 8_300_000.0),  # as a product 8,300,000.000000001
         ("1.2M", 1.2e6),
         ("4K", 4000.0),
         ("5bn", 5e9),

@@ -104,7 +104,9 @@ class Clause:
         """
         common = len(self.content & line.content)
         is_enough = common >= _MIN_COMMON or len(line.lowers) >= _STATEMENT
-        return common / len(self.content | line.content) if is_enough else 0.0
+        # Opposites stand in the same place: "open on Sundays", "closed on Sundays".
+        n_all = len(self.content | line.content) - len(self._opposite(line))
+        return common / n_all if is_enough and n_all else 0.0
 
     def against(self, other: "Clause") -> tuple[Word, ...]:
         """The words of this clause that the other says the opposite of; none if it does not."""
@@ -119,9 +121,11 @@ class Clause:
         return tuple(
             word
             for word in self.all_words
-            if any(
-                o in other.lowers and o not in self.lowers and word.lower not in other.lowers
-                for o in _OPPOSITE.get(word.lower, ())
+            if word.lower not in other.lowers
+            and any(
+                not is_crossed(self.all_words, word, other.all_words, each)
+                for each in other.all_words
+                if each.lower in _OPPOSITE.get(word.lower, ()) and each.lower not in self.lowers
             )
         )
 
@@ -129,6 +133,22 @@ class Clause:
         about = (self.negated | other.negated) & self.content & other.content
         said = tuple(word for word in self.words if stem_of(word) in about)
         return (*self.negations, *said) if said else ()
+
+
+def is_crossed(words: Sequence[Word], word: Word, others: Sequence[Word], opposite: Word) -> bool:
+    """Whether opposite words say the same, for what stands on their sides has changed them.
+
+    "Mary is younger than John" of "John is older than Mary"; bought from, and sold to.
+    """
+    before, after = _sides(words, word)
+    left, right = _sides(others, opposite)
+    return bool(before & right and after & left)
+
+
+def _sides(words: Sequence[Word], at: Word) -> tuple[frozenset[str], frozenset[str]]:
+    content = [word for word in words if word.is_content]
+    before = frozenset(stem_of(word) for word in content if word.end <= at.start)
+    return before, frozenset(stem_of(word) for word in content if word.start >= at.end)
 
 
 def clauses_of(text: Text) -> Iterator[Clause]:

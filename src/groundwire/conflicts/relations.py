@@ -19,8 +19,9 @@ from groundwire.vocabulary import words
 #: What both sides do to each other, and what joins names.
 _MUTUAL = words("""
     met meet meets married marries marry faced faces played plays play joined merged tied drew and
-    with between
+    with between starred stars starring featured features
 """)
+_LESS = words("less not no never")
 _BE = words("is are was were be been being")
 _JOINING = words("and or of for with to")
 #: Words between a name and its verb.
@@ -56,8 +57,12 @@ class _Act:
 
 
 def roles(claim: Text, lines: tuple[Text, ...], _: Basis) -> Iterator[Found]:
-    """Two names on the other sides of a verb than in the evidence."""
-    acting = (index for index, word in enumerate(claim.words) if _may_act(word))
+    """Two names on the other sides of a verb, or of an "older than", than in the evidence."""
+    acting = (
+        index
+        for index, word in enumerate(claim.words)
+        if _may_act(word) or _compares(claim.words, index)
+    )
     for act in (_act(claim.words, index) for index in islice(acting, MAX_PLACES)):
         if not act.is_between_names:
             continue
@@ -89,12 +94,20 @@ def _may_act(word: Word) -> bool:
     return is_verb(word) and word.is_content and word.lower not in _MUTUAL
 
 
+def _compares(words: Sequence[Word], index: int) -> bool:
+    """Whether a word is what a "than" goes with; of a "less", the sides may be either way."""
+    is_than = index + 1 < len(words) and words[index + 1].lower == "than"
+    return is_than and (index == 0 or words[index - 1].lower not in _LESS)
+
+
 def _acts(line: Text, stem: str) -> Iterator[_Act]:
     """What a line says with a verb."""
     verbs = (
         index
         for index, word in enumerate(line.words)
-        if word.text[0].islower() and stem_of(word) == stem
+        if word.text[0].islower()
+        and stem_of(word) == stem
+        and (index == 0 or line.words[index - 1].lower not in _LESS)
     )
     return (_act(line.words, index) for index in islice(verbs, MAX_PLACES))
 

@@ -56,6 +56,9 @@ def names(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Found]
     for name in names_in(claim, basis):
         words = content_in(claim, name.start, name.end)
         is_denied = neighbours(claim, name)[0] in _NOT_HERE
+        if not is_denied and _is_namesake(claim, name, lines, basis):
+            yield Found(name.start, name.end, ConflictKind.NAME, is_enough=True)
+            continue
         if is_denied or not words or any(map(basis.has, words)) or is_abbreviated(name, basis):
             continue
         others = (
@@ -134,6 +137,19 @@ def _absent(claim: Text, basis: Basis) -> Word | None:
     start, end = absent[0].start, absent[-1].end
     is_apart = len(stems_in(claim, start, end)) > len({word.stem for word in absent})
     return None if is_apart else Word(start, end, claim.text[start:end])
+
+
+def _is_namesake(claim: Text, name: Word, lines: tuple[Text, ...], basis: Basis) -> bool:
+    """Whether the last word of a name stands nowhere, and a line has the first with another."""
+    own = content_in(claim, name.start, name.end)
+    if len(own) != 2 or basis.has(own[1]) or not basis.has(own[0]):
+        return False
+    return any(
+        len(theirs) == 2 and theirs[0].lower == own[0].lower and theirs[1].stem != own[1].stem
+        for line in lines[:_LINES]
+        for other in names_of_line(line)
+        for theirs in (content_in(line, other.start, other.end),)
+    )
 
 
 def _says_of_another(claim: Text, name: Word, line: Text) -> bool:

@@ -2,6 +2,7 @@
 
 from groundwire.conflicts.basis import STATED, Basis, quantities_in
 from groundwire.explain.held import Text
+from groundwire.vocabulary import HEDGES, words
 
 _MOST_WORDS = 2
 _LINES = 3
@@ -9,6 +10,16 @@ _LINES = 3
 _MIN_ASKED = 2
 #: Share of what is asked about that a line has, if it is the one that is meant.
 _ASKED = 0.75
+
+#: Words of a claim that say another thing, if they are not those of the line.
+_TURNING = words("""
+    before after since until till over under above below up down on off within beyond
+    may might must can could should would will if unless when while without except only
+    all every each no always never
+""")
+_HEDGES = HEDGES | words("can should would if unless except almost nearly")
+#: What gives the words on both sides an order.
+_DIRECTED = words("from to than by into")
 
 
 def contained(claim: Text, lines: tuple[Text, ...], _: Basis) -> tuple[tuple[int, int], ...]:
@@ -27,9 +38,21 @@ def contained(claim: Text, lines: tuple[Text, ...], _: Basis) -> tuple[tuple[int
         return ()
     for line in lines[:_LINES]:
         has_all = said <= line.content and all(line.index.match(q) in STATED for q in stated)
-        if has_all and line.has_negation == claim.has_negation:
+        if has_all and line.has_negation == claim.has_negation and not _turns(claim, line):
             return ((claim.words[0].start, claim.words[-1].end),)
     return ()
+
+
+def _turns(claim: Text, line: Text) -> bool:
+    """Whether the same words may say something else: "before" for "after", "is" for "may be"."""
+    has_others = (claim.lowers & _TURNING) - line.lowers or (line.lowers & _HEDGES) - claim.lowers
+    if has_others:
+        return True
+    # "From Porto to Lisbon", "Mary is older than John".
+    if not claim.lowers & _DIRECTED:
+        return False
+    stems = iter(word.stem for word in line.words if word.is_content)
+    return not all(word.stem in stems for word in claim.words if word.is_content)
 
 
 def replied(claim: Text, lines: tuple[Text, ...], basis: Basis) -> tuple[tuple[int, int], ...]:

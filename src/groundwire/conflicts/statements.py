@@ -5,7 +5,7 @@ from collections.abc import Container, Iterator, Sequence
 from itertools import islice
 
 from groundwire.conflicts.basis import MAX_PLACES, Basis, is_field, overlap
-from groundwire.conflicts.clauses import Clause, clauses_of
+from groundwire.conflicts.clauses import Clause, clauses_of, is_crossed
 from groundwire.conflicts.conflict import ConflictKind
 from groundwire.conflicts.found import Found
 from groundwire.explain.held import Text
@@ -109,7 +109,7 @@ def opposites(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Fo
         without = frozenset({word.stem})
         shares = ((line, overlap(claim, line, without=without)) for line in lines[:_LINES])
         about = [line for line, share in shares if share >= _CLOSELY]
-        if about and all(_has_instead(line, word) for line in about):
+        if about and all(_has_instead(line, claim, word) for line in about):
             yield Found(word.start, word.end, ConflictKind.NEGATION)
 
 
@@ -193,9 +193,11 @@ def _said(claim: Text, listed: Container[str]) -> Iterator[tuple[int, Word]]:
     return islice(said, MAX_PLACES)
 
 
-def _has_instead(line: Text, word: Word) -> bool:
-    has_opposite = bool(line.lowers & _OPPOSITE[word.lower]) and word.lower not in line.lowers
-    return has_opposite and not line.has_negation
+def _has_instead(line: Text, claim: Text, word: Word) -> bool:
+    if line.has_negation or word.lower in line.lowers:
+        return False
+    opposites = (each for each in line.words if each.lower in _OPPOSITE[word.lower])
+    return any(not is_crossed(claim.words, word, line.words, each) for each in opposites)
 
 
 def _counts(line: Text, things: Sequence[str]) -> Iterator[set[str]]:

@@ -51,10 +51,11 @@ def values(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Found
     """
     for quantity in quantities_in(claim):
         match = basis.stated.match(quantity)
-        is_counted = not _has_figures(claim, quantity) and match is not Match.UNIT_DIFFERS
-        if is_counted or is_rounded(_held(claim, quantity, lines), quantity):
+        if _is_counted(claim, quantity, match, lines) or is_rounded(
+            _held(claim, quantity, lines), quantity
+        ):
             continue
-        is_other = match is Match.TIME_ABSENT or (
+        is_other = (match is Match.TIME_ABSENT and not _is_bare_hour(quantity, lines)) or (
             match is Match.UNIT_DIFFERS and _has_other_unit(quantity, lines)
         )
         if is_other or (match in _ABSENT and _is_replaced(claim, quantity, lines)):
@@ -128,6 +129,18 @@ def _has_other_unit(quantity: Quantity, lines: tuple[Text, ...]) -> bool:
     )
 
 
+def _is_bare_hour(time: Quantity, lines: tuple[Text, ...]) -> bool:
+    """Whether a line has the hour of a time alone: "9 am" of "opens at 9"."""
+    if not isinstance(time.value, float):
+        return False
+    hour, minute = divmod(time.value, 60)
+    return minute == 0 and any(
+        other.kind is Kind.NUMBER and other.unit is None and other.number in (hour, hour % 12 or 12)
+        for line in lines
+        for other in quantities_in(line)
+    )
+
+
 def _is_replaced(claim: Text, quantity: Quantity, lines: tuple[Text, ...]) -> bool:
     if "=" in claim.text:
         return False
@@ -176,6 +189,29 @@ def _is_near_miss(claim: Text, one: Quantity, line: Text, other: Quantity) -> bo
 def _has_figures(claim: Text, quantity: Quantity) -> bool:
     """Whether it is written in figures; "two" is counted as often as read."""
     return any(letter.isdigit() for letter in claim.text[quantity.start : quantity.end])
+
+
+def _is_counted(claim: Text, quantity: Quantity, match: Match, lines: tuple[Text, ...]) -> bool:
+    """Whether a number in words may be counted rather than read: "two ways: A and B".
+
+    It is read if the best line has another in words before the same word: "three children".
+    """
+    if _has_figures(claim, quantity) or match is Match.UNIT_DIFFERS:
+        return False
+    counted = _following(claim, quantity)
+    if counted is None or ":" in claim.text[quantity.end :]:
+        return True
+    return not any(
+        not _has_figures(line, other) and counted == _following(line, other)
+        for line in lines[:1]
+        for other in quantities_in(line)
+    )
+
+
+def _following(text: Text, quantity: Quantity) -> str | None:
+    """The stem of the word after a quantity, if it says anything."""
+    after = next((word for word in text.words if word.start >= quantity.end), None)
+    return after.stem if after is not None and after.is_content else None
 
 
 def _figures(text: Text, quantity: Quantity) -> str:

@@ -54,7 +54,8 @@ def read_amount(
     if not is_spoken:
         magnitude, number_end = _magnitude_at(text, end, is_money=currency is not None)
     unit, amount_end = _unit_of(text, number_end, magnitude, currency)
-    total = number * magnitude
+    # 8.3 million is 8,300,000, and not 8,300,000.000000001.
+    total = number if magnitude == 1 else float(f"{number * magnitude:.12g}")
     quantity = Quantity(start, amount_end, Kind.NUMBER, total, None, total)
     if unit is not None:
         quantity = measured(total, unit, start=start, end=amount_end)
