@@ -155,20 +155,47 @@ def test_a_request_that_names_sources_does_not_ask_the_gate(run: Conversations) 
 
 
 def test_all_choices_are_shown_and_the_worst_counts(run: Conversations) -> None:
-    calls = {"role": "assistant", "content": None, "tool_calls": [{"id": "c"}]}
-    result = run(chat(asked(QUESTION, FACTS), RIGHT, WRONG, calls))
+    result = run(chat(asked(QUESTION, FACTS), RIGHT, WRONG, CALLS))
     assert result.exit_code == 1
     assert "\nanswer    3 of 3\n" in result.stdout
     assert "skipped: it only calls tools: the answer is still to come" in result.stdout
     assert result.stdout.endswith("\nall answers: hallucinated, action log\n")
 
 
-def test_no_choice_is_no_answer(run: Conversations) -> None:
-    result = run(chat(asked(QUESTION, FACTS)))
-    assert (result.exit_code, result.stdout.splitlines()[-1]) == (
-        0,
-        "no answer: skipped, action none",
+@pytest.mark.parametrize("request_", [asked(QUESTION, FACTS), asked(QUESTION)])
+@pytest.mark.parametrize("contents", [(), ("",), (" \n",), (None,), (None, "")])
+def test_a_check_that_was_due_and_had_no_answer_is_a_failure(
+    run: Conversations, request_: dict[str, Any], contents: tuple[object, ...]
+) -> None:
+    result = run(chat(request_, *contents))
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith(
+        "error: A check was due, and the response has no answer text, so nothing was checked."
     )
+    result = run(chat(request_, *contents), "--json")
+    assert (result.exit_code, json.loads(result.stdout)["outcome"]) == (2, "skipped")
+
+
+CALLS = {"role": "assistant", "content": None, "tool_calls": [{"id": "c"}]}
+REFUSES = {"role": "assistant", "content": None, "refusal": "I will not say."}
+
+
+@pytest.mark.parametrize(
+    ("request_", "contents"),
+    [
+        (asked(POEM, FACTS), ()),
+        (asked(POEM, FACTS), (None,)),
+        (asked(QUESTION, FACTS), (CALLS,)),
+        (asked(QUESTION, FACTS), (REFUSES,)),
+        (asked(QUESTION, FACTS), (RIGHT, None)),
+    ],
+)
+def test_where_no_answer_is_wanted_or_one_was_checked_nothing_failed(
+    run: Conversations, request_: dict[str, Any], contents: tuple[object, ...]
+) -> None:
+    result = run(chat(request_, *contents))
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert "skipped" in result.stdout
 
 
 def test_json_is_what_the_schema_says(run: Conversations) -> None:

@@ -218,6 +218,8 @@ def test_results_are_kept_and_not_overwritten(run: CommandLine, data: Path, tmp_
         (["--output", "data.jsonl", "--force"], "are the same file"),
         (["--limit", "0"], "0 is not in the range"),
         (["--prevalence", "2"], "2.0 is not in the range"),
+        (["--prevalence", "nan"], "'nan' is no finite number"),
+        (["--output", "r.jsonl", "--prevalence", "nan"], "'nan' is no finite number"),
         (["--column", "nothing"], "field=column"),
         (["--output", "r.jsonl.gz"], "not packed"),
     ],

@@ -1,11 +1,14 @@
 """Texts from files, and what results call them."""
 
 import pickle
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 
-from groundwire.cli.inputs import unique_names
+from groundwire.cli import cli
+from groundwire.cli.inputs import FiniteRange, unique_names
 from groundwire.files.reading import NotUtf8Error, decode
 
 
@@ -23,6 +26,33 @@ def test_a_source_file_goes_by_the_shortest_name_that_is_its_own(
     paths: list[str], names: list[str]
 ) -> None:
     assert unique_names([Path(path) for path in paths], taken=["S0"]) == names
+
+
+@pytest.mark.parametrize("number", ["nan", "-nan", "inf"])
+def test_a_number_is_finite(number: str) -> None:
+    with pytest.raises(click.BadParameter, match="is no finite number"):
+        FiniteRange(0).convert(number, None, None)
+
+
+def test_no_option_lets_nan_through() -> None:
+    loose = [
+        f"{command.name} {option.opts[0]}"
+        for command in commands(cli)
+        for option in command.params
+        if isinstance(option.type, click.FloatRange) and not isinstance(option.type, FiniteRange)
+    ]
+    assert loose == []
+
+
+def commands(group: click.Group) -> Iterator[click.Command]:
+    """Those of a group, and of the groups in it."""
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        yield command
+        if isinstance(command, click.Group):
+            yield from commands(command)
 
 
 def test_the_offset_of_a_wrong_byte_counts_the_byte_order_mark() -> None:

@@ -34,17 +34,21 @@ def python(code: str, *args: str) -> subprocess.CompletedProcess[str]:
 
 
 def with_fixed_detector(body: str, *args: str) -> subprocess.CompletedProcess[str]:
-    """Run ``body`` in a process of its own, with ``run()`` as the command line."""
-    code = (
+    """Run ``body`` in a process of its own, with ``main()`` as the command line."""
+    return python(fixed_detector(body), *args)
+
+
+def fixed_detector(body: str) -> str:
+    """Code that runs ``body`` where the command line has a fixed detector."""
+    return (
         "import os, signal, sys, threading, time\n"
         f"sys.path.insert(0, {str(ROOT)!r})\n"
         "from groundwire.cli import cli, main\n"
         "from groundwire.cli.detectors import Setup\n"
         "from tests.fakes import FixedDetector\n"
         "Setup.__init__.__kwdefaults__['load'] = lambda choice: detector\n"
-        "detector = FixedDetector(unsupported=['1950'])\n"
+        f"detector = FixedDetector(unsupported=['1950'])\n{body}"
     )
-    return python(code + body, *args)
 
 
 @pytest.mark.parametrize(
@@ -150,6 +154,69 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path: Path, options: str) -> No
     )
     assert result.returncode == 128 + signal.SIGPIPE
     assert result.stderr == ""
+
+
+FULL = pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a shell")
+@pytest.mark.parametrize(
+    ("args", "stream", "told"),
+    [
+        ("check --source a --answer-file -", "<&-", "error: standard input: it is closed\n"),
+        ("check --batch -", "<&-", "error: standard input: it is closed\n"),
+        ("check --source a --answer b", ">&-", "error: standard output is closed."),
+        ("--help", ">&-", "error: standard output is closed."),
+        ("check --batch - --output /dev/null", "<&- 2>&-", ""),
+        ("check --source a --answer b", ">&- 2>&-", ""),
+        pytest.param("--help", ">/dev/full", "error: No space left on device\n", marks=FULL),
+        pytest.param("check -h", ">/dev/full", "error: No space left on device\n", marks=FULL),
+        pytest.param(
+            "check --source a --answer b",
+            ">/dev/full",
+            "error: No space left on device\n",
+            marks=FULL,
+        ),
+        pytest.param("chekc", "2>/dev/full", "", marks=FULL),
+    ],
+)
+def test_a_stream_that_is_closed_or_full_is_one_line_and_exits_with_2(
+    args: str, stream: str, told: str
+) -> None:
+    result = in_shell(args, stream)
+    assert result.returncode == 2
+    assert result.stderr.startswith(told)
+    assert result.stderr.count("\n") == bool(told)
+    assert result.stdout == ""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a shell")
+@pytest.mark.parametrize("stream", ["<&-", "2>&-"])
+def test_a_closed_stream_that_nobody_needs_is_no_failure(stream: str) -> None:
+    result = in_shell("check --source a --answer b", stream)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert "outcome   grounded" in result.stdout
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a shell")
+def test_a_reader_of_help_that_goes_away_is_no_error() -> None:
+    body = "read, write = os.pipe()\nos.close(read)\nos.dup2(write, 1)\nmain()"
+    result = with_fixed_detector(body, "--help")
+    assert (result.returncode, result.stderr) == (128 + signal.SIGPIPE, "")
+
+
+def in_shell(args: str, stream: str) -> subprocess.CompletedProcess[str]:
+    """Run a command line whose standard streams a shell has closed or sent elsewhere."""
+    code = fixed_detector("main()")
+    return subprocess.run(
+        ["/bin/sh", "-c", f'exec "$0" -c "$1" {args} {stream}', sys.executable, code],
+        env=ENVIRONMENT,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
 
 
 def test_a_terminal_without_our_markers_still_shows_the_verdict() -> None:

@@ -457,6 +457,18 @@ def test_what_are_no_steps_is_told(tmp_path: Path, text: str, message: str) -> N
     assert message in result.stderr
 
 
+@pytest.mark.parametrize("data", ["[]", '{"steps": []}'])
+def test_2_if_the_trace_has_no_steps(tmp_path: Path, data: str) -> None:
+    file = tmp_path / "steps.json"
+    file.write_text(data)
+    result = verify("--trace", file, *SKY[2:])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith("error: The trace has no steps, so nothing was verified.")
+    result = verify("--trace", file, *SKY[2:], "--json")
+    found = in_json(result)
+    assert (result.exit_code, found["flagged"], found["error_type"]) == (2, True, "no_claims")
+
+
 # What is written
 
 

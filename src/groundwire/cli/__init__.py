@@ -1,13 +1,15 @@
 """The command line. Each command is a module of this package, imported when it is called."""
 
+import errno
 import io
 import os
 import sys
 import traceback
 import warnings
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from importlib import import_module
+from pathlib import Path
 from typing import Any, NoReturn
 
 import click
@@ -103,23 +105,42 @@ class Commands(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
 
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,  # noqa: ANN401  # as click declares it
+    ) -> click.Context:
+        """Read the command line, which prints if it has ``--help`` or ``--version``."""
+        with _failures_told():
+            return super().make_context(info_name, args, parent, **extra)
+
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401  # as click declares it
-        """Run the command; what it raises on purpose becomes a message and an exit status."""
-        try:
+        """Run the command."""
+        with _failures_told():
             return super().invoke(ctx)
-        except GroundwireError as error:
-            raise FailedError(str(error)) from error
-        except BrokenPipeError:
-            # Who read our output has seen enough. Python would try to flush the rest at exit.
-            _detach_output()
-            ctx.exit(ExitStatus.BROKEN_PIPE)
-        except OSError as error:
-            problem = error.strerror or str(error)
-            where = f"{error.filename}: " if error.filename else ""
-            raise FailedError(f"{where}{problem}") from error
-        except KeyboardInterrupt:
-            click.echo("Interrupted.", err=True)
-            ctx.exit(ExitStatus.INTERRUPTED)
+
+
+@contextmanager
+def _failures_told() -> Iterator[None]:
+    """What is raised on purpose becomes a message and an exit status."""
+    try:
+        yield
+    except GroundwireError as error:
+        raise FailedError(str(error)) from error
+    except BrokenPipeError as error:
+        # Who read our output has seen enough.
+        _detach_output()
+        raise click.exceptions.Exit(ExitStatus.BROKEN_PIPE) from error
+    except OSError as error:
+        _detach_output()  # it may be what failed, as on a full disk
+        problem = error.strerror or str(error)
+        where = f"{error.filename}: " if error.filename else ""
+        raise FailedError(f"{where}{problem}") from error
+    except KeyboardInterrupt as error:
+        click.echo("Interrupted.", err=True)
+        raise click.exceptions.Exit(ExitStatus.INTERRUPTED) from error
 
 
 @click.group(
@@ -136,17 +157,41 @@ def cli(ctx: click.Context) -> None:
 
 def main(args: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and exit with its status."""
+    if sys.stderr is None:
+        sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115  # until we end
+    if sys.stdin is None:
+        sys.stdin = io.TextIOWrapper(io.BufferedReader(_ClosedInput()))
+    if sys.stdout is None:
+        # Silence would look like an answer, and the next file we open would get what we print.
+        click.echo("error: standard output is closed. Send it to a file or /dev/null.", err=True)
+        sys.exit(ExitStatus.FAILED)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # A terminal that knows no ⟦ shows its escape; that is better than no verdict.
             stream.reconfigure(errors="backslashreplace")
     warnings.showwarning = _show_warning
-    try:
-        cli.main(args, prog_name="groundwire")
-    except Exception:  # noqa: BLE001  # left to Python it would exit with 1, "hallucinated"
-        traceback.print_exc()
-        click.echo("error: this is a bug in groundwire; please report the lines above.", err=True)
+    with suppress(OSError):  # standard error may be full, and take no message
+        try:
+            cli.main(args, prog_name="groundwire")
+        except Exception:  # noqa: BLE001  # left to Python it would exit with 1, "hallucinated"
+            traceback.print_exc()
+            click.echo(
+                "error: this is a bug in groundwire; please report the lines above.", err=True
+            )
+    _detach_output()
     sys.exit(ExitStatus.FAILED)
+
+
+class _ClosedInput(io.RawIOBase):
+    """Stands for a standard input that is closed: not read, it does not matter."""
+
+    def readable(self) -> bool:
+        """As if it could be: why not is told when it is tried."""
+        return True
+
+    def readinto(self, _: object) -> NoReturn:
+        """Fail."""
+        raise OSError(errno.EBADF, "it is closed", "standard input")
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
@@ -154,6 +199,7 @@ def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
 
 
 def _detach_output() -> None:
+    """Let go of what cannot be written, or Python fails anew as it flushes at exit."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()

@@ -177,7 +177,7 @@ Examples:
 Exit status:
   0  grounded, or no check was needed
   1  hallucinated, partial (something was not read) or unverified (no source)
-  2  the check failed, or the command was wrong
+  2  the check failed or had no answer, or the command was wrong
 """
 
 

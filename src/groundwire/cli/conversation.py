@@ -13,7 +13,7 @@ from groundwire.cli.console import ColorChoice, wants_color
 from groundwire.cli.detectors import Setup
 from groundwire.cli.inputs import read_text, refuse_shared_stdin
 from groundwire.cli.status import exit_status
-from groundwire.detection import FrozenMapping
+from groundwire.detection import FrozenMapping, Outcome
 from groundwire.errors import InputError
 from groundwire.files.reading import STDIN
 from groundwire.files.writing import to_json
@@ -21,6 +21,7 @@ from groundwire.loading import Choice
 
 if TYPE_CHECKING:
     from groundwire.config import Config, Origin
+    from groundwire.pipeline import CheckedResponse
 
 
 class NotJsonError(InputError):
@@ -32,6 +33,16 @@ class NotJsonError(InputError):
 
     def __str__(self) -> str:
         return f"{self.name} is no JSON: {self.problem}. It should hold {self.wanted}."
+
+
+class NoAnswerError(InputError):
+    """A check was due, and there was nothing to check."""
+
+    def __str__(self) -> str:
+        return (
+            "A check was due, and the response has no answer text, so nothing was checked. Give "
+            "the text that the model wrote, as the content of its message."
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,12 +107,27 @@ def check_conversation(
     request, response = divide_transcript(data)
     with setup.load_pipeline(config) as pipeline:
         checked = pipeline.check_response(pipeline.open(request), response)
+    is_missing = _is_answer_missing(checked)
     if as_json:
         click.echo(to_json(checked.to_dict(), indent=2))
-    else:
+    elif not is_missing:
         colored = wants_color(color)
         click.echo(response_to_terminal(checked, color=colored), color=colored)
+    if is_missing:
+        raise NoAnswerError
     ctx.exit(exit_status([checked.outcome]))
+
+
+def _is_answer_missing(response: "CheckedResponse") -> bool:
+    """Whether a check was due and no answer says anything; tool calls and refusals do."""
+    from groundwire.conversation import AnswerKind
+    from groundwire.pipeline import CheckPath
+
+    return (
+        response.context.path in (CheckPath.CHECKED, CheckPath.NO_EVIDENCE)
+        and response.outcome is Outcome.SKIPPED
+        and all(each.answer.kind is AnswerKind.EMPTY for each in response.answers)
+    )
 
 
 def read_json(file: Path, *, wanted: str) -> object:

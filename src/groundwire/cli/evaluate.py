@@ -17,7 +17,7 @@ from groundwire.cli.batch import Files
 from groundwire.cli.check import detector_options
 from groundwire.cli.data_options import DataOptions, data_options
 from groundwire.cli.detectors import Setup
-from groundwire.cli.inputs import RESULTS, RETRY_FAILED
+from groundwire.cli.inputs import RESULTS, RETRY_FAILED, FiniteRange
 from groundwire.cli.progress import count_rows, progress
 from groundwire.cli.results import ResultsExistError
 from groundwire.cli.status import ExitStatus
@@ -70,7 +70,7 @@ Exit status:
 @click.option(
     "--prevalence",
     "prevalences",
-    type=click.FloatRange(0, 1),
+    type=FiniteRange(0, 1),
     multiple=True,
     metavar="SHARE",
     help="Tell the precision if this share of answers were hallucinated; can be repeated.",

@@ -9,7 +9,13 @@ import click
 from groundwire.cli.check import Single, answer_options, detector_options, refuse_options
 from groundwire.cli.console import ColorChoice, color_option, wants_color
 from groundwire.cli.detectors import Setup
-from groundwire.cli.inputs import TEXT_FILE, read_sources, read_text_option, refuse_empty
+from groundwire.cli.inputs import (
+    TEXT_FILE,
+    FiniteRange,
+    read_sources,
+    read_text_option,
+    refuse_empty,
+)
 from groundwire.cli.status import exit_status
 from groundwire.detection import Detection
 from groundwire.example import Source
@@ -30,7 +36,7 @@ Exit status, after what follows from the evidence was dropped:
 """
 #: Options that concern a check; a saved detection has had one.
 _OF_CHECK = ("question", "question_file", "model", "revision", "operating_point")
-_SHARE = click.FloatRange(0, 1, min_open=True)
+_SHARE = FiniteRange(0, 1, min_open=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

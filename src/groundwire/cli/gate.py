@@ -4,7 +4,7 @@ import sys
 
 import click
 
-from groundwire.cli.inputs import read_text, refuse_empty
+from groundwire.cli.inputs import FiniteRange, read_text, refuse_empty
 from groundwire.files.reading import STDIN
 from groundwire.files.writing import to_json
 
@@ -17,7 +17,7 @@ from groundwire.files.writing import to_json
 @click.argument("texts", nargs=-1, metavar="[TEXT]...")
 @click.option(
     "--threshold",
-    type=click.FloatRange(0, 1, min_open=True),
+    type=FiniteRange(0, 1, min_open=True),
     metavar="X",
     default=0.6,
     show_default=True,

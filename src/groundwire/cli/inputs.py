@@ -1,5 +1,6 @@
 """What commands read: texts from options, files and standard input, always UTF-8."""
 
+import math
 import os
 import sys
 from collections import Counter
@@ -25,6 +26,21 @@ class FilePath(click.Path):
         if not os.fspath(value):
             self.fail("it is empty. Name a file, or leave the option out.", param, ctx)
         return super().convert(value, param, ctx)
+
+
+class FiniteRange(click.FloatRange):
+    """A number in a range. Click lets NaN through, for it is neither below nor above an end."""
+
+    def convert(  # noqa: D102  # as click declares it
+        self,
+        value: Any,  # noqa: ANN401
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> Any:  # noqa: ANN401
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value!r} is no finite number.", param, ctx)
+        return number
 
 
 TEXT_FILE = FilePath(exists=True, dir_okay=False, readable=True, allow_dash=True, path_type=Path)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import click
 
 from groundwire.cli.config import read_config
-from groundwire.cli.inputs import TEXT_FILE, refuse_empty
+from groundwire.cli.inputs import TEXT_FILE, FiniteRange, refuse_empty
 from groundwire.cli.serve import require_gateway
 from groundwire.cli.setting_options import setting_option, with_values
 from groundwire.cli.status import ExitStatus
@@ -116,7 +116,7 @@ def owner_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option(
     "--expires-in",
     "days",
-    type=click.FloatRange(min=0, min_open=True, max=36_500),
+    type=FiniteRange(min=0, min_open=True, max=36_500),
     metavar="DAYS",
     help="How long it is taken.  [default: until it is revoked]",
 )

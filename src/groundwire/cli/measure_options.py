@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 import click
 
-from groundwire.cli.inputs import READ_FILE, RESULT_FILE, FilePath, refuse_empty
+from groundwire.cli.inputs import READ_FILE, RESULT_FILE, FilePath, FiniteRange, refuse_empty
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _N = TypeVar("_N", int, float)
@@ -177,7 +177,7 @@ generate_options = _options(
     click.option(
         "--timeout",
         "timeout_s",
-        type=click.FloatRange(0, 3600, min_open=True),
+        type=FiniteRange(0, 3600, min_open=True),
         default=120.0,
         show_default=True,
         metavar="S",

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
-from groundwire.cli.inputs import FilePath, refuse_empty
+from groundwire.cli.inputs import FilePath, FiniteRange, refuse_empty
 from groundwire.cli.steps import Steps, steps
 from groundwire.errors import MissingExtraError
 from groundwire.training.recipe import EncoderRecipe, GateRecipe, Lora, Recipe
@@ -57,13 +57,13 @@ def options_of(kind: type, *, prefix: str = "") -> Callable[[_F], _F]:
     return add
 
 
-def _range(name: str, default: object) -> click.IntRange | click.FloatRange:
+def _range(name: str, default: object) -> click.IntRange | FiniteRange:
     """What a number may be: a share is at most 1, and of what there must be there is at least 1."""
     if isinstance(default, int):
         return click.IntRange(min=0 if name == "seed" or name.endswith("_per_step") else 1)
     if name.endswith("share"):
-        return click.FloatRange(0, 1)
-    return click.FloatRange(0, 1 if name == "dropout" else None, max_open=name == "dropout")
+        return FiniteRange(0, 1)
+    return FiniteRange(0, 1 if name == "dropout" else None, max_open=name == "dropout")
 
 
 def read_class_weights(

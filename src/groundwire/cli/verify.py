@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from groundwire.verify.subject import Subject
 
 _F = TypeVar("_F", bound=Callable[..., Any])
+_NO_STEPS = "The trace has no steps, so nothing was verified. Pass a trace with steps."
 
 EPILOG = """\b
 Examples:
@@ -270,9 +271,13 @@ class Job:
 
         arguments = arguments_of(settings)
         verifier = arguments.pop("verifier")
-        return run(
+        report = run(
             self._subject(), self.spans, arguments, verifier, with_citations=self.with_citations
         )
+        if report.error is None and not report.summary["claims_total"]:
+            # A program may ask about no steps; whoever reads an exit status takes 0 for a pass.
+            return replace(report, error=_NO_STEPS, error_type="no_claims")
+        return report
 
     def page(self, report: "VerificationReport") -> str:
         """The report as a page, with the evidence if it could be read."""

@@ -106,6 +106,15 @@ def test_rows_without_a_verdict_are_on_the_page(summary: Summary) -> None:
     assert "The detector failed on 'BOOM'." in text
 
 
+def test_what_was_not_read_is_counted_among_all_that_have_a_label(
+    summary: Summary, tmp_path: Path
+) -> None:
+    assert (summary.scores["n_answers"], summary.scores["n_scored"]) == (6, 5)
+    assert "<p>2 of 6 labelled answers were not read in full.</p>" in to_html(summary)
+    whole = to_html(summary_of([row("Built in 1889.")], tmp_path))
+    assert "<p>All labelled answers were read in full.</p>" in whole
+
+
 def test_a_grounded_answer_without_a_verdict_is_in_none_of_the_four_counts(
     summary: Summary,
 ) -> None:

@@ -18,6 +18,11 @@ def test_it_says_what_came_out(summary: Summary) -> None:
     assert "1 answer was not checked at all (missed if hallucinated, else in no score)." in text
 
 
+def test_what_was_not_read_is_counted_among_all_that_have_a_label(summary: Summary) -> None:
+    assert (summary.scores["n_answers"], summary.scores["n_scored"]) == (6, 5)
+    assert "\n2 of 6 labelled answers were not read in full.\n" in to_markdown(summary)
+
+
 def test_the_worst_errors_are_folded_with_their_marks(summary: Summary) -> None:
     text = to_markdown(summary)
     missed = text.index("<summary><b>false negative</b> row 2 ")

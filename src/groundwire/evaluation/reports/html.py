@@ -290,9 +290,9 @@ def _coverage(summary: Summary) -> Iterator[Element | None]:
     n = scores["coverage"]["n_incomplete"]
     yield element(
         "p",
-        f"{n:,} of {scores['n_answers']:,} scored answers were not read in full."
+        f"{n:,} of {scores['n_answers']:,} labelled answers were not read in full."
         if n
-        else "All scored answers were read in full.",
+        else "All labelled answers were read in full.",
     )
     table = coverage_table(scores)
     yield _table(table) if table.rows else None

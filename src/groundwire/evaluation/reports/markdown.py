@@ -119,7 +119,7 @@ def _more(summary: Summary) -> Iterator[str]:
         )
         yield ""
     if n := scores["coverage"]["n_incomplete"]:
-        yield f"{n:,} of {scores['n_answers']:,} scored answers were not read in full."
+        yield f"{n:,} of {scores['n_answers']:,} labelled answers were not read in full."
         yield ""
 
 
