@@ -1,6 +1,7 @@
 """Chat completions that are streamed: what leaves, when, and what is recorded."""
 
 import json
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import httpx2 as httpx
 import pytest
 
 from groundwire import Detector
+from groundwire.gateway.inflight import MAX_ANSWERS
 from tests.fixed_judge import FixedJudge
 from tests.gateway.chats import (
     WRONG,
@@ -28,6 +30,7 @@ from tests.gateway.wire import (
     Piece,
     Script,
     chunk,
+    completion,
     event,
     eventually,
     split,
@@ -54,6 +57,11 @@ def all_of(pieces: list[str]) -> list[bytes]:
 
 def end(reason: str = "stop") -> bytes:
     return event(chunk({}, finish=reason))
+
+
+def bytes_of(piece: Piece) -> bytes:
+    assert isinstance(piece, bytes)
+    return piece
 
 
 def summary(own: Gateway) -> dict[str, Any]:
@@ -408,6 +416,87 @@ def test_without_block_what_cannot_be_read_is_relayed_and_on_record(
             assert b"data: {garbage\n\n" in response.read()
         (found,) = own.wait_for_events(1)
     assert (found["type"], found["payload"]["outcome"]) == ("CHECK_INCOMPLETE", "partial")
+
+
+#: Streams of which no event can be read, and which a client may read nevertheless.
+FOREIGN = {
+    "a message in place of the delta": Script.sse(
+        [event({"choices": [{"index": 0, "message": {"content": f"In {WRONG}."}}]}), DONE]
+    ),
+    "no stream": Script.sse([json.dumps(completion(f"In {WRONG}.")).encode()]),
+    "no JSON": Script.sse([f"data: {{In {WRONG}}}\n\n".encode(), DONE]),
+    "another dialect": Script.sse(
+        [event({"type": "response.output_text.delta", "delta": f"In {WRONG}."}), DONE]
+    ),
+    "text beside the choices": Script.sse(
+        [event({**chunk(None), "content": f"In {WRONG}."}), DONE]
+    ),
+    "an unknown coding": Script.sse(
+        [said(f"In {WRONG}."), DONE], headers=(
+            ("Content-Type", "text/event-stream"), ("Content-Encoding", "zstd"))
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("action", ["log", "flag"])
+@pytest.mark.parametrize("foreign", FOREIGN)
+def test_under_log_and_flag_a_stream_of_which_nothing_can_be_read_is_relayed_and_on_record(
+    tmp_path: Path, foreign: str, action: str
+) -> None:
+    with gateway(tmp_path, f"check: {{action: {action}}}") as own:
+        own.upstream.script(script := FOREIGN[foreign])
+        with own.asking(request(stream=True)) as response:
+            assert b"".join(response.iter_raw()) == b"".join(map(bytes_of, script.body))
+        (found,) = own.wait_for_events(1)
+        assert own.metric("groundwire_checks_total", mode="stream") == 1
+    assert (found["type"], found["payload"]["outcome"]) == ("CHECK_INCOMPLETE", "partial")
+
+
+@pytest.mark.parametrize("action", ["header", "body"])
+@pytest.mark.parametrize("foreign", FOREIGN)
+def test_the_end_of_a_stream_of_which_nothing_can_be_read_says_so(
+    tmp_path: Path, foreign: str, action: str
+) -> None:
+    pieces: list[bytes] = []
+    breaks_off = foreign == "an unknown coding"  # nobody here could say what it says
+    with gateway(tmp_path, f"check: {{action: {action}}}") as own:
+        own.upstream.script(script := FOREIGN[foreign])
+        ended = pytest.raises(httpx.RemoteProtocolError) if breaks_off else nullcontext()
+        with own.asking(request(stream=True)) as response, ended:
+            pieces.extend(response.iter_raw())
+        (found,) = own.wait_for_events(1)
+        assert own.metric("groundwire_checks_total", mode="stream") == 1
+    first = b"" if breaks_off else bytes_of(script.body[0])
+    raw = b"".join(pieces)
+    assert raw.startswith(first)
+    last, *done = events_of(raw.removeprefix(first).lstrip())
+    assert done in ([], ["[DONE]"])
+    assert last["groundwire"]["outcome"] == "partial"
+    assert (found["type"], found["payload"]["outcome"]) == ("CHECK_INCOMPLETE", "partial")
+
+
+@pytest.mark.parametrize("release", ["sentence", "deferred"])
+@pytest.mark.parametrize("foreign", FOREIGN)
+def test_nothing_leaves_of_a_stream_of_which_nothing_can_be_read_under_block(
+    tmp_path: Path, foreign: str, release: str
+) -> None:
+    with gateway(tmp_path, f"{BLOCK}\ngateway: {{release: {release}}}") as own:
+        own.upstream.script(FOREIGN[foreign])
+        events = own.stream()
+        payload = summary(own)
+    assert WRONG not in without_ids(json.dumps(events))
+    assert (text_of(events), finish_of(events)) == ("", "content_filter")
+    assert (payload["disposition"], payload["delivered_chars"]) == ("refused", 0)
+
+
+def test_under_log_more_answers_than_can_be_checked_are_relayed_too(tmp_path: Path) -> None:
+    script = [*(said("It is tall.", index) for index in range(1, MAX_ANSWERS + 2)), DONE]
+    with gateway(tmp_path) as own:
+        own.upstream.script(Script.sse(script))
+        with own.asking(request(stream=True)) as response:
+            assert response.read() == b"".join(script)
+        events = own.wait_for_events(MAX_ANSWERS)
+    assert {each["payload"]["outcome"] for each in events} == {"partial"}
 
 
 class FailingJudge(FixedJudge):

@@ -11,7 +11,7 @@ import pytest
 from groundwire import Detector
 from tests.fixed_judge import FixedJudge
 from tests.gateway.chats import KEY, WRONG, gateway, request, without_ids
-from tests.gateway.wire import End, Gate, Script, completion, eventually
+from tests.gateway.wire import End, Framing, Gate, Script, completion, eventually
 
 GOOD = "The Eiffel Tower was built from 1887 to 1889."
 BAD = f"The Eiffel Tower was built in {WRONG}."
@@ -69,6 +69,17 @@ def test_header_adds_headers_and_leaves_the_body(tmp_path: Path) -> None:
     assert response.headers["x-vsr-hallucination-detected"] == "true"
     assert response.headers["x-vsr-hallucination-spans"] == WRONG
     assert response.headers["x-groundwire-outcome"] == "hallucinated"
+
+
+def test_a_warning_stands_before_content_that_is_one_part(tmp_path: Path) -> None:
+    part = {"type": "text", "text": BAD, "x": 1}
+    answer = completion("")
+    answer["choices"][0]["message"] = {"role": "assistant", "content": part}
+    with gateway(tmp_path, "check: {action: body}") as own:
+        own.upstream.script(Script.json(answer))
+        warning, kept = own.post(request()).json()["choices"][0]["message"]["content"]
+    assert (warning["type"], kept) == ("text", part)
+    assert warning["text"].startswith("[Hallucination Warning] ")
 
 
 def test_body_puts_a_warning_before_every_answer_that_needs_one(tmp_path: Path) -> None:
@@ -239,6 +250,44 @@ def test_a_response_that_breaks_off_before_it_is_checked_is_a_502(
     assert response.status_code == 502
     assert response.json()["error"]["code"] == "upstream_incomplete"
     assert WRONG not in without_ids(response.text)
+
+
+@pytest.mark.parametrize(
+    ("n_kept", "outcome", "found"),
+    [
+        (None, "hallucinated", "HALLUCINATION_DETECTED"),
+        (100, "unavailable", "CHECK_INCOMPLETE"),
+    ],
+)
+def test_of_a_client_that_leaves_what_it_got_is_on_record(
+    tmp_path: Path, n_kept: int | None, outcome: str, found: str
+) -> None:
+    raw = json.dumps(completion(BAD)).encode()
+    body = (raw[:n_kept], Gate(), raw[len(raw[:n_kept]) :])
+    with gateway(tmp_path) as own:
+        own.upstream.script(Script.json(None, body=body, framing=Framing.CHUNKED))
+        with own.asking(request()) as response:
+            incoming, seen = response.iter_raw(), b""
+            while len(seen) < len(body[0]):
+                seen += next(incoming)
+        assert seen == body[0]
+        assert own.upstream.requests[0].was_abandoned.wait(10)
+        (event,) = own.wait_for_events(1)
+        eventually(lambda: own.metric("groundwire_checks_total", outcome=outcome) == 1)
+    assert event["type"] == found
+
+
+def test_of_a_client_that_leaves_before_it_got_anything_nothing_is(tmp_path: Path) -> None:
+    with gateway(tmp_path) as own:
+        own.upstream.script(
+            Script.json(None, body=(Gate(),), framing=Framing.CHUNKED), Script.json(completion(BAD))
+        )
+        with own.asking(request()):
+            own.upstream.wait_for(1)
+        assert own.upstream.requests[0].was_abandoned.wait(10)
+        own.post(request())
+        (event,) = own.wait_for_events(1)
+    assert event["type"] == "HALLUCINATION_DETECTED"
 
 
 def test_a_request_may_ask_for_more_and_not_for_less(tmp_path: Path) -> None:

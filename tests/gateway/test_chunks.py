@@ -11,6 +11,8 @@ from groundwire.gateway.chunks import Chunk, Halves, UnreadableChunkError, read_
 from groundwire.gateway.held import HeldAnswer, HeldStream
 from groundwire.gateway.sse import Event, EventSplitter, encode
 
+#: Where other dialects have their text.
+TEXTS = ("content", "text", "delta", "message", "output_text")
 HEAD = {"id": "c1", "object": "chat.completion.chunk", "created": 7, "model": "m"}
 
 
@@ -78,6 +80,13 @@ def test_sound_is_something_that_nobody_reads() -> None:
         '{"choices": [{"delta": "x"}]}',
         '{"choices": [{"message": {"content": "x"}}]}',
         '{"choices": [{"text": "x"}]}',
+        '{"type": "response.output_text.delta", "delta": "x"}',
+        '{"type": "content_block_delta", "index": 0}',
+        '{"response": "x", "done": false}',
+        '{"choices": null, "answer": "x"}',
+        *(f'{{"choices": [], "{name}": "x"}}' for name in TEXTS),
+        *(f'{{"choices": [{{"delta": {{}}}}], "{name}": "x"}}' for name in TEXTS),
+        *(f'{{"usage": {{}}, "{name}": {{"content": "x"}}}}' for name in TEXTS),
         "[" * 100_000,
     ],
 )
@@ -90,6 +99,9 @@ def test_what_is_no_chunk_is_refused_without_a_word_of_it(data: str) -> None:
 def test_an_event_without_choices_is_about_no_answer() -> None:
     assert read({"error": {"message": "overloaded"}}).is_error
     assert read({**HEAD, "choices": [], "usage": {"total_tokens": 3}}).parts == ()
+    assert read({**HEAD, "choices": [], "obfuscation": "x", "content": ""}).parts == ()
+    assert read({**HEAD, "choices": None, "prompt_filter_results": []}).parts == ()
+    assert read({**HEAD, "usage": {"total_tokens": 3}}).parts == read(HEAD).parts == ()
 
 
 def test_half_a_character_waits_for_the_other_half() -> None:
@@ -189,6 +201,15 @@ def test_what_is_about_no_answer_stands_before_or_after_all() -> None:
     assert told(stream.front()) == [before]
     assert told(stream.tail()) == [usage]
     assert stream.usage == {"total_tokens": 3}
+
+
+def test_what_is_about_no_answer_leaves_without_what_nobody_has_read() -> None:
+    usage = {**HEAD, "choices": [], "usage": {"total_tokens": 3}}
+    assert told(held({**usage, "response": "In 1950."}).front()) == [usage]
+    assert told(held({**HEAD, "choices": [], "response": "In 1950."}).front()) == []
+    assert told(held({"usage": {"total_tokens": 3}}).front()) == [
+        {"usage": {"total_tokens": 3}, "choices": []}
+    ]
 
 
 def test_what_is_held_is_counted_and_what_has_left_is_not() -> None:

@@ -77,6 +77,11 @@ def whole(**changes: Any) -> Script:  # noqa: ANN401
     return Script.json(completion(GOOD), **changes)
 
 
+def half(**changes: Any) -> Script:  # noqa: ANN401
+    raw = json.dumps(completion(GOOD)).encode()
+    return Script.json(None, body=(raw[:100],), claimed_length=len(raw), **changes)
+
+
 def stream(*events: bytes | Gate, **changes: Any) -> Script:  # noqa: ANN401
     return Script.sse([*SAID, *events], **changes)
 
@@ -103,9 +108,9 @@ WHOLE = {
     "It says nothing for `upstream.response_timeout_s`": Fault(
         script=Script(hangs_at_once=True), settings={"upstream.response_timeout_s": "0.2"}
     ),
-    "Its answer breaks off": Fault(script=whole(claimed_length=9999, end=End.RESET)),
+    "Its answer breaks off": Fault(script=half(end=End.RESET)),
     "Its answer stops for `upstream.idle_timeout_s`": Fault(
-        script=whole(claimed_length=9999, end=End.HANG), settings=IDLE
+        script=half(end=End.HANG), settings=IDLE
     ),
     "Its answer cannot be read": Fault(script=Script.json({"choices": 1})),
     "Its answer has more than `gateway.max_response_bytes`": Fault(

@@ -163,6 +163,54 @@ def test_headers_without_end_are_cut_off(running: Running) -> None:
     assert head(url, fits).startswith(b"HTTP/1.1 200")
 
 
+def cut(n_first: int, n_all: int) -> type[LimitedProtocol]:
+    """A protocol to which so many bytes come in two reads, or in one if the first has none."""
+
+    class Cut(LimitedProtocol):
+        _so_far = b""
+
+        def data_received(self, data: bytes) -> None:
+            self._so_far += data
+            if len(self._so_far) == n_all:
+                for piece in filter(None, (self._so_far[:n_first], self._so_far[n_first:])):
+                    if not self.transport.is_closing():
+                        super().data_received(piece)
+
+    return Cut
+
+
+@pytest.mark.parametrize(
+    ("n_bytes", "status"),
+    [(1_000, 200), (MAX_HEAD_BYTES, 200), (MAX_HEAD_BYTES + 10, 431), (100_000, 431)],
+)
+@pytest.mark.parametrize(
+    ("n_first", "is_one_header"), [(0, True), (0, False), (900, True), (-30, False), (-1, True)]
+)
+def test_a_head_is_measured_however_its_bytes_arrive(
+    running: Running, n_bytes: int, n_first: int, status: int, is_one_header: bool
+) -> None:
+    body = b"\r\n\r\n" * 10_000  # it could end a head, and is large
+    start = f"POST /v1/a HTTP/1.1\r\nhost: a\r\nauthorization: Bearer {KEY}\r\n"
+    start += f"content-length: {len(body)}\r\n"
+    n_left = n_bytes - len(start) - len("\r\n")
+    n_others = 0 if is_one_header else n_left // 100 - 1
+    start += ("x-a: " + "a" * 93 + "\r\n") * n_others
+    whole = f"{start}x-b: {'b' * (n_left - 100 * n_others - 7)}\r\n\r\n".encode()
+    assert len(whole) == n_bytes
+    protocol = cut(n_first % n_bytes, n_bytes + len(body))
+    url = running(shell(parse(f"gateway: {{api_key: {KEY}}}", name="")), http=protocol)
+    answer = head(url, iter([whole, body]))
+    assert answer.startswith(b"HTTP/1.1 %d " % status)
+    assert (b"head_too_large" in answer) == (status == 431)
+
+
+def test_the_next_head_of_a_connection_is_measured_too(running: Running) -> None:
+    small = b"GET /livez HTTP/1.1\r\nhost: a\r\n\r\n"
+    large = small.replace(b"host: a", b"host: a\r\nx-a: " + b"a" * MAX_HEAD_BYTES)
+    url = running(app(), http=cut(0, len(small + large)))
+    assert b"head_too_large" in head(url, iter([small + large]))
+
+
 @pytest.mark.parametrize("n_bytes", [1_000, MAX_HEAD_BYTES, 200_000, 2_000_000])
 @pytest.mark.parametrize("is_chunked", [False, True])
 def test_a_body_is_no_head_however_its_bytes_arrive(

@@ -113,6 +113,17 @@ def test_a_key_in_the_query_stays_here(url: str, server: ScriptedUpstream, writt
     assert not server.requests
 
 
+@pytest.mark.parametrize("written", ["{}", "a%2F{}", "{}/content", "%67wa_{}", "gw%61_{}"])
+def test_a_key_in_the_path_stays_here(url: str, server: ScriptedUpstream, written: str) -> None:
+    key = "gwa_" + "aB3_-" * 4
+    path = written.format(key.removeprefix("gwa_") if "_{" in written else key)
+    reply = fetch(f"{url}/v1/files/{path}", headers=AUTHORIZED)
+    assert (reply.status, reply.error["code"]) == (400, "key_in_path")
+    assert key not in reply.text
+    assert not server.requests
+    assert fetch(f"{url}/v1/files/gw_short", headers=AUTHORIZED).status == 200
+
+
 def test_a_head_request_has_headers_alone(url: str, server: ScriptedUpstream) -> None:
     reply = fetch(f"{url}/v1/models", method="HEAD", headers=AUTHORIZED)
     assert (reply.status, reply.body) == (200, b"")

@@ -37,6 +37,16 @@ def test_one_that_cannot_stand_in_a_log_is_not(url: str, given: str) -> None:
     assert re.fullmatch(r"[0-9a-f]{32}", reply.headers["X-Trace-ID"])
 
 
+@pytest.mark.parametrize("prefix", ["", "order-", "gwa_"])
+def test_one_that_holds_a_key_is_not(url: str, prefix: str) -> None:
+    given = prefix + "gw_" + "aB3_-" * 4
+    reply = fetch(f"{url}/v1/a", headers=AUTHORIZED | {"X-Trace-ID": given})
+    assert re.fullmatch(r"[0-9a-f]{32}", reply.json()["trace_id"])
+    assert reply.headers["X-Trace-ID"] == reply.json()["trace_id"]
+    short = fetch(f"{url}/livez", headers={"X-Trace-ID": "gw_order_7"})
+    assert short.headers["X-Trace-ID"] == "gw_order_7"
+
+
 def test_of_two_none_is(url: str) -> None:
     reply = fetch(f"{url}/livez", headers=[("X-Trace-ID", "a"), ("X-Trace-ID", "b")])
     assert reply.headers.get_all("X-Trace-ID") not in (["a"], ["b"], ["a", "b"])

@@ -153,8 +153,11 @@ def test_audit_trace_budget_takes_steps_with_targets_of_their_own(backend: Backe
             (8, 0.95, "not_entailed"),
         ]
         assert data["summary"]["steps_scored"] == 2
-        none = await agent.data("audit_trace_budget", steps=[], spans=SPANS)
-        assert none["flagged"] is False
+        none = await agent.call("audit_trace_budget", steps=[], spans=SPANS)
+        assert none.structured_content is not None
+        assert none.structured_content["flagged"] is False
+        assert text_of(none).startswith("Nothing was verified, ")
+        assert "Passed" not in text_of(none)
 
     talk_in_process(tools_of(backend), conversation)
 

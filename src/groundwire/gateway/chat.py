@@ -304,7 +304,8 @@ class Exchange:
         body = ObservedBody(reply, max_bytes=min(limit, OBSERVED_BYTES))
 
         async def ended() -> None:
-            if body.is_complete:
+            if body.is_complete or body.raw:
+                # Also of a client that leaves: what has left is checked, or on record as unread.
                 check = self._check_later(context, checks, reply, bytes(body.raw))
                 self._services.background.start(check, name="check a response")
             else:

@@ -11,6 +11,14 @@ from groundwire.conversation import Said
 from groundwire.errors import GroundwireError
 
 _OURS = "groundwire"
+#: What all chunks of a response have in common.
+HEAD = ("id", "object", "created", "model", "system_fingerprint", "service_tier")
+#: What a chunk may hold that is about no answer; of other dialects, nobody here knows the text.
+WITHOUT_ANSWERS = frozenset(
+    (*HEAD, "choices", "usage", "error", "prompt_filter_results", "obfuscation", _OURS)
+)
+#: Where text would stand beside the choices, and nobody would check it.
+_TEXTS = ("content", "text", "delta", "message", "output_text")
 
 
 class UnreadableChunkError(GroundwireError):
@@ -71,7 +79,8 @@ def read_chunk(text: str) -> Chunk:
     """Read the data of an event.
 
     Raises:
-        UnreadableChunkError: If it is no JSON object, or its choices are not those of a chunk.
+        UnreadableChunkError: If it is no JSON object, its choices are not those of a chunk, or it
+            may hold text beside them.
     """
     try:
         data = json.loads(text, object_pairs_hook=unambiguous)
@@ -82,6 +91,10 @@ def read_chunk(text: str) -> Chunk:
     choices = data.get("choices")
     if not isinstance(choices, (list, NoneType)):
         raise UnreadableChunkError(f"its choices are of type {type(choices).__name__}")
+    if choices is None and not data.get("error") and not WITHOUT_ANSWERS.issuperset(data):
+        raise UnreadableChunkError("it has no choices, and more than the usage")
+    if any(data.get(name) for name in _TEXTS):
+        raise UnreadableChunkError("it has text outside of its choices")
     parts = tuple(map(_read_choice, choices or (), count()))
     if _OURS not in data:
         return Chunk(data=data, parts=parts, is_error=bool(data.get("error")))

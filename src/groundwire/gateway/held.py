@@ -11,13 +11,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from groundwire.conversation import Said
-from groundwire.gateway.chunks import Chunk, Part
+from groundwire.gateway.chunks import HEAD, WITHOUT_ANSWERS, Chunk, Part
 from groundwire.gateway.sse import Event, encode
 
 #: Of a delta, what may leave with the text. All else waits until the whole answer has passed: it
 #: is never judged, and reasoning or the transcript of a sound may say what the text says.
 _WITH_TEXT = ("role", "content")
-_HEAD = ("id", "object", "created", "model", "system_fingerprint", "service_tier")
 
 
 @dataclass(slots=True)
@@ -176,7 +175,7 @@ class HeldAnswer:
             return _event(data, {**whole, "delta": delta})
         # All else that is said of the piece may tell how it goes on.
         choice = {"index": self.index, "delta": delta, "logprobs": None, "finish_reason": None}
-        head = {key: data[key] for key in _HEAD if key in data}
+        head = {key: data[key] for key in HEAD if key in data}
         return _event(head, choice)
 
     def _chunk(self, head: Mapping[str, Any], delta: Mapping[str, Any], **more: object) -> bytes:
@@ -215,14 +214,14 @@ class HeldStream:
 
     def take(self, event: Event, chunk: Chunk) -> None:
         """Keep a chunk."""
-        self.head.update({key: chunk.data[key] for key in _HEAD if key in chunk.data})
+        self.head.update({key: chunk.data[key] for key in HEAD if key in chunk.data})
         self.usage = chunk.data.get("usage") or self.usage
         is_as_sent = chunk.is_as_sent and (event.is_plain or not self._withholds)
         if not chunk.parts:
             own: bytes = event.raw if is_as_sent else encode(chunk.data)
-            if self._withholds and "choices" not in chunk.data:
-                # No chunk of a chat completion: what it says, nobody has read.
-                own = _usage_alone(chunk.data)
+            if self._withholds and not {"choices"} <= set(chunk.data) <= WITHOUT_ANSWERS:
+                # What it says besides, nobody has read.
+                own = _known_alone(chunk.data)
             if own:
                 (self._tail if self.answers else self._front).append(own)
                 self._n_bytes += len(own)
@@ -260,10 +259,10 @@ def _divided(delta: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     return early, rest
 
 
-def _usage_alone(data: Mapping[str, Any]) -> bytes:
-    if "usage" not in data:
-        return b""
-    return encode({key: data[key] for key in (*_HEAD, "usage") if key in data} | {"choices": []})
+def _known_alone(data: Mapping[str, Any]) -> bytes:
+    """Of a chunk about no answer what is known; nothing if that is its head alone."""
+    known = {key: value for key, value in data.items() if key in WITHOUT_ANSWERS}
+    return encode(known | {"choices": []}) if known.keys() - {*HEAD, "choices"} else b""
 
 
 def _event(data: Mapping[str, Any], choice: Mapping[str, Any]) -> bytes:

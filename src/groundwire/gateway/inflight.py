@@ -116,9 +116,11 @@ class AnswersInFlight:
 
     def lose(self) -> None:
         """An event could not be read: it may be about any answer, also about one still to come."""
-        self._n_lost += 1
         for answer in self:
             answer.lose(1)
+        self._n_lost += 1
+        if not self._known:
+            _ = self[0]  # there is one, even if no event of it can be read
 
     @property
     def checked(self) -> tuple[Checked, ...]:

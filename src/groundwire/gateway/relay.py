@@ -44,12 +44,14 @@ async def relay(request: Request) -> Response:
     """Answer as the upstream does.
 
     Raises:
-        Problem: 400 or 404 for paths that servers read differently, 403 for endpoints that are
-            refused because nobody checks them, 404 for other spellings of the chat completions,
-            413 for bodies that are too large to be read, 501 for WebSockets; and those of
-            :meth:`.upstream.Upstreams.send`.
+        Problem: 400 or 404 for paths that servers read differently or that hold a key, 403 for
+            endpoints that are refused because nobody checks them, 404 for other spellings of the
+            chat completions, 413 for bodies that are too large to be read, 501 for WebSockets; and
+            those of :meth:`.upstream.Upstreams.send`.
     """
-    target = target_of(_raw_path(request))
+    path = _raw_path(request)
+    _require_no_key("path", path.decode("latin-1"))
+    target = target_of(path)
     _check(request, target)
     incoming = Incoming(request)
     try:
@@ -85,17 +87,24 @@ def query_of(request: Request) -> str:
             message="The query has characters that have to be percent-encoded.",
             next_step="Encode them.",
         )
-    if holds_key(query) or holds_key(unquote(query)):
-        # The upstream would see it, and so would the logs of all that are on the way.
+    _require_no_key("query", query)
+    return query
+
+
+def _require_no_key(part: str, text: str) -> None:
+    """Refuse a part of a URL with what may be a key of ours.
+
+    The upstream would see it, and so would the logs of all that are on the way.
+    """
+    if holds_key(text) or holds_key(unquote(text)):
         raise Problem(
             status=400,
             type=INVALID_REQUEST,
-            code="key_in_query",
-            message="The query has what looks like a key of a gateway, and would go upstream.",
+            code=f"key_in_{part}",
+            message=f"The {part} has what looks like a key of a gateway, and would go upstream.",
             next_step="Send it as Authorization: Bearer or X-Groundwire-Key, and make another: "
             "logs on the way may have this one.",
         )
-    return query
 
 
 async def _answer(request: Request, target: Target, incoming: Incoming) -> Response:

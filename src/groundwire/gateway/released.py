@@ -190,11 +190,14 @@ class ReleasedStream:
         if read.is_unreadable and self._release.withholds:
             self._refuse(refused(RefusalCode.STREAM_ERROR))
         if read.is_unreadable:
-            self._is_unread = True
-            self._answers.lose()
+            self._lose()
         # A comment says nothing to a user, but could carry what the answer says.
         if not (read.is_end or self._release.withholds):
             self._outbox.put([read.event.raw])
+
+    def _lose(self) -> None:
+        self._is_unread = True
+        self._answers.lose()
 
     # What goes out.
 
@@ -298,6 +301,8 @@ class ReleasedStream:
         if self._release.withholds:
             self._refuse(refused(RefusalCode.STREAM_INCOMPLETE_UNGROUNDED))
             return
+        if isinstance(error, UNREADABLE):
+            self._lose()
         for checked in await self._answers.finish():
             self._let_go(checked.answer.index, checked)
         self._finish(self._held.tail(), error)

@@ -28,6 +28,8 @@ log = logging.getLogger(__name__)
 
 #: Names, values and the request line of a request; one with more is refused unread.
 MAX_HEAD_BYTES = 65_536
+#: Of them, those that are neither target nor header.
+_LINE_BYTES = len("GET  HTTP/1.1\r\n\r\n")
 
 #: Longer than clients keep connections that they do not use, so that none uses one that was closed.
 _KEEP_ALIVE_S = 75
@@ -259,7 +261,7 @@ class LimitedProtocol(HttpToolsProtocol):
     What it sends to clients of HTTP/1.0 is not chunked, which they do not know (RFC 9112, 6.1).
     """
 
-    _n_head_bytes = 0
+    _n_head_bytes = _n_parsed = 0
     _is_in_head = True
     _has_ended = False
 
@@ -274,14 +276,34 @@ class LimitedProtocol(HttpToolsProtocol):
                 self._refuse(_head_too_large())
 
     def send_400_response(self, msg: str) -> None:
-        """Say that a request is no HTTP, as all errors are said."""
+        """Say why the parser has stopped, as all errors are said."""
         del msg
-        self._refuse(_no_http())
+        self._refuse(_head_too_large() if self._n_parsed > MAX_HEAD_BYTES else _no_http())
 
     def on_message_begin(self) -> None:
         """A request begins."""
         super().on_message_begin()
-        self._is_in_head, self._n_head_bytes = True, 0
+        self._is_in_head, self._n_head_bytes, self._n_parsed = True, 0, _LINE_BYTES
+
+    def on_url(self, url: bytes) -> None:
+        """Some of the target."""
+        super().on_url(url)
+        self._count(len(url))
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """A header."""
+        super().on_header(name, value)
+        self._count(len(name) + len(value) + len(": \r\n"))
+
+    def _count(self, n_bytes: int) -> None:
+        """Count what was parsed: a head may arrive with its end, and with what comes after it.
+
+        Raises:
+            ValueError: If it is too much; the parser stops, and says so as of any error.
+        """
+        self._n_parsed += n_bytes
+        if self._n_parsed > MAX_HEAD_BYTES:
+            raise ValueError(self._n_parsed)
 
     def on_headers_complete(self) -> None:
         """Its head is complete."""

@@ -8,6 +8,7 @@ from uuid import uuid4
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from groundwire.gateway.keys import holds_key
 from groundwire.gateway.problems import as_problem, problem_response
 
 log = logging.getLogger(__name__)
@@ -66,7 +67,9 @@ def trace_id_of(scope: Scope) -> str:
     """The client's, if it has one that can stand in a log; else a new one."""
     given = [value for name, value in scope["headers"] if name == _NAME]
     if len(given) == 1 and _TAKEN.fullmatch(given[0]):
-        return bytes(given[0]).decode("ascii")
+        taken = bytes(given[0]).decode("ascii")
+        if not holds_key(taken):  # it is kept and told, which a key must not be
+            return taken
     return uuid4().hex
 
 

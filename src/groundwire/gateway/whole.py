@@ -110,6 +110,8 @@ def with_warnings(data: Mapping[str, Any], warnings: Sequence[str | None]) -> by
             choices.append(choice)
             continue
         content = choice["message"].get("content")
+        if isinstance(content, Mapping):
+            content = [content]
         if isinstance(content, list):
             content = [{"type": "text", "text": f"{warning}\n\n"}, *content]
         else:

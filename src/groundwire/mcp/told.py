@@ -40,6 +40,8 @@ def tell_report(report: VerificationReport) -> str:
     """A verification: what is flagged, and each claim with its status."""
     if report.error is not None:
         return f"FLAGGED: nothing was verified ({report.error_type}). {one_line(report.error)}"
+    if not (report.details or report.flagged):
+        return "Nothing was verified, for there is nothing to verify: no steps."
     n_flagged = sum(each.flagged for each in report.details)
     noun = "steps" if report.setup.words.scored.startswith("steps") else "claims"
     head = f"{n_flagged} of {len(report.details)} {noun} are flagged"
