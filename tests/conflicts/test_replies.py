@@ -42,6 +42,7 @@ def test_a_short_answer_follows_if_a_line_has_it_with_what_is_asked(
     [
         ("It is 330 m tall.", "The tower is 330 metres tall and stands in Paris."),
         ("The train goes from Porto to Faro.", "The train goes from Porto by Lisbon to Faro."),
+        ("The fee is 10 for children.", "The fee is 10 for children and 20 for adults."),
         ("Guests leave before 11 am.", "All guests have to leave the rooms before 11 am."),
     ],
 )
@@ -60,6 +61,8 @@ def test_a_claim_follows_if_a_line_has_all_of_its_words(claim: str, source: str)
         ("The pool opens unless it rains.", "The pool opens when it rains."),
         ("The train goes from Faro to Porto.", "The train goes from Porto to Faro."),
         ("The moon is nearer than the sun.", "The sun is nearer than the moon."),
+        ("The fee is 20 for children.", "The fee is 20 for adults and 10 for children."),
+        ("They won three games.", "They won two of three games."),
     ],
 )
 def test_the_same_words_that_may_say_something_else_settle_nothing(claim: str, source: str) -> None:

@@ -2,6 +2,7 @@
 
 from groundwire.conflicts.basis import STATED, Basis, quantities_in
 from groundwire.explain.held import Text
+from groundwire.quantities import QuantityIndex
 from groundwire.vocabulary import HEDGES, words
 
 _MOST_WORDS = 2
@@ -38,7 +39,8 @@ def contained(claim: Text, lines: tuple[Text, ...], _: Basis) -> tuple[tuple[int
         return ()
     for line in lines[:_LINES]:
         has_all = said <= line.content and all(line.index.match(q) in STATED for q in stated)
-        if has_all and line.has_negation == claim.has_negation and not _turns(claim, line):
+        is_same = line.has_negation == claim.has_negation and not _turns(claim, line)
+        if has_all and is_same and not _has_between(claim, line):
             return ((claim.words[0].start, claim.words[-1].end),)
     return ()
 
@@ -53,6 +55,27 @@ def _turns(claim: Text, line: Text) -> bool:
         return False
     stems = iter(word.stem for word in line.words if word.is_content)
     return not all(word.stem in stems for word in claim.words if word.is_content)
+
+
+def _has_between(claim: Text, line: Text) -> bool:
+    """Whether another quantity of the kind stands between the words that a line has of a claim.
+
+    "The fee is 20 for children" of "The fee is 20 for adults and 10 for children".
+    """
+    said, own = QuantityIndex.of(quantities_in(claim)), quantities_in(claim)
+    theirs = quantities_in(line)
+    starts: dict[str, int] = {}
+    for word in line.words:
+        starts.setdefault(word.stem, word.start)
+    places = [starts[word.stem] for word in claim.words if word.stem in starts and word.is_content]
+    places += [each.start for each in theirs if said.match(each) in STATED]
+    first, last = min(places, default=0), max(places, default=0)
+    return any(
+        first < other.start < last
+        for other in theirs
+        if said.match(other) not in STATED
+        and any((each.kind, each.unit) == (other.kind, other.unit) for each in own)
+    )
 
 
 def replied(claim: Text, lines: tuple[Text, ...], basis: Basis) -> tuple[tuple[int, int], ...]:
