@@ -79,7 +79,9 @@ def test_of_many_that_make_a_file_at_once_one_does(tmp_path: Path) -> None:
     path = tmp_path / "own" / "a.db"
     with ThreadPoolExecutor(8) as threads:
         list(threads.map(sqlite.prepare, [path] * 32))
-    assert list(path.parent.iterdir()) == [path]
+    # SQLite may leave its own two where the last connections end at once.
+    found = {each.name for each in path.parent.iterdir()} - {"a.db-wal", "a.db-shm"}
+    assert found == {"a.db"}
     with closing(sqlite3.connect(path)) as connection:
         assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
 
