@@ -121,11 +121,14 @@ class Clause:
         return tuple(
             word
             for word in self.all_words
-            if word.lower not in other.lowers
+            # First what few words have: this is asked of every pair of clauses.
+            if (wanted := _OPPOSITE.get(word.lower))
+            and not wanted.isdisjoint(other.lowers)
+            and word.lower not in other.lowers
             and any(
                 not is_crossed(self.all_words, word, other.all_words, each)
                 for each in other.all_words
-                if each.lower in _OPPOSITE.get(word.lower, ()) and each.lower not in self.lowers
+                if each.lower in wanted and each.lower not in self.lowers
             )
         )
 

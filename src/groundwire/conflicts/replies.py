@@ -27,7 +27,8 @@ def contained(claim: Text, lines: tuple[Text, ...], _: Basis) -> tuple[tuple[int
     """The whole of a claim, if one line has all of its words, and states all of its quantities.
 
     "It is 330 m tall" of "The tower is 330 metres tall". Of 696 such claims in validation answers,
-    of which no rule finds anything wrong, 2 % are marked.
+    of which no rule finds anything wrong, 2 % were marked, before another order, a "before" for an
+    "after" and a number between kept some of them out.
     """
     stated = quantities_in(claim)
     said = frozenset(
