@@ -28,8 +28,8 @@ from groundwire import Detector
 from groundwire.evaluation.datasets.choosing import choose
 from groundwire.evaluation.datasets.files import NumberedAnswer, read_labelled
 from groundwire.evaluation.datasets.lines import fingerprints
-from groundwire.evaluation.judged import Header
-from groundwire.evaluation.running import run
+from groundwire.evaluation.results_file import Header
+from groundwire.evaluation.run import run
 
 BAR_PER_S = 8
 #: What is passed over at most, in tokens, as LettuceDetect does.

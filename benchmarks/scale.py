@@ -20,8 +20,8 @@ from evaluate_memory import write_rows
 from groundwire.detection import DetectorInfo
 from groundwire.evaluation.datasets.files import read_labelled
 from groundwire.evaluation.evaluation import Evaluation
-from groundwire.evaluation.judged import Header
-from groundwire.evaluation.running import Judging, here, run_on
+from groundwire.evaluation.results_file import Header
+from groundwire.evaluation.run import Judging, here, run_on
 from groundwire.evaluation.scale.cluster import on_ray, start_local
 from groundwire.evaluation.scale.processes import on_processes
 from groundwire.evaluation.scale.workers import Recipe

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
 
 from groundwire import Detector
 from groundwire.engine.cache import ByteCache
@@ -18,10 +17,32 @@ from tests.postgres import mortal_postgres as mortal_postgres
 from tests.postgres import postgres as postgres
 from tests.postgres import postgres_url as postgres_url
 from tests.postgres import store_url as store_url
+from tests.tiers import NoServers, load_profile, put_into_tiers
 
-# How long an example takes says more about the machine than about the code.
-settings.register_profile("groundwire", deadline=None, print_blob=True)
-settings.load_profile("groundwire")
+load_profile()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Have no test of the plain tier start a server."""
+    config.pluginmanager.register(NoServers())
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest looks at the marks
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give each test the mark of its tier."""
+    put_into_tiers(items)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_certificates(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[None]:
+    """HTTP clients read no certificates: no server here has one, and each client would read all."""
+    with pytest.MonkeyPatch.context() as patch:
+        if not any(item.get_closest_marker("network") for item in request.session.items):
+            patch.setenv("SSL_CERT_DIR", str(tmp_path_factory.mktemp("certificates")))
+            patch.delenv("SSL_CERT_FILE", raising=False)
+        yield
 
 
 @pytest.fixture(scope="session")

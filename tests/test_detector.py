@@ -225,7 +225,8 @@ def test_a_span_has_the_kind_and_the_label_of_the_first_conflict_in_it() -> None
 def test_words_that_the_model_marks_too_have_the_label_of_the_conflict() -> None:
     detector = ruled(red=replace(NUMBER, probability=0.6))
     (span,) = detector.detect(sources=[TOWER], answer="It is red.").spans
-    assert (span.conflict, span.label, span.probability) == ("number", Label.CONTRADICTED, 0.9)
+    assert (span.conflict, span.label) == ("number", Label.CONTRADICTED)
+    assert span.probability == pytest.approx(0.938, abs=1e-3)  # both say so: more than 0.9 alone
 
 
 def test_a_conflict_of_which_the_model_is_too_sure_does_not_count() -> None:
@@ -495,6 +496,7 @@ def test_a_stream_over_the_limit_has_no_result() -> None:
         stream.finish()
 
 
+@pytest.mark.merge
 def test_an_answer_of_5000_words_is_read_in_full(reader: Reader) -> None:
     graph = LookupGraph()
     detector = looking_up(reader, graph)
@@ -508,7 +510,7 @@ def test_an_answer_of_5000_words_is_read_in_full(reader: Reader) -> None:
     assert result.outcome is Outcome.HALLUCINATED
 
 
-@pytest.mark.slow
+@pytest.mark.merge
 def test_ten_thousand_sources_are_all_within_reach(reader: Reader) -> None:
     detector = looking_up(reader, LookupGraph())
     sources = [f"Hall {i} holds {7 * i} boxes of tea." for i in range(10_000)]
@@ -523,7 +525,7 @@ def test_ten_thousand_sources_are_all_within_reach(reader: Reader) -> None:
         assert (reference.source_id, reference.text) == (f"S{i}", fact)
 
 
-@pytest.mark.slow
+@pytest.mark.merge
 def test_a_source_of_5_megabytes_is_within_reach_from_end_to_end(reader: Reader) -> None:
     detector = looking_up(reader, LookupGraph())
     line = "Some copper harvest was sold to the violin maker of the town in autumn.\n"

@@ -56,6 +56,7 @@ def run(script: Path, *arguments: str, **environ: str) -> subprocess.CompletedPr
     )
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize(
     "page", [page for page in PAGES if page.name not in GATEWAY_PAGES], ids=lambda page: page.name
 )
@@ -64,6 +65,7 @@ def test_the_examples_of_a_page_are_true(page: Path) -> None:
         example.evaluate()
 
 
+@pytest.mark.merge
 @pytest.mark.skipif(
     not all(map(shutil.which, COMMANDS)), reason=f"needs the commands {', '.join(COMMANDS)}"
 )
@@ -73,6 +75,7 @@ def test_the_examples_of_a_page_about_the_gateway_are_true(name: str, tmp_path: 
         example.evaluate()
 
 
+@pytest.mark.merge
 def test_the_examples_of_docstrings_are_true() -> None:
     found = doctest.TestResults(0, 0)
     for module in pkgutil.walk_packages(groundwire.__path__, "groundwire."):
@@ -87,6 +90,7 @@ def test_the_examples_of_docstrings_are_true() -> None:
     assert found.attempted + result.attempted > 3
 
 
+@pytest.mark.merge
 def test_the_generated_parts_are_what_would_be_generated() -> None:
     result = run(ROOT / "docs" / "generate.py", "--check")
     assert result.returncode == 0, result.stderr
@@ -121,6 +125,7 @@ def test_every_module_is_on_the_map_of_the_architecture() -> None:
     assert sorted(name for name in names if name not in page) == []
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize(
     ("script", "shown"),
     [
@@ -137,6 +142,7 @@ def test_an_example_runs_and_shows_what_it_should(script: str, shown: list[str])
         assert text in result.stdout
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize(
     ("action", "shown"),
     [

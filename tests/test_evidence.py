@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -25,6 +25,7 @@ from groundwire.evidence import (
 from groundwire.example import Source, SourceLike, read_sources
 from groundwire.lines import lines_of
 from groundwire.passages import BREADCRUMB_PIECES, PASSAGE_PIECES, Passage, cut_source
+from tests.tiers import costly
 
 NOUNS = ["tower", "bridge", "museum", "river", "harbour", "station", "garden", "library"]
 VERBS = ["opened", "closed", "moved", "burned", "grew", "shrank", "reopened", "collapsed"]
@@ -178,7 +179,7 @@ SENTENCES = st.lists(
 SOURCES = st.lists(st.builds("\n\n".join, SENTENCES), max_size=4)
 
 
-@settings(max_examples=60)
+@costly(0.6)
 @given(texts=SOURCES, title=st.sampled_from([None, "Guide", "An " + "endless title " * 20]))
 def test_passages_hold_every_readable_line_and_nothing_is_too_long(
     cut: Cutter, texts: list[str], title: str | None
@@ -220,7 +221,7 @@ def fingerprint(evidence: Evidence, queries: Sequence[Query]) -> list[object]:
     return said
 
 
-@settings(max_examples=40)
+@costly(0.4)
 @given(texts=st.lists(st.builds("\n\n".join, SENTENCES), min_size=1, max_size=6), data=st.data())
 def test_order_and_repetition_of_sources_say_nothing(
     cut: Cutter, texts: list[str], data: st.DataObject
@@ -253,7 +254,7 @@ def test_of_repeated_sources_the_first_is_named(cut: Cutter) -> None:
         assert reference.source_id == f"S{i}"
 
 
-@settings(max_examples=20)
+@costly(0.2)
 @given(seed=st.integers(0, 10_000), n_others=st.integers(1, 40))
 def test_other_sources_do_not_change_which_of_two_passages_ranks_higher(
     cut: Cutter, seed: int, n_others: int
@@ -290,7 +291,7 @@ def n_read(evidence: Evidence, chosen: Sequence[int]) -> int:
     return sum(evidence.passages[i].n_read for i in chosen)
 
 
-@settings(max_examples=20)
+@costly(0.2)
 @given(seed=st.integers(0, 10_000), n_sources=st.integers(1, 12))
 def test_a_selection_keeps_to_its_budget(cut: Cutter, seed: int, n_sources: int) -> None:
     evidence = cut(*(prose(seed + i, 12) for i in range(n_sources)))
@@ -385,7 +386,7 @@ def test_no_sources_give_no_passages_and_an_empty_selection(cut: Cutter) -> None
 # References.
 
 
-@settings(max_examples=40)
+@costly(0.4)
 @given(texts=SOURCES, claim=st.sampled_from(["Paris 330 m 北京", "rooms: 12 name", "Doors at six"]))
 def test_references_quote_the_source_exactly(cut: Cutter, texts: list[str], claim: str) -> None:
     sources = [Source(text=text, id=f"d{i}") for i, text in enumerate(texts)]

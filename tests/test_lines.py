@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from groundwire.lines import Line, lines_of
@@ -350,7 +350,6 @@ def assert_complete(text: str, lines: list[Line]) -> None:
     assert not [c for i, c in enumerate(text) if c.isalnum() and i not in covered]
 
 
-@settings(max_examples=200, deadline=None)
 @given(json_data, st.sampled_from([None, 2]))
 def test_every_field_of_json_stands_in_a_line(data: object, indent: int | None) -> None:
     text = json.dumps(data, indent=indent, ensure_ascii=False)
@@ -370,13 +369,11 @@ def test_every_field_of_json_stands_in_a_line(data: object, indent: int | None) 
         assert covered.issuperset(decoded.origin(i) for i in letters)
 
 
-@settings(max_examples=200, deadline=None)
 @given(layouts)
 def test_no_text_raises(text: str) -> None:
     assert_sound(text, lines_of(text))
 
 
-@settings(max_examples=200, deadline=None)
 @given(layouts.filter(lambda text: "{" not in text and "[" not in text))
 def test_prose_loses_no_letter(text: str) -> None:
     assert_complete(text, lines_of(text))
@@ -402,6 +399,7 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("text", HOSTILE, ids=lambda text: repr(text[:12]))
 def test_hostile_texts_are_read_without_repeating_themselves(text: str) -> None:
     # Work that is quadratic in any of these would not end, and is mostly seen in what is written.

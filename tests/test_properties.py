@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from groundwire import Detection, Detector, Example, Source
 from groundwire.detection import Label, Outcome, decide_outcome
+from tests.tiers import costly
 
 SENTENCES = [
     "The Eiffel Tower is 330 metres tall.",
@@ -44,7 +45,7 @@ TEXTS = st.one_of(
 ANSWERS = TEXTS.filter(lambda text: bool(text.strip()))
 QUESTIONS = st.sampled_from([None, "", "How tall is the tower?", "Кто?"])
 POINTS = st.sampled_from([1e-6, 0.2, 0.5, 0.8, 1.0])
-few = settings(max_examples=20, suppress_health_check=[HealthCheck.too_slow])
+few = settings(costly(0.2), suppress_health_check=[HealthCheck.too_slow])
 
 
 def padding(seed: int, n_sentences: int) -> str:
@@ -202,7 +203,7 @@ def others() -> list[Detector]:
     ]
 
 
-@settings(max_examples=10, suppress_health_check=[HealthCheck.too_slow])
+@settings(costly(0.1), suppress_health_check=[HealthCheck.too_slow])
 @given(sources=source_lists(), answer=ANSWERS, question=QUESTIONS, point=POINTS)
 def test_results_depend_neither_on_the_cache_nor_on_the_number_of_threads(
     detector: Detector,
@@ -229,7 +230,7 @@ def test_a_small_cache_is_within_its_bound_and_throws_out(others: list[Detector]
     assert small.cache.bytes <= small.cache.max_bytes <= 12_000_000
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@settings(costly(0.6), suppress_health_check=[HealthCheck.too_slow])
 @given(sources=source_lists(min_size=0), answer=ANSWERS, question=QUESTIONS, point=POINTS)
 def test_offsets_shares_and_labels_agree_with_each_other(
     detector: Detector, sources: list[Source], answer: str, question: str | None, point: float

@@ -4,7 +4,7 @@ import json
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from groundwire.records import decode, fields_of, words_of_key
@@ -73,7 +73,6 @@ def leaves(data: object) -> list[object]:
     return [data]
 
 
-@settings(max_examples=200, deadline=None)
 @given(json_data, st.sampled_from([None, 0, 2]), st.booleans())
 def test_every_value_of_json_is_found_at_its_offsets(
     data: object, indent: int | None, is_ascii: bool
@@ -93,7 +92,6 @@ def test_every_value_of_json_is_found_at_its_offsets(
             assert [json.loads(f'"{piece}"') for piece in pieces] == list(value)
 
 
-@settings(max_examples=200, deadline=None)
 @given(json_data)
 def test_the_python_form_is_read_to_the_same_values(data: object) -> None:
     text = str(data)

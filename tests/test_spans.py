@@ -154,6 +154,7 @@ def test_offsets_and_scores_of_different_length_are_refused(reduce) -> None:  # 
         reduce([(0, 1), (1, 2)], [0.5], "ab", threshold=0.95)
 
 
+@pytest.mark.merge
 def test_the_fast_path_is_the_plain_one_on_20000_random_cases() -> None:
     rng = random.Random(20_000)
     thresholds = (0.95, 0.5, 0.3, 0.1, 1.0, 1e-3)

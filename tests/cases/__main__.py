@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from groundwire import Detector
+from tests.cases import pairs
 from tests.cases.case import blind, further, must_pass, report, run, totals, unseen
 
 
@@ -15,8 +16,14 @@ from tests.cases.case import blind, further, must_pass, report, run, totals, uns
     help="Folder of a reader; by default the embedded one.",
 )
 @click.option("--threads", default=1, show_default=True, help="CPU threads to use.")
+@click.option(
+    "--pairs",
+    "with_pairs",
+    is_flag=True,
+    help="Count the pairs as well: once, of weights or rules that are to ship.",
+)
 @click.option("--verbose", is_flag=True, help="Print the answers of failed cases too.")
-def main(model: Path | None, *, threads: int, verbose: bool) -> None:
+def main(model: Path | None, *, threads: int, with_pairs: bool, verbose: bool) -> None:
     """Print the pass rate per class, and the failures."""
     with Detector.load(model, threads=threads) as detector:
         info = detector.info
@@ -32,6 +39,8 @@ def main(model: Path | None, *, threads: int, verbose: bool) -> None:
         # Not which: what was read is blind no more.
         counted = totals(run(detector, case) for case in blind())
         click.echo(f"# By another hand, blind\n{counted}")
+        for kind in ("claims", "answers") if with_pairs else ():
+            click.echo(f"\n# Pairs, blind: {kind}\n{pairs.counted(detector, pairs.pairs(kind))}")
 
 
 if __name__ == "__main__":

@@ -63,13 +63,13 @@ class Result:
 
 def must_pass() -> tuple[Case, ...]:
     """The examples that every model we ship gets right."""
-    return _read(FOLDER / MUST_PASS)
+    return read(FOLDER / MUST_PASS)
 
 
 def further() -> tuple[Case, ...]:
     """The other cases, of which a model gets most right."""
     paths = sorted(path for path in FOLDER.glob("*.toml") if path.name != MUST_PASS)
-    return tuple(case for path in paths for case in _read(path))
+    return tuple(case for path in paths for case in read(path))
 
 
 def unseen() -> tuple[Case, ...]:
@@ -78,13 +78,13 @@ def unseen() -> tuple[Case, ...]:
     Every second one, by class and id, was looked at when the rules were refined, and what failed of
     the others was looked at later.
     """
-    cases = (case for path in (FOLDER / "unseen").glob("*.toml") for case in _read(path))
+    cases = (case for path in (FOLDER / "unseen").glob("*.toml") for case in read(path))
     return tuple(sorted(cases, key=lambda case: (case.kind, case.id)))
 
 
 def blind() -> tuple[Case, ...]:
     """More of them, which nobody who works on rules or weights has read: they are only counted."""
-    return tuple(case for path in sorted((FOLDER / "blind").glob("*.toml")) for case in _read(path))
+    return tuple(case for path in sorted((FOLDER / "blind").glob("*.toml")) for case in read(path))
 
 
 def run(detector: Detector, case: Case) -> Result:
@@ -132,7 +132,8 @@ def _rate(results: list[Result]) -> str:
     return f"{n_passed} of {len(results)} ({n_passed / len(results):.0%})"
 
 
-def _read(path: Path) -> tuple[Case, ...]:
+def read(path: Path) -> tuple[Case, ...]:
+    """The cases of a file: its tables, each an array named for the class of its cases."""
     kinds = tomllib.loads(path.read_text(encoding="utf-8"))
     lists = ("sources", "marked", "clean")
     return tuple(

@@ -31,7 +31,7 @@ def test_the_documented_examples_pass(detector: Detector, case: Case) -> None:
     assert run(detector, case).problems == ()
 
 
-@pytest.mark.slow
+@pytest.mark.merge
 def test_no_fewer_of_the_further_cases_pass_than_did(detector: Detector) -> None:
     for cases, least in ((further(), LEAST_SHARE), (unseen(), LEAST_UNSEEN_SHARE)):
         results = [run(detector, case) for case in cases]

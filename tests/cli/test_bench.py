@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from groundwire.evaluation.judged import read_judged
+from groundwire.evaluation.results_file import read_judged
 from groundwire.loading import AnyDetector
 from tests.cli.conftest import CommandLine, invoke
 from tests.evaluation.benches import official

@@ -80,7 +80,10 @@ def test_the_documented_example_has_the_documented_headers(walked: dict[str, Any
 
 def test_what_is_withheld_is_nowhere_in_the_response(walked: dict[str, Any]) -> None:
     for name in ("block", "sentence", "deferred-block", "record"):
-        assert not re.search("1950|500|million", json.dumps(scene(walked, name)["response"]))
+        shown = json.dumps(scene(walked, name)["response"])
+        # Drawn ids and measured times hold any digits now and then.
+        drawn = r"[0-9a-f]{32}|[0-9a-f]{16}|chatcmpl-\w+|_ms\": [\d.]+"
+        assert not re.search("1950|500|million", re.sub(drawn, "", shown))
 
 
 def test_sentences_arrive_one_by_one_and_deferred_text_at_the_end(walked: dict[str, Any]) -> None:
@@ -122,6 +125,7 @@ def test_a_reader_that_stops_reading_is_no_failed_scene() -> None:
         assert process.wait(PATIENCE_S) == 141
 
 
+@pytest.mark.merge
 def test_colors_are_there_when_asked_for() -> None:
     assert "\x1b[" in invoke("demo", "--only", "not-factual", "--color", "always").stdout
 
@@ -163,6 +167,7 @@ def _until(lines: Any, last: str) -> Any:  # noqa: ANN401 - an iterator of lines
             return
 
 
+@pytest.mark.merge
 def test_it_says_what_to_try_when_it_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("groundwire.cli.demo.wait_until_told", lambda: None)
     said = invoke("demo", "--only", "sentence", "--pace", "1000", "--keep").stdout
@@ -170,6 +175,7 @@ def test_it_says_what_to_try_when_it_goes_on(monkeypatch: pytest.MonkeyPatch) ->
     assert re.search(r"^curl -N http://127\.0\.0\.1:\d+/v1/chat/completions -H ", said, re.M)
 
 
+@pytest.mark.merge
 def test_a_scene_that_is_not_as_it_must_be_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(SETTINGS, "dvara.yaml", "check: {action: header}\n")
     result = invoke("demo", "--only", "sources", "--only", "block", "--pace", "1000")
@@ -179,6 +185,7 @@ def test_a_scene_that_is_not_as_it_must_be_is_named(monkeypatch: pytest.MonkeyPa
     assert "1 of 2 scenes are as they must be" in result.stdout
 
 
+@pytest.mark.merge
 def test_an_answer_that_the_models_find_nothing_in_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     true = "The Eiffel Tower is 330 meters tall."
     monkeypatch.setitem(model.ANSWERS, model.BUILT_QUESTION, true)

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from groundwire.evaluation.judged import read_judged
+from groundwire.evaluation.results_file import read_judged
 from groundwire.loading import AnyDetector
 from tests.cli.conftest import CommandLine
 from tests.evaluation.datasets.tables import csv_text, json_lines, write
@@ -334,7 +334,7 @@ def command(folder: Path, *options: str) -> Sequence[str]:
     ]
 
 
-@pytest.mark.slow
+@pytest.mark.merge
 def test_killed_in_the_middle_the_same_command_ends_with_the_same_result(tmp_path: Path) -> None:
     n_rows = 300
     data = json_lines(*generated(n_rows))

@@ -54,6 +54,7 @@ def listed(*args: str, folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in result.stdout.splitlines()]
 
 
+@pytest.mark.merge
 def test_a_lost_admin_key_is_replaced_while_the_gateway_runs(tmp_path: Path) -> None:
     with plane(tmp_path) as own:
         secret = made("--admin", folder=tmp_path)
@@ -68,6 +69,7 @@ def test_a_lost_admin_key_is_replaced_while_the_gateway_runs(tmp_path: Path) -> 
         eventually(lambda: own.ask("GET", "/me", key=secret).status == 401)
 
 
+@pytest.mark.merge
 def test_keys_are_made_listed_and_revoked_without_a_gateway(tmp_path: Path, url: str) -> None:
     with plane(tmp_path) as own:
         own.ask("PUT", "/tenants/acme", {})

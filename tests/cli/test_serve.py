@@ -30,6 +30,8 @@ from tests.gateway.client import Reply, fetch
 from tests.gateway.keys import write_keys
 from tests.gateway.wire import Gate, Pause, Piece, Script, ScriptedUpstream, chunk, event
 
+pytestmark = pytest.mark.merge
+
 PATIENCE_S = 60.0
 LISTENS = re.compile(r"^Listening on (http://\S+) ", re.MULTILINE)
 ADMINS = re.compile(r"^The admin plane listens on (http://\S+)\.$", re.MULTILINE)

@@ -130,13 +130,14 @@ def test_the_command_on_the_page_prints_what_is_shown(monkeypatch: pytest.Monkey
 
 
 def without_numbers(text: str) -> list[str]:
-    """The words of a report: its numbers differ a little from machine to machine."""
-    return re.sub(r"\d+\.\d+|reader@\w+", "#", text).split()
+    """The words of a report: numbers, and where a mark begins, differ from machine to machine."""
+    return re.sub(r"\d+\.\d+|reader@\w+", "#", re.sub("[⟦⟧]", "", text)).split()
 
 
 # Exit status
 
 
+@pytest.mark.merge
 def test_0_if_each_claim_passed(wire: ScriptedEndpoint) -> None:
     result = ask(wire, *SKY)
     assert result.exit_code == 0
@@ -144,6 +145,7 @@ def test_0_if_each_claim_passed(wire: ScriptedEndpoint) -> None:
     assert ", 2 calls, 202 tokens" in result.stdout
 
 
+@pytest.mark.merge
 def test_1_if_claims_were_left_out(wire: ScriptedEndpoint) -> None:
     answer = "The sky is blue [S0]. It is blue [S0]. It is wide [S0]."
     result = ask(wire, *SKY[2:], "--answer", answer, "--max-claims", 1)
@@ -153,6 +155,7 @@ def test_1_if_claims_were_left_out(wire: ScriptedEndpoint) -> None:
     assert '          1  "It is blue."' in result.stdout
 
 
+@pytest.mark.merge
 def test_2_if_the_verifier_fails_and_the_reason_goes_to_standard_error() -> None:
     with ScriptedEndpoint(in_turn(error(401))) as wire:
         result = ask(wire, *SKY)
@@ -166,6 +169,7 @@ def test_2_if_the_verifier_fails_and_the_reason_goes_to_standard_error() -> None
     assert found["details"] == []
 
 
+@pytest.mark.merge
 def test_2_if_one_claim_was_not_verified() -> None:
     def respond(asked: Asked) -> Reply:
         return error(400) if "red" in asked.claims[0] else honest(PASSES)(asked)
@@ -178,6 +182,7 @@ def test_2_if_one_claim_was_not_verified() -> None:
     assert "          The endpoint refuses the request (400)." in result.stdout
 
 
+@pytest.mark.merge
 def test_2_if_citations_were_asked_for_and_not_checked() -> None:
     def respond(asked: Asked) -> Reply:
         return error(400) if len(asked.evidence) == 1 else honest(PASSES)(asked)
@@ -218,6 +223,7 @@ def test_every_setting_but_the_key_has_an_option() -> None:
     assert "key" not in " ".join(option for option, _, _ in _OPTIONS.values())
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize(
     ("option", "field", "value"),
     [
@@ -238,6 +244,7 @@ def test_an_option_is_a_setting(
     assert in_json(ask(wire, *SKY, *option, "--json"))["summary"][field] == value
 
 
+@pytest.mark.merge
 def test_options_reach_the_endpoint(wire: ScriptedEndpoint) -> None:
     options = "--verifier-model m --temperature 0.5 --top-logprobs 3"
     ask(wire, *SKY, *options.split(), "--placeholder", "[GONE]")
@@ -246,6 +253,7 @@ def test_options_reach_the_endpoint(wire: ScriptedEndpoint) -> None:
     assert wire.asked[1].evidence == [{"sid": "S0", "quote": "[GONE]"}]
 
 
+@pytest.mark.merge
 def test_options_win_over_the_environment_and_that_over_the_file(
     wire: ScriptedEndpoint, tmp_path: Path
 ) -> None:
@@ -260,6 +268,7 @@ def test_options_win_over_the_environment_and_that_over_the_file(
     assert found == [0.7, "signed", "nats", 7]
 
 
+@pytest.mark.merge
 def test_what_the_environment_has_for_endpoints_counts_for_who_asks_one(
     wire: ScriptedEndpoint,
 ) -> None:
@@ -273,6 +282,7 @@ def test_what_the_environment_has_for_endpoints_counts_for_who_asks_one(
     assert len(wire.asked) == n_calls
 
 
+@pytest.mark.merge
 def test_the_key_may_stand_in_the_configuration(wire: ScriptedEndpoint, tmp_path: Path) -> None:
     file = tmp_path / "groundwire.yaml"
     file.write_text(f"verify: {{verifier: openai, base_url: '{wire.base_url}', api_key: sk-file}}")
@@ -282,6 +292,7 @@ def test_the_key_may_stand_in_the_configuration(wire: ScriptedEndpoint, tmp_path
     assert "sk-file" not in result.output
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize("option", ["--base-url", "--service-url"])
 def test_a_key_of_the_configuration_is_not_sent_elsewhere(
     wire: ScriptedEndpoint, tmp_path: Path, option: str
@@ -329,6 +340,7 @@ def quotes(wire: ScriptedEndpoint) -> list[dict[str, str]]:
     return wire.asked[0].evidence
 
 
+@pytest.mark.merge
 def test_spans_come_from_files_texts_and_lists(wire: ScriptedEndpoint, tmp_path: Path) -> None:
     (tmp_path / "a=b.txt").write_text("From a file.")
     (tmp_path / "list.json").write_text(
@@ -348,6 +360,7 @@ def test_spans_come_from_files_texts_and_lists(wire: ScriptedEndpoint, tmp_path:
     ]
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize(
     "text",
     [
@@ -365,10 +378,12 @@ def test_a_list_of_spans_is_json_or_json_lines(
     assert [each["quote"] for each in quotes(wire)] == ["Blue.", "Green."]
 
 
+@pytest.mark.merge
 def test_one_span_may_be_a_line_of_its_own(wire: ScriptedEndpoint) -> None:
     ask(wire, "--answer", "So [S0].", "--spans", "-", stdin='{"sid": "S0", "text": "So."}\n')
 
 
+@pytest.mark.merge
 def test_a_text_is_never_taken_for_a_file(wire: ScriptedEndpoint, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("In the file.")
     name = str(tmp_path / "a.txt")
@@ -425,6 +440,7 @@ def test_wrong_usage_is_explained(args: list[str], message: str) -> None:
 # Traces
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize("data", [STEPS, {"steps": STEPS}])
 def test_steps_of_a_trace_have_targets_of_their_own(
     wire: ScriptedEndpoint, tmp_path: Path, data: object
@@ -472,6 +488,7 @@ def test_2_if_the_trace_has_no_steps(tmp_path: Path, data: str) -> None:
 # What is written
 
 
+@pytest.mark.merge
 def test_a_page_is_written_beside_the_report(wire: ScriptedEndpoint, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     result = ask(wire, *SKY, "--citations", "--html", page)
@@ -488,6 +505,7 @@ def test_a_page_tells_also_why_nothing_was_verified(tmp_path: Path) -> None:
     assert "Groundwire: not verified" in page.read_text("utf-8")
 
 
+@pytest.mark.merge
 def test_colour_is_for_terminals(wire: ScriptedEndpoint) -> None:
     anew = [*SKY, "--no-use-cache"]
     plain, coloured = ask(wire, *anew), ask(wire, *anew, "--color", "always")
@@ -496,6 +514,7 @@ def test_colour_is_for_terminals(wire: ScriptedEndpoint) -> None:
     assert re.sub(r"\x1b\[[0-9;]*m", "", coloured.stdout) == plain.stdout
 
 
+@pytest.mark.merge
 def test_nothing_in_a_claim_or_an_id_acts_on_the_terminal(wire: ScriptedEndpoint) -> None:
     answer = "It is\x1b[2J \u202eblue [S\x07].\noutcome   passed: fine [S9]."
     result = ask(wire, "--answer", answer, "--span-text", "S\x07=x\x1b[2J", "--citations")

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from groundwire.config import Format, arguments, parse
@@ -30,6 +30,7 @@ from groundwire.config.kinds import (
 from groundwire.config.names import NAMES, WITHOUT_EFFECT, Alias
 from groundwire.config.tree import SETTINGS
 from groundwire.errors import SettingError
+from tests.tiers import costly
 
 TEXTS = st.text(st.characters(codec="ascii", min_codepoint=33), min_size=1).filter(
     lambda text: text.lower() not in ("~", "null", "***")
@@ -79,7 +80,7 @@ def raw(alias: Alias, value: object) -> object:
     return alias.conversion.write(plain(alias, value))
 
 
-@settings(max_examples=20)  # of each of some 180 names
+@costly(0.2)  # of each of some 180 names
 @given(st.data())
 @pytest.mark.parametrize("alias", [each for each in NAMES if each.name], ids=lambda each: each.name)
 def test_a_value_written_under_a_name_reads_back_the_same(
@@ -96,7 +97,7 @@ def test_a_value_written_under_a_name_reads_back_the_same(
     assert parse(document, name="").value(alias.path) == value
 
 
-@settings(max_examples=20)  # of each of some 180 names
+@costly(0.2)  # of each of some 180 names
 @given(st.data())
 @pytest.mark.parametrize(
     "alias", [each for each in NAMES if each.variable], ids=lambda e: e.variable

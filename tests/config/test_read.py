@@ -170,7 +170,9 @@ def test_tenants_are_strict_in_a_file() -> None:
         ("--- {}\n--- {}", "this is no YAML"),
         ("[a]: 1", "c.yaml:1: a key is a text"),
         ("check: " + "[" * 200 + "]" * 200, "nested too deeply"),
-        ("check: " + "[" * 20_000 + "]" * 20_000, "nested too deeply"),
+        pytest.param(
+            "check: " + "[" * 20_000 + "]" * 20_000, "nested too deeply", marks=pytest.mark.nightly
+        ),
     ],
 )
 def test_what_is_no_document_is_refused_with_its_line(text: str, problem: str) -> None:

@@ -22,6 +22,7 @@ from tests.conflicts.against import (
     best_lines,
     findings,
 )
+from tests.tiers import costly
 
 WORDS = [
     "The", "tower", "was", "built", "in", "1950", "1887-1889", "330 m", "500 meters", "is", "not",
@@ -90,7 +91,7 @@ def test_findings_move_to_where_the_claim_stands() -> None:
 # Whatever the text.
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(derandomize=True)
 @given(TEXTS, SOURCES)
 def test_whatever_the_text_findings_lie_in_the_claim(claim: str, sources: list[str]) -> None:
     basis = basis_of(*sources)
@@ -104,7 +105,7 @@ def test_whatever_the_text_findings_lie_in_the_claim(claim: str, sources: list[s
         assert not any(a < d and c < b for a, b in places for c, d in found.settled)
 
 
-@settings(max_examples=80, deadline=None, derandomize=True)
+@settings(costly(0.8), derandomize=True)
 @given(TEXTS, SOURCES, st.randoms(use_true_random=False))
 def test_the_order_of_all_lines_does_not_matter(
     claim: str, sources: list[str], random: Random
@@ -116,7 +117,7 @@ def test_the_order_of_all_lines_does_not_matter(
     assert find(claim, lines, basis_of_lines(readings)) == find(claim, lines, basis)
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(derandomize=True)
 @given(SENTENCES, st.lists(SENTENCES, max_size=3))
 def test_no_rule_finds_a_sentence_wrong_that_is_a_line(claim: str, others: list[str]) -> None:
     basis = basis_of_lines([*others, claim])
@@ -124,7 +125,7 @@ def test_no_rule_finds_a_sentence_wrong_that_is_a_line(claim: str, others: list[
     assert [found for rule in RULES for found in rule(Text(claim), lines, basis)] == []
 
 
-@settings(max_examples=50, deadline=None, derandomize=True)
+@settings(costly(0.5), derandomize=True)
 @given(TEXTS, SOURCES)
 def test_a_line_of_any_kind_is_in_no_conflict(text: str, sources: list[str]) -> None:
     basis = basis_of(text, *sources)

@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groundwire import Detector
+from groundwire.engine.architecture import MINILM, Architecture
 from groundwire.engine.cache import ByteCache
 from groundwire.engine.features import N_FEATURES
 from groundwire.engine.reader import Calibration, Reader, Work
 from groundwire.engine.roles import Role
-from groundwire.engine.runtime import HEADS, LAYERS, WIDTH, KeysValues, ReaderGraph, Verdict
+from groundwire.engine.runtime import KeysValues, ReaderGraph, Verdict
 from groundwire.engine.shared import Shared
 
 SURE = 20.0
@@ -48,6 +49,7 @@ class LookupGraph(ReaderGraph):
     """Supports a word piece if some source it attends to has it.
 
     Attributes:
+        sizes: Of the keys and values it gives.
         fails_on: A text or sentence with this word piece cannot be read.
         logits: Changes the logits of a sentence.
         whole: Logits of the sentence as a whole, from how many of its word pieces no source has.
@@ -56,6 +58,7 @@ class LookupGraph(ReaderGraph):
         sentences: What was judged.
     """
 
+    sizes: Architecture = MINILM
     fails_on: int = -1
     logits: Callable[[NDArray[np.float32]], NDArray[np.float32]] = lambda found: found
     whole: Callable[[int], Sequence[float]] = lambda n_doubtful: (0.0, 0.0, 0.0)
@@ -73,7 +76,7 @@ class LookupGraph(ReaderGraph):
         self._fail(ids)
         with self._lock:
             self.texts.append(Text(role, tuple(ids)[1:-1]))
-        keys = np.zeros((LAYERS, HEADS, len(ids), WIDTH), np.float16)
+        keys = np.zeros((6, 12, len(ids), 32), np.float16)
         # Float16 counts to 2,048.
         keys[0, 0, :, 0], keys[0, 0, :, 1] = np.divmod(np.asarray(ids), 256)
         keys[0, 0, :, 2] = role

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from groundwire.engine.architecture import MINILM
 from groundwire.engine.features import NEUTRAL
 from groundwire.engine.reader import Reader
 from groundwire.engine.roles import Role
-from groundwire.engine.runtime import HEADS, LAYERS, NOTHING, WIDTH, KeysValues, ReaderGraph
+from groundwire.engine.runtime import KeysValues, ReaderGraph
 from groundwire.engine.tokenizer import WordPieces
 from groundwire.errors import ModelError
 
@@ -30,7 +31,9 @@ class Graph:
     def judge(self, text: str, *past: KeysValues) -> NDArray[np.float32]:
         ids = self.ids(text)
         features = np.tile(np.array(NEUTRAL, np.int64), (len(ids), 1))
-        return self.graph.read_sentence(ids, features, KeysValues.join(past)).pieces
+        return self.graph.read_sentence(
+            ids, features, KeysValues.join([self.graph.nothing, *past])
+        ).pieces
 
 
 @pytest.fixture(scope="module")
@@ -39,27 +42,22 @@ def graph(reader: Reader) -> Graph:
 
 
 def values(n: int, start: int) -> KeysValues:
-    shape = (LAYERS, HEADS, n, WIDTH)
+    shape = (6, 12, n, 32)
     return KeysValues(np.full(shape, start, np.float16), np.full(shape, -start, np.float16))
 
 
 def test_texts_are_joined_side_by_side_in_order() -> None:
     joined = KeysValues.join([values(2, 1), values(0, 5), values(1, 3)])
-    assert joined.keys.shape == joined.values.shape == (LAYERS, HEADS, 3, WIDTH)
+    assert joined.keys.shape == joined.values.shape == (6, 12, 3, 32)
     assert joined.keys[2, 3, :, 4].tolist() == [1, 1, 3]
     assert joined.values[2, 3, :, 4].tolist() == [-1, -1, -3]
     assert joined.keys.dtype == np.float16
 
 
-def test_nothing_joined_is_nothing() -> None:
-    assert KeysValues.join([]) is NOTHING
-    assert NOTHING.nbytes == 0
-
-
 def test_a_word_piece_takes_9216_bytes(graph: Graph) -> None:
     read = graph.read("The tower is tall.")
     assert read.nbytes == 9_216 * len(graph.ids("The tower is tall."))
-    assert read.keys.shape == (LAYERS, HEADS, 7, WIDTH)
+    assert read.keys.shape == (6, 12, 7, 32)
 
 
 def test_each_word_piece_gets_three_logits_special_tokens_none(graph: Graph) -> None:
@@ -100,7 +98,7 @@ def test_what_is_no_graph_is_refused_with_what_to_do(tmp_path: Path) -> None:
     path = tmp_path / "reader.onnx"
     path.write_bytes(b"no graph")
     with pytest.raises(ModelError) as raised:
-        ReaderGraph(path, threads=1)
+        ReaderGraph(path, MINILM, threads=1)
     message = str(raised.value)
     assert message.startswith(f"{path} cannot be opened as a model (")
     assert "Run `groundwire models verify`" in message

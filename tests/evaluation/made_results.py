@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from groundwire.detection import DetectorInfo, Score
-from groundwire.evaluation.judged import Header, JudgedRow, ResultsWriter
+from groundwire.evaluation.results_file import Header, JudgedRow, LinesWriter
 
 READER = DetectorInfo(name="reader", revision="0" * 12, operating_point="custom", threshold=0.05)
 SIMILARITY = DetectorInfo(
@@ -50,7 +50,7 @@ def write(
 ) -> Path:
     """Write a file of results."""
     with path.open("wb") as stream:
-        writer = ResultsWriter(stream, Header(detector=info, data={"data.jsonl": data}))
+        writer = LinesWriter(stream, Header(detector=info, data={"data.jsonl": data}))
         for row in judged(rows, info):
             writer.write(row)
     return path

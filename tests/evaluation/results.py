@@ -11,8 +11,8 @@ from groundwire.evaluation.datasets.files import AnyRow, FailedRow
 from groundwire.evaluation.datasets.formats import numbered
 from groundwire.evaluation.datasets.labelled import LabelledAnswer
 from groundwire.evaluation.evaluation import Evaluation
-from groundwire.evaluation.judged import Header, JudgedRow
-from groundwire.evaluation.running import judge_block
+from groundwire.evaluation.results_file import Header, JudgedRow
+from groundwire.evaluation.run import judge_block
 from tests.evaluation.labelled import labelled
 from tests.fakes import FIXED, FixedDetector
 

@@ -5,15 +5,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from groundwire.evaluation.calibration import brier
 from groundwire.evaluation.evaluation import Evaluation
-from groundwire.evaluation.judged import JudgedRow
 from groundwire.evaluation.metrics import AnswerCounts, Ranking
+from groundwire.evaluation.results_file import JudgedRow
 from tests.evaluation.labelled import labelled
 from tests.evaluation.results import header, judged
+from tests.tiers import costly
 
 metrics: Any = pytest.importorskip("sklearn.metrics")
 
@@ -89,7 +90,7 @@ def judged_row(row: int, score: float, is_hallucinated: bool, is_flagged: bool) 
     )
 
 
-@settings(max_examples=12, deadline=None)
+@costly(0.12)
 @given(answers)
 def test_the_numbers_of_an_evaluation(rows: Answers) -> None:
     scores, labels, _, flagged = map(np.array, zip(*rows, strict=True))

@@ -9,18 +9,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from groundwire import Detector
 from groundwire.evaluation.columns import Columns
+from groundwire.evaluation.confusion import Judged, judge
 from groundwire.evaluation.datasets.labelled import Known, LabelledAnswer
 from groundwire.evaluation.evaluation import MAX_FAILURES, Evaluation
 from groundwire.evaluation.intervals import wilson
-from groundwire.evaluation.judged import JudgedRow, ResultsError, ResultsWriter
 from groundwire.evaluation.metrics import Overlap
-from groundwire.evaluation.runner import Judged, judge
-from groundwire.evaluation.running import failed_row, judge_block
+from groundwire.evaluation.results_file import JudgedRow, LinesWriter, ResultsError
+from groundwire.evaluation.run import failed_row, judge_block
 from groundwire.evaluation.scores import scores_of
 from groundwire.evaluation.table import to_text
 from groundwire.example import Example
@@ -39,6 +39,7 @@ from tests.evaluation.results import (
 )
 from tests.fixed_judge import FixedJudge
 from tests.test_package import modules_after
+from tests.tiers import costly
 
 #: Two tasks; in one a hallucination is missed, in the other a check fails.
 ANSWERS = [
@@ -356,7 +357,7 @@ def _without_ends(scores: dict[str, Any]) -> dict[str, Any]:
 def _written(folder: Path, rows: list[JudgedRow]) -> Path:
     path = folder / "results.jsonl"
     with path.open("wb") as stream:
-        writer = ResultsWriter(stream, header())
+        writer = LinesWriter(stream, header())
         for row in rows:
             writer.write(row)
     return path
@@ -371,7 +372,7 @@ _range = st.tuples(st.integers(0, len(_TEXT)), st.integers(0, len(_TEXT))).map(
 _ranges = st.lists(_range.filter(lambda ends: ends[1] <= len(_TEXT)), max_size=4)
 
 
-@settings(max_examples=60, deadline=None)
+@costly(0.6)
 @given(st.lists(st.tuples(_ranges, _ranges), min_size=1, max_size=5))
 def test_scores_of_characters_are_those_of_the_slow_reference(
     marks: list[tuple[list[tuple[int, int]], list[tuple[int, int]]]],
@@ -387,7 +388,7 @@ _decision = st.tuples(st.booleans(), st.booleans(), st.booleans()).map(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@costly(0.6)
 @given(st.lists(st.tuples(_decision, st.sampled_from([0.1, 0.5, 0.9])), min_size=1, max_size=9))
 def test_scores_of_answers_are_those_of_the_slow_reference(
     rows: list[tuple[reference.Answer, float]],

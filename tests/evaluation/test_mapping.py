@@ -191,7 +191,7 @@ def test_the_number_of_a_row_names_it_if_nothing_else_does() -> None:
 
 
 def test_short_further_columns_are_kept_to_tell_results_apart() -> None:
-    row = {**BASE, "tenant": "acme", "n": 3, "prompt": "x" * 101, "meta": {}, "model": "m"}
+    row = {**BASE, "tenant": "acme", "n": 3, "prompt": "x" * 257, "meta": {}, "model": "m"}
     assert dict(read(row).columns) == {"tenant": "acme", "n": "3", "model": "m"}
 
 

@@ -3,7 +3,7 @@
 import re
 from itertools import pairwise
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from groundwire.detection import SEVERITY, Claim, Detection, EvidenceRef, Label, Span
@@ -86,7 +86,6 @@ def explained(
     return explain(found, given, None if said is None else lambda *_: said)
 
 
-@settings(max_examples=300, deadline=None)
 @given(made=detections(), said=ENTAILMENTS)
 def test_what_is_quoted_stands_where_it_is_said_to_stand(
     made: tuple[Detection, list[Source]], said: Entailment | None
@@ -107,7 +106,6 @@ def test_what_is_quoted_stands_where_it_is_said_to_stand(
         assert 0 <= explanation.severity <= 4
 
 
-@settings(max_examples=100, deadline=None)
 @given(made=detections(), said=ENTAILMENTS, data=st.data())
 def test_the_order_of_sources_changes_nothing(
     made: tuple[Detection, list[Source]], said: Entailment | None, data: st.DataObject
@@ -117,7 +115,6 @@ def test_the_order_of_sources_changes_nothing(
     assert explained(found, given, said) == explained(found, mixed, said)
 
 
-@settings(max_examples=100, deadline=None)
 @given(made=detections(), said=ENTAILMENTS)
 def test_what_is_acquitted_was_judged_entailed(
     made: tuple[Detection, list[Source]], said: Entailment | None
@@ -129,7 +126,6 @@ def test_what_is_acquitted_was_judged_entailed(
             assert (explanation.label, explanation.severity) == (Label.SUPPORTED, 0)
 
 
-@settings(max_examples=200, deadline=None)
 @given(made=detections(), name=st.text(max_size=200))
 def test_a_failing_explainer_never_raises_and_never_acquits(
     made: tuple[Detection, list[Source]], name: str

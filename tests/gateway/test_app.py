@@ -15,6 +15,8 @@ from tests.gateway.client import fetch
 from tests.gateway.conftest import Running
 from tests.gateway.keys import KEY
 
+pytestmark = pytest.mark.merge
+
 AUTHORIZED = {"Authorization": f"Bearer {KEY}"}
 
 

@@ -37,6 +37,8 @@ from tests.gateway.wire import (
     stream_events,
 )
 
+pytestmark = pytest.mark.merge
+
 GOOD = ["The tower ", "was built ", "in 1887. ", "It is 330 ", "metres tall."]
 BAD = ["The tower ", "is in Paris. ", f"It was built in {WRONG}", ". It is ", "330 metres tall."]
 BLOCK = "check: {action: block}"

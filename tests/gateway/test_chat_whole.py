@@ -6,12 +6,15 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import httpx2 as httpx
 import pytest
 
 from groundwire import Detector
 from tests.fixed_judge import FixedJudge
-from tests.gateway.chats import KEY, WRONG, gateway, request, without_ids
+from tests.gateway.chats import KEY, WRONG, Gateway, gateway, request, without_ids
 from tests.gateway.wire import End, Framing, Gate, Script, completion, eventually
+
+pytestmark = pytest.mark.merge
 
 GOOD = "The Eiffel Tower was built from 1887 to 1889."
 BAD = f"The Eiffel Tower was built in {WRONG}."
@@ -328,12 +331,18 @@ class Stuck(FixedJudge):
         return super().open(*args, **kwargs)
 
 
+def one_after_another(own: Gateway) -> httpx.Response:
+    """Ask once the one before has left: its response is there a little before it has."""
+    eventually(lambda: own.metric("groundwire_in_flight") == 1)  # who asks for it
+    return own.post(request())
+
+
 def test_checks_that_nobody_waits_for_do_not_pile_up(tmp_path: Path) -> None:
     yaml = "gateway: {max_requests: 1}"
     with gateway(tmp_path, yaml, detector=Detector(Stuck(doubtful={}))) as own:
         own.upstream.otherwise(Script.json(completion(GOOD)))
         try:
-            assert {own.post(request()).status_code for _ in range(6)} == {200}
+            assert {one_after_another(own).status_code for _ in range(6)} == {200}
             reasons = [each["payload"]["reason"] for each in own.wait_for_events(2)]
             assert set(reasons) == {"OverloadedError"}
         finally:
@@ -347,7 +356,7 @@ def test_an_error_of_the_upstream_is_no_answer_that_went_unchecked(tmp_path: Pat
     with gateway(tmp_path, yaml, detector=Detector(Stuck(doubtful={}))) as own:
         own.upstream.script(*[Script.json(completion(GOOD))] * 4, Script.error(400))
         try:
-            assert [own.post(request()).status_code for _ in range(5)] == [200] * 4 + [400]
+            assert [one_after_another(own).status_code for _ in range(5)] == [200] * 4 + [400]
         finally:
             Stuck.may_open.set()
         eventually(lambda: own.metric("groundwire_checks_total", outcome="grounded") == 4)

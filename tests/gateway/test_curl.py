@@ -42,7 +42,7 @@ BAD = f"The Eiffel Tower was built in {WRONG}."
 BLOCK = "check: {action: block}"
 HEADER = "check: {action: header}"
 
-pytestmark = pytest.mark.skipif(CURL is None, reason="curl is not installed")
+pytestmark = [pytest.mark.merge, pytest.mark.skipif(CURL is None, reason="curl is not installed")]
 
 
 @dataclass(frozen=True)

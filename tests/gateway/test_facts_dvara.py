@@ -31,6 +31,8 @@ from tests.gateway.wire import (
     stream_events,
 )
 
+pytestmark = pytest.mark.merge
+
 PREFIX = "DVARA_LLM_GATEWAY_GUARDRAIL_GROUNDING_"
 GOOD = SOURCES[0]
 BAD = f"The Eiffel Tower was built in {WRONG} by Gustave Eiffel."

@@ -21,7 +21,7 @@ from tests.gateway.chats import Gateway, finish_of, gateway, pipeline_around, te
 from tests.gateway.wire import Script, completion, eventually, stream_events
 from tests.pipeline.chats import FACTS, POEM, QUESTION, RIGHT, TOOLS, WRONG, asked
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.merge
 
 TOWER = (
     "The Eiffel Tower was built between 1887 and 1889 and is 330 metres tall. "

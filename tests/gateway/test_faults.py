@@ -39,7 +39,10 @@ BAD = f"It was built in {WRONG}."
 SAID = [event(chunk({"role": "assistant", "content": ""})), event(chunk({"content": GOOD}))]
 END = [event(chunk({}, finish="stop")), DONE]
 
-pytestmark = pytest.mark.skipif(not PAGE.is_file(), reason="this is no checkout")
+pytestmark = [
+    pytest.mark.merge,
+    pytest.mark.skipif(not PAGE.is_file(), reason="this is no checkout"),
+]
 
 
 class FailingJudge(FixedJudge):
@@ -219,7 +222,12 @@ def settings(fault: Fault, action: str, release: str) -> str:
 
 
 CASES = [
-    pytest.param(number, name, column, action, release, id=f"{name}-{action}-{release}")
+    pytest.param(
+        *(number, name, column, action, release),
+        id=f"{name}-{action}-{release}",
+        # They share a column with log and header.
+        marks=pytest.mark.nightly if action in ("flag", "body") else (),
+    )
     for number, faults in enumerate((WHOLE, STREAMED))
     for name in faults
     for column, (_, actions, releases) in enumerate(COLUMNS)

@@ -20,6 +20,8 @@ from tests.fixed_judge import FixedJudge, FixedReading
 from tests.gateway.client import PATIENCE_S, Reply, fetch
 from tests.gateway.native_app import fixed_pipeline, native, without_times
 
+pytestmark = pytest.mark.merge
+
 LINES = "application/x-ndjson"
 SLOW_S = 0.01
 

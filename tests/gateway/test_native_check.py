@@ -22,6 +22,9 @@ from tests.fixed_judge import FixedJudge, FixedReading
 from tests.gateway.client import Reply, fetch
 from tests.gateway.native_app import fixed_pipeline, native, without_times
 from tests.json_values import json_data
+from tests.tiers import costly
+
+pytestmark = pytest.mark.merge
 
 FACT = "The Eiffel Tower was completed in 1889 and is 330 metres tall."
 BODY: dict[str, Any] = {"sources": ["Paris."], "answer": "It is wrong."}
@@ -87,7 +90,7 @@ words = st.sampled_from(["wrong", "right", "Paris", "5 m", "é", "😀", ".", "\
 texts = st.lists(words, min_size=1, max_size=12).map(" ".join)
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(costly(0.4), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     sources=st.lists(texts | json_data, max_size=4),
     answer=texts,

@@ -15,6 +15,8 @@ from groundwire.gateway.native.classify import likeliest
 from tests.gateway.client import Reply, fetch
 from tests.gateway.native_app import fixed_pipeline, native
 
+pytestmark = pytest.mark.merge
+
 FACT_CHECK, NLI = "/api/v1/classify/fact-check", "/api/v1/nli"
 FACT = "The Eiffel Tower was completed in 1889."
 CLAIM = "The Eiffel Tower was completed in 1950."

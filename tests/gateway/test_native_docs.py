@@ -18,6 +18,7 @@ SHOWN = "http://127.0.0.1:8080"
 _BLOCKS = re.compile(r"```bash\n(?P<command>.*?)```\n\n```json\n(?P<result>.*?)```", re.DOTALL)
 
 pytestmark = [
+    pytest.mark.merge,
     pytest.mark.skipif(not PAGE.is_file(), reason="this is no checkout"),
     pytest.mark.skipif(not shutil.which("curl"), reason="curl is not installed"),
     pytest.mark.skipif(not shutil.which("bash"), reason="bash is not installed"),

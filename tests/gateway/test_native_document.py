@@ -16,6 +16,8 @@ from groundwire.gateway.native.routes import PATHS
 from tests.gateway.client import fetch
 from tests.gateway.native_app import native
 
+pytestmark = pytest.mark.merge
+
 ROOT = "urn:groundwire:openapi"
 PROXIED = "/v1/chat/completions"
 

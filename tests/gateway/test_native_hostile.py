@@ -14,6 +14,9 @@ from groundwire.gateway.native.routes import PATHS
 from tests.gateway.client import fetch
 from tests.gateway.native_app import fixed_pipeline, native
 from tests.json_values import json_data, scalars
+from tests.tiers import costly
+
+pytestmark = pytest.mark.merge
 
 JSON = "application/json"
 
@@ -47,7 +50,7 @@ values = st.recursive(
 bodies = st.dictionaries(fields, values, max_size=6) | values | json_data
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(path=st.sampled_from(PATHS), data=bodies)
 def test_no_json_makes_the_gateway_fail(base: str, path: str, data: object) -> None:
     body = json.dumps(data).encode()
@@ -61,7 +64,7 @@ def test_no_json_makes_the_gateway_fail(base: str, path: str, data: object) -> N
     assert reply.headers["X-Trace-ID"]
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(costly(0.6), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     path=st.sampled_from(PATHS),
     body=st.binary(max_size=200),

@@ -14,6 +14,8 @@ from tests.gateway.chats import SOURCES, WRONG, Gateway, gateway, request, witho
 from tests.gateway.settled import GIVES_UP_S, ask, watched
 from tests.gateway.wire import eventually
 
+pytestmark = pytest.mark.merge
+
 GOOD = {"sources": SOURCES, "answer": "It was built from 1887 to 1889."}
 BAD = {"sources": SOURCES, "answer": f"It was built in {WRONG}."}
 UNSURE = {"sources": [], "answer": "It was built by Gustave Eiffel."}

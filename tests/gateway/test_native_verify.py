@@ -36,6 +36,8 @@ from tests.verify.scripted import (
 )
 from tests.verify.scripted import Reply as Answer
 
+pytestmark = pytest.mark.merge
+
 SPANS = [
     {
         "sid": "S0",

@@ -27,6 +27,8 @@ from tests.gateway.wire import (
     stream_events,
 )
 
+pytestmark = pytest.mark.merge
+
 # Older clients have neither the helpers for streams nor the errors that are tested here.
 pytest.importorskip("openai", minversion="3.0")
 

@@ -26,6 +26,8 @@ from tests.gateway.chats import (
 from tests.gateway.client import PATIENCE_S, Reply
 from tests.gateway.wire import DONE, Gate, Script, chunk, completion, event, stream_events
 
+pytestmark = pytest.mark.merge
+
 GOOD = SOURCES[0]
 BAD = f"The Eiffel Tower was built in {WRONG}."
 

@@ -24,6 +24,8 @@ from tests.gateway.wire import (
     stream_events,
 )
 
+pytestmark = pytest.mark.merge
+
 EVENTS = stream_events(["Paris ", "ist schön."])
 JSON = {"Content-Type": "application/json", **AUTHORIZED}
 BLOCK = "check: {action: block}\n"

@@ -41,6 +41,8 @@ from tests.gateway.wire import (
     stream_events,
 )
 
+pytestmark = pytest.mark.merge
+
 BEFORE = "audit: {durability: before_response}\n"
 REFUSING = "audit: {durability: before_response, on_failure: refuse}\n"
 GOOD = ["The tower ", "was built ", "in 1887. ", "It is 330 ", "metres tall."]

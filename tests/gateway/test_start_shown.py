@@ -23,6 +23,7 @@ pytestmark = [
 ]
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize("page", PAGES)
 def test_a_start_prints_what_is_shown(page: str, tmp_path: Path) -> None:
     found = _START.search((ROOT / page).read_text(encoding="utf-8"))

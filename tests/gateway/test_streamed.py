@@ -25,6 +25,8 @@ from tests.gateway.client import fetch
 from tests.gateway.conftest import Running
 from tests.gateway.wire import PATIENCE_S, eventually
 
+pytestmark = pytest.mark.merge
+
 Endpoint = Callable[[Request], Any]
 
 

@@ -3,10 +3,13 @@
 from pathlib import Path
 
 import httpx2 as httpx
+import pytest
 
 from tests.gateway.chats import gateway, request
 from tests.gateway.test_chat_whole import BAD
 from tests.gateway.wire import Script, completion, eventually
+
+pytestmark = pytest.mark.merge
 
 OFF = "check: {enabled: false}"
 

@@ -18,6 +18,8 @@ from groundwire.mcp.sessions import Stores
 from tests.cli.conftest import invoke
 from tests.cli.test_main import python
 
+pytestmark = pytest.mark.merge
+
 HTTP = ("--transport", "streamable-http")
 OPEN = (*HTTP, "--host", "0.0.0.0")
 

@@ -24,6 +24,8 @@ from tests.mcp.agent import (
     text_of,
 )
 
+pytestmark = pytest.mark.merge
+
 TOKEN = "a-token-of-some-length"
 
 INITIALIZE = {

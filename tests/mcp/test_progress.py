@@ -53,6 +53,7 @@ def test_every_reading_of_a_claim_is_told(backend: Backend, mode: str) -> None:
     talk_in_process(tools_of(backend), conversation, mode=mode)
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize("mode", MODES)
 def test_progress_comes_over_http_before_the_result(shared_backend: Backend, mode: str) -> None:
     async def conversation(agent: Agent) -> None:
@@ -102,6 +103,7 @@ async def until(reached: Callable[[], bool]) -> None:
             await anyio.sleep(0.01)
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize("transport", ["process", "http"])
 @in_both_modes
 def test_a_call_that_is_given_up_stops(shared_backend: Backend, transport: str, mode: str) -> None:

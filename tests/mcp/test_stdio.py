@@ -17,6 +17,8 @@ from mcp import StdioServerParameters
 from groundwire.mcp.unread import refusal_of
 from tests.mcp.agent import PATIENCE_S, SPANS, Agent, in_both_modes, talk, text_of
 
+pytestmark = pytest.mark.merge
+
 OWN = {name: value for name, value in os.environ.items() if not name.startswith("GROUNDWIRE_")}
 COMMAND = [sys.executable, "-m", "groundwire", "mcp"]
 

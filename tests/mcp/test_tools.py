@@ -468,6 +468,7 @@ def test_a_bug_of_a_tool_is_no_pass_and_its_message_stays_here(
     assert "RuntimeError" in caplog.text
 
 
+@pytest.mark.merge
 def test_the_endpoint_of_the_servers_configuration_verifies(
     backend: Backend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -496,6 +497,7 @@ def test_the_endpoint_of_the_servers_configuration_verifies(
         assert "sk-secret" not in json.dumps(endpoint.asked[0].body)
 
 
+@pytest.mark.merge
 def test_a_service_decides_by_its_own_rule_and_citations_are_checked_here(
     backend: Backend, monkeypatch: pytest.MonkeyPatch
 ) -> None:

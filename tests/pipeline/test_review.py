@@ -59,7 +59,7 @@ POLICIES = [
 texts = st.lists(st.sampled_from(BLOCKS), max_size=8).map(" ".join)
 cuts = st.lists(st.integers(0, 10_000), max_size=8)
 policies = st.sampled_from(POLICIES)
-KEPT = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=100)
+KEPT = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def piped(

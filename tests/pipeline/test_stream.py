@@ -25,6 +25,7 @@ from tests.pipeline.chats import (
     judged,
     piped,
 )
+from tests.tiers import costly
 
 LONG = f"{RIGHT} {WRONG} It is brown.\n\nIt weighs 10,100 tonnes. Really!"
 
@@ -39,7 +40,7 @@ def in_pieces(
         return flow.finish(answer)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
+@settings(costly(0.5), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     body=st.sampled_from(
         [

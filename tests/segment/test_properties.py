@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from groundwire.segment import (
@@ -20,7 +20,6 @@ ENUMERATOR = re.compile(r"\W*(?:[0-9]{1,3}|[a-z]|[ivx]{2,5})[.)]\s")
 FENCE = re.compile(r"\W*(?:`{3,40}|~{3,40})\s*[^\s`]*\s*")
 
 
-@settings(max_examples=300, deadline=None)
 @given(texts, st.data())
 def test_any_way_of_cutting_a_text_gives_the_same_segments(text: str, data: st.DataObject) -> None:
     segmenter = Segmenter()
@@ -34,13 +33,11 @@ def test_any_way_of_cutting_a_text_gives_the_same_segments(text: str, data: st.D
     assert segmenter.text == text
 
 
-@settings(max_examples=300, deadline=None)
 @given(texts)
 def test_one_character_at_a_time_gives_the_same_segments(text: str) -> None:
     assert tuple(streamed(text, 1)) == segment(text)
 
 
-@settings(max_examples=150, deadline=None)
 @given(texts, texts)
 def test_what_is_committed_stands_whatever_follows(text: str, rest: str) -> None:
     committed = Segmenter().feed(text)
@@ -55,7 +52,6 @@ def gaps(text: str) -> Iterator[str]:
     yield text[position:]
 
 
-@settings(max_examples=300, deadline=None)
 @given(texts)
 def test_segments_are_sorted_disjoint_trimmed_and_not_too_long(text: str) -> None:
     position = 0
@@ -70,7 +66,6 @@ def test_segments_are_sorted_disjoint_trimmed_and_not_too_long(text: str) -> Non
     assert "".join(rebuilt) == text
 
 
-@settings(max_examples=300, deadline=None)
 @given(texts)
 def test_gaps_hold_no_letters_or_digits_but_enumerators_and_fence_words(text: str) -> None:
     for gap in gaps(text):
@@ -80,7 +75,6 @@ def test_gaps_hold_no_letters_or_digits_but_enumerators_and_fence_words(text: st
                 assert FENCE.fullmatch(line), (line, text)
 
 
-@settings(max_examples=200, deadline=None)
 @given(texts)
 def test_citations_lie_in_their_segment_and_read_the_same_alone(text: str) -> None:
     for found in segment(text):

@@ -3,7 +3,7 @@
 import gzip
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,24 +41,35 @@ def _one_thread() -> Iterator[None]:
     torch.set_num_threads(before)
 
 
+#: Run a test for readers of both kinds.
+BOTH_KINDS = pytest.mark.parametrize("exported", ["minilm", "mpnet"], indirect=True)
+
+
 @pytest.fixture(scope="session")
-def exported(tmp_path_factory: pytest.TempPathFactory) -> Exported:
+def exported(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Exported:
     """Weights whose attention and features matter, unlike those of a fresh model."""
     torch = pytest.importorskip("torch")
+    from groundwire.engine.architecture import MINILM, MPNET
     from groundwire.training.export import export
     from groundwire.training.model import Reader
 
     torch.manual_seed(0)
-    model = Reader().eval()
+    # Two layers of twelve: what a layer does, it does in each.
+    sizes = {"minilm": MINILM, "mpnet": replace(MPNET, layers=2)}[
+        getattr(request, "param", "minilm")
+    ]
+    model = Reader(sizes).eval()
     with torch.no_grad():
         torch.nn.init.normal_(model.feat.weight, std=0.1)
         model.feat.weight[-1] = 0
+        if model.near is not None:
+            torch.nn.init.normal_(model.near)
         for parameter in model.layers.parameters():
             if parameter.ndim > 1:
                 torch.nn.init.normal_(parameter, std=0.05)
     folder = tmp_path_factory.mktemp("graphs")
     for name, int8 in (("fp32", False), ("int8", True)):
-        export(model.state_dict(), folder / f"{name}.onnx", int8=int8)
+        export(model.state_dict(), sizes, folder / f"{name}.onnx", int8=int8)
     return Exported(model, folder / "fp32.onnx", folder / "int8.onnx")
 
 

@@ -14,9 +14,9 @@ from groundwire.evidence import WordWeights
 from groundwire.training import data
 from groundwire.training.model import Group
 from groundwire.training.sets import Record
-from tests.training.conftest import Exported
+from tests.training.conftest import BOTH_KINDS, Exported
 
-pytestmark = pytest.mark.torch
+pytestmark = [pytest.mark.torch, BOTH_KINDS]
 
 
 @pytest.fixture
@@ -56,9 +56,12 @@ def test_a_sentence_sees_its_passages_and_no_other(exported: Exported, group: Gr
     assert changed(exported, group, other) == [True, False, True, True, True]
 
 
-def test_a_sentence_sees_the_three_before_it(exported: Exported, group: Group) -> None:
+def test_a_sentence_sees_the_three_before_it_if_the_reader_recalls_any(
+    exported: Exported, group: Group
+) -> None:
     other = replace(group, ids=swapped(group.ids, (2,)))  # in the first sentence
-    assert changed(exported, group, other) == [True, True, True, True, False]
+    recalled = exported.model.sizes.recalls
+    assert changed(exported, group, other) == [True, recalled, recalled, recalled, False]
 
 
 def test_no_sentence_sees_one_after_it(exported: Exported, group: Group) -> None:

@@ -11,17 +11,18 @@ pytest.importorskip("torch")
 
 import torch
 
+from groundwire.engine.architecture import Architecture
 from groundwire.engine.cache import ByteCache
 from groundwire.engine.reader import Calibration, Reader
-from groundwire.engine.runtime import NOTHING, ReaderGraph
+from groundwire.engine.runtime import ReaderGraph
 from groundwire.engine.tokenizer import WordPieces
 from groundwire.evidence import WordWeights
 from groundwire.segment import segment
 from groundwire.training import data
 from groundwire.training.sets import Record
-from tests.training.conftest import Exported
+from tests.training.conftest import BOTH_KINDS, Exported
 
-pytestmark = pytest.mark.torch
+pytestmark = [pytest.mark.torch, BOTH_KINDS]
 
 Labels = NDArray[np.float32]
 
@@ -45,11 +46,11 @@ def trained(
     return found
 
 
-def deployed(graph: Path, record: Record, reader: Reader) -> list[Labels]:
+def deployed(graph: Path, sizes: Architecture, record: Record, reader: Reader) -> list[Labels]:
     """The same by the deployed reader, sentence by sentence with past keys and values."""
     judge = replace(
         reader,
-        graph=ReaderGraph(graph, threads=1),
+        graph=ReaderGraph(graph, sizes, threads=1),
         calibration=Calibration(),
         cache=ByteCache(100_000_000),
     )
@@ -68,7 +69,7 @@ def test_fp32_gives_the_probabilities_of_training(
 ) -> None:
     record = replace(record, question=question)
     expected = trained(exported, record, reader.pieces, words)
-    found = deployed(exported.fp32, record, reader)
+    found = deployed(exported.fp32, exported.model.sizes, record, reader)
     assert len(found) == len(expected) == 5
     for mine, theirs in zip(found, expected, strict=True):
         # Keys and values of the past are kept in half precision.
@@ -76,13 +77,15 @@ def test_fp32_gives_the_probabilities_of_training(
         assert theirs.std() > 0.05  # there is something to tell apart
 
 
-def test_int8_stays_within_three_hundredths(
+def test_int8_stays_within_four_hundredths(
     exported: Exported, record: Record, reader: Reader, words: WordWeights
 ) -> None:
     expected = np.concatenate(trained(exported, record, reader.pieces, words))
-    found = np.concatenate(deployed(exported.int8, record, reader))
-    np.testing.assert_allclose(found, expected, atol=0.03)
-    clear = np.sort(expected)[:, -1] - np.sort(expected)[:, -2] > 0.06
+    found = np.concatenate(deployed(exported.int8, exported.model.sizes, record, reader))
+    # A processor without instructions for dot products of int8 adds up in 16 bits, and is a little
+    # less exact: it needs 0.034.
+    np.testing.assert_allclose(found, expected, atol=0.04)
+    clear = np.sort(expected)[:, -1] - np.sort(expected)[:, -2] > 0.08
     assert clear.sum() > 20
     assert (found.argmax(1) == expected.argmax(1))[clear].all()
 
@@ -97,8 +100,9 @@ def test_without_past_the_graph_is_the_plain_encoder(
     with torch.inference_mode():
         logits, overall = exported.model(group)
     n = len(sentence.ids)
-    verdict = ReaderGraph(exported.fp32, threads=1).read_sentence(
-        group.ids[: n + 2].numpy(), group.features[: n + 2].numpy(), NOTHING
+    graph = ReaderGraph(exported.fp32, exported.model.sizes, threads=1)
+    verdict = graph.read_sentence(
+        group.ids[: n + 2].numpy(), group.features[: n + 2].numpy(), graph.nothing
     )
     np.testing.assert_allclose(verdict.pieces, logits[1 : n + 1].numpy(), atol=1e-4)
     np.testing.assert_allclose(verdict.sentence, overall[0].numpy(), atol=1e-4)

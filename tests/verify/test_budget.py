@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 from groundwire.verify.budget import Units, gap, kl, kl_bits, log_odds_gain, observed, required
 from groundwire.verify.interval import Interval
 
+pytestmark = pytest.mark.merge
+
 probability = st.floats(0, 1)
 fraction = st.floats(0, 1)
 

@@ -25,6 +25,7 @@ def opened(base_url: str, *, timeout_s: float = PATIENCE_S, max_retries: int = 0
     )
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize("serve", [drip_body, drip_headers])
 def test_an_endpoint_that_sends_a_byte_now_and_then_is_out_of_time(
     serve: Serve,
@@ -37,6 +38,7 @@ def test_an_endpoint_that_sends_a_byte_now_and_then_is_out_of_time(
     assert len(served) == 2  # it is asked again, as after any failure
 
 
+@pytest.mark.merge
 def test_a_reply_without_an_end_is_cut() -> None:
     def flood(connection: socket.socket, over: threading.Event) -> None:
         connection.sendall(HEAD + b"\r\n")
@@ -49,6 +51,7 @@ def test_a_reply_without_an_end_is_cut() -> None:
         client.close()
 
 
+@pytest.mark.merge
 def test_many_threads_share_a_client() -> None:
     def respond(asked: Asked) -> Reply:
         return Reply(200, json.dumps({"said": asked.user}).encode())
@@ -63,6 +66,7 @@ def test_many_threads_share_a_client() -> None:
     assert said == [f"{i}?" for i in range(40)]
 
 
+@pytest.mark.merge
 def test_closing_ends_what_is_under_way_and_nothing_comes_after() -> None:
     begun = threading.Event()
 

@@ -51,6 +51,7 @@ def statuses(report: VerificationReport) -> list[str]:
     return [str(each.status) for each in report.details]
 
 
+@pytest.mark.merge
 def test_target_095_prior_099_posterior_001_is_flagged_though_its_gap_is_negative() -> None:
     with endpoint(with_evidence(0.01, 0.99)) as (_, check):
         (kl,) = check("The sky is red [S0].", rule="kl").to_dict()["details"]
@@ -60,6 +61,7 @@ def test_target_095_prior_099_posterior_001_is_flagged_though_its_gap_is_negativ
     assert signed.flagged
 
 
+@pytest.mark.merge
 def test_a_posterior_of_no_098_is_contradicted_in_one_call_of_one_token() -> None:
     with endpoint(lambda claim, evidence: believed(0.01, 0.98)) as (wire, check):
         report = check("The sky is red [S0].")
@@ -72,6 +74,7 @@ def test_a_posterior_of_no_098_is_contradicted_in_one_call_of_one_token() -> Non
     assert wire.asked[0].body["max_tokens"] == 1
 
 
+@pytest.mark.merge
 def test_posterior_097_prior_096_is_a_prior_leak() -> None:
     with endpoint(with_evidence(0.97, 0.96)) as (_, check):
         (detail,) = check("The sky is blue [S0].").to_dict()["details"]
@@ -81,6 +84,7 @@ def test_posterior_097_prior_096_is_a_prior_leak() -> None:
     assert detail["flagged"] is True
 
 
+@pytest.mark.merge
 def test_posterior_097_prior_005_passes_with_a_gain() -> None:
     with endpoint(with_evidence(0.97, 0.05)) as (_, check):
         report = check("The sky is blue [S0].")
@@ -97,6 +101,7 @@ def test_posterior_097_prior_005_passes_with_a_gain() -> None:
     )
 
 
+@pytest.mark.merge
 def test_in_cited_mode_a_span_that_is_not_cited_is_not_in_the_prompt() -> None:
     with endpoint(with_evidence(0.97, 0.05)) as (wire, check):
         check("The sky is blue [S0].", context_mode="cited")
@@ -104,6 +109,7 @@ def test_in_cited_mode_a_span_that_is_not_cited_is_not_in_the_prompt() -> None:
     assert [each["sid"] for each in wire.asked[0].evidence] == ["S0"]
 
 
+@pytest.mark.merge
 def test_in_all_mode_only_what_is_cited_is_taken_away() -> None:
     with endpoint(with_evidence(0.97, 0.05)) as (wire, check):
         check("The sky is blue [S0].", context_mode="all")
@@ -112,6 +118,7 @@ def test_in_all_mode_only_what_is_cited_is_taken_away() -> None:
     assert all(each == ["[REDACTED]", "Grass is green."] for each in quotes[1:])
 
 
+@pytest.mark.merge
 def test_no_citation_where_one_is_required_is_missing_without_a_call() -> None:
     with endpoint(with_evidence(0.97, 0.05)) as (wire, check):
         report = check("The sky is blue.", require_citations=True)
@@ -122,6 +129,7 @@ def test_no_citation_where_one_is_required_is_missing_without_a_call() -> None:
     assert wire.asked == []
 
 
+@pytest.mark.merge
 def test_an_unknown_citation_takes_precedence_over_a_missing_one_without_a_call() -> None:
     with endpoint(with_evidence(0.97, 0.05)) as (wire, check):
         report = check("The sky is blue [S404].", context_mode="all", require_citations=True)
@@ -131,6 +139,7 @@ def test_an_unknown_citation_takes_precedence_over_a_missing_one_without_a_call(
     assert wire.asked == []
 
 
+@pytest.mark.merge
 def test_no_citation_in_cited_mode_is_an_empty_context_without_a_call() -> None:
     with endpoint(with_evidence(0.97, 0.05)) as (wire, check):
         report = check("The sky is blue.")
@@ -139,6 +148,7 @@ def test_no_citation_in_cited_mode_is_an_empty_context_without_a_call() -> None:
     assert wire.asked == []
 
 
+@pytest.mark.merge
 def test_no_citation_in_auto_mode_is_read_with_all_spans() -> None:
     with endpoint(with_evidence(0.97, 0.05)) as (wire, check):
         report = check("The sky is blue.", context_mode="auto")
@@ -146,6 +156,7 @@ def test_no_citation_in_auto_mode_is_read_with_all_spans() -> None:
     assert [len(asked.evidence) for asked in wire.asked] == [2, 2]
 
 
+@pytest.mark.merge
 def test_two_identical_claims_are_asked_about_once_and_a_second_run_not_at_all() -> None:
     with endpoint(with_evidence(0.97, 0.05)) as (wire, check):
         first = check("The sky is blue [S0]. The sky is blue [S0].").summary
@@ -156,6 +167,7 @@ def test_two_identical_claims_are_asked_about_once_and_a_second_run_not_at_all()
     assert (second["cached_results"], second["verifier_api_calls_estimated"]) == (4, 0)
 
 
+@pytest.mark.merge
 def test_two_claims_of_one_context_share_calls_two_for_four() -> None:
     with endpoint(with_evidence(0.97, 0.05)) as (wire, check):
         report = check("The sky is blue [S0]. The sky is not red [S0].")
@@ -167,6 +179,7 @@ def test_two_claims_of_one_context_share_calls_two_for_four() -> None:
     assert (summary["verifier_calls_saved_by_grouping"], summary["grouped_results"]) == (2, 4)
 
 
+@pytest.mark.merge
 def test_of_a_grouped_yes_and_no_only_the_first_has_a_prior() -> None:
     def believes(claim: str, evidence: Sequence[str]) -> tuple[float, float, float]:
         if "red" in claim:
@@ -182,6 +195,7 @@ def test_of_a_grouped_yes_and_no_only_the_first_has_a_prior() -> None:
     ]
 
 
+@pytest.mark.merge
 def test_a_group_with_one_label_for_two_claims_is_asked_again_one_by_one() -> None:
     believes = with_evidence(0.97, 0.05)
 
@@ -199,6 +213,7 @@ def test_a_group_with_one_label_for_two_claims_is_asked_again_one_by_one() -> No
     assert report.summary["group_fallbacks"] == 2
 
 
+@pytest.mark.merge
 def test_without_groups_each_claim_has_its_own_prompt() -> None:
     with endpoint(with_evidence(0.97, 0.05)) as (wire, check):
         check("The sky is blue [S0]. The sky is not red [S0].", group_claims=False)
@@ -206,6 +221,7 @@ def test_without_groups_each_claim_has_its_own_prompt() -> None:
     assert [asked.is_prior for asked in wire.asked] == [False, False, True, True]
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize("how", [{"max_group_size": 0}, {"max_group_prompt_chars": 999}])
 def test_an_impossible_group_is_a_value_error_before_any_call(how: dict[str, int]) -> None:
     with (
@@ -224,6 +240,7 @@ def test_a_trace_as_a_mapping_keeps_idx_7_and_passes() -> None:
     assert (detail["idx"], detail["status"], detail["target"]) == (7, "passed", 0.9)
 
 
+@pytest.mark.merge
 def test_a_step_is_asked_about_at_the_wire_as_a_claim_is() -> None:
     step = {"idx": 7, "claim": "The sky is blue [S0].", "confidence": 0.98}
     with endpoint(with_evidence(0.97, 0.05)) as (wire, _):
@@ -252,6 +269,7 @@ def test_three_claims_of_which_two_are_scored_are_flagged_as_truncated() -> None
     assert report.flagged
 
 
+@pytest.mark.merge
 def test_a_claim_beyond_the_limit_is_not_sent() -> None:
     answer = "A is true. B is true. C is true."
     with endpoint(with_evidence(0.97, 0.05)) as (wire, check):
@@ -260,6 +278,7 @@ def test_a_claim_beyond_the_limit_is_not_sent() -> None:
     assert (report.truncated, report.flagged) == (True, True)
 
 
+@pytest.mark.merge
 def test_an_address_that_is_passed_wins_over_that_of_the_environment(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -270,6 +289,7 @@ def test_an_address_that_is_passed_wins_over_that_of_the_environment(
     assert (len(wire.asked), len(other.asked)) == (2, 0)
 
 
+@pytest.mark.merge
 def test_no_key_stands_in_a_report_with_all_its_prompts() -> None:
     with endpoint(with_evidence(0.97, 0.05)) as (_, check):
         report = check("The sky is blue [S0].", include_prompts=True, api_key="sk-very-secret")
@@ -305,6 +325,7 @@ def test_duplicate_span_ids_are_an_error() -> None:
     assert (found["flagged"], found["details"]) == (True, [])
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize(
     "how",
     [

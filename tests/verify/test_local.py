@@ -7,6 +7,7 @@ import pytest
 
 from groundwire import Detector
 from groundwire.detection import Label
+from groundwire.engine.architecture import MINILM
 from groundwire.engine.cache import ByteCache
 from groundwire.engine.reader import Reader
 from groundwire.engine.runtime import KeysValues
@@ -167,6 +168,12 @@ def test_what_the_model_cannot_read_is_a_failure_and_not_a_verdict(
 
 class BrokenGraph:
     """Fails, and says what it was given."""
+
+    sizes = MINILM
+
+    @property
+    def nothing(self) -> KeysValues:
+        raise RuntimeError("The Eiffel Tower was built")
 
     def read_source(self, *_: object) -> KeysValues:
         raise RuntimeError("The Eiffel Tower was built")

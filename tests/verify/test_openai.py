@@ -43,6 +43,8 @@ from tests.verify.scripted import (
     with_evidence,
 )
 
+pytestmark = pytest.mark.merge
+
 SPANS = [{"sid": "S0", "text": "The sky is blue."}, {"sid": "S1", "text": "Grass is green."}]
 ANSWER = "The sky is blue [S0]."
 TWO = "The sky is blue [S0]. Grass is green [S1]."

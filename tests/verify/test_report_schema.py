@@ -49,6 +49,7 @@ def test_reports_with_citations_of_the_embedded_model_have_it() -> None:
     assert data["citations"]["details"][0]["unsupported"]
 
 
+@pytest.mark.merge
 def test_reports_of_an_endpoint_with_its_prompts_have_it() -> None:
     with ScriptedEndpoint(honest(with_evidence(0.97, 0.05))) as wire:
         how = {"base_url": wire.base_url, "api_key": "sk-x", "include_prompts": True}

@@ -169,8 +169,14 @@ def test_signed_is_monotone_in_the_posterior(
 def test_signed_passes_nothing_that_its_evidence_does_not_raise_over_the_target(
     posterior: float, prior: float, target: float
 ) -> None:
-    passed = decide(readout(posterior), readout(prior), target=target) == PASSED
+    passed = decide(readout(posterior, 0.0), readout(prior), target=target) == PASSED
     assert passed is (posterior >= target > prior)
+
+
+@pytest.mark.parametrize("target", [0.01, 0.1, 0.4])
+def test_a_low_target_passes_nothing_that_the_verifier_denies(target: float) -> None:
+    found = decide(readout(0.4, 0.6), readout(0.001), target=target)
+    assert found == Decision(status=Status.CONTRADICTED, reasons=(Why.VERIFIER_SAYS_NO,))
 
 
 @pytest.mark.parametrize("p", [0.0, 0.5, 0.95, 0.99, 1.0])

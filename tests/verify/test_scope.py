@@ -67,6 +67,7 @@ def test_spans_that_were_read_for_one_tenant_are_read_again_for_another(
         assert verifier.work["texts_read"] == n_read
 
 
+@pytest.mark.merge
 def test_what_an_endpoint_answered_one_tenant_is_asked_again_for_another() -> None:
     with ScriptedEndpoint(honest(PASSES)) as wire:
         for tenant, n_calls in (("a", 2), ("a", 2), ("b", 4)):
@@ -91,6 +92,7 @@ def test_a_verification_that_is_over_reads_nothing_more(
     assert not any(verifier.work.values())
 
 
+@pytest.mark.merge
 def test_a_verification_that_is_over_sends_nothing_more() -> None:
     is_over = False
 
@@ -135,6 +137,7 @@ def test_citations_flag_nothing_and_are_of_the_claims_that_were_scored() -> None
     assert [each.idx for each in cut.citations.findings] == [0]
 
 
+@pytest.mark.merge
 def test_what_citations_cost_is_told_beside_what_the_claims_cost() -> None:
     with ScriptedEndpoint(honest(PASSES)) as wire:
         how = {"base_url": wire.base_url, "api_key": "sk-test", "group_claims": False}
@@ -160,6 +163,7 @@ def test_a_verifier_that_breaks_leaves_citations_unchecked() -> None:
     assert "sky" not in str(finding.error)
 
 
+@pytest.mark.merge
 def test_a_service_cannot_be_asked_about_citations_and_is_sent_nothing() -> None:
     with ScriptedEndpoint(in_turn(error(500))) as wire:
         report = with_citations("A [S0].", "service", service_url=wire.origin, api_key="sk-test")

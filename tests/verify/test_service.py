@@ -10,6 +10,8 @@ from groundwire.verify.report import VerificationReport
 from tests.verify.dripping import Serve, drip_body, drip_headers, drip_status, wire
 from tests.verify.scripted import Asked, Reply, ScriptedEndpoint, error, in_turn
 
+pytestmark = pytest.mark.merge
+
 SPANS = [{"sid": "S0", "text": "The sky is blue."}]
 ANSWER = "The sky is blue [S0]."
 KEY = "sk-very-secret"

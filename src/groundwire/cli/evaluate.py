@@ -27,10 +27,10 @@ from groundwire.loading import Choice
 
 if TYPE_CHECKING:
     from groundwire.detection import DetectorInfo
-    from groundwire.evaluation import running
+    from groundwire.evaluation import run
     from groundwire.evaluation.datasets.files import AnyRow
     from groundwire.evaluation.evaluation import Evaluation
-    from groundwire.evaluation.running import Run
+    from groundwire.evaluation.run import Run
     from groundwire.evaluation.scale.workers import Recipe
 
 #: Megabytes for sources that a detector compared. Answers to one context are judged together, so
@@ -165,9 +165,9 @@ class Judging:
     n_workers: int | None = None
 
     @contextmanager
-    def start(self) -> "Iterator[tuple[DetectorInfo, running.Judging, int]]":
+    def start(self) -> "Iterator[tuple[DetectorInfo, run.Judging, int]]":
         """What judges, how, and how many rows at a time; the detector is gone afterwards."""
-        from groundwire.evaluation.running import here
+        from groundwire.evaluation.run import here
         from groundwire.files.reading import MAX_BLOCK_ROWS
         from groundwire.models import EMBEDDERS
 
@@ -188,7 +188,7 @@ class Judging:
         del detector  # each worker has its own
         yield recipe.info, self._on_workers(recipe), BATCH_ROWS
 
-    def _on_workers(self, recipe: "Recipe") -> "running.Judging":
+    def _on_workers(self, recipe: "Recipe") -> "run.Judging":
         if self.engine == "ray":
             from groundwire.evaluation.scale.cluster import on_ray
 
@@ -219,8 +219,8 @@ def judge(
         count: How many rows there are, if that can be said.
         retry_failed: Whether rows that failed before are judged again.
     """
-    from groundwire.evaluation.judged import Header
-    from groundwire.evaluation.running import run_on
+    from groundwire.evaluation.results_file import Header
+    from groundwire.evaluation.run import run_on
 
     with judging.start() as (info, how, block_rows):
         header = Header(detector=info, data=hashes, command=command_line())

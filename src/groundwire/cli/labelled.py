@@ -94,8 +94,17 @@ def labelled_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 @contextmanager
-def judged_file(ctx: click.Context, choice: Choice, labelled: Labelled) -> Iterator[Path]:
-    """The file of results, made first if there is none."""
+def judged_file(
+    ctx: click.Context, choice: Choice, labelled: Labelled, setup: Setup | None = None
+) -> Iterator[Path]:
+    """Give the results, made first if there are none.
+
+    Args:
+        ctx: Of the command.
+        choice: The detector.
+        labelled: The answers, or results.
+        setup: Loads the detector; by default that of the context.
+    """
     labelled.check(ctx)
     if labelled.results is not None:
         yield labelled.results
@@ -114,7 +123,7 @@ def judged_file(ctx: click.Context, choice: Choice, labelled: Labelled) -> Itera
 
     read = rows.reader(labelled.data)
     judging = Judging(
-        setup=ctx.ensure_object(Setup),
+        setup=setup or ctx.ensure_object(Setup),
         choice=choice,
         engine=rows.engine,
         n_workers=rows.workers,

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 import click
 
-from groundwire.cli.inputs import READ_FILE, RESULT_FILE, FilePath, FiniteRange, refuse_empty
+from groundwire.cli.inputs import READ_FILE, FilePath, FiniteRange, refuse_empty
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _N = TypeVar("_N", int, float)
@@ -35,16 +35,9 @@ by_option = click.option(
     metavar="COLUMN",
     help="Tell the values of this column of the data apart as well.",
 )
-output_option = click.option(
-    "--output", type=RESULT_FILE, required=True, metavar="FILE", help="What is written."
-)
-force_option = click.option("--force", is_flag=True, help="Replace an --output that exists.")
-resume_option = click.option(
-    "--resume", is_flag=True, help="Continue an --output that was cut short."
-)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the numbers as JSON.")
 
-load_options = _options(
+question_options = _options(
     click.option(
         "--data",
         type=DATA,
@@ -183,20 +176,9 @@ generate_options = _options(
         metavar="S",
         help="Seconds that a call may take, from the connection to the last byte.",
     ),
-    click.option(
-        "--cache",
-        type=RESULT_FILE,
-        metavar="FILE",
-        help="Where replies are kept, so that no call is made twice.  [default: replies.sqlite "
-        "beside the answers]",
-    ),
-    click.option("--no-cache", is_flag=True, help="Keep no replies."),
-    click.option(
-        "--retry-failed", is_flag=True, help="Ask again what has no answer from an earlier run."
-    ),
 )
 
-classify_options = _options(
+explainer_options = _options(
     click.option(
         "--explainer",
         callback=refuse_empty,

@@ -59,8 +59,10 @@ def options_of(kind: type, *, prefix: str = "") -> Callable[[_F], _F]:
 
 def _range(name: str, default: object) -> click.IntRange | FiniteRange:
     """What a number may be: a share is at most 1, and of what there must be there is at least 1."""
+    if name.endswith("_per_step"):
+        return FiniteRange(0, None)
     if isinstance(default, int):
-        return click.IntRange(min=0 if name == "seed" or name.endswith("_per_step") else 1)
+        return click.IntRange(min=0 if name == "seed" else 1)
     if name.endswith("share"):
         return FiniteRange(0, 1)
     return FiniteRange(0, 1 if name == "dropout" else None, max_open=name == "dropout")
@@ -156,13 +158,13 @@ def train() -> None:
     "--base",
     type=WEIGHTS,
     metavar="FILE",
-    help="model.safetensors of all-MiniLM-L6-v2, to begin without a reader.",
+    help="model.safetensors of all-MiniLM-L6-v2 or all-mpnet-base-v2, to begin without a reader.",
 )
 @click.option(
-    "--prototype",
-    type=WEIGHTS,
-    metavar="FILE",
-    help="Weights of the first sketch, read over those of --base.",
+    "--layers",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Keep the first N layers of --base.  [default: all]",
 )
 @click.option(
     "--tables",
@@ -179,6 +181,19 @@ def train() -> None:
     help="Steps between two checkpoints; every third is scored on validation.",
 )
 @click.option(
+    "--curve-contexts",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Validation contexts of each kind that are scored on the way.  [default: all]",
+)
+@click.option(
+    "--precision",
+    type=click.Choice(["auto", "fp32", "bf16"]),
+    default="auto",
+    show_default=True,
+    help="Of products. auto: bf16 on hardware that multiplies in it.",
+)
+@click.option(
     "--version",
     metavar="TEXT",
     default="0.1.0",
@@ -193,10 +208,10 @@ def reader(*, lora: bool, device: str, **options: Any) -> None:  # noqa: ANN401 
     DIR/model is then a model folder with its manifest. A run that was interrupted goes on when
     the same command is given again with --resume, and ends with the same weights.
     """
-    if options["start"] and (options["base"] or options["prototype"]):
-        raise click.UsageError("--start excludes --base and --prototype: they begin anew.")
+    if options["start"] and options["base"]:
+        raise click.UsageError("--start excludes --base, which begins anew.")
     base = options["data"] / "base" / "model.safetensors"
-    if not (options["start"] or options["base"] or options["prototype"]):
+    if not (options["start"] or options["base"]):
         if not base.is_file():
             raise click.UsageError(_FROM)
         options["base"] = base

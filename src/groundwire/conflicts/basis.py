@@ -18,6 +18,8 @@ _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _PLACES = words("attribute attributes business restaurant restaurants is has good for by only")
 _FIELD = re.compile(r"[\w .'()/-]{1,80}: ")
 _FIGURES = re.compile(r"\d[\d.,:]*")
+#: Words that hardly an English text is without, and that other languages lack.
+_ENGLISH = words("the of is are and")
 #: What is around a sentence and no part of what it says.
 _OUTER = " \t\r\n."
 #: Letters at the beginning that two words of one stem share: "Italy", "Italian".
@@ -115,6 +117,17 @@ class Basis:
     @cached_property
     def _lower(self) -> str:
         return self.all_text.casefold()
+
+    @cached_property
+    def stems(self) -> frozenset[str]:
+        """The stems of all content words in the lines."""
+        return frozenset().union(*(content_of(words_of(reading)) for reading in self.readings))
+
+    @cached_property
+    def is_english(self) -> bool:
+        """Whether words that join others in English stand in the lines."""
+        lowers = {word.lower for reading in self.readings for word in words_of(reading)}
+        return not _ENGLISH.isdisjoint(lowers)
 
     @cached_property
     def switches(self) -> tuple[Switch, ...]:

@@ -23,6 +23,7 @@ class ConflictKind(StrEnum):
     FIELD = "field"  # a field or a cell that says otherwise
     REFERENCE = "reference"  # a web or mail address that stands nowhere
     DIRECTION = "direction"  # "rose" of what fell
+    UNRELATED = "unrelated"  # no word in common with the evidence
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from groundwire.conflicts import cells, relations, replaced, statements, values
+from groundwire.conflicts import cells, relations, replaced, statements, unrelated, values
 from groundwire.conflicts.basis import Basis
 from groundwire.conflicts.conflict import Conflict, ConflictKind
 from groundwire.conflicts.found import Found
@@ -31,6 +31,7 @@ RULES: tuple[Rule, ...] = (
     cells.fields,
     cells.entries,
     cells.cells,
+    unrelated.unrelated,
 )
 #: Share of what the rules find in answers that were held out of training that people have marked.
 PROBABILITY = 0.6
@@ -44,7 +45,7 @@ _FLOORS = {
     ConflictKind.WORD: _MORE_DOUBT,
     ConflictKind.REFERENCE: _DOUBT,
 }
-_UNSUPPORTED = frozenset({ConflictKind.ITEM, ConflictKind.REFERENCE})
+_UNSUPPORTED = frozenset({ConflictKind.ITEM, ConflictKind.REFERENCE, ConflictKind.UNRELATED})
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,10 @@
 """Numbers, units, days and times that the evidence states otherwise."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, islice, permutations
 
-from groundwire.conflicts.basis import MAX_PLACES, STATED, Basis, quantities_in
+from groundwire.conflicts.basis import MAX_PLACES, STATED, Basis, is_field, quantities_in
 from groundwire.conflicts.conflict import ConflictKind
 from groundwire.conflicts.found import Found
 from groundwire.conflicts.names import alike
@@ -19,6 +19,8 @@ _ABSENT = frozenset({Match.ABSENT, Match.DATE_ABSENT, Match.DATE_PARTLY})
 _STATED = STATED | {Match.UNIT_MISSING}
 #: What speaks for another value standing in the place of one: 0.5 is a shared neighbour.
 _IN_PLACE = 0.6
+#: What it adds if nothing else stands around the one: "It was built in 1950."
+_ALL_AROUND = 0.1
 #: What the same unit adds to it.
 _SAME_UNIT = 0.1
 #: "15 November" and "15 December", 1,487 and 1,847: a slip.
@@ -147,7 +149,8 @@ def _is_replaced(claim: Text, quantity: Quantity, lines: tuple[Text, ...]) -> bo
     others = QuantityIndex.of(other for other in quantities_in(claim) if other != quantity)
     context = claim.near(quantity.start, quantity.end)
     return any(
-        likeness(context, line.near(other.start, other.end))
+        likeness(context, around := line.near(other.start, other.end))
+        + _ALL_AROUND * _is_all_around(context, around, line)
         + _SAME_UNIT * (quantity.unit is not None and quantity.unit == other.unit)
         + _NEAR_MISS * _is_near_miss(claim, quantity, line, other)
         >= _IN_PLACE
@@ -157,6 +160,17 @@ def _is_replaced(claim: Text, quantity: Quantity, lines: tuple[Text, ...]) -> bo
         # What the claim states elsewhere is not what is missing here.
         and others.match(other) not in _STATED
     )
+
+
+def _is_all_around(context: Mapping[str, int], around: Mapping[str, int], line: Text) -> bool:
+    """Whether nothing else stands around the one than around the other.
+
+    Of a field that is its name: "built: 1887-1889" says less than the claim, and all it can.
+    """
+    if not context or not around:
+        return False
+    is_named = is_field(line.text) and around.keys() <= context.keys()
+    return is_named or context.keys() <= around.keys()
 
 
 def _may_replace(claim: Text, one: Quantity, line: Text, other: Quantity) -> bool:

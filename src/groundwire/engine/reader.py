@@ -18,10 +18,11 @@ from numpy.typing import NDArray
 
 from groundwire.conflicts import MAX_LINES, Basis, Findings, find
 from groundwire.detection import Entailment, EvidenceRef, Reason, Score
+from groundwire.engine.architecture import Architecture
 from groundwire.engine.cache import ByteCache
 from groundwire.engine.features import FEATURE_RULES, N_FEATURES, NEUTRAL, match_features
 from groundwire.engine.roles import RECALLED_SENTENCES, Role
-from groundwire.engine.runtime import BYTES_PER_PIECE, KeysValues, ReaderGraph, Verdict
+from groundwire.engine.runtime import KeysValues, ReaderGraph, Verdict
 from groundwire.engine.scores import AnswerCalibration, ClaimScores, SentenceCalibration
 from groundwire.engine.sentence import Part, n_unknown_chars, parts_of
 from groundwire.engine.tokenizer import WordPieces
@@ -138,7 +139,9 @@ class Reader:
             operating_points=manifest.operating_points,
             calibration=Calibration(**manifest.calibration),
             answers=AnswerCalibration(**fitted) if fitted else None,
-            graph=ReaderGraph(folder / "reader.onnx", threads=1),
+            graph=ReaderGraph(
+                folder / "reader.onnx", Architecture.from_manifest(manifest.raw), threads=1
+            ),
             pieces=WordPieces(folder / "tokenizer.json"),
             words=WordWeights.load(folder),
             cache=cache,
@@ -249,7 +252,8 @@ class Reading:
             else range(len(self.evidence.passages))
         )
         # No more than half of the cache, or reading ahead would throw out what it has just read.
-        room = self._reader.cache.stats.max_bytes // (2 * BYTES_PER_PIECE * (PASSAGE_PIECES + 2))
+        passage_bytes = self._reader.graph.sizes.bytes_per_piece * (PASSAGE_PIECES + 2)
+        room = self._reader.cache.stats.max_bytes // (2 * passage_bytes)
         self._is_ahead = True
         for index in order[: min(PREFETCHED_PASSAGES, room)]:
             self._reader.turns.ahead(partial(self._read_ahead, int(index)))
@@ -291,7 +295,8 @@ class Reading:
             found = [self._claim(*task) for task in tasks]
         else:
             found = list(self._reader.workers.map(lambda task: self._claim(*task), tasks))
-        if self._earlier and self._is_ahead and not self._closed.is_set():
+        recalls = self._reader.graph.sizes.recalls
+        if recalls and self._earlier and self._is_ahead and not self._closed.is_set():
             self._help(self._recall, self._earlier[-1])
         return found
 
@@ -390,7 +395,8 @@ class Reading:
     def _look(self, part: Part, earlier: Sequence[Part], selection: Selection) -> "_Look":
         """Read a part with its evidence, and once more with other evidence if it looks wrong."""
         context = [self._text(Role.QUESTION, ids) for ids in self._question_parts]
-        context += [self._text(Role.HISTORY, p.ids) for p in earlier]
+        if self._reader.graph.sizes.recalls:
+            context += [self._text(Role.HISTORY, p.ids) for p in earlier]
         look = self._judge(part, selection.first, context)
         if not selection.second or 1 - look.labels[:, 0].min() < self._threshold:
             return look
@@ -400,7 +406,7 @@ class Reading:
 
     def _judge(self, part: Part, chosen: Sequence[int], context: Sequence[KeysValues]) -> "_Look":
         reader = self._reader
-        past = KeysValues.join([*self._passages(chosen), *context])
+        past = KeysValues.join([reader.graph.nothing, *self._passages(chosen), *context])
         features = np.empty((len(part.ids) + 2, N_FEATURES), np.int64)
         features[0] = features[-1] = NEUTRAL
         features[1:-1] = match_features(

@@ -4,7 +4,7 @@ from enum import IntEnum
 
 #: A sentence's positions begin here, and run to 511; everything else counts from 0 to 255.
 SENTENCE_START = 256
-#: Earlier sentences of the answer that a sentence is read after.
+#: Earlier sentences of the answer that a sentence is read after, by readers that recall any.
 RECALLED_SENTENCES = 3
 
 

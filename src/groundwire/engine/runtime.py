@@ -8,14 +8,10 @@ import numpy as np
 import onnxruntime
 from numpy.typing import NDArray
 
+from groundwire.engine.architecture import Architecture
 from groundwire.engine.features import N_FEATURES, TABLE_ROWS
 from groundwire.engine.roles import SENTENCE_START, Role
 from groundwire.errors import ModelError
-
-LAYERS, HEADS, WIDTH = 6, 12, 32
-#: Of keys and values of one word piece, in float16: 9,216.
-BYTES_PER_PIECE = 2 * LAYERS * HEADS * WIDTH * 2
-_SHAPE = (LAYERS, HEADS, 0, WIDTH)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -23,7 +19,7 @@ class KeysValues:
     """What a text leaves behind for others to attend to.
 
     Attributes:
-        keys: Of each layer and head, shape ``(6, 12, n, 32)``, float16.
+        keys: Of each layer and head, shape ``(layers, heads, n, head width)``, float16.
         values: The same shape.
     """
 
@@ -32,21 +28,16 @@ class KeysValues:
 
     @property
     def nbytes(self) -> int:
-        """Size in bytes: :data:`BYTES_PER_PIECE` for each word piece."""
+        """Size in bytes: :attr:`Architecture.bytes_per_piece` for each word piece."""
         return self.keys.nbytes + self.values.nbytes
 
     @classmethod
     def join(cls, parts: Sequence["KeysValues"]) -> "KeysValues":
-        """Several texts side by side, in this order."""
-        if not parts:
-            return NOTHING
+        """At least one text, or several side by side, in this order."""
         return cls(
             np.concatenate([part.keys for part in parts], axis=2),
             np.concatenate([part.values for part in parts], axis=2),
         )
-
-
-NOTHING = KeysValues(np.empty(_SHAPE, np.float16), np.empty(_SHAPE, np.float16))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,22 +82,30 @@ def open_session(path: Path, *, threads: int) -> onnxruntime.InferenceSession:
 class ReaderGraph:
     """One session, shared by all threads."""
 
-    def __init__(self, path: Path, *, threads: int) -> None:
+    def __init__(self, path: Path, sizes: Architecture, *, threads: int) -> None:
         """Open a graph.
 
         Args:
             path: The ``.onnx`` file.
+            sizes: Of the reader that it computes.
             threads: CPU threads that one call may use.
 
         Raises:
             ModelError: If ONNX Runtime cannot open it.
         """
+        self.sizes = sizes
         self._session = open_session(path, threads=threads)
+
+    @property
+    def nothing(self) -> KeysValues:
+        """What a text is read after that attends to no other."""
+        shape = (self.sizes.layers, self.sizes.heads, 0, self.sizes.head_width)
+        return KeysValues(np.empty(shape, np.float16), np.empty(shape, np.float16))
 
     def read_source(self, ids: Sequence[int] | NDArray[np.int32], role: Role) -> KeysValues:
         """Read a text on its own: at most 256 word pieces, special tokens included."""
         n = len(ids)
-        inputs = self._inputs(np.asarray(ids, np.int64), role, 0, NOTHING)
+        inputs = self._inputs(np.asarray(ids, np.int64), role, 0, self.nothing)
         inputs["features"] = np.full((n, N_FEATURES), TABLE_ROWS - 1, np.int64)
         keys, values = self._session.run(["keys", "values"], inputs)
         return KeysValues(keys, values)
@@ -129,16 +128,15 @@ class ReaderGraph:
         logits, sentence = self._session.run(["logits", "sentence"], inputs)
         return Verdict(logits[1:-1], sentence[0])
 
-    @staticmethod
     def _inputs(
-        ids: NDArray[np.int64], role: Role, start: int, past: KeysValues
+        self, ids: NDArray[np.int64], role: Role, start: int, past: KeysValues
     ) -> dict[str, NDArray[np.generic]]:
         inputs: dict[str, NDArray[np.generic]] = {
             "ids": ids,
             "roles": np.full(len(ids), int(role), np.int64),
             "positions": np.arange(start, start + len(ids), dtype=np.int64),
         }
-        for layer in range(LAYERS):
+        for layer in range(self.sizes.layers):
             inputs[f"past_key_{layer}"] = past.keys[layer]
             inputs[f"past_value_{layer}"] = past.values[layer]
         return inputs

@@ -10,8 +10,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from groundwire.evaluation.confusion import Judged
 from groundwire.evaluation.metrics import Bools, Floats
-from groundwire.evaluation.runner import Judged
 from groundwire.evaluation.sums import counted
 
 Counts = NDArray[np.int32]
@@ -30,7 +30,7 @@ class Columns:
         hallucinated: Whether the answer is.
         complete: Whether all of it was checked.
         has_spans: Whether it is known which characters are hallucinated.
-        probability: As :attr:`.runner.Judged.probability`.
+        probability: As :attr:`.confusion.Judged.probability`.
         characters: Both, predicted and gold, shape ``(n, 3)``.
         pairs: The same, counted as LettuceDetect does.
         claims: Claims in which nothing is marked that passed, and all such claims; ``(n, 2)``.

@@ -15,9 +15,10 @@ from groundwire.detection import Detection
 from groundwire.errors import DetectionError, GroundwireError
 from groundwire.evaluation.calibration import brier, reliability
 from groundwire.evaluation.columns import Collector, Columns
+from groundwire.evaluation.confusion import Judged, held_against
 from groundwire.evaluation.datasets.labelled import Known
 from groundwire.evaluation.intervals import N_RESAMPLES, SEED
-from groundwire.evaluation.judged import (
+from groundwire.evaluation.results_file import (
     SCHEMA,
     Header,
     JudgedRow,
@@ -25,7 +26,6 @@ from groundwire.evaluation.judged import (
     read_header,
     read_judged,
 )
-from groundwire.evaluation.runner import Judged, held_against
 from groundwire.evaluation.scores import PREVALENCES, defined, scores_of
 from groundwire.files.reading import fingerprint
 from groundwire.files.writing import to_json

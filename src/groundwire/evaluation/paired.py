@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 
 from groundwire.evaluation.columns import Columns
+from groundwire.evaluation.confusion import Judged
 from groundwire.evaluation.intervals import Bootstrap, Replicates, difference
-from groundwire.evaluation.runner import Judged
 from groundwire.evaluation.scores import of_answers, of_spans
 
 #: Takes answers and what draws their contexts, and returns scores by name.

@@ -1,6 +1,6 @@
 """Scores as a table for people, in per cent."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from groundwire.evaluation.intervals import MIN_CONTEXTS
@@ -35,14 +35,7 @@ def _lines(scores: Mapping[str, Any]) -> Iterator[str]:
     of_tasks = () if list(tasks) == [""] else tasks.items()
     rows = [_COLUMNS, *(_row(task_name(name), group) for name, group in of_tasks)]
     rows.append(_row("all", scores))
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        cells = zip(row, widths, strict=True)
-        first, *rest = (
-            cell.ljust(width) if i == 0 else cell.rjust(width)
-            for i, (cell, width) in enumerate(cells)
-        )
-        yield "  ".join([first, *rest]).rstrip()
+    yield from aligned(rows)
     yield ""
     yield from _notes(scores)
 
@@ -88,6 +81,17 @@ def _notes(scores: Mapping[str, Any]) -> Iterator[str]:
             yield f"  row {failure['row']:,}, id {id_[:_MAX_NAME]}: {message}"
         if n > _MAX_FAILURES:
             yield f"  and {n - _MAX_FAILURES:,} more"
+
+
+def aligned(rows: Sequence[Sequence[str]], *, left: Collection[int] = (0,)) -> Iterator[str]:
+    """Lay out rows of cells; columns are right-aligned but for those of ``left``."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = (
+            cell.ljust(width) if i in left else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        yield "  ".join(cells).rstrip()
 
 
 def task_name(task: str) -> str:

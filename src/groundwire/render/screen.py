@@ -3,10 +3,11 @@
 import re
 
 # Controls but tab and newline; marks that turn the direction, end a line or show nothing; halves
-# of surrogate pairs. The joiners U+200C and U+200D stay: emoji and several scripts need them.
+# of surrogate pairs; what no XML may hold. The joiners U+200C and U+200D stay: emoji and several
+# scripts need them.
 _UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u2028-\u202e"
-    "\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e007f\ud800-\udfff]"
+    "\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\ufffe\uffff\U000e0000-\U000e007f\ud800-\udfff]"
 )
 
 

@@ -23,6 +23,7 @@ from sklearn.linear_model import LogisticRegression
 
 from groundwire.conflicts import Conflict
 from groundwire.detection import Claim, Label
+from groundwire.engine.architecture import Architecture
 from groundwire.engine.reader import Calibration, Reader
 from groundwire.engine.scores import AnswerCalibration, ClaimScores, SentenceCalibration
 from groundwire.evaluation.calibration import brier, ece_by_chance, reliability
@@ -293,9 +294,11 @@ def calibrate(folder: Path, scored: Sequence[Scored]) -> Fitted:
         ValueError: If the answers are all hallucinated, or none is.
     """
     fitted = Fitted.on(scored)
+    manifest = Manifest.read(folder)
     write_manifest(
         folder,
-        version=Manifest.read(folder).version,
+        sizes=Architecture.from_manifest(manifest.raw),
+        version=manifest.version,
         operating_points=fitted.thresholds,
         calibration={"scale": fitted.pieces.scale, "offset": fitted.pieces.offset},
         answer_calibration={"scale": fitted.answers.scale, "offset": fitted.answers.offset},

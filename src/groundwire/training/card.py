@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from groundwire.engine.architecture import Architecture
 from groundwire.evaluation.table import percent, with_ends
 from groundwire.models import Manifest
 from groundwire.training.package import write_manifest
@@ -195,6 +196,7 @@ def write_card(
     (model / CARD).write_text(text, encoding="utf-8")
     write_manifest(
         model,
+        sizes=Architecture.from_manifest(manifest.raw),
         version=manifest.version,
         operating_points=manifest.operating_points,
         calibration=manifest.calibration,

@@ -16,6 +16,7 @@ import torch
 from transformers import AutoConfig
 
 from groundwire.detection import Claim, Label
+from groundwire.engine.architecture import Architecture
 from groundwire.engine.checkpoints import pinned_revision
 from groundwire.engine.entailment import entailment_labels
 from groundwire.engine.joint import plan_windows
@@ -253,6 +254,7 @@ def write_lines_calibration(folder: Path, fitted: SentenceCalibration) -> None:
     manifest = Manifest.read(folder)
     write_manifest(
         folder,
+        sizes=Architecture.from_manifest(manifest.raw),
         version=manifest.version,
         operating_points=manifest.operating_points,
         calibration=manifest.calibration,

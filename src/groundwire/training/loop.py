@@ -13,16 +13,16 @@ from pathlib import Path
 import numpy as np
 import torch
 import torch.nn.functional as F  # noqa: N812
-from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from groundwire.engine.features import TABLE_ROWS
 from groundwire.engine.tokenizer import WordPieces
 from groundwire.evaluation.metrics import AnswerCounts, Ranking
 from groundwire.evidence import WordWeights
 from groundwire.example import read_sources
 from groundwire.training import claims, data, rows, sets
 from groundwire.training.alone import alone
+from groundwire.training.bases import save_weights
+from groundwire.training.contrasts import contrasts, with_stranger
 from groundwire.training.corrupt import draw_corrupted, false_premise
 from groundwire.training.devices import placed
 from groundwire.training.lora import merged
@@ -32,6 +32,7 @@ from groundwire.training.recipe import Recipe as Recipe
 from groundwire.training.reformat import reformatted
 from groundwire.training.report import Logged, Report
 from groundwire.training.sets import Record
+from groundwire.training.unlabelled import without_unlabelled
 from groundwire.training.withheld import withheld
 
 #: Contexts of the training part that are held out.
@@ -48,14 +49,17 @@ class Loader:
         self.slots_validation: list[Record] = []
         self.edits: list[Record] = []
         self.claims: list[Record] = []
+        self.contrasts: dict[str, list[Record]] = {}
         if folder.is_file():
             self.validation, self.ragtruth = rows.split(folder, rows.read(folder))
-            recipe = replace(recipe, slots_per_step=0, edits_per_step=0, claims_per_step=0)
+            recipe = replace(
+                recipe, slots_per_step=0, edits_per_step=0, claims_per_step=0, contrasts_per_step=0
+            )
         else:
             records = sets.ragtruth(folder / "ragtruth" / "train.jsonl.gz")
             random.Random(0).shuffle(records)
             self.validation = records[:VALIDATION_CONTEXTS]
-            self.ragtruth = records[VALIDATION_CONTEXTS:]
+            self.ragtruth = [without_unlabelled(r) for r in records[VALIDATION_CONTEXTS:]]
             held_out = folder / "slots" / "validation.jsonl.gz"
             self.slots_validation = sets.slots(held_out)
             for path in sorted((folder / "slots").glob("*.jsonl*")):
@@ -66,6 +70,11 @@ class Loader:
                 self.edits += self._not_held_out(sets.edits(folder / f"{name}.jsonl.gz"))
         if recipe.claims_per_step:
             self.claims = self._not_held_out(claims.claims(folder / "nli"))
+        if recipe.contrasts_per_step:
+            self.contrasts = {
+                name: self._not_held_out(records)
+                for name, records in contrasts(folder / "pairs", seed=recipe.seed).items()
+            }
         self.pieces, self.words, self.recipe = pieces, words, recipe
         self._orders: dict[str, dict[int, list[int]]] = {}
 
@@ -89,6 +98,9 @@ class Loader:
         share = recipe.one_slot_share
         drawn = [sets.draw(r, recipe.answers, rng, one_slot_share=share) for r in written]
         records += [self._alone(self._quoted(record, rng), rng) for record in drawn]
+        records += [
+            self._strange(sets.draw(r, recipe.answers, rng), rng) for r in self._contrasting(number)
+        ]
         records = [self._withheld(self._reformatted(record, rng), rng) for record in records]
         groups = [self._group(record, rng) for record in records]
         return [group for group in groups if group is not None]
@@ -98,10 +110,10 @@ class Loader:
         group = self._group(record, None)
         return None if group is None else (group, record)
 
-    def _turn(self, name: str, records: list[Record], step: int, n: int) -> list[Record]:
+    def _turn(self, name: str, records: list[Record], step: int, n: float) -> list[Record]:
         """Every record once before any comes again, in another order each time."""
         chosen = []
-        for place in range(step * n, step * n + n):
+        for place in range(int(step * n), int((step + 1) * n)):
             epoch, at = divmod(place, len(records))
             if epoch not in self._orders.setdefault(name, {}):
                 order = list(range(len(records)))
@@ -109,6 +121,21 @@ class Loader:
                 self._orders[name] = {epoch: order}
             chosen.append(records[self._orders[name][epoch][at]])
         return chosen
+
+    def _contrasting(self, step: int) -> list[Record]:
+        """Pairs of each set in turn, so that a small set is not drowned by a large one."""
+        n, names = self.recipe.contrasts_per_step, sorted(self.contrasts)
+        return [
+            self._turn(name, self.contrasts[name], place // len(names), 1)[0]
+            for place in range(int(step * n), int((step + 1) * n))
+            for name in [names[place % len(names)]]
+        ]
+
+    def _strange(self, record: Record, rng: random.Random) -> Record:
+        """One claim about something else in place of the last, now and then."""
+        if not self._drawn(self.recipe.stranger_share, rng):
+            return record
+        return with_stranger(record, rng.sample(self.contrasts[record.task.split("-")[1]], 4))
 
     def _reformatted(self, record: Record, rng: random.Random) -> Record:
         """Some answers with their values in other formats."""
@@ -186,13 +213,19 @@ class Loader:
         return data.group_of(moved, passages, asked.astype(np.int32), self.pieces)
 
 
-def loss_of(model: Reader, group: Group, recipe: Recipe) -> Tensor:
+def loss_of(model: Reader, group: Group, recipe: Recipe, *, mixed: bool = False) -> Tensor:
     """Cross entropy over word pieces, over sentences, and over the worst piece of each sentence.
 
     The third is what an answer is flagged by: one piece too many in a faithful sentence costs as
     much there as in use.
+
+    Args:
+        model: Of the reader.
+        group: Answers to one context.
+        recipe: Has the weights of the three.
+        mixed: Whether products are computed in bfloat16.
     """
-    with torch.autocast(group.ids.device.type, dtype=torch.bfloat16):
+    with torch.autocast(group.ids.device.type, dtype=torch.bfloat16, enabled=mixed):
         pieces, sentences = model(group)
     pieces, wanted = pieces.float(), group.sentence_labels
     real = group.labels != data.IGNORED
@@ -218,13 +251,13 @@ def _mean_loss(logits: Tensor, labels: Tensor) -> Tensor:
 
 
 @torch.inference_mode()
-def evaluate(model: Reader, groups: list[tuple[Group, Record]]) -> str:
+def evaluate(model: Reader, groups: list[tuple[Group, Record]], *, mixed: bool = False) -> str:
     """Scores on validation: example F1 at its best threshold, AUROC of examples and word pieces."""
     model.eval()
     device = model.head.weight.device.type
     tops, golds, tasks, scores, targets = [], [], [], [], []
     for group, record in groups:
-        with torch.autocast(device, dtype=torch.bfloat16), placed(device):
+        with torch.autocast(device, dtype=torch.bfloat16, enabled=mixed), placed(device):
             logits = model(moved(group, device))[0].cpu()
         unsupported = 1 - logits.float().softmax(-1)[:, 0]
         real = group.labels >= 0
@@ -251,34 +284,24 @@ def evaluate(model: Reader, groups: list[tuple[Group, Record]]) -> str:
     )
 
 
-def load_prototype(model: Reader, path: Path) -> None:
-    """Start from the first sketch's weights: two labels, two kinds of text, three features."""
-    old = {name: tensor.float() for name, tensor in load_file(path).items()}
-    kinds, features = old.pop("typ.weight"), old.pop("feat.weight")
-    old["role.weight"] = kinds[[0, 1, 0, 1]].clone()
-    old["feat.weight"] = torch.zeros(TABLE_ROWS, features.shape[1])
-    old["feat.weight"][: len(features)] = features
-    weight, bias = old.pop("head.1.weight"), old.pop("head.1.bias")
-    old["head.weight"] = weight[[0, 1, 1]].clone()
-    old["head.bias"] = bias[[0, 1, 1]] - torch.tensor([0.0, 0.69, 0.69])
-    model.load_state_dict(old, strict=False)
+def optimizer_of(model: Reader, rate: float, head_rate: float) -> torch.optim.AdamW:
+    """AdamW; heads and the table of features have a rate of their own, vectors no decay.
 
-
-def optimizer_of(model: Reader, rate: float) -> torch.optim.AdamW:
-    """AdamW; new tables learn ten times faster, vectors without decay.
-
-    The table of word pieces stays as it is: it is half of all weights, most pieces are rare, and
-    its gradient would be written out whole at every step.
+    The table of word pieces stays as it is: most pieces are rare, and its gradient would be written
+    out whole at every step. So does the relative bias, whose gradient is as wide as the scores.
     """
     model.word.weight.requires_grad_(False)
-    fast = [model.feat.weight, *model.sentence_head.parameters()]
+    if model.near is not None:
+        model.near.requires_grad_(False)
+    heads = (model.head, model.sentence_head)
+    fast = [model.feat.weight, *(p for head in heads for p in head.parameters())]
     new = {id(p) for p in fast}
     old = [p for p in model.parameters() if id(p) not in new and p.requires_grad]
     return torch.optim.AdamW(
         [
             {"params": [p for p in old if p.ndim > 1], "weight_decay": 0.01},
             {"params": [p for p in old if p.ndim <= 1], "weight_decay": 0.0},
-            {"params": fast, "weight_decay": 0.0, "lr": 10 * rate},
+            {"params": fast, "weight_decay": 0.0, "lr": head_rate},
         ],
         lr=rate,
     )
@@ -303,6 +326,8 @@ def train(
     *,
     checkpoint_every: int = 100,
     device: str = "cpu",
+    mixed: bool = False,
+    curve_contexts: int | None = None,
     report: Report | None = None,
 ) -> None:
     """Run the recipe; now and then a checkpoint and the scores.
@@ -311,29 +336,30 @@ def train(
         recipe: Every number of the run.
         loader: Draws the groups of each step.
         model: What is trained, in place.
-        out: An existing folder. ``reader.safetensors`` has the weights, adapters merged;
-            ``state.pt`` all that the run needs to go on.
+        out: An existing folder. ``reader.safetensors`` has the weights, adapters merged, as of
+            the last scores; ``state.pt`` all that the run needs to go on beside what it began with.
         resume: Go on from ``state.pt``, if it is there.
-        checkpoint_every: Steps between two checkpoints; the last step has one too.
+        checkpoint_every: Steps between two checkpoints; the last step has one too. Every third is
+            scored.
         device: ``cpu`` or ``cuda``.
+        mixed: Whether products are computed in bfloat16.
+        curve_contexts: Validation contexts of each kind that are scored; ``None`` is all.
         report: Hears of every step; by default the log does.
     """
     report = report or Logged()
     model.to(device)
-    optimizer = optimizer_of(model, recipe.rate)
-    schedule = torch.optim.lr_scheduler.LambdaLR(
-        optimizer, lambda s: min((s + 1) / recipe.warmup, max(0.02, 1 - s / recipe.steps))
-    )
+    optimizer = optimizer_of(model, recipe.rate, recipe.head_rate)
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, recipe.rate_share)
     first, state = 0, out / "state.pt"
     if resume and state.exists():
         saved = torch.load(state, weights_only=True, map_location="cpu")
-        model.load_state_dict(saved["model"])
+        model.load_state_dict(saved["model"], strict=False)
         optimizer.load_state_dict(saved["optimizer"])
         schedule.load_state_dict(saved["schedule"])
         first = saved["step"]
-    validation = [g for r in loader.validation if (g := loader.whole(r))]
+    validation = [g for r in loader.validation[:curve_contexts] if (g := loader.whole(r))]
     rng = random.Random(1)
-    drawn = (sets.draw(record, 3, rng) for record in loader.slots_validation)
+    drawn = (sets.draw(record, 3, rng) for record in loader.slots_validation[:curve_contexts])
     variants = [g for r in drawn if (g := loader.whole(r))]
     model.train()
     report.begin(first, recipe.steps)
@@ -343,7 +369,7 @@ def train(
         total = 0.0
         for group in groups:
             with placed(device):
-                loss = loss_of(model, moved(group, device), recipe) / len(groups)
+                loss = loss_of(model, moved(group, device), recipe, mixed=mixed) / len(groups)
             loss.backward()  # type: ignore[no-untyped-call]
             total += float(loss.detach())
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -353,9 +379,8 @@ def train(
         number = step + 1
         report.step(number, total)
         if number % checkpoint_every == 0 or number == recipe.steps:
-            save_file(merged(model), out / "reader.safetensors")
             saved = {
-                "model": model.state_dict(),
+                "model": trained_part(model),
                 "optimizer": optimizer.state_dict(),
                 "schedule": schedule.state_dict(),
                 "step": number,
@@ -364,7 +389,14 @@ def train(
             state.with_suffix(".new").replace(state)
             report.saved(number)
             if number % (3 * checkpoint_every) == 0 or number == recipe.steps:
+                save_weights(model, merged(model), out / "reader.safetensors")
                 for name, held in (("RAGTruth", validation), ("slot", variants)):
                     if has_both_kinds(held):
-                        scores = evaluate(model, held)
+                        scores = evaluate(model, held, mixed=mixed)
                         report.say(f"step {number} {name} validation: {scores}")
+
+
+def trained_part(model: Reader) -> dict[str, Tensor]:
+    """The weights that learn: what a run with adapters adds to its base is small."""
+    learning = {name for name, part in model.named_parameters() if part.requires_grad}
+    return {name: tensor for name, tensor in model.state_dict().items() if name in learning}

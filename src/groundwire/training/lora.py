@@ -12,7 +12,7 @@ _ADAPTER = "default"
 
 
 def add_adapters(model: Reader, lora: Lora) -> None:
-    """Put adapters into every layer; only they, the heads and the feature table learn from now on.
+    """Put adapters into every layer; only they, the heads and the small tables learn from now on.
 
     They begin as nothing: the model says the same as before.
     """
@@ -25,7 +25,7 @@ def add_adapters(model: Reader, lora: Lora) -> None:
         target_modules=list(TARGETS),
     )
     inject_adapter_in_model(config, model, adapter_name=_ADAPTER)
-    for part in (model.head, model.sentence_head, model.feat):
+    for part in (model.head, model.sentence_head, model.feat, model.role):
         part.requires_grad_(True)
 
 

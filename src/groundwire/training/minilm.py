@@ -13,12 +13,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from groundwire.engine.architecture import MINILM
 from groundwire.engine.embedder import GRAPH, Encoder, NeuralEmbedder
 from groundwire.engine.tokenizer import WordPieces
 from groundwire.models import DEFAULT_MODEL, MANIFEST_NAME, Manifest, find_model
+from groundwire.training.bases import read_base
 from groundwire.training.described import described
 from groundwire.training.export import export_encoder
-from groundwire.training.model import Reader
 
 CARD = "MODEL_CARD.md"
 
@@ -34,7 +35,7 @@ def package(base: Path, out: Path, *, int8: bool = True) -> None:
     """
     out.mkdir(parents=True, exist_ok=True)
     known = Manifest.read(out).operating_points if (out / MANIFEST_NAME).exists() else {}
-    export_encoder(Reader(base).state_dict(), out / GRAPH, int8=int8)
+    export_encoder(read_base(base).state_dict(), MINILM, out / GRAPH, int8=int8)
     write_manifest(out, operating_points=known)
 
 
@@ -73,7 +74,7 @@ def compare(folder: Path, base: Path, texts: list[str]) -> NDArray[np.float32]:
     pieces = WordPieces(find_model(DEFAULT_MODEL).folder / "tokenizer.json")
     with tempfile.TemporaryDirectory() as temporary:
         exact = Path(temporary) / GRAPH
-        export_encoder(Reader(base).state_dict(), exact, int8=False)
+        export_encoder(read_base(base).state_dict(), MINILM, exact, int8=False)
         shipped, whole = (
             NeuralEmbedder(Encoder(path, threads=1), pieces, "").embed(texts)
             for path in (folder / GRAPH, exact)

@@ -1,23 +1,21 @@
 """The reader in PyTorch: sources are read alone, a sentence attends to them in every layer.
 
-The base is all-MiniLM-L6-v2. What the deployed graph does with past keys and values, one sentence
-at a time, is done here for all sentences of several answers at once, with masks. Shapes: C passages
-of L word pieces, T word pieces of all sentences in a row, H = 12 heads of 32, D = 384.
+What the deployed graph does with past keys and values, one sentence at a time, is done here for all
+sentences of several answers at once, with masks. Shapes: C passages of L word pieces, T word pieces
+of all sentences in a row, H heads of width W, D = H * W.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import torch
 import torch.nn.functional as F  # noqa: N812
-from safetensors.torch import load_file
 from torch import Tensor, nn
 
+from groundwire.engine.architecture import MINILM, POSITIONS, VOCABULARY, Architecture
 from groundwire.engine.features import TABLE_ROWS
 from groundwire.engine.roles import N_ROLES, SENTENCE_START, Role
 
-LAYERS, D, HEADS, INNER, VOCABULARY, POSITIONS = 6, 384, 12, 1536, 30522, 512
 N_LABELS = 3
 _NO_FEATURES = TABLE_ROWS - 1
 
@@ -66,9 +64,10 @@ class Look:
 
     Attributes:
         rows: The stretch.
-        keys: ``(B, H, K, 32)``.
+        keys: ``(B, H, K, W)``.
         values: The same shape.
-        bias: Added to the scores, 0 or minus infinity; ``(B, 1, L, K)`` or wider.
+        bias: Added to the scores: minus infinity where nothing may be seen, and what distance does
+            where the base has a relative bias; ``(B, 1, L, K)``, or ``(B, H, L, K)``.
     """
 
     rows: slice
@@ -78,7 +77,7 @@ class Look:
 
 
 def attention(queries: Tensor, look: Look) -> Tensor:
-    """Softmax attention, ``(B, H, L, 32)``.
+    """Softmax attention, ``(B, H, L, W)``.
 
     On a CPU two batched products take a third of the time of PyTorch's fused kernel, forward and
     backward (a row of 1,024 against 2,080 keys in bfloat16, one core of an EPYC: 93 ms, 218 ms).
@@ -97,66 +96,58 @@ def attention(queries: Tensor, look: Look) -> Tensor:
 class Layer(nn.Module):
     """One encoder layer of BERT, with keys and values from outside."""
 
-    def __init__(self) -> None:
+    def __init__(self, sizes: Architecture, dropout: float) -> None:
         super().__init__()
-        self.q, self.k, self.v, self.o = (nn.Linear(D, D) for _ in range(4))
-        self.ln1, self.ln2 = nn.LayerNorm(D, eps=1e-12), nn.LayerNorm(D, eps=1e-12)
-        self.f1, self.f2 = nn.Linear(D, INNER), nn.Linear(INNER, D)
-        self.drop = nn.Dropout(0.1)
+        d, eps = sizes.width, sizes.norm_epsilon
+        self.heads = sizes.heads
+        self.q, self.k, self.v, self.o = (nn.Linear(d, d) for _ in range(4))
+        self.ln1, self.ln2 = nn.LayerNorm(d, eps=eps), nn.LayerNorm(d, eps=eps)
+        self.f1, self.f2 = nn.Linear(d, sizes.inner), nn.Linear(sizes.inner, d)
+        self.drop = _dropout(dropout)
 
     def keys_values(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """``(B, L, D)`` to keys and values ``(B, H, L, 32)``."""
-        return _heads(self.k(x)), _heads(self.v(x))
+        """``(B, L, D)`` to keys and values ``(B, H, L, W)``."""
+        return self._split(self.k(x)), self._split(self.v(x))
 
     def attend(self, x: Tensor, looks: Sequence[Look]) -> Tensor:
         """One layer over ``x`` ``(B, L, D)``; the looks cover its length, one after the other."""
-        q = _heads(self.q(x))
+        q = self._split(self.q(x))
         seen = torch.cat([attention(q[:, :, look.rows], look) for look in looks], 2)
         x = self.ln1(x + self.drop(self.o(seen.transpose(1, 2).reshape(x.shape))))
         out: Tensor = self.ln2(x + self.drop(self.f2(F.gelu(self.f1(x)))))
         return out
 
+    def _split(self, x: Tensor) -> Tensor:
+        return x.view(*x.shape[:2], self.heads, x.shape[2] // self.heads).transpose(1, 2)
+
 
 class Reader(nn.Module):
-    """Word pieces of sentences with their evidence, to logits."""
+    """Word pieces of sentences with their evidence, to logits.
 
-    def __init__(self, base: Path | None = None) -> None:
-        """Start from MiniLM's ``model.safetensors``, or from nothing."""
+    ``near`` is the relative bias of a base that has one, by distance: row 511 + d is what a head
+    adds to the score of a key d places after the query. Texts that are read apart have no distance:
+    see :mod:`groundwire.training.bases`.
+    """
+
+    def __init__(self, sizes: Architecture = MINILM, *, dropout: float = 0.1) -> None:
+        """Weights drawn by chance, and features that say nothing yet.
+
+        Args:
+            sizes: Of the encoder.
+            dropout: Share of hidden values that are left out in training, in [0, 1).
+        """
         super().__init__()
-        self.word, self.pos = nn.Embedding(VOCABULARY, D), nn.Embedding(POSITIONS, D)
-        self.role = nn.Embedding(N_ROLES, D)
-        self.feat = nn.Embedding(TABLE_ROWS, D, padding_idx=_NO_FEATURES)
-        nn.init.zeros_(self.feat.weight)  # starts as plain MiniLM
-        self.ln, self.drop = nn.LayerNorm(D, eps=1e-12), nn.Dropout(0.1)
-        self.layers = nn.ModuleList(Layer() for _ in range(LAYERS))
-        self.head, self.sentence_head = nn.Linear(D, N_LABELS), nn.Linear(D, N_LABELS)
-        if base is not None:
-            self._load_minilm(base)
-
-    def _load_minilm(self, path: Path) -> None:
-        weights = load_file(path)
-        tables = {"word": "word_embeddings", "pos": "position_embeddings"}
-        for mine, theirs in tables.items():
-            getattr(self, mine).weight.data = weights[f"embeddings.{theirs}.weight"]
-        kinds = weights["embeddings.token_type_embeddings.weight"]
-        self.role.weight.data = kinds[[0, 1, 0, 1]].clone()
-        names = {
-            "q": "attention.self.query",
-            "k": "attention.self.key",
-            "v": "attention.self.value",
-            "o": "attention.output.dense",
-            "ln1": "attention.output.LayerNorm",
-            "f1": "intermediate.dense",
-            "f2": "output.dense",
-            "ln2": "output.LayerNorm",
-        }
-        for i, layer in enumerate(self.layers):
-            for mine, theirs in names.items():
-                part = getattr(layer, mine)
-                part.weight.data = weights[f"encoder.layer.{i}.{theirs}.weight"]
-                part.bias.data = weights[f"encoder.layer.{i}.{theirs}.bias"]
-        self.ln.weight.data = weights["embeddings.LayerNorm.weight"]
-        self.ln.bias.data = weights["embeddings.LayerNorm.bias"]
+        self.sizes, d = sizes, sizes.width
+        self.word, self.pos = nn.Embedding(VOCABULARY, d), nn.Embedding(POSITIONS, d)
+        self.role = nn.Embedding(N_ROLES, d)
+        self.feat = nn.Embedding(TABLE_ROWS, d, padding_idx=_NO_FEATURES)
+        nn.init.zeros_(self.feat.weight)  # starts as the plain base
+        self.near: nn.Parameter | None = None
+        if sizes.has_relative_bias:
+            self.near = nn.Parameter(torch.zeros(2 * POSITIONS - 1, sizes.heads))
+        self.ln, self.drop = nn.LayerNorm(d, eps=sizes.norm_epsilon), _dropout(dropout)
+        self.layers = nn.ModuleList(Layer(sizes, dropout) for _ in range(sizes.layers))
+        self.head, self.sentence_head = nn.Linear(d, N_LABELS), nn.Linear(d, N_LABELS)
 
     def embed(self, ids: Tensor, places: Tensor, role: Role, features: Tensor | None) -> Tensor:
         """Word, position, role and feature embeddings; ``(..., L)`` to ``(..., L, D)``."""
@@ -171,11 +162,15 @@ class Reader(nn.Module):
         asked = torch.arange(group.question.shape[1])
         passages = self.embed(group.passages, places, Role.SOURCE, None)
         question = self.embed(group.question, asked, Role.QUESTION, None)
-        history = self.embed(group.ids[None], group.places[None], Role.HISTORY, None)
+        # Without history nothing of it is read, and no key is added: rows of length 0.
+        recalled = group.ids if self.sizes.recalls else group.ids[:0]
+        recalled_at = group.places[: len(recalled)]
+        history = self.embed(recalled[None], recalled_at[None], Role.HISTORY, None)
         answer = self.embed(group.ids[None], group.places[None], Role.ANSWER, group.features[None])
         dtype = torch.get_autocast_dtype(answer.device.type) if _mixed(answer) else answer.dtype
-        shut = _bias(group.passage_mask[:, None, None, :], dtype)
+        shut = _bias(group.passage_mask[:, None, None, :], dtype) + self._near(places, dtype)
         asked_alone = _bias((asked < group.question_length)[None, None, None], dtype)
+        asked_alone = asked_alone + self._near(asked, dtype)
         parts = self._parts(group, dtype)
         for i, layer in enumerate(self.typed_layers()):
             kp, vp = layer.keys_values(passages)
@@ -190,21 +185,28 @@ class Reader(nn.Module):
                 looks.append(Look(at, keys, values, all_keys))
                 own.append(Look(at, kh[:, :, at], vh[:, :, at], same))
             answer = layer.attend(answer, looks)
-            if i < LAYERS - 1:
+            if i < self.sizes.layers - 1:
                 passages = layer.attend(passages, [Look(slice(None), kp, vp, shut)])
-                with torch.no_grad():  # a quarter of a step's time, for what is only recalled
-                    history = layer.attend(history, own)
+                if len(recalled):
+                    with torch.no_grad():  # a quarter of a step's time, for what is only recalled
+                        history = layer.attend(history, own)
                 if question.shape[1]:
                     question = layer.attend(question, [Look(slice(None), kq, vq, asked_alone)])
         firsts = answer[0][(group.places == 0) & (group.sentence >= 0)]
         return self.head(self.drop(answer[0])), self.sentence_head(self.drop(firsts))
 
     def typed_layers(self) -> list[Layer]:
-        """The six layers."""
+        """The layers, first to last."""
         return [layer for layer in self.layers if isinstance(layer, Layer)]
 
-    @staticmethod
-    def _parts(group: Group, dtype: torch.dtype) -> list[tuple[slice, Tensor, Tensor]]:
+    def _near(self, places: Tensor, dtype: torch.dtype) -> Tensor:
+        """The relative bias inside a text, ``(1, H, L, L)``; zeros ``(1, 1, 1, 1)`` without one."""
+        if self.near is None:
+            return torch.zeros(1, 1, 1, 1, dtype=dtype, device=places.device)
+        distance = places[None, :] - places[:, None] + (POSITIONS - 1)
+        return self.near[distance].permute(2, 0, 1)[None].to(dtype)
+
+    def _parts(self, group: Group, dtype: torch.dtype) -> list[tuple[slice, Tensor, Tensor]]:
         """Of each answer its place in the row, what it sees of everything, and of itself."""
         parts = []
         for start, end in group.extents.tolist():
@@ -216,12 +218,19 @@ class Reader(nn.Module):
             passages = (group.reads[of][:, :, None] & group.passage_mask[None]).flatten(1) & real
             asked = torch.arange(group.question.shape[1], device=of.device) < group.question_length
             question = asked[None] & real
-            recalled = group.recalls[of][:, of] & real & real.T
-            seen = torch.cat([passages, question, recalled, same], 1)
-            parts.append(
-                (slice(start, end), _bias(seen[None, None], dtype), _bias(same[None, None], dtype))
-            )
+            seen = [passages, question]
+            if self.sizes.recalls:
+                seen.append(group.recalls[of][:, of] & real & real.T)
+            others = _bias(torch.cat(seen, 1)[None, None], dtype)
+            own = _bias(same[None, None], dtype) + self._near(group.places[start:end], dtype)
+            everything = torch.cat([others.expand(-1, own.shape[1], -1, -1), own], 3)
+            parts.append((slice(start, end), everything, own))
         return parts
+
+
+def _dropout(share: float) -> nn.Module:
+    # Of a share of 0 PyTorch still draws a mask and multiplies by it.
+    return nn.Dropout(share) if share else nn.Identity()
 
 
 def _mixed(x: Tensor) -> bool:
@@ -230,10 +239,6 @@ def _mixed(x: Tensor) -> bool:
 
 def _bias(mask: Tensor, dtype: torch.dtype) -> Tensor:
     return torch.zeros(mask.shape, dtype=dtype, device=mask.device).masked_fill_(~mask, -torch.inf)
-
-
-def _heads(x: Tensor) -> Tensor:
-    return x.view(*x.shape[:2], HEADS, D // HEADS).transpose(1, 2)
 
 
 def _flat(x: Tensor) -> Tensor:

@@ -9,10 +9,10 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from safetensors.torch import load_file
-
+from groundwire.engine.architecture import MINILM, MPNET, Architecture
 from groundwire.engine.features import FEATURE_RULES
 from groundwire.models import MANIFEST_NAME
+from groundwire.training.bases import read_weights
 from groundwire.training.described import described
 from groundwire.training.export import export
 
@@ -44,16 +44,24 @@ def package(
         calibration: ``scale`` and ``offset`` of the fitted map.
     """
     out.mkdir(parents=True, exist_ok=True)
-    export(load_file(weights), out / GRAPH, int8=int8)
+    model = read_weights(weights)
+    export(model.state_dict(), model.sizes, out / GRAPH, int8=int8)
     for name in TABLES:
         if tables.resolve() != out.resolve():
             shutil.copyfile(tables / name, out / name)
-    write_manifest(out, version=version, operating_points=operating_points, calibration=calibration)
+    write_manifest(
+        out,
+        sizes=model.sizes,
+        version=version,
+        operating_points=operating_points,
+        calibration=calibration,
+    )
 
 
 def write_manifest(
     folder: Path,
     *,
+    sizes: Architecture,
     version: str,
     operating_points: Mapping[str, float],
     calibration: Mapping[str, float],
@@ -65,6 +73,7 @@ def write_manifest(
 
     Args:
         folder: With the files.
+        sizes: Of the reader whose graph it holds.
         version: Of the weights.
         operating_points: Thresholds by name, each in (0, 1].
         calibration: Of word pieces.
@@ -78,10 +87,11 @@ def write_manifest(
         "version": version,
         "kind": "reader",
         "licence": "Apache-2.0",
-        "base": "sentence-transformers/all-MiniLM-L6-v2 (Apache-2.0)",
+        "base": f"sentence-transformers/{_base_of(sizes)} (Apache-2.0)",
         "languages": ["en"],
         "labels": list(LABELS),
         "feature_rules": FEATURE_RULES,
+        "architecture": sizes.to_dict(),
         "operating_points": dict(operating_points),
         "calibration": dict(calibration),
         "answer_calibration": dict(answer_calibration) if answer_calibration else None,
@@ -91,6 +101,13 @@ def write_manifest(
     }
     text = json.dumps(manifest, indent=2) + "\n"
     (folder / MANIFEST_NAME).write_text(text, encoding="utf-8")
+
+
+def _base_of(sizes: Architecture) -> str:
+    if sizes.width == MINILM.width:
+        return "all-MiniLM-L6-v2"
+    name = "all-mpnet-base-v2"
+    return name if sizes.layers == MPNET.layers else f"{name}, its first {sizes.layers} layers"
 
 
 def main() -> None:

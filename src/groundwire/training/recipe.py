@@ -18,12 +18,18 @@ class Recipe:
 
     Attributes:
         steps: Optimizer steps.
-        rate: Highest learning rate; it rises over ``warmup`` steps and falls to 2 % in a line.
+        rate: Highest learning rate; it rises over ``warmup`` steps, stays, and falls to 2 % in a
+            line over the last ``decay_share`` of all steps.
+        head_rate: The same for the heads and the table of match features, which begin as nothing.
         warmup: Steps until the highest rate.
-        ragtruth_per_step: Contexts of RAGTruth in a step, or of a file of your own.
+        decay_share: Share of the steps over which the rate falls. A run that is to go on later
+            keeps its rate: give it more steps than it will do.
+        ragtruth_per_step: Contexts of RAGTruth in a step, or of a file of your own; 0.5 is one in
+            every second step.
         slots_per_step: Slot-annotated texts in a step.
         edits_per_step: Articles with edited summaries in a step.
         claims_per_step: Premises with claims that are judged as a whole in a step.
+        contrasts_per_step: Tables, captions and records with claims that differ in a few words.
         one_slot_share: How often a variant of such a text is wrong in one slot only.
         answers: Answers of each context, at most.
         max_passages: Passages that the answers of a context read together, at most.
@@ -35,7 +41,9 @@ class Recipe:
         withheld_share: How often what a sentence rests on is taken out of the sources.
         quoted_share: How often one answer of a slot-annotated text is a sentence of its sources.
         alone_share: How often a slot-annotated text is one claim with a few lines alone.
+        stranger_share: How often one of these claims is about something else.
         reformatted_share: How often an answer's numbers and dates are written in other ways.
+        dropout: Share of hidden values that are left out.
         sentence_weight: Weight of the sentence head's loss.
         worst_weight: Weight of the loss on the most doubtful word piece of each sentence.
         seed: Of the order of records and of all that is drawn.
@@ -43,11 +51,14 @@ class Recipe:
 
     steps: int = 900
     rate: float = 2e-4
+    head_rate: float = 2e-3
     warmup: int = 50
-    ragtruth_per_step: int = 3
-    slots_per_step: int = 2
-    edits_per_step: int = 0
-    claims_per_step: int = 0
+    decay_share: float = 1.0
+    ragtruth_per_step: float = 3
+    slots_per_step: float = 2
+    edits_per_step: float = 0
+    claims_per_step: float = 0
+    contrasts_per_step: float = 0
     one_slot_share: float = 0.7
     answers: int = 4
     max_passages: int = 6
@@ -59,10 +70,17 @@ class Recipe:
     withheld_share: float = 0.0
     quoted_share: float = 0.0
     alone_share: float = 0.0
+    stranger_share: float = 0.0
     reformatted_share: float = 0.25
+    dropout: float = 0.1
     sentence_weight: float = 0.3
     worst_weight: float = 0.2
     seed: int = 0
+
+    def rate_share(self, step: int) -> float:
+        """The share of the highest rate at a step, counted from 0: in [0.02, 1]."""
+        falling = (self.steps - step) / max(1.0, self.decay_share * self.steps)
+        return min((step + 1) / self.warmup, max(0.02, min(1.0, falling)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

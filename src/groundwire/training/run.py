@@ -5,14 +5,15 @@ from pathlib import Path
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file
 
 from groundwire.engine.tokenizer import WordPieces
 from groundwire.errors import ModelError
 from groundwire.evidence import WordWeights
 from groundwire.models import Manifest, find_model
 from groundwire.training import calibrate
-from groundwire.training.loop import Loader, load_prototype, train
+from groundwire.training.bases import read_base, read_weights
+from groundwire.training.devices import is_mixed
+from groundwire.training.loop import Loader, train
 from groundwire.training.lora import add_adapters
 from groundwire.training.model import Reader
 from groundwire.training.package import package
@@ -31,13 +32,17 @@ class ReaderRun:
         out: Where everything goes: recipe, checkpoints, and the model folder ``model``.
         recipe: Every number of the run.
         start: Weights of a reader to go on from.
-        base: ``model.safetensors`` of all-MiniLM-L6-v2, to begin with in place of ``start``.
-        prototype: Weights of the first sketch, read over those of ``base``.
+        base: ``model.safetensors`` of all-MiniLM-L6-v2 or all-mpnet-base-v2, to begin with in place
+            of ``start``.
+        layers: Keep the first so many layers of ``base``; ``None`` keeps all.
         tables: Folder with ``tokenizer.json`` and ``words.npz``; ``None`` is the embedded reader's.
         lora: Adapters; ``None`` trains whole matrices.
         device: ``cpu`` or ``cuda``.
         threads: CPU threads; ``None`` leaves it to PyTorch, and calibrates with one.
+        precision: ``fp32``, ``bf16``, or ``auto``: bf16 where the processor multiplies in it.
         checkpoint_every: Steps between two checkpoints.
+        curve_contexts: Validation contexts of each kind that are scored on the way; ``None`` is
+            all.
         resume: Go on from the last checkpoint, if there is one.
         version: Of the weights, for the manifest.
     """
@@ -47,12 +52,14 @@ class ReaderRun:
     recipe: Recipe
     start: Path | None = None
     base: Path | None = None
-    prototype: Path | None = None
+    layers: int | None = None
     tables: Path | None = None
     lora: Lora | None = None
     device: str = "cpu"
     threads: int | None = None
+    precision: str = "auto"
     checkpoint_every: int = 100
+    curve_contexts: int | None = None
     resume: bool = False
     version: str = "0.1.0"
 
@@ -83,6 +90,8 @@ def train_reader(run: ReaderRun, report: Report) -> Path:
         run.resume,
         checkpoint_every=run.checkpoint_every,
         device=run.device,
+        mixed=is_mixed(run.precision, run.device),
+        curve_contexts=run.curve_contexts,
         report=report,
     )
     return finish(run, tables, report)
@@ -133,18 +142,19 @@ def first_model(run: ReaderRun) -> Reader:
         ModelError: If a file holds other weights than it should.
     """
     torch.manual_seed(run.recipe.seed)
-    path = run.start or run.prototype or run.base
+    path = run.start or run.base
     try:
-        model = Reader(run.base)
-        if run.prototype:
-            load_prototype(model, run.prototype)
         if run.start:
-            model.load_state_dict(load_file(run.start))
-    except (SafetensorError, KeyError, RuntimeError) as error:
+            model = read_weights(run.start, dropout=run.recipe.dropout)
+        elif run.base:
+            model = read_base(run.base, layers=run.layers, dropout=run.recipe.dropout)
+        else:
+            model = Reader()
+    except (SafetensorError, KeyError, RuntimeError, ValueError) as error:
         raise ModelError(
             f"{path} cannot be started from: {str(error).splitlines()[0]} --start takes weights "
             "of a reader, such as the reader.safetensors of a run; --base takes the "
-            "model.safetensors of all-MiniLM-L6-v2."
+            "model.safetensors of all-MiniLM-L6-v2 or all-mpnet-base-v2."
         ) from error
     if run.lora:
         add_adapters(model, run.lora)
@@ -154,4 +164,4 @@ def first_model(run: ReaderRun) -> Reader:
 def numbers_of(run: ReaderRun) -> dict[str, object]:
     """What must be the same for a run to go on; more steps may be asked for."""
     numbers = {name: value for name, value in asdict(run.recipe).items() if name != "steps"}
-    return {**numbers, "lora": run.lora and asdict(run.lora)}
+    return {**numbers, "lora": run.lora and asdict(run.lora), "layers": run.layers}

@@ -14,10 +14,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from groundwire.engine.architecture import VOCABULARY
 from groundwire.engine.roles import Role
 from groundwire.engine.tokenizer import WordPieces
+from groundwire.training.bases import read_base
 from groundwire.training.export import quantise
-from groundwire.training.model import VOCABULARY, Look, Reader
+from groundwire.training.model import Look
 from groundwire.training.sets import read_rows
 
 #: Word pieces that count as one document: about a passage.
@@ -52,7 +54,7 @@ def inverse_frequencies(folder: Path, pieces: WordPieces) -> NDArray[np.float32]
 @torch.inference_mode()
 def meanings(base: Path, pieces: WordPieces) -> NDArray[np.float32]:
     """The direction of each word piece on its own; shape ``(vocabulary, 128)``, length 1."""
-    model = Reader(base).eval()
+    model = read_base(base).eval()
     found = []
     for ids in torch.split(torch.arange(VOCABULARY), 1024):
         ends = (torch.full_like(ids, pieces.cls_id), torch.full_like(ids, pieces.sep_id))

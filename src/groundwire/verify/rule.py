@@ -171,11 +171,14 @@ def after_posterior(posterior: Judged, *, target: float, rule: Rule) -> Decision
         return Decision(status=Status.VERIFIER_ERROR, reasons=(Why.POSTERIOR_ERROR,))
     if rule is Rule.KL:
         return None if says_anything(posterior) else _NO_VERDICT
-    if posterior.yes.low >= target:
-        return None
     below = Why.POSTERIOR_BELOW_TARGET
+    is_enough = posterior.yes.low >= target
     if says_no(posterior):
-        return Decision(status=Status.CONTRADICTED, reasons=(Why.VERIFIER_SAYS_NO, below))
+        # Whatever the target: a low one asks for less certainty, not for less than a yes.
+        reasons = (Why.VERIFIER_SAYS_NO,) if is_enough else (Why.VERIFIER_SAYS_NO, below)
+        return Decision(status=Status.CONTRADICTED, reasons=reasons)
+    if is_enough:
+        return None
     if posterior.yes.high >= target:
         why = Why.POSTERIOR_STRADDLES_TARGET
         return Decision(status=Status.AMBIGUOUS_VERIFIER, reasons=(why,))

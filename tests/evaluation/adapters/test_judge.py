@@ -13,19 +13,23 @@ from hypothesis import strategies as st
 
 from groundwire import Detection, Detector
 from groundwire.detection import Label, Outcome
-from groundwire.errors import GroundwireError, MissingExtraError, SettingError
+from groundwire.errors import GroundwireError, MissingExtraError
 from groundwire.evaluation.adapters.adapter import adapter
-from groundwire.evaluation.adapters.judge import JudgeFailedError, LlmJudge, MissingJudgeKeyError
+from groundwire.evaluation.adapters.judge import JudgeFailedError, LlmJudge
 from groundwire.evaluation.adapters.verdicts import (
     MalformedVerdictError,
     prompt_for,
     read_verdicts,
 )
-from groundwire.evaluation.judged import read_judged
+from groundwire.evaluation.language_model import EndpointSettingError
+from groundwire.evaluation.results_file import read_judged
 from groundwire.example import Example, Source
 from tests.cli.conftest import invoke
 from tests.evaluation.datasets.tables import json_lines, write
 from tests.verify.scripted import Asked, Reply, ScriptedEndpoint, error, in_turn
+
+#: A scripted endpoint listens for each of them.
+pytestmark = pytest.mark.merge
 
 SOURCES = ["The bridge was opened in 1932."]
 ANSWER = "The bridge was opened in 1932. It was painted green in 1950. It is no bridge."
@@ -178,7 +182,7 @@ def failure(reply: Reply, answer: str = ANSWER) -> str:
     ("content", "problem"),
     [
         ("The answer is supported.", "no JSON"),
-        ("", "no JSON"),
+        ("", "no text"),
         ("[" * 100_000, "no JSON"),
         ({"verdict": "supported"}, "no list of claims"),
         ([], "no list of claims"),
@@ -201,8 +205,9 @@ def test_an_answer_that_was_cut_off_is_a_failure() -> None:
     assert "cut off" in failure(said(verdicts(*["supported"] * 3), finish="length"))
 
 
-def test_what_was_cut_off_is_asked_for_again_with_room_for_thoughts() -> None:
-    with judge(in_turn(said("<think>Hm", finish="length"), said(GOOD))) as (wire, detector):
+@pytest.mark.parametrize("thought", ["<think>Hm", ""])
+def test_what_was_cut_off_is_asked_for_again_with_room_for_thoughts(thought: str) -> None:
+    with judge(in_turn(said(thought, finish="length"), said(GOOD))) as (wire, detector):
         assert detector.detect(sources=SOURCES, answer=ANSWER).spans
     first, second = (asked.body["max_tokens"] for asked in wire.asked)
     assert second > first + 8000
@@ -228,7 +233,7 @@ def test_what_is_malformed_once_is_asked_for_again() -> None:
 def test_a_passing_error_is_tried_again_and_a_lasting_one_is_a_failure() -> None:
     with judge(in_turn(error(503, **FAST), said(GOOD))) as (_, detector):
         assert detector.detect(sources=SOURCES, answer=ANSWER).spans
-    assert "service error (500)" in failure(error(500, **FAST))
+    assert "Service error (500)" in failure(error(500, **FAST))
     assert "too long for the model" in failure(error(400))
 
 
@@ -238,7 +243,7 @@ def test_a_refused_key_is_told_and_nothing_more_is_sent() -> None:
         found = list(detector.detect_batch(examples))
     assert {type(each) for each in found} == {JudgeFailedError}
     assert {str(each) for each in found} == {
-        "The judge gave no verdict: the endpoint refuses the key. See OPENAI_API_KEY."
+        "The judge gave no verdict: Authentication failed (401). See that the key is right."
     }
     assert len(wire.asked) <= 8  # those that were on their way
 
@@ -269,13 +274,13 @@ def test_an_endpoint_that_is_not_there_is_a_failure() -> None:
     ],
 )
 def test_an_address_that_would_give_a_key_away_is_refused(url: str) -> None:
-    with pytest.raises(SettingError) as raised:
+    with pytest.raises(EndpointSettingError) as raised:
         adapter(f"judge:m@{url}")
     assert KEY not in str(raised.value)
 
 
 def test_without_a_key_only_this_machine_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(MissingJudgeKeyError, match="OPENAI_API_KEY"):
+    with pytest.raises(EndpointSettingError, match="OPENAI_API_KEY"):
         adapter("judge:gpt-4o")
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     with adapter("judge:gpt-4o") as detector:

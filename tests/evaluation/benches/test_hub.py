@@ -81,6 +81,7 @@ def hub(tmp_path: Path) -> Iterator[str]:
     thread.join(10)
 
 
+@pytest.mark.merge
 def test_the_files_of_a_split_come_from_the_hub_with_their_commit(hub: str, cache: Path) -> None:
     found = bench("halubench")
     fetched = fetch(found, "test", endpoint=hub)

@@ -15,8 +15,8 @@ from groundwire.evaluation.benches.metric import (
     of_tasks,
 )
 from groundwire.evaluation.columns import Collector, Columns
+from groundwire.evaluation.confusion import Judged
 from groundwire.evaluation.metrics import Overlap
-from groundwire.evaluation.runner import Judged
 
 
 def judged(

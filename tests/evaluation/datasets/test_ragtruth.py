@@ -11,7 +11,8 @@ import pytest
 from groundwire.detection import Label
 from groundwire.errors import DatasetError
 from groundwire.evaluation.datasets.labelled import GoldSpan, LabelledAnswer
-from groundwire.evaluation.datasets.ragtruth import read_ragtruth, read_release
+from groundwire.evaluation.datasets.ragtruth import ReleaseSources, read_ragtruth
+from groundwire.evaluation.datasets.rows import read_rows
 from groundwire.example import Example
 
 ROW = {
@@ -72,7 +73,8 @@ def release(
     """Read a release of one answer and one source, with some keys replaced."""
     write(folder / "response.jsonl", [{**RESPONSE, **(response or {})}])
     write(folder / "source_info.jsonl", [{**SOURCE, **(source or {})}])
-    return list(read_release(folder))
+    sources = ReleaseSources.read(folder)
+    return [sources.answer(row) for row in read_rows(folder / "response.jsonl")]
 
 
 # Rows.
@@ -200,16 +202,6 @@ def test_a_prompt_without_its_context_gives_no_question(tmp_path: Path) -> None:
     assert answer.example.question is None
 
 
-def test_one_split_is_read_from_plain_or_packed_files(tmp_path: Path) -> None:
-    rows = [RESPONSE, {**RESPONSE, "id": "1", "split": "train"}]
-    write(tmp_path / "response.jsonl.gz", rows)
-    write(tmp_path / "source_info.jsonl", [SOURCE])
-    assert [answer.id for answer in read_release(tmp_path)] == ["0"]
-    assert [answer.id for answer in read_release(tmp_path, split="train")] == ["1"]
-    with pytest.raises(DatasetError, match="there is no answer of the split 'dev'"):
-        list(read_release(tmp_path, split="dev"))
-
-
 @pytest.mark.parametrize(
     ("response", "source", "problem"),
     [
@@ -230,4 +222,4 @@ def test_what_does_not_fit_together_is_refused(
 def test_a_source_that_is_there_twice_is_refused(tmp_path: Path) -> None:
     write(tmp_path / "source_info.jsonl", [SOURCE, SOURCE])
     with pytest.raises(DatasetError, match=r"jsonl:2: source_id 's' is there for the second time"):
-        list(read_release(tmp_path))
+        ReleaseSources.read(tmp_path)

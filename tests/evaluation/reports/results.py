@@ -7,9 +7,9 @@ from typing import Any
 
 from groundwire.evaluation.datasets.files import read_labelled
 from groundwire.evaluation.datasets.mapping import ColumnMapping
-from groundwire.evaluation.judged import Header
 from groundwire.evaluation.reports.summary import Summary, summarize
-from groundwire.evaluation.running import run
+from groundwire.evaluation.results_file import Header
+from groundwire.evaluation.run import run
 from tests.fakes import FixedDetector
 
 SOURCE = "The tower was built in 1889 and is 330 meters tall."

@@ -8,8 +8,8 @@ from typing import Any
 from groundwire.detection import DetectorInfo
 from groundwire.evaluation.datasets.files import AnyRow, read_labelled
 from groundwire.evaluation.evaluation import Evaluation
-from groundwire.evaluation.judged import Header
-from groundwire.evaluation.running import Judging, run_on
+from groundwire.evaluation.results_file import Header
+from groundwire.evaluation.run import Judging, run_on
 from groundwire.evaluation.scale.workers import Recipe
 from groundwire.loading import Choice, load_detector
 from tests.evaluation.datasets.tables import json_lines, write

@@ -15,8 +15,8 @@ import pytest
 ray: Any = pytest.importorskip("ray", reason="needs the ray extra")
 pytest.importorskip("ray.data", reason="needs the ray extra")
 
-from groundwire.evaluation.judged import read_judged  # noqa: E402
-from groundwire.evaluation.running import here, run_on  # noqa: E402
+from groundwire.evaluation.results_file import read_judged  # noqa: E402
+from groundwire.evaluation.run import here, run_on  # noqa: E402
 from groundwire.evaluation.scale.cluster import on_ray, start_local  # noqa: E402
 from groundwire.evaluation.scale.parts import parts_of  # noqa: E402
 from groundwire.evaluation.scale.workers import Recipe, WorkerError  # noqa: E402
@@ -33,7 +33,7 @@ from tests.evaluation.scale.data import (  # noqa: E402
 )
 
 # Warnings are those of Ray, which other tests never meet.
-pytestmark = [pytest.mark.ray, pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
+pytestmark = [pytest.mark.ray, pytest.mark.filterwarnings("ignore")]
 
 #: A bound on how long a process may take here; none comes near it.
 PATIENCE_S = 300

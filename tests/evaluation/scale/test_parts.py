@@ -12,14 +12,14 @@ pytest.importorskip("pyarrow", reason="needs the eval extra")
 
 from groundwire.evaluation.datasets.files import AnyRow
 from groundwire.evaluation.evaluation import Evaluation
-from groundwire.evaluation.judged import (
+from groundwire.evaluation.results_file import (
     JudgedRow,
     ResultsError,
-    open_writer,
+    open_results,
     read_header,
     read_judged,
 )
-from groundwire.evaluation.running import Block, Judging, here, run_on
+from groundwire.evaluation.run import Block, Judging, here, run_on
 from groundwire.evaluation.scale.parts import MANIFEST, parts_of
 from groundwire.loading import DifferentDetectorError
 from tests.evaluation.labelled import labelled
@@ -231,7 +231,7 @@ def test_a_damaged_part_is_named(output: Path) -> None:
 
 
 def test_a_batch_without_rows_is_no_file(output: Path) -> None:
-    with open_writer(output, header()) as writer:
+    with open_results(output).writer(header(), replace=False) as writer:
         writer.end_batch()
         writer.write(judged(some_answers(1))[0])
     assert parts_of(output) == []

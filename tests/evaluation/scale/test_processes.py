@@ -15,8 +15,8 @@ from groundwire.detection import Detection
 from groundwire.errors import GroundwireError
 from groundwire.evaluation.datasets.files import AnyRow, read_labelled
 from groundwire.evaluation.evaluation import Evaluation
-from groundwire.evaluation.judged import read_header, read_judged
-from groundwire.evaluation.running import Block, here, judge_block, run_on
+from groundwire.evaluation.results_file import read_header, read_judged
+from groundwire.evaluation.run import Block, here, judge_block, run_on
 from groundwire.evaluation.scale.processes import on_processes
 from groundwire.evaluation.scale.workers import Recipe, WorkerError
 from groundwire.example import Example
@@ -111,7 +111,7 @@ def test_no_more_is_read_ahead_than_there_are_workers() -> None:
     assert n_read == 9
 
 
-@pytest.mark.slow
+@pytest.mark.merge
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="asks Linux who its children are")
 def test_the_workers_of_a_process_that_is_killed_end_and_the_same_command_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -9,7 +9,7 @@ import pytest
 
 from groundwire import Detector
 from groundwire.detection import DetectorInfo, Score
-from groundwire.evaluation.judged import Header, JudgedRow, ResultsError, ResultsWriter
+from groundwire.evaluation.results_file import Header, JudgedRow, LinesWriter, ResultsError
 from groundwire.evaluation.tuning.sample import SampleError, Thresholds, read_sample, sample_of
 from tests.evaluation.made_results import READER, SIMILARITY, Row, judged, write
 
@@ -180,7 +180,7 @@ def kept(folder: Path, rows: Sequence[JudgedRow]) -> Path:
     """A file of results."""
     path = folder / "kept.jsonl"
     with path.open("wb") as stream:
-        writer = ResultsWriter(stream, Header(detector=READER, data={"d.jsonl": "a" * 64}))
+        writer = LinesWriter(stream, Header(detector=READER, data={"d.jsonl": "a" * 64}))
         for row in rows:
             writer.write(row)
     return path

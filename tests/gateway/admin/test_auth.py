@@ -81,6 +81,7 @@ def without_trace(reply: Reply) -> tuple[int, dict[str, Any]]:
 # Keys of tenants.
 
 
+@pytest.mark.merge
 def test_a_key_of_a_tenant_gets_the_same_answer_whatever_it_asks_for(
     shared: Plane, acme: str
 ) -> None:
@@ -93,6 +94,7 @@ def test_a_key_of_a_tenant_gets_the_same_answer_whatever_it_asks_for(
     assert (found[0][0], found[0][1]["code"]) == (403, "admin_key_required")
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize("key", [UNKNOWN, "gw_" + "u" * 43, "x", ADMIN + "x", ADMIN[:-1]])
 def test_a_key_of_nobody_gets_the_same_answer_whatever_it_asks_for(shared: Plane, key: str) -> None:
     found = [
@@ -102,6 +104,7 @@ def test_a_key_of_nobody_gets_the_same_answer_whatever_it_asks_for(shared: Plane
     assert (found[0][0], found[0][1]["code"]) == (401, "invalid_api_key")
 
 
+@pytest.mark.merge
 def test_without_a_key_nothing_but_probes_is_answered(shared: Plane) -> None:
     for method, path, body in ROUTES:
         reply = shared.ask(method, path, body, key=None)
@@ -111,6 +114,7 @@ def test_without_a_key_nothing_but_probes_is_answered(shared: Plane) -> None:
         assert fetch(shared.admin_url + path).status == 200
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize(
     "headers",
     [
@@ -126,6 +130,7 @@ def test_an_admin_key_comes_in_the_same_headers_as_others(
     assert fetch(f"{shared.admin_url}/v1/admin/me", headers=headers).status == 200
 
 
+@pytest.mark.merge
 def test_a_key_of_a_tenant_beside_an_admin_key_changes_nothing(shared: Plane, acme: str) -> None:
     headers = {"X-API-Key": acme}
     assert shared.ask("GET", "/me", key=ADMIN, headers=headers).status == 200
@@ -134,6 +139,7 @@ def test_a_key_of_a_tenant_beside_an_admin_key_changes_nothing(shared: Plane, ac
 # Roles.
 
 
+@pytest.mark.merge
 def test_an_auditor_reads_everything_and_changes_nothing(shared: Plane, auditor: str) -> None:
     assert shared.get("/me", key=auditor)["role"] == "auditor"
     before = shared.get("/tenants"), shared.get("/keys"), shared.get("/tenants/acme/keys")
@@ -149,6 +155,7 @@ def test_an_auditor_reads_everything_and_changes_nothing(shared: Plane, auditor:
     ]
 
 
+@pytest.mark.merge
 def test_an_auditor_cannot_change_by_another_spelling(shared: Plane, auditor: str) -> None:
     for path in ("//v1/admin/audit/verify/", "//v1//admin/audit/verify", "//V1/ADMIN/AUDIT/VERIFY"):
         reply = shared.ask("POST", path, {}, key=auditor)
@@ -160,6 +167,7 @@ def test_an_auditor_cannot_change_by_another_spelling(shared: Plane, auditor: st
 # The data plane.
 
 
+@pytest.mark.merge
 def test_an_admin_key_is_none_for_requests_and_never_goes_upstream(
     shared: Plane, auditor: str
 ) -> None:

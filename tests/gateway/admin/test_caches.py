@@ -3,10 +3,14 @@ tenant has asked about."""  # noqa: D205, D209
 
 from pathlib import Path
 
+import pytest
+
 from groundwire import Detector
 from tests.gateway.admin.plane import Plane, plane
 from tests.gateway.client import fetch
 from tests.gateway.wire import Script, completion
+
+pytestmark = pytest.mark.merge
 
 ANSWER = "The tower was built in 1889."
 

@@ -15,7 +15,7 @@ from tests.gateway.wire import Script, completion
 schemathesis = pytest.importorskip("schemathesis", reason="schemathesis is not installed")
 checks = pytest.importorskip("schemathesis.specs.openapi.checks")
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.nightly
 
 BOUNDED = settings(
     max_examples=30, deadline=None, suppress_health_check=list(HealthCheck), database=None

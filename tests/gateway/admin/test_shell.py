@@ -60,6 +60,7 @@ def test_no_form_of_a_page_is_taken_for_json(demo: Plane) -> None:
 # Ports.
 
 
+@pytest.mark.merge
 def test_both_ports_of_a_demo_are_on_this_machine() -> None:
     config = parse("{gateway: {port: 0}, admin: {host: 0.0.0.0, port: 0}}", name="")
     with pytest.raises(ConfigError, match=r"reached from elsewhere\. Use admin"):

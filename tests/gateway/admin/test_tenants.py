@@ -13,6 +13,8 @@ from tests.gateway.chats import WRONG
 from tests.gateway.client import Reply, fetch
 from tests.gateway.wire import Script, completion
 
+pytestmark = pytest.mark.merge
+
 BAD = f"It was built in {WRONG}."
 
 

@@ -21,7 +21,7 @@ from tests.gateway.wire import Script, ScriptedUpstream, completion, eventually
 
 pytestmark = [
     pytest.mark.postgres,
-    pytest.mark.slow,
+    pytest.mark.nightly,
     pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals"),
 ]
 

@@ -20,7 +20,7 @@ from tests.gateway.audit.trails import KEY, numbers
 
 pytestmark = [
     pytest.mark.skipif(os.name != "posix", reason="what is killed is a fork"),
-    pytest.mark.slow,
+    pytest.mark.nightly,
 ]
 
 N_KILLS = 20

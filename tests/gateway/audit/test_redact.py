@@ -238,6 +238,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_megabyte_made_to_be_slow_is_read_in_seconds(name: str) -> None:
     # By a pattern that backtracks, or looks twice at what it has passed, in hours.

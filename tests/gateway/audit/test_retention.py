@@ -25,6 +25,7 @@ from groundwire.gateway.audit.verify_store import verify_store
 from groundwire.gateway.store import Store, moments
 from groundwire.gateway.store.tables import audit_details, audit_records, audit_writers
 from tests.gateway.audit.filled import KEY, START, Written, at, made
+from tests.tiers import costly
 
 DAY = 86_400
 DETAIL = {"version": 1}
@@ -269,7 +270,7 @@ def lived(store_url: str) -> Iterator[Callable[[Any], None]]:
         runner.run(store.close())
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(costly(0.4), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps)
 def test_a_trail_is_intact_whatever_ends_is_killed_and_goes(
     lived: Callable[[Any], None], drawn: list[tuple[str, int, float]]
@@ -508,7 +509,7 @@ def _hold(url: str, has_it: Any, may_end: Any) -> None:  # noqa: ANN401 - events
     asyncio.run(hold())
 
 
-@pytest.mark.slow
+@pytest.mark.merge
 def test_another_process_that_is_killed_lets_go(store_url: str) -> None:
     async def is_alone() -> bool:
         async with Store(store_url) as store, alone(store) as found:

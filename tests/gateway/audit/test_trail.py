@@ -24,6 +24,7 @@ from groundwire.gateway.store.tables import audit_details, audit_records
 from tests.gateway.answers import checked
 from tests.gateway.audit.filled import Written, at, keep, made
 from tests.gateway.audit.test_detail import FULL, many
+from tests.tiers import costly
 
 OTHER = EventType.UNCHECKED_ENDPOINT
 
@@ -270,7 +271,7 @@ def running(
 
 
 # The rows of an example are removed before the next.
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(costly(0.6), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows, rows, filters, st.integers(1, 7), st.booleans())
 def test_pages_neither_repeat_nor_skip_what_was_there(
     running: Callable[..., Any],

@@ -17,6 +17,7 @@ from groundwire.gateway.audit.verify_store import Report, verify_store
 from groundwire.gateway.store import Store
 from groundwire.gateway.store.tables import audit_details, audit_records, audit_writers
 from tests.gateway.audit.trails import KEY, event
+from tests.tiers import costly
 
 #: Statements of somebody who can write to the database; {0} and {1} are writers.
 TAMPERINGS = {
@@ -93,7 +94,7 @@ def test_tampering_is_found(store_url: str, name: str) -> None:
     assert verdict_of(store_url).status is Status.TAMPERED
 
 
-@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(costly(0.12), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_any_value_that_is_changed_is_found(store_url: str, data: st.DataObject) -> None:
     """The trail is mended after each."""

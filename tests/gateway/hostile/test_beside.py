@@ -23,7 +23,7 @@ from tests.gateway.chats import (
 from tests.gateway.hostile.modes import EVERY, HELD, MODES, SMUGGLED, end, said, told
 from tests.gateway.wire import DONE, Gate, Piece, Script, chunk, completion, event, eventually
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.nightly
 
 
 PLACES: dict[str, list[Piece]] = {

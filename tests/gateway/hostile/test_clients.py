@@ -18,7 +18,7 @@ from tests.gateway.chats import KEY, Gateway, gateway, request
 from tests.gateway.hostile.modes import BLOCK, EVERY, MODES, is_idle, said
 from tests.gateway.wire import DONE, Gate, Piece, Script, completion, eventually
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.nightly
 
 
 @contextmanager

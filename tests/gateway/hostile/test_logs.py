@@ -12,7 +12,7 @@ from tests.gateway.chats import KEY, WRONG, gateway, request, without_ids
 from tests.gateway.hostile.modes import MODES, said
 from tests.gateway.wire import DONE, End, Script, completion, stream_events
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.nightly
 
 
 def test_nothing_of_prompts_answers_sources_and_keys_is_in_logs_or_errors(

@@ -20,7 +20,7 @@ from tests.gateway.wire import (
     stream_events,
 )
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.nightly
 
 
 def choices(*indexes: object, text: str = "It is here. ") -> bytes:

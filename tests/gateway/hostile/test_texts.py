@@ -11,7 +11,7 @@ from tests.gateway.chats import Gateway, events_of, gateway, request, text_of
 from tests.gateway.hostile.modes import BAD, BLOCK, EVERY, told
 from tests.gateway.wire import Script, completion, stream_events
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.nightly
 
 
 NASTY = [

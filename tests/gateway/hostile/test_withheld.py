@@ -22,8 +22,9 @@ from tests.gateway.wire import (
     eventually,
     stream_events,
 )
+from tests.tiers import costly
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.nightly
 
 
 SENTENCES = [
@@ -93,9 +94,7 @@ def dressed(piece: str, dress: str) -> bytes:
 
 DRESSES = ["", "", "logprobs", "token ids", "reasoning", "parts", "usage", "comment"]
 quick = settings(
-    max_examples=40,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    costly(0.4), suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
 
 
@@ -141,7 +140,7 @@ def test_nothing_is_delivered_from_the_first_withheld_sentence_on(
     assert got.endswith(DONE) or b'"stop"' in got
 
 
-@settings(quick, max_examples=25)
+@settings(quick, max_examples=costly(0.25).max_examples)
 @given(
     text=answers,
     pieces=st.lists(st.integers(0, 500), max_size=12),

@@ -95,7 +95,9 @@ def n_checked_out(store: Store) -> int:
 
 
 @pytest.mark.asyncio
-@pytest.mark.parametrize("seed", [1, *(pytest.param(n, marks=pytest.mark.slow) for n in (2, 3, 4))])
+@pytest.mark.parametrize(
+    "seed", [1, *(pytest.param(n, marks=pytest.mark.nightly) for n in (2, 3, 4))]
+)
 async def test_tasks_that_are_cancelled_leave_neither_half_a_transaction_nor_a_connection(
     store_url: str, seed: int, request: pytest.FixtureRequest, caplog: pytest.LogCaptureFixture
 ) -> None:

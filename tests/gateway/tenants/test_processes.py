@@ -12,7 +12,7 @@ import pytest
 
 from groundwire.gateway.tenants import Registry
 
-pytestmark = pytest.mark.asyncio
+pytestmark = [pytest.mark.merge, pytest.mark.asyncio]
 
 ROOT = Path(__file__).parents[3]
 PATIENCE_S = 60.0

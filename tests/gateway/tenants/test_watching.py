@@ -317,7 +317,7 @@ class TestPostgreSQL:
         await watcher.close()
         await store.close()
 
-    @pytest.mark.slow
+    @pytest.mark.merge
     async def test_a_server_that_is_gone_and_comes_back_needs_nobodys_help(
         self, tmp_path: Path
     ) -> None:

@@ -14,7 +14,7 @@ from groundwire.gateway.upstream import Reply, Upstreams
 from tests.gateway.upstream.asking import CALLER, MAX_BYTES, Observed, ask, asking, until
 from tests.gateway.wire import Gate, Script, ScriptedUpstream, completion
 
-pytestmark = pytest.mark.asyncio
+pytestmark = [pytest.mark.merge, pytest.mark.asyncio]
 
 OK = Script.json(completion("Paris."))
 

@@ -20,7 +20,7 @@ from tests.gateway.wire import (
     stream_events,
 )
 
-pytestmark = pytest.mark.asyncio
+pytestmark = [pytest.mark.merge, pytest.mark.asyncio]
 
 EVENTS = stream_events(["Der Eiffelturm ", "ist 330 m", " hoch – ja. 🗼"])
 STREAM = Script.sse(EVENTS)

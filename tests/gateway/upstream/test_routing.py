@@ -1,11 +1,14 @@
 from collections import Counter
 from random import Random
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from groundwire.config.upstreams import Upstream
 from groundwire.gateway.upstream.routing import in_order, serving
+
+pytestmark = pytest.mark.merge
 
 
 def upstream(name: str, *models: str, weight: int = 1) -> Upstream:

@@ -7,15 +7,12 @@ fails, or an answer that is not exactly what was asked for, is a failed check an
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
-from urllib.parse import urlsplit
 from weakref import finalize
 
-from groundwire.config.kinds import KindError, is_loopback
-from groundwire.config.tree import SETTINGS
 from groundwire.detection import Label, Score
 from groundwire.engine.scores import ClaimScores
 from groundwire.engine.sentence import without_citations
-from groundwire.errors import AnswerFailedError, ModelError, SettingError
+from groundwire.errors import AnswerFailedError
 from groundwire.evaluation.adapters.reading import AdapterReading
 from groundwire.evaluation.adapters.tables import Tables
 from groundwire.evaluation.adapters.verdicts import (
@@ -27,15 +24,19 @@ from groundwire.evaluation.adapters.verdicts import (
     prompt_for,
     read_verdicts,
 )
+from groundwire.evaluation.language_model import (
+    Address,
+    EmptyReplyError,
+    GenerationError,
+    LanguageModel,
+    body_of,
+)
 from groundwire.example import Source
 from groundwire.segment import Segment
-from groundwire.verify.endpoint import OPENAI_URL, Endpoint, EndpointError
 from groundwire.verify.prompts import Prompt
-from groundwire.verify.verifier import FailureKind
 
-KEY_VARIABLE, URL_VARIABLE = "OPENAI_API_KEY", "OPENAI_BASE_URL"
-#: How long one attempt of a call may take.
-TIMEOUT_S = 120.0
+#: Seconds that one attempt of a call may take, and how often it is made again.
+TIMEOUT_S, MAX_RETRIES = 120.0, 2
 #: Calls that are made at a time if nobody says otherwise: waiting takes no processor.
 THREADS = 8
 
@@ -66,13 +67,6 @@ class JudgeFailedError(AnswerFailedError):
         return f"The judge gave no verdict: {self.problem}"
 
 
-class MissingJudgeKeyError(ModelError):
-    """The judge is on another machine, and there is no key for it."""
-
-    def __str__(self) -> str:
-        return f"There is no key for the judge. Set {KEY_VARIABLE}; any text does if it wants none."
-
-
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class LlmJudge:
     """Asks a model for a verdict on each sentence of an answer.
@@ -83,7 +77,7 @@ class LlmJudge:
         name: ``judge:MODEL@URL``.
     """
 
-    endpoint: Endpoint
+    endpoint: LanguageModel
     model: str
     tables: Tables
     name: str
@@ -91,7 +85,7 @@ class LlmJudge:
     score: Score = field(default=Score.PROBABILITY, init=False)
     answers: None = field(default=None, init=False)  # a verdict is no probability
     # Once a key or a model is refused, no other call can succeed.
-    _final: list[EndpointError] = field(default_factory=list)
+    _final: list[GenerationError] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         finalize(self, self.endpoint.close)
@@ -114,18 +108,13 @@ class LlmJudge:
             timeout_s: Of each attempt.
 
         Raises:
-            SettingError: If the URL is none, or would send the key in the open.
-            MissingJudgeKeyError: If there is no key, and the endpoint is not on this machine.
+            EndpointSettingError: If the URL is none, would send the key in the open, or there is no
+                key and the endpoint is not on this machine.
             MissingExtraError: If the official client is not installed.
         """
-        base_url = _url(url or environ.get(URL_VARIABLE, "").strip() or OPENAI_URL)
-        key = environ.get(KEY_VARIABLE, "").strip()
-        if key and not (key.isascii() and key.isprintable()):
-            raise SettingError(KEY_VARIABLE, "***", "printable ASCII")
-        if not key and not is_loopback(base_url):
-            raise MissingJudgeKeyError
-        endpoint = Endpoint(base_url=base_url, api_key=key or "none", timeout_s=timeout_s)
-        return cls(endpoint, model, Tables.load(), f"judge:{model}@{base_url}")
+        address = Address.of(url, environ, option="judge:MODEL@URL")
+        endpoint = LanguageModel(address, timeout_s=timeout_s, max_retries=MAX_RETRIES)
+        return cls(endpoint, model, Tables.load(), f"judge:{model}@{address.base_url}")
 
     @property
     def revision(self) -> str:
@@ -166,27 +155,36 @@ class LlmJudge:
 
     def _ask(self, prompt: Prompt, *, thinks: bool) -> str:
         if self._final:
-            raise JudgeFailedError(_told(self._final[0]))
+            raise JudgeFailedError(str(self._final[0]))
+        messages = [
+            {"role": "system", "content": prompt.system},
+            {"role": "user", "content": prompt.user},
+        ]
+        body = body_of(
+            messages,
+            base_url=self.endpoint.base_url,
+            model=self.model,
+            temperature=0,
+            max_tokens=max_tokens_for(prompt, thinks=thinks),
+        )
         try:
-            reply = self.endpoint.say(
-                prompt,
-                model=self.model,
-                temperature=0,
-                max_tokens=max_tokens_for(prompt, thinks=thinks),
-            )
-        except EndpointError as error:
+            reply = self.endpoint.ask(body)
+        except EmptyReplyError as error:
+            kind = CutVerdictError if error.is_cut else MalformedVerdictError
+            raise kind(str(error).rstrip(".")) from error
+        except GenerationError as error:
             if error.is_final:
                 self._final.append(error)
-            raise JudgeFailedError(_told(error)) from error
+            raise JudgeFailedError(str(error)) from error
         n_chars = len("".join(prompt.text.split()))
         if 0 < reply.prompt_tokens < n_chars / _MOST_CHARS_A_TOKEN:
             raise JudgeFailedError(
                 f"the endpoint read {reply.prompt_tokens:,} tokens of {n_chars:,} characters, so "
                 "it left some out. Raise the length that it reads."
             )
-        if reply.is_cut:
+        if reply.finish_reason == "length":
             raise CutVerdictError("its answer was cut off")
-        return reply.text
+        return reply.answer
 
 
 class JudgeReading(AdapterReading):
@@ -226,28 +224,3 @@ def _place(claim: str, quote: str) -> tuple[int, int] | None:
         return None
     start = claim.index(words)
     return start, start + len(words)
-
-
-def _url(url: str) -> str:
-    parts = urlsplit(url)
-    if parts.username or parts.password or parts.query or parts.fragment:
-        # It stands in results and messages.
-        raise SettingError("judge", "***", f"a URL without key or query; keys go in {KEY_VARIABLE}")
-    try:
-        return str(SETTINGS["verify.base_url"].kind.read(url)).rstrip("/")
-    except KindError as error:
-        valid = "a URL with https://, or with http:// on this machine"
-        raise SettingError("judge", url, valid) from error
-
-
-_TOLD = {
-    FailureKind.AUTHENTICATION: f"the endpoint refuses the key. See {KEY_VARIABLE}.",
-    FailureKind.NOT_FOUND: "the endpoint has no such model or path. See judge:MODEL@URL.",
-    FailureKind.TIMEOUT: "the endpoint did not answer in time.",
-    FailureKind.RATE_LIMITED: "the endpoint takes no more calls for now. Lower --threads.",
-    FailureKind.REFUSED: "the endpoint refuses the request; perhaps it is too long for the model.",
-}
-
-
-def _told(error: EndpointError) -> str:
-    return _TOLD.get(error.kind) or f"{error.problem[:1].lower()}{error.problem[1:]}"

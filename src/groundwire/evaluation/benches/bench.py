@@ -1,14 +1,17 @@
 """What a benchmark is: where its files are, how they are read, what it counts, what others got."""
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from types import MappingProxyType
 
 from groundwire.errors import SettingError
 from groundwire.evaluation.benches.metric import Metric
 from groundwire.evaluation.datasets.files import AnyRow
-from groundwire.evaluation.judged import JudgedRow
+from groundwire.evaluation.results_file import JudgedRow
 
 #: How many answers there are, and how many of them are hallucinated, where that is known.
 Counts = tuple[int, int | None]
@@ -16,7 +19,9 @@ Counts = tuple[int, int | None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Published:
-    """What another system reached, as its authors or the benchmark's say.
+    """Scores of another system, as its authors or the benchmark's print them.
+
+    Nobody here ran it again. They stand in ``published.json``.
 
     Attributes:
         system: Its name, with its size where that is known.
@@ -98,7 +103,6 @@ class Bench:
         find: Finds its files.
         read: Reads them.
         expected: Name of a split → how many answers it has.
-        published: What others reached.
         variants: Parts of a split that others have been scored on.
     """
 
@@ -113,8 +117,12 @@ class Bench:
     find: FindFiles
     read: ReadFiles
     expected: Mapping[str, Expected] = field(default_factory=lambda: MappingProxyType({}))
-    published: tuple[Published, ...] = ()
     variants: tuple[Variant, ...] = ()
+
+    @property
+    def published(self) -> tuple[Published, ...]:
+        """Read the results of other systems."""
+        return _published().get(self.name, ())
 
     def split(self, name: str | None) -> str:
         """The split that is meant.
@@ -127,3 +135,11 @@ class Bench:
         if name not in self.splits:
             raise SettingError("split", name, f"one of {', '.join(self.splits)} for {self.name}")
         return name
+
+
+@cache
+def _published() -> Mapping[str, tuple[Published, ...]]:
+    text = (files(__package__) / "published.json").read_text(encoding="utf-8")
+    return {
+        name: tuple(Published(**row) for row in rows) for name, rows in json.loads(text).items()
+    }

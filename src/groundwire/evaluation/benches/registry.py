@@ -1,7 +1,7 @@
 """All benchmarks, by name."""
 
 from groundwire.errors import InputError
-from groundwire.evaluation.benches import loaders, published
+from groundwire.evaluation.benches import loaders
 from groundwire.evaluation.benches.bench import Bench, Expected, Origin, Variant
 from groundwire.evaluation.benches.metric import (
     Metric,
@@ -55,7 +55,6 @@ _RAGTRUTH = Bench(
             source="published recalls, which are shares of these counts",
         ),
     },
-    published=published.RAGTRUTH,
     variants=(
         Variant(
             name="answers of good quality",
@@ -92,7 +91,6 @@ _HALUEVAL = Bench(
             source="its README: 10,000 pairs a task",
         ),
     },
-    published=published.HALUEVAL,
 )
 
 _RAGBENCH = Bench(
@@ -134,7 +132,6 @@ _FAITHBENCH = Bench(
     ),
     find=loaders.faithbench_files,
     read=loaders.faithbench,
-    published=published.FAITHBENCH,
 )
 
 _AGGREFACT = Bench(
@@ -156,7 +153,6 @@ _AGGREFACT = Bench(
         "test": Expected(total=(29320, None), source="its page on the hub, since August 2024"),
         "dev": Expected(total=(30420, None), source="its page on the hub, since August 2024"),
     },
-    published=published.AGGREFACT,
     variants=(
         Variant(
             name="without RAGTruth, as before 2024-08", keeps=lambda row: row.task != "RAGTruth"
@@ -189,7 +185,6 @@ _WICE = Bench(
         "test": Expected(tasks={"claim": (358, 247)}, source="counted in the release"),
         "dev": Expected(tasks={"claim": (349, 234)}, source="counted in the release"),
     },
-    published=published.WICE,
 )
 
 _HALUBENCH = Bench(
@@ -208,7 +203,6 @@ _HALUBENCH = Bench(
     find=loaders.tables,
     read=loaders.halubench,
     expected={"test": Expected(total=(14900, None), source="its page on the hub")},
-    published=published.HALUBENCH,
 )
 
 _PSILOQA = Bench(
@@ -231,7 +225,6 @@ _PSILOQA = Bench(
         "validation": Expected(total=(3355, None), source="its page on the hub"),
         "train": Expected(total=(63792, None), source="its page on the hub"),
     },
-    published=published.PSILOQA,
 )
 
 _SUMMEDITS = Bench(
@@ -252,7 +245,6 @@ _SUMMEDITS = Bench(
     find=loaders.summedits_files,
     read=loaders.summedits,
     expected={"data": Expected(total=(6348, None), source="its paper")},
-    published=published.SUMMEDITS,
 )
 
 #: Name → benchmark.

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from groundwire.evaluation.benches.metric import Score
 from groundwire.evaluation.benches.registry import BENCHES
 from groundwire.evaluation.benches.result import BenchResult, Scores
-from groundwire.evaluation.table import percent
+from groundwire.evaluation.table import aligned, percent
 from groundwire.evaluation.table import to_text as scores_to_text
 from groundwire.render.screen import one_line
 
@@ -58,7 +58,7 @@ def _table(result: BenchResult) -> Iterator[str]:
         mark = _noted(notes, each.note)
         cells = [_printed(each.scores.get(name)) for name in names]
         rows.append([each.system + mark, *cells, each.source])
-    yield from _aligned(rows)
+    yield from aligned(rows, left=(0, len(names) + 1))
     yield from (f"[{number}] {note}" for number, note in enumerate(notes, 1))
     if not bench.published:
         yield "No results of other systems are on record here."
@@ -93,13 +93,6 @@ def _noted(notes: list[str], note: str) -> str:
     if note not in notes:
         notes.append(note)
     return f" [{notes.index(note) + 1}]"
-
-
-def _aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for first, *cells, last in rows:
-        middle = [cell.rjust(width) for cell, width in zip(cells, widths[1:-1], strict=True)]
-        yield "  ".join([first.ljust(widths[0]), *middle, last])
 
 
 def _verdict(result: BenchResult) -> Iterator[str]:

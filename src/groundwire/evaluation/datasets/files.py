@@ -11,8 +11,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Generic, TypeAlias, TypeVar
 
-import numpy as np
-
 from groundwire.errors import DatasetError, InputError
 from groundwire.evaluation.datasets.asked import Question
 from groundwire.evaluation.datasets.labelled import LabelledAnswer
@@ -220,39 +218,35 @@ class RowReader(Generic[_T]):
             if not self._ids.add(id_):
                 raise RowError(f"the id {id_[:80]!r} is there for the second time")
         except InputError as error:
-            task = self._task_of(values)
+            known: Mapping[str, Any] = {} if isinstance(values, str) else values
             return FailedRow(
-                row=row, id=id_, place=place, problem=str(error), sha256=digest, task=task
+                row=row,
+                id=id_,
+                place=place,
+                problem=self.columns.reason_of(known) or str(error),
+                sha256=digest,
+                task=self._task_of(known),
+                columns=self.columns.others_of(known),
             )
         return row, made, digest
 
-    def _task_of(self, values: Mapping[str, Any] | str) -> str:
-        """The task of a row that cannot be read; empty if that cannot be read either."""
+    def _task_of(self, values: Mapping[str, Any]) -> str:
+        """Read the task of a row that failed; empty if that cannot be read either."""
         try:
-            return "" if isinstance(values, str) else self.columns.task_of(values)
+            return self.columns.task_of(values)
         except InputError:
             return ""
 
 
 class Seen:
-    """Names that were there: eight bytes each, for there may be millions, and long ones."""
-
-    _MAX_RECENT = 4096
+    """Names that were there, by their hashes: there may be millions, and long ones."""
 
     def __init__(self) -> None:
-        self._recent: set[int] = set()
-        self._sorted = np.empty(0, np.uint64)
+        self._hashes: set[int] = set()
 
     def add(self, name: str) -> bool:
         """Remember a name; whether it is a new one."""
         key = int.from_bytes(sha256(name.encode()).digest()[:8], "big")
-        place = int(np.searchsorted(self._sorted, np.uint64(key)))
-        is_old = place < len(self._sorted) and int(self._sorted[place]) == key
-        if is_old or key in self._recent:
-            return False
-        self._recent.add(key)
-        if len(self._recent) == self._MAX_RECENT:
-            recent = np.fromiter(self._recent, np.uint64)
-            self._sorted = np.union1d(self._sorted, recent)
-            self._recent.clear()
-        return True
+        is_new = key not in self._hashes
+        self._hashes.add(key)
+        return is_new

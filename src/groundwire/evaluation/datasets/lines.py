@@ -4,14 +4,14 @@ import csv
 import io
 import json
 import re
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from hashlib import file_digest
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias
 
 from groundwire.errors import DatasetError, GroundwireError, InputError, MissingExtraError
-from groundwire.evaluation.datasets.csv_lines import MAX_FIELD_CHARS, Rereadable
 from groundwire.files.reading import (
     DAMAGE,
     conversion,
@@ -28,6 +28,9 @@ SUFFIXES = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet")
 #: Rows of a Parquet file that are in memory at a time.
 _BATCH_ROWS = 256
 
+
+#: Characters that a field of a CSV may have: contexts are long.
+_MAX_FIELD_CHARS = 50_000_000
 
 #: What stands for a byte that is no UTF-8.
 _NOT_UTF8 = re.compile("[\udc80-\udcff]")
@@ -169,64 +172,50 @@ def _json_object(line: bytes) -> Mapping[str, Any] | str:
 
 
 def _csv_lines(path: Path, delimiter: str) -> Iterator[Line]:
-    with open_lines(path) as stream, _csv_text(stream) as text:
-        lines = Rereadable(text)
-        rows = csv.reader(lines, delimiter=delimiter, strict=True)
-        header: list[str] | None = None
-        while True:
-            lines.begin()
-            try:
-                fields = next(rows)
-                if header is None:
-                    header = _header(path, fields, lines.record[0]) or None
-                    continue
-            except StopIteration:
-                return
-            except csv.Error as error:
-                if header is None:
-                    _refuse_encoding(path, _bytes(lines.record[0]))
-                    problem = f"the names of its columns are no CSV ({error})"
-                    raise DatasetError(path, 1, problem) from error
-                yield lines.first, _bytes(lines.record[0]), _no_csv(lines, error)
-                for line, lost in lines.rewind():
-                    if lost.strip():
-                        yield line, _bytes(lost), _lost_in(lines.first)
-            except DAMAGE as error:
-                yield lines.first, b"", f"the file breaks off here ({error})"
-                return
+    # All quotes are looked at before a row is given: what comes after a quote that nobody closes
+    # cannot be told, and whoever judges the rows is to learn of it at once.
+    with suppress(*DAMAGE):
+        deque(_csv_records(path, delimiter), maxlen=0)
+    header: Sequence[str] | None = None
+    last = 0
+    try:
+        for first, last, fields in _csv_records(path, delimiter):  # told below
+            if header is None:
+                header = _header(path, fields)
             else:
+                yield first, json.dumps(fields).encode(), _csv_row(header, fields, first, last)
+    except DAMAGE as error:
+        yield last + 1, b"", f"the file breaks off here ({error})"
+
+
+def _csv_records(path: Path, delimiter: str) -> Iterator[tuple[int, int, list[str]]]:
+    """Give the first line, the last line and the fields of each record that has any.
+
+    Raises:
+        DatasetError: If a record is no CSV.
+    """
+    with open_lines(path) as stream:
+        _refuse_encoding(path, next(iter(stream), b""))
+    with open_lines(path) as stream, _csv_text(stream) as text:
+        rows = csv.reader(text, delimiter=delimiter, strict=True)
+        first = 1
+        try:
+            for fields in rows:
                 if fields:
-                    content = json.dumps(fields).encode()
-                    yield lines.first, content, _csv_values(lines, header, fields)
-
-
-def _csv_values(
-    lines: Rereadable, header: Sequence[str], fields: Sequence[str]
-) -> Mapping[str, Any] | str:
-    if lines.is_doubtful:
-        return _lost_in(lines.broken)
-    row = _csv_row(header, fields)
-    if isinstance(row, str) and len(lines.record) > 1:
-        return f"{row}; by its quotes it takes the lines {lines.first:,} to {lines.last:,}"
-    return row
-
-
-def _no_csv(lines: Rereadable, error: csv.Error) -> str:
-    where = f" in line {lines.last:,}" if len(lines.record) > 1 else ""
-    return f"it is no CSV ({error}{where})"
-
-
-def _lost_in(line: int) -> str:
-    return f"it cannot be told from the row of line {line:,}, whose quotes are not those of a CSV"
-
-
-def _bytes(text: str) -> bytes:
-    return text.encode("utf-8", "surrogateescape")
+                    yield first, rows.line_num, fields
+                first = rows.line_num + 1
+        except csv.Error as error:
+            raise DatasetError(
+                path,
+                first,
+                f"the row that begins here is no CSV ({error} in line {rows.line_num:,})",
+                "Close its quotes, and write a quote within a field twice.",
+            ) from error
 
 
 @contextmanager
 def _csv_text(stream: BinaryIO) -> Iterator[io.TextIOWrapper]:
-    csv.field_size_limit(MAX_FIELD_CHARS)
+    csv.field_size_limit(_MAX_FIELD_CHARS)
     # Bytes that are no UTF-8 become halves of surrogates, so that the row is known that has them.
     text = io.TextIOWrapper(stream, "utf-8-sig", errors="surrogateescape", newline="")
     try:
@@ -235,8 +224,7 @@ def _csv_text(stream: BinaryIO) -> Iterator[io.TextIOWrapper]:
         text.detach()  # the stream is closed by who opened it
 
 
-def _header(path: Path, names: list[str], line: str) -> list[str]:
-    _refuse_encoding(path, _bytes(line))
+def _header(path: Path, names: Sequence[str]) -> Sequence[str]:
     if any(_NOT_UTF8.search(name) for name in names):
         problem = "the names of its columns are not UTF-8"
         raise DatasetError(path, 1, problem, f"{conversion()}.")
@@ -249,9 +237,14 @@ def _header(path: Path, names: list[str], line: str) -> list[str]:
     return names
 
 
-def _csv_row(header: Sequence[str], fields: Sequence[str]) -> Mapping[str, Any] | str:
+def _csv_row(
+    header: Sequence[str], fields: Sequence[str], first: int, last: int
+) -> Mapping[str, Any] | str:
     if len(fields) != len(header):
-        return f"it has {len(fields):,} fields, and the first row names {len(header):,} columns"
+        lines = f"; by its quotes it takes the lines {first:,} to {last:,}" if last > first else ""
+        return (
+            f"it has {len(fields):,} fields, and the first row names {len(header):,} columns{lines}"
+        )
     if any(_NOT_UTF8.search(field) for field in fields):
         return f"the row is not UTF-8, so its file is not. {conversion()}"
     return dict(zip(header, fields, strict=True))

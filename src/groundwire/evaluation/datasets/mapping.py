@@ -38,6 +38,9 @@ WORDS: Mapping[str, bool] = {
 #: Words among them that only say yes or no: of what, their column knows.
 _BARE = frozenset({"true", "1", "1.0", "yes", "y", "false", "0", "0.0", "no", "n"})
 
+#: Longer values of other columns are not kept with results.
+_MAX_COLUMN_CHARS = 256
+
 #: How much of a text a message shows.
 _SHOWN_CHARS = 40
 
@@ -106,6 +109,25 @@ class ColumnMapping:
         """
         return _name(self._get(row, "task"), "task") or ""
 
+    def reason_of(self, row: Mapping[str, Any]) -> str:
+        """Read why a row has no answer, as ``measure generate`` writes it; empty if unsaid."""
+        column = self._column(row, "answer")
+        said = row.get("error") if column is not None and row.get(column) is None else None
+        return said if isinstance(said, str) else ""
+
+    def others_of(self, row: Mapping[str, Any]) -> Mapping[str, str]:
+        """The columns that results can be told apart by: short texts and numbers."""
+        used = self._used(row)
+        return MappingProxyType(
+            {
+                str(name): str(value)
+                for name, value in row.items()
+                if name not in used
+                and isinstance(value, str | int | float)
+                and len(str(value)) <= _MAX_COLUMN_CHARS
+            }
+        )
+
     def question(self, row: Mapping[str, Any], number: int) -> Question:
         """Read one row that has a question and its sources, and no answer that counts.
 
@@ -123,7 +145,7 @@ class ColumnMapping:
             context_id=_name(self._get(row, "context_id"), "context_id") or context_of(sources),
             text=text,
             sources=sources,
-            columns=_others(row, self._used(row)),
+            columns=self.others_of(row),
         )
 
     def answer(self, row: Mapping[str, Any], number: int) -> LabelledAnswer:
@@ -158,7 +180,7 @@ class ColumnMapping:
             model=_name(self._get(row, "model"), "model") or "",
             known=_known(spans, is_hallucinated),
             label=is_hallucinated,
-            columns=_others(row, self._used(row)),
+            columns=self.others_of(row),
         )
 
     def unpacked(self, row: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -325,13 +347,3 @@ def _span(value: object, answer: str) -> GoldSpan:
         implicit_true=value.get("implicit_true") is True,
         due_to_null=value.get("due_to_null") is True,
     )
-
-
-def _others(row: Mapping[str, Any], used: set[str]) -> Mapping[str, str]:
-    """The columns that results can be told apart by: short texts and numbers."""
-    kept = {
-        str(name): str(value)
-        for name, value in row.items()
-        if name not in used and isinstance(value, str | int | float) and len(str(value)) <= 100
-    }
-    return MappingProxyType(kept)

@@ -1,7 +1,7 @@
 """RAGTruth: answers of six LLMs with the spans that people marked (https://arxiv.org/abs/2401.00396).
 
-:func:`read_ragtruth` reads rows that hold all of an answer, :func:`read_release` the two files of
-the release (https://github.com/ParticleMedia/RAGTruth). Spans of every kind and answers of every
+:func:`read_ragtruth` reads rows that hold all of an answer, :class:`ReleaseSources` the two files
+of the release (https://github.com/ParticleMedia/RAGTruth). Spans of every kind and answers of every
 ``quality`` are there: what to leave out is for who measures to decide, and to say.
 """
 
@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from groundwire.detection import Label
-from groundwire.errors import DatasetError
 from groundwire.evaluation.datasets.labelled import GoldSpan, LabelledAnswer
 from groundwire.evaluation.datasets.rows import Row, read_rows
 from groundwire.example import Example
@@ -50,35 +49,13 @@ def read_ragtruth(path: Path) -> Iterator[LabelledAnswer]:
         )
 
 
-def read_release(folder: Path, *, split: str = "test") -> Iterator[LabelledAnswer]:
-    """Read the release: a folder with ``response.jsonl`` and ``source_info.jsonl``.
-
-    The source of an answer is the text that its prompt held: the article, the passages, or the
-    record in Python's notation. The question is the question, or what the prompt says before it.
-
-    Args:
-        folder: Where the two files lie; they may be gzipped, with ``.gz`` added to the name.
-        split: ``train`` or ``test``.
-
-    Raises:
-        DatasetError: If a row is not as the release describes it, a span lies outside its answer
-            or holds other words than it says, an id comes twice, or a source is missing.
-    """
-    sources = ReleaseSources.read(folder)
-    ids: set[str] = set()
-    path = _find(folder, RESPONSES)
-    for row in read_rows(path):
-        if row.get("split", str) == split:
-            answer = sources.answer(row)
-            _new_id(row, ids)
-            yield answer
-    if not ids:
-        raise DatasetError(path, None, f"there is no answer of the split {split!r}")
-
-
 @dataclass(frozen=True, slots=True)
 class ReleaseSources:
-    """What the answers of the release were written from: source_id → row, context, question."""
+    """The sources of the release: source_id → row, context, question.
+
+    The context of an answer is the text that its prompt held: the article, the passages, or the
+    record in Python's notation. The question is the question, or what the prompt says before it.
+    """
 
     contents: Mapping[str, tuple[Row, str, str | None]]
 

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from groundwire.evaluation.confusion import Judged
 from groundwire.evaluation.intervals import Interval
 from groundwire.evaluation.paired import differences
 from groundwire.evaluation.reports.kinds import Example, Kind
-from groundwire.evaluation.runner import Judged
 
 #: A row's name and fingerprint, which are the same in both results.
 Key = tuple[str, str]

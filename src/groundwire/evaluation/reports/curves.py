@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from groundwire.evaluation.confusion import Judged
 from groundwire.evaluation.metrics import AnswerCounts, Floats, Ranking, ratio
-from groundwire.evaluation.runner import Judged
 
 Point = tuple[float, float]
 

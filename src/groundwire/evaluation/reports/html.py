@@ -1,19 +1,21 @@
 """A report as one HTML page that stands alone."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from importlib.resources import files
 from typing import Any
 from xml.etree.ElementTree import Element
 
+from markupsafe import Markup
+
+from groundwire.detection import Claim, Detection, Label, Score
 from groundwire.evaluation.datasets.labelled import Known
 from groundwire.evaluation.no_verdict import told
-from groundwire.evaluation.reports.cards import card, mark_of
-from groundwire.evaluation.reports.kinds import Example, Kind
-from groundwire.evaluation.reports.markup import element
+from groundwire.evaluation.reports.curves import Curve
+from groundwire.evaluation.reports.kinds import MEANINGS, Example, Kind
+from groundwire.evaluation.reports.markup import write_html
 from groundwire.evaluation.reports.plots import of_bins, of_curve, plot, top_of
-from groundwire.evaluation.reports.sheet import page
 from groundwire.evaluation.reports.summary import Summary
 from groundwire.evaluation.reports.tables import (
-    Table,
     bins_table,
     coverage_table,
     failures_table,
@@ -22,59 +24,84 @@ from groundwire.evaluation.reports.tables import (
     scores_table,
     tasks_table,
 )
-from groundwire.evaluation.reports.words import MARK_MEANINGS, Mark
+from groundwire.evaluation.reports.words import MARK_MEANINGS, Mark, marked
 from groundwire.evaluation.table import percent
-from groundwire.render import describe_detector
+from groundwire.render import describe_detector, excerpt, explain_outcome
+from groundwire.render.descriptions import REASONS, describe_label, describe_score
+from groundwire.render.html import page
+
+#: Longest piece of evidence that is quoted, in characters.
+_QUOTE_CHARS = 320
+#: A question over so many characters is folded, and these are shown of it.
+_LONG_QUESTION, _QUESTION_CHARS = 300, 120
+#: Columns that a card has a better place for.
+_SHOWN_ELSEWHERE = frozenset({"task", "id", "question", "answer", "context_id"})
 
 
 def to_html(summary: Summary) -> str:
-    """The report: scores, plots, and the examples that were kept, the worst first."""
-    sections = list(_sections(summary))
-    links = (element("li", element("a", title, href=f"#{id_}")) for id_, title, _ in sections)
+    """Write the report: scores, plots, and the examples that were kept, the worst first."""
+    scores, examples, detector = summary.scores, summary.examples, summary.header.detector
+    part = files(__package__)
     return page(
-        f"Groundwire: evaluation of {summary.header.detector.name}",
-        _head(summary),
-        element("nav", element("ul", *links), aria_label="Parts of this report"),
-        *(_section(*each) for each in sections),
-        _foot(summary),
+        "report.html",
+        style=(part / "report.css").read_text(encoding="utf-8"),
+        script=(part / "report.js").read_text(encoding="utf-8"),
+        title=f"evaluation of {detector.name}",
+        summary=summary,
+        scores=scores,
+        header=summary.header,
+        detector=describe_detector(detector),
+        parts=dict(_parts(summary)),
+        sentence=sentence(summary),
+        tiles=list(_tiles(scores)),
+        counts=_counts(scores) if scores["example"] else {},
+        on_page={each.kind for each in examples},
+        figures=list(_figures(summary)),
+        reliability=_reliability(scores),
+        tables={
+            "scores": scores_table(summary) if scores["example"] else None,
+            "tasks": tasks_table(scores),
+            "labels": labels_table(scores),
+            "prevalence": prevalence_table(scores),
+            "bins": bins_table(scores),
+            "coverage": coverage_table(scores),
+            "failed": failures_table(scores),
+        },
+        without="; ".join(told(scores)),
+        marks=[
+            (mark, MARK_MEANINGS[mark])
+            for mark in Mark
+            if mark is not Mark.FLAGGED or any(each.row.known != Known.SPANS for each in examples)
+        ],
+        filters=_filters(summary),
+        cards=map(_card, examples),
+        Kind=Kind,
+        meanings=MEANINGS,
+        percent=percent,
+        marked=marked,
+        claim_facts=_claim_facts,
+        is_flagged=lambda claim: claim.label in (Label.UNSUPPORTED, Label.CONTRADICTED),
+        explain_outcome=explain_outcome,
+        describe_label=describe_label,
+        describe_score=describe_score,
+        quote=lambda text, claim: excerpt(text, around=claim, width=_QUOTE_CHARS),
     )
 
 
-def _sections(summary: Summary) -> Iterator[tuple[str, str, Iterable[Element | None]]]:
+def _parts(summary: Summary) -> Iterator[tuple[str, str]]:
+    """Ids and titles of the parts that the page has."""
     scores = summary.scores
     if scores["example"]:
-        yield "scores", "Scores", _scores(summary)
-        yield "threshold", "What the threshold trades", _plots(summary)
+        yield from (("scores", "Scores"), ("threshold", "What the threshold trades"))
     if len(scores["tasks"]) > 1:
-        yield "tasks", "Tasks", (_table(tasks_table(scores)),)
-    if scores["labels"]:
-        yield "labels", "Labels", (_table(labels_table(scores)),)
-    if scores.get("prevalence"):
-        yield "prevalence", "Prevalence", (_table(prevalence_table(scores)),)
-    if scores["calibration"]:
-        yield "calibration", "Calibration", _calibration(summary)
-    yield "coverage", "Coverage and time", _coverage(summary)
+        yield "tasks", "Tasks"
+    for name in ("labels", "prevalence", "calibration"):
+        if scores.get(name):
+            yield name, name.capitalize()
+    yield "coverage", "Coverage and time"
     if any(told(scores)):
-        yield "failed", "Rows without a verdict", _failures(summary)
-    yield "examples", "Examples", _examples(summary)
-
-
-def _section(id_: str, title: str, content: Iterable[Element | None]) -> Element:
-    return element("section", element("h2", title), *content, id=id_)
-
-
-# The head.
-
-
-def _head(summary: Summary) -> Element:
-    detector = summary.header.detector
-    return element(
-        "header",
-        element("h1", f"Evaluation of {detector.name}"),
-        element("p", f"{describe_detector(detector)}, on {_names(summary)}", class_="soft any"),
-        element("p", sentence(summary)),
-        _tiles(summary),
-    )
+        yield "failed", "Rows without a verdict"
+    yield "examples", "Examples"
 
 
 def sentence(summary: Summary) -> str:
@@ -114,320 +141,154 @@ def _counts(scores: Mapping[str, Any]) -> dict[Kind, int]:
     }
 
 
-def _tiles(summary: Summary) -> Element | None:
-    scores = summary.scores
+def _tiles(scores: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
     example, span = scores["example"], scores["span"]
     if not example:
-        return None
-    baseline = percent(scores["baseline_flag_all"]["f1"])
-    tiles = [
-        ("F1 of answers", percent(example["f1"]), f"{baseline} if all are flagged"),
-        ("Precision", percent(example["precision"]), "of flagged answers"),
-        ("Recall", percent(example["recall"]), "of hallucinated answers"),
-        ("False-positive rate", percent(example["fpr"]), "of other answers"),
-        ("AUROC", percent(example["auroc"]), "over all thresholds"),
-    ]
-    if span:
-        tiles.append(("F1 of characters", percent(span["f1"]), f"{span['n_answers']:,} answers"))
-    return element(
-        "dl",
-        *(
-            element("div", element("dt", name), element("dd", value), element("dd", says))
-            for name, value, says in tiles
-        ),
-        class_="tiles",
-    )
-
-
-# Scores.
-
-
-def _scores(summary: Summary) -> Iterator[Element | None]:
-    yield _moved(summary)
-    table, matrix = _table(scores_table(summary)), _matrix(summary)
-    if summary.comparison is None:
-        yield element("div", table, matrix, class_="side")
-    else:  # the table needs all of the width
-        yield matrix
-        yield table
-
-
-def _matrix(summary: Summary) -> Element:
-    counts, on_page = _counts(summary.scores), {each.kind for each in summary.examples}
-    rows = {
-        "Hallucinated": (Kind.TRUE_POSITIVE, Kind.FALSE_NEGATIVE),
-        "Not hallucinated": (Kind.FALSE_POSITIVE, Kind.TRUE_NEGATIVE),
-    }
-    heads = ("Flagged", "Not flagged")
-    return element(
-        "div",
-        element("p", "Answers; a number leads to the examples of its kind.", class_="soft"),
-        element(
-            "table",
-            element(
-                "thead",
-                element("tr", element("td"), *(element("th", each, scope="col") for each in heads)),
-            ),
-            element(
-                "tbody",
-                *(
-                    element(
-                        "tr",
-                        element("th", name, scope="row"),
-                        *(
-                            element("td", _count(kind, counts[kind], is_link=kind in on_page))
-                            for kind in kinds
-                        ),
-                    )
-                    for name, kinds in rows.items()
-                ),
-            ),
-            class_="numbers matrix",
-        ),
-    )
-
-
-def _count(kind: Kind, n: int, *, is_link: bool) -> Element | str:
-    name = f"{n:,} {kind.words}s"
-    if not is_link:
-        return f"{n:,}"
-    return element("a", f"{n:,}", href="#examples", data_show=str(kind), aria_label=name)
-
-
-def _moved(summary: Summary) -> Element | None:
-    comparison = summary.comparison
-    if comparison is None:
-        return None
-    words = (
-        f"Since the baseline {comparison.n_newly_wrong:,} rows became wrong and "
-        f"{comparison.n_newly_right:,} right."
-    )
-    if comparison.n_only_now or comparison.n_only_before:
-        words += (
-            f" {comparison.n_only_now:,} labelled rows are new, and "
-            f"{comparison.n_only_before:,} are gone."
-        )
-    return element("p", words)
-
-
-def _plots(summary: Summary) -> Iterator[Element]:
-    curves = summary.curves
-    if curves is None:
-        yield element("p", "All answers are of one kind, so that there is nothing to trade.")
         return
-    yield element(
-        "p",
-        "Solid: all thresholds. Dot: the threshold of this run. Dashed: a detector that knows "
-        "nothing.",
-        class_="soft",
+    yield (
+        *("F1 of answers", percent(example["f1"])),
+        f"{percent(scores['baseline_flag_all']['f1'])} if all are flagged",
     )
-    scores, top = summary.scores["example"], top_of(curves.risk_coverage)
-    yield element(
-        "div",
-        _figure(
-            "Precision and recall",
-            f"AUPRC {percent(scores['auprc'])} %: of what is flagged, how much is hallucinated.",
-            "Recall",
-            "Precision",
-            of_curve(curves.precision_recall, is_stepped=True),
-        ),
-        _figure(
-            "ROC",
-            f"AUROC {percent(scores['auroc'])} %: what finding more costs in false alarms.",
-            "False-positive rate",
-            "Recall",
-            of_curve(curves.roc, is_stepped=False),
-        ),
-        _figure(
-            "Risk and coverage",
-            "If only the answers with the least doubt are let through, so many of them are "
-            "hallucinated.",
-            "Let through",
-            "Hallucinated among them",
-            of_curve(curves.risk_coverage, is_stepped=False, top=top),
-            top=top,
-        ),
-        class_="plots",
+    yield "Precision", percent(example["precision"]), "of flagged answers"
+    yield "Recall", percent(example["recall"]), "of hallucinated answers"
+    yield "False-positive rate", percent(example["fpr"]), "of other answers"
+    yield "AUROC", percent(example["auroc"]), "over all thresholds"
+    if span:
+        yield "F1 of characters", percent(span["f1"]), f"{span['n_answers']:,} answers"
+
+
+def _figures(summary: Summary) -> Iterator[tuple[str, str, Markup]]:
+    """Name, meaning and picture of each plot."""
+    curves, scores = summary.curves, summary.scores["example"]
+    if curves is None or not scores:
+        return
+    yield _figure(
+        "Precision and recall",
+        f"AUPRC {percent(scores['auprc'])} %: of what is flagged, how much is hallucinated.",
+        ("Recall", "Precision"),
+        curves.precision_recall,
+        is_stepped=True,
+    )
+    yield _figure(
+        "ROC",
+        f"AUROC {percent(scores['auroc'])} %: what finding more costs in false alarms.",
+        ("False-positive rate", "Recall"),
+        curves.roc,
+    )
+    yield _figure(
+        "Risk and coverage",
+        "If only the answers with the least doubt are let through, so many of them are "
+        "hallucinated.",
+        ("Let through", "Hallucinated among them"),
+        curves.risk_coverage,
+        top=top_of(curves.risk_coverage),
     )
 
 
 def _figure(
-    name: str, says: str, x: str, y: str, content: Sequence[Element], *, top: float = 1.0
-) -> Element:
-    return element(
-        "figure",
-        plot(name, says, x, y, *content, top=top),
-        element("figcaption", element("strong", name), says),
-    )
+    name: str,
+    says: str,
+    axes: tuple[str, str],
+    curve: Curve,
+    *,
+    is_stepped: bool = False,
+    top: float = 1.0,
+) -> tuple[str, str, Markup]:
+    drawn = of_curve(curve, is_stepped=is_stepped, top=top)
+    return (
+        name,
+        says,
+        Markup(write_html(plot(name, says, *axes, *drawn, top=top))),
+    )  # the element tree escapes
 
 
-# Calibration, coverage, failures.
-
-
-def _calibration(summary: Summary) -> Iterator[Element]:
-    found = summary.scores["calibration"]
-    yield element(
-        "p",
-        f"P(answer hallucinated) of {found['n']:,} answers: expected calibration error "
-        f"{percent(found['ece'])} %, Brier score {found['brier']:.3f}"
-        + (f", skill {percent(found['brier_skill'])} %." if found["brier_skill"] else "."),
-    )
-    says = (
+def _reliability(scores: Mapping[str, Any]) -> tuple[str, str, Markup] | None:
+    if not scores["calibration"]:
+        return None
+    name, says = (
+        "Reliability",
         "On the dashed line what was said is what was so. Lines: 95 % intervals of Wilson. Bars: "
-        "how many answers."
+        "how many answers.",
     )
-    name = "Reliability"
-    yield element(
-        "div",
-        _figure(name, says, "Said to be hallucinated", "Was so", of_bins(found["bins"])),
-        _table(bins_table(summary.scores)),
-        class_="side",
-    )
+    drawn = of_bins(scores["calibration"]["bins"])
+    tree = plot(name, says, "Said to be hallucinated", "Was so", *drawn)
+    return _drawn(name, says, tree)
 
 
-def _coverage(summary: Summary) -> Iterator[Element | None]:
-    scores = summary.scores
-    n = scores["coverage"]["n_incomplete"]
-    yield element(
-        "p",
-        f"{n:,} of {scores['n_answers']:,} labelled answers were not read in full."
-        if n
-        else "All labelled answers were read in full.",
-    )
-    table = coverage_table(scores)
-    yield _table(table) if table.rows else None
-    if latency := scores["latency_ms"]:
-        times = ", ".join(f"{name.upper()} {value:,.0f} ms" for name, value in latency.items())
-        yield element("p", f"A check took {times}.")
+def _drawn(name: str, says: str, tree: Element) -> tuple[str, str, Markup]:
+    return name, says, Markup(write_html(tree))  # the element tree has escaped all texts
 
 
-def _failures(summary: Summary) -> Iterator[Element]:
-    scores = summary.scores
-    n, n_shown = scores["n_failed"], len(scores["failures"])
-    words = f"{'; '.join(told(scores))}."
-    if n > n_shown:
-        words += f" The first {n_shown:,} of {n:,} failed rows are shown."
-    yield element("p", words)
-    if n:
-        yield _table(failures_table(scores), class_="texts")
-
-
-def _table(table: Table, *, class_: str = "numbers") -> Element:
-    heads = (element("th", head, scope="col") for head in table.heads)
-    return element(
-        "div",
-        element("p", table.says, class_="soft") if table.says else None,
-        element(
-            "div",
-            element(
-                "table",
-                element("thead", element("tr", *heads)),
-                element("tbody", *(_row(table, i) for i in range(len(table.rows)))),
-                class_=class_,
-            ),
-            class_="wide",
-            tabindex="0",  # so that the keyboard can scroll it
-            role="region",
-            aria_label=f"Table: {table.heads[0]}",
-        ),
-    )
-
-
-def _row(table: Table, i: int) -> Element:
-    name, *cells = table.rows[i]
-    return element(
-        "tr",
-        element("th", name, scope="row"),
-        *(
-            element("td", element("strong", cell) if (i, j) in table.strong else cell)
-            for j, cell in enumerate(cells, 1)
-        ),
-    )
-
-
-# Examples.
-
-
-def _examples(summary: Summary) -> Iterator[Element | None]:
+def _filters(summary: Summary) -> list[tuple[str, str, list[tuple[str, str]]]]:
+    """Name, title and choices of each filter."""
     examples = summary.examples
-    if not examples:
-        yield element("p", "There are no examples on this page.")
-        return
-    words = "The worst errors come first: wrong verdicts by how far they are from the threshold."
-    if summary.n_left_out:
-        words += (
-            f" {len(examples):,} rows are on this page; {summary.n_left_out:,} are left out, "
-            "which are right or less wrong (--examples says how many to show)."
-        )
-    yield element("p", words)
-    has_unknown = any(each.row.known != Known.SPANS for each in examples)
-    yield element(
-        "ul",
-        *(
-            element("li", mark_of("words", str(mark)), f" {MARK_MEANINGS[mark]}")
-            for mark in Mark
-            if mark is not Mark.FLAGGED or has_unknown
-        ),
-        class_="legend",
-        aria_label="Marks",
-    )
-    yield _filters(examples)
-    yield element("p", id="shown", role="status", class_="soft")
-    for example in examples:
-        yield card(example, summary.comparison)
-
-
-def _filters(examples: Sequence[Example]) -> Element:
     kinds = {each.kind for each in examples}
-    tasks = {each.row.task for each in examples}
-    outcomes = {str(each.detection.outcome) for each in examples if each.detection is not None}
-    return element(
-        "form",
-        _select("kind", "Verdict", [(str(kind), kind.words) for kind in Kind if kind in kinds]),
-        _select("task", "Task", [(name, name or "(none)") for name in sorted(tasks)]),
-        _select("outcome", "Outcome", [(name, name) for name in sorted(outcomes)]),
-        element(
-            "div",
-            element("label", "Words", for_="filter-words"),
-            element("input", id="filter-words", name="words", type="search", autocomplete="off"),
-        ),
-        element("button", "Show all", type="reset"),
-        id="filters",
-        class_="filters",
-        hidden=True,  # until the script runs that makes it work
-        aria_label="Filter the examples",
-    )
+    tasks = sorted({each.row.task for each in examples})
+    outcomes = sorted({str(each.detection.outcome) for each in examples if each.detection})
+    return [
+        ("kind", "Verdict", [(str(kind), kind.words) for kind in Kind if kind in kinds]),
+        ("task", "Task", [(name, name or "(none)") for name in tasks]),
+        ("outcome", "Outcome", [(name, name) for name in outcomes]),
+    ]
 
 
-def _select(name: str, title: str, choices: Sequence[tuple[str, str]]) -> Element:
-    # A value begins with "=", so that the empty one, which a task may have, is not "all".
-    options = (element("option", words, value=f"={value}") for value, words in choices)
-    id_ = f"filter-{name}"
-    return element(
-        "div",
-        element("label", title, for_=id_),
-        element("select", element("option", "all", value=""), *options, id=id_, name=name),
-    )
+# Cards.
 
 
-# The foot.
+def _card(example: Example) -> dict[str, Any]:
+    """A row as the template shows it."""
+    row = example.row
+    question = (row.question or "").strip() and row.question
+    return {
+        "example": example,
+        "row": row,
+        "detection": example.detection,
+        "facts": " · ".join(filter(None, _facts(example))),
+        "question": question,
+        "short": " ".join(question.split())[:_QUESTION_CHARS]
+        if question and len(question) > _LONG_QUESTION
+        else "",
+        "labels": [
+            ", ".join(dict.fromkeys(filter(None, (str(mark["label"]), str(mark["kind"])))))
+            for mark in row.gold
+        ],
+        "is_known_as_whole": row.known == Known.ANSWER,
+    }
 
 
-def _foot(summary: Summary) -> Element:
-    header = summary.header
-    data = (
-        element("li", element("code", f"{name}"), f" SHA-256 {sha256}", class_="any")
-        for name, sha256 in header.data.items()
-    )
-    return element(
-        "footer",
-        element(
-            "p", f"Groundwire {header.version}. Judged by {describe_detector(header.detector)}."
-        ),
-        element("p", "Made by ", element("code", header.command)) if header.command else None,
-        element("ul", *data),
-    )
+def _facts(example: Example) -> Iterator[str]:
+    row, detection = example.row, example.detection
+    yield f"task {row.task}" if row.task else ""
+    if detection is not None:
+        yield f"outcome {detection.outcome}"
+        yield _doubt(example, detection)
+        if detection.probability is not None:
+            yield f"P(answer hallucinated) {detection.probability:.2f}"
+    for name, value in row.columns.items():
+        if value and name not in _SHOWN_ELSEWHERE and len(value) <= 80:
+            yield f"{name} {value}"
 
 
-def _names(summary: Summary) -> str:
-    return ", ".join(summary.header.data) or "no file"
+def _doubt(example: Example, detection: Detection) -> str:
+    if example.judged is None or not example.judged.has_verdict:
+        return ""
+    threshold = detection.detector.threshold
+    if detection.detector.score is Score.SIMILARITY:
+        return f"lowest similarity {1 - example.judged.probability:.2f} (threshold {threshold:g})"
+    return f"highest doubt of a claim {example.judged.probability:.2f} (threshold {threshold:g})"
+
+
+def _claim_facts(claim: Claim) -> Iterator[str]:
+    if claim.label is Label.UNCHECKED and claim.reason is not None:
+        yield REASONS[claim.reason]
+    if claim.probability is not None:
+        yield f"P(not supported) {claim.probability:.2f}"
+    if claim.similarity is not None:
+        yield f"similarity {claim.similarity:.2f}"
+    if (found := claim.entailment) is not None:
+        yield (
+            f"entailed {found.entailment:.2f}, neutral {found.neutral:.2f}, "
+            f"contradicted {found.contradiction:.2f}"
+        )
+    if claim.citations:
+        yield f"cites {', '.join(claim.citations)}"

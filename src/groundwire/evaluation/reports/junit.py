@@ -12,10 +12,10 @@ from typing import IO
 from xml.etree.ElementTree import Element
 
 from groundwire.evaluation.reports.kinds import MEANINGS, Example, Kind
-from groundwire.evaluation.reports.markup import element, shown, write_xml
+from groundwire.evaluation.reports.markup import element, write_xml
 from groundwire.evaluation.reports.summary import Summary, examples_of
 from groundwire.evaluation.reports.words import marked_text
-from groundwire.render.screen import one_line
+from groundwire.render.screen import one_line, visible
 
 
 def write_junit(summary: Summary, results: Path, stream: IO[str]) -> None:
@@ -90,5 +90,5 @@ def _why(example: Example, verdict: str) -> Element:
         type_, message = str(example.kind), MEANINGS[example.kind]
     if verdict == "skipped" and example.kind is not Kind.UNLABELLED:
         message += "; so it was in the baseline"
-    body = shown(marked_text(example)) if verdict == "failure" else None
+    body = visible(marked_text(example)) if verdict == "failure" else None
     return element(verdict, body, type=type_, message=message)

@@ -6,9 +6,9 @@ from typing import Self
 
 from groundwire.detection import Detection, DetectorInfo, Score
 from groundwire.errors import GroundwireError
+from groundwire.evaluation.confusion import Judged, is_judged
 from groundwire.evaluation.evaluation import judged_of, verdict_of
-from groundwire.evaluation.judged import JudgedRow
-from groundwire.evaluation.runner import Judged, is_judged
+from groundwire.evaluation.results_file import JudgedRow
 
 
 class Kind(StrEnum):

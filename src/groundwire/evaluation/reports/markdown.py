@@ -11,7 +11,6 @@ from itertools import accumulate
 
 from groundwire.evaluation.reports.html import sentence
 from groundwire.evaluation.reports.kinds import MEANINGS, Example
-from groundwire.evaluation.reports.markup import shown
 from groundwire.evaluation.reports.summary import Summary
 from groundwire.evaluation.reports.tables import (
     Table,
@@ -24,7 +23,7 @@ from groundwire.evaluation.reports.tables import (
 from groundwire.evaluation.reports.words import marked_text
 from groundwire.evaluation.table import percent
 from groundwire.render import describe_detector
-from groundwire.render.screen import one_line
+from groundwire.render.screen import one_line, visible
 
 #: Characters of a comment on GitHub, at most; what would exceed them is left out, and told.
 MAX_TEXT = 65_536
@@ -60,7 +59,7 @@ def to_markdown(summary: Summary) -> str:
 
 def code(text: str) -> str:
     """A text on one line that is nothing but text in Markdown; cut if it is long."""
-    return f"<code>{_cut(one_line(shown(text)), MAX_CODE)}</code>"
+    return f"<code>{_cut(one_line(visible(text)), MAX_CODE)}</code>"
 
 
 def _parts(summary: Summary) -> Iterator[Iterable[str]]:
@@ -152,7 +151,7 @@ def _error(example: Example) -> Iterator[str]:
         words = marked_text(example, width=_AROUND)
         words = words if len(words) <= MAX_CHARS else f"{words[:MAX_CHARS]}…"
         # An empty line would end the block that keeps this from being Markdown.
-        kept = "<br>".join(map(_escaped, shown(words).splitlines()))
+        kept = "<br>".join(map(_escaped, visible(words).splitlines()))
         yield ""
         yield f"<pre>{kept}</pre>"
     yield ""

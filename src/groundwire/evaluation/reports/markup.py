@@ -1,19 +1,15 @@
-"""Trees of elements, from which HTML, SVG and XML are written: a text in one is never markup.
+"""Trees of elements, from which SVG and XML are written: a text in one is never markup.
 
 The standard library's element tree escapes all there is when it writes, so no template can forget
 to; nothing here takes markup as a string.
 """
 
-import re
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
 from groundwire.render import visible
 
 Child = Element | str | None
-
-# Two code points that are allowed in a text and in no XML.
-_NO_XML = re.compile("[\ufffe\uffff]")
 
 
 def element(name: str, /, *children: Child, **attributes: str | float | bool | None) -> Element:
@@ -31,7 +27,7 @@ def element(name: str, /, *children: Child, **attributes: str | float | bool | N
     made = Element(name)
     for key, value in attributes.items():
         if value is not None and value is not False:
-            text = "" if value is True else shown(str(value))
+            text = "" if value is True else visible(str(value))
             made.set(key.rstrip("_").replace("_", "-"), text)
     add(made, *children)
     return made
@@ -41,14 +37,9 @@ def add(parent: Element, *children: Child) -> None:
     """Append children."""
     for child in children:
         if isinstance(child, str):
-            _add_text(parent, shown(child))
+            _add_text(parent, visible(child))
         elif child is not None:
             parent.append(child)
-
-
-def shown(text: str) -> str:
-    """A text without anything that acts on a screen, or that XML forbids."""
-    return _NO_XML.sub(lambda match: f"\\u{ord(match.group()):04x}", visible(text))
 
 
 def write_html(tree: Element) -> str:

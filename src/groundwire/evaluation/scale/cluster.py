@@ -12,8 +12,8 @@ from functools import partial
 from typing import Any
 
 from groundwire.errors import MissingExtraError
-from groundwire.evaluation.judged import JudgedRow
-from groundwire.evaluation.running import Block, Judging
+from groundwire.evaluation.results_file import JudgedRow
+from groundwire.evaluation.run import Block, Judging
 from groundwire.evaluation.scale.tables import judge_batch, judged_rows, packed_table
 from groundwire.evaluation.scale.workers import Recipe, WorkerError
 

@@ -7,11 +7,13 @@ underscore, so that Spark, Ray and Arrow, which read the folder as one table, pa
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from groundwire.errors import MissingExtraError
-from groundwire.evaluation.judged import Header, JudgedRow, ResultsError, require_same
+from groundwire.evaluation.results_file import Header, JudgedRow, ResultsError, require_same
 from groundwire.evaluation.scale.tables import judged_rows, judged_table
 from groundwire.files.writing import to_json
 
@@ -31,7 +33,7 @@ _BATCH_ROWS = 64
 
 
 def read_header(folder: Path) -> Header:
-    """What the results in a folder were made by.
+    """Read the header of the results in a folder.
 
     Raises:
         ResultsError: If there are none.
@@ -53,69 +55,65 @@ def write_header(folder: Path, header: Header) -> None:
     _write_whole(folder / MANIFEST, lambda fresh: fresh.write_text(content, "utf-8"))
 
 
-def read_rows(folder: Path) -> Iterator[JudgedRow]:
-    """The results in a folder, one by one.
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Results in a folder; it may be missing or empty."""
 
-    Raises:
-        ResultsError: If a file in it holds something else.
-    """
-    read_header(folder)
-    for path in parts_of(folder):
-        for batch in _batches(path):
+    path: Path
+
+    def header(self) -> Header:
+        """Read the file beside the parts."""
+        return read_header(self.path)
+
+    def rows(self) -> Iterator[JudgedRow]:
+        """Read the rows of all parts."""
+        read_header(self.path)
+        for path in parts_of(self.path):
+            for batch in _batches(path):
+                try:
+                    yield from judged_rows(batch)
+                except (KeyError, TypeError, ValueError) as error:
+                    raise _no_part(path, error) from error
+
+    def done(self, header: Header) -> Iterator[tuple[int, str]]:
+        """Remove files that are not complete."""
+        if not self.path.exists():
+            return
+        _require_folder(self.path)
+        _remove(self.path.glob(f"*{_UNFINISHED}"))
+        if not any(self.path.iterdir()):
+            return  # not even the header was complete
+        require_same(self.path, read_header(self.path), header)
+        for path in parts_of(self.path):
+            for batch in _batches(path, ["row", "sha256"]):
+                try:
+                    for row, sha256 in zip(*batch.to_pydict().values(), strict=True):
+                        int(sha256, 16)
+                        yield row, sha256
+                except (TypeError, ValueError) as error:
+                    raise _no_part(path, error) from error
+
+    def drop_failed(self) -> None:
+        """Rewrite the files that have rows with an error, each without them."""
+        for path in parts_of(self.path):
             try:
-                yield from judged_rows(batch)
-            except (KeyError, TypeError, ValueError) as error:
+                with parquet.ParquetFile(path) as file:
+                    errors = file.read(["error"])["error"]
+                    if errors.null_count == len(errors):
+                        continue
+                    table = file.read()
+            except (OSError, ValueError, KeyError) as error:
                 raise _no_part(path, error) from error
+            kept = table.filter(table["error"].is_null())
+            if kept.num_rows:
+                _write_table(path, kept)
+            else:
+                path.unlink()
 
-
-def resume(folder: Path, header: Header, take: Callable[[int, str], None]) -> None:
-    """Make a folder fit to be continued: files that are not complete are removed.
-
-    Args:
-        folder: It may be missing or empty.
-        header: Of the run that is to continue it.
-        take: Given the number and the fingerprint of each row that has a result.
-
-    Raises:
-        ResultsError: If it holds no results, or those of other data.
-        DifferentDetectorError: If they were made by another detector.
-    """
-    if not folder.exists():
-        return
-    _require_folder(folder)
-    _remove(folder.glob(f"*{_UNFINISHED}"))
-    if not any(folder.iterdir()):
-        return  # not even the header was complete
-    require_same(folder, read_header(folder), header)
-    for path in parts_of(folder):
-        for batch in _batches(path, ["row", "sha256"]):
-            try:
-                for row, sha256 in zip(*batch.to_pydict().values(), strict=True):
-                    take(row, sha256)
-            except (TypeError, ValueError, OverflowError) as error:
-                raise _no_part(path, error) from error
-
-
-def drop_failed(folder: Path) -> None:
-    """Rewrite the files that have rows with an error, each without them.
-
-    Raises:
-        ResultsError: If a file holds something else than results.
-    """
-    for path in parts_of(folder):
-        try:
-            with parquet.ParquetFile(path) as file:
-                errors = file.read(["error"])["error"]
-                if errors.null_count == len(errors):
-                    continue
-                table = file.read()
-        except (OSError, ValueError, KeyError) as error:
-            raise _no_part(path, error) from error
-        kept = table.filter(table["error"].is_null())
-        if kept.num_rows:
-            _write_table(path, kept)
-        else:
-            path.unlink()
+    @contextmanager
+    def writer(self, header: Header, *, replace: bool) -> Iterator["PartsWriter"]:
+        """Add a file for each batch."""
+        yield PartsWriter(self.path, header, replace=replace)
 
 
 def parts_of(folder: Path) -> list[Path]:

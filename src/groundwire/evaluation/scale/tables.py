@@ -7,8 +7,8 @@ from typing import Any
 from groundwire.errors import InputError, MissingExtraError
 from groundwire.evaluation.datasets.files import AnyRow, table_row
 from groundwire.evaluation.datasets.mapping import ColumnMapping
-from groundwire.evaluation.judged import JudgedRow
-from groundwire.evaluation.running import judge_block
+from groundwire.evaluation.results_file import JudgedRow
+from groundwire.evaluation.run import judge_block
 from groundwire.evaluation.scale.packed import pack, unpack
 from groundwire.files.writing import to_json
 from groundwire.loading import AnyDetector
@@ -21,8 +21,8 @@ except ImportError as error:
 #: The column of a table that :func:`packed_table` made.
 PACKED = "groundwire_row"
 
-#: Columns of :class:`.judged.JudgedRow` that are no plain text or number: JSON, for people's words
-#: may be of any shape and hold what Arrow takes for no text.
+#: Columns of :class:`.results_file.JudgedRow` that are written as JSON: labels may be of any shape
+#: and hold what Arrow takes for no text.
 _NESTED = ("columns", "sources", "gold", "detection", "error")
 
 #: What :func:`judge_batch` returns. ``outcome`` is that of the detection, for queries.

@@ -1,0 +1,79 @@
+"""The sizes of a reader, which its manifest states and its graph is built for."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+
+#: Word pieces of BERT's uncased vocabulary. Every reader reads these ids, whatever its base counts.
+VOCABULARY = 30_522
+#: Positions of a sentence and of what is read before it: 0 to 511.
+POSITIONS = 512
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Architecture:
+    """Sizes of an encoder of BERT's kind.
+
+    Attributes:
+        layers: Depth.
+        width: Of a hidden state.
+        heads: Attention heads of a layer; they share ``width`` evenly.
+        inner: Width of the feed-forward part.
+        has_relative_bias: Whether attention inside a text depends on distance (MPNet), beside the
+            absolute positions that every base has.
+        norm_epsilon: Of the layer norms.
+        recalls: Whether a sentence attends to the earlier ones of its answer.
+    """
+
+    layers: int
+    width: int
+    heads: int
+    inner: int
+    has_relative_bias: bool
+    norm_epsilon: float
+    recalls: bool = False
+
+    def __post_init__(self) -> None:
+        if self.width % self.heads:
+            raise ValueError(f"{self.heads} heads cannot share a width of {self.width} evenly")
+
+    @property
+    def head_width(self) -> int:
+        """Width of one attention head."""
+        return self.width // self.heads
+
+    @property
+    def bytes_per_piece(self) -> int:
+        """Size of the keys and values of one word piece in all layers, in float16."""
+        return 2 * self.layers * self.width * 2
+
+    def to_dict(self) -> dict[str, int | float | bool]:
+        """The sizes by name, as a manifest has them."""
+        return asdict(self)
+
+    @classmethod
+    def from_manifest(cls, raw: Mapping[str, object]) -> "Architecture":
+        """Read the key ``architecture`` of a manifest.
+
+        Manifests of version 0.2 and before have none: their readers are all of MiniLM's size.
+
+        Raises:
+            TypeError: If a size is missing or unknown.
+        """
+        stated = raw.get("architecture")
+        return cls(**stated) if isinstance(stated, dict) else MINILM
+
+
+#: all-MiniLM-L6-v2, the base of ``reader-small``: 10.6 million weights beside the tables.
+MINILM = Architecture(
+    layers=6,
+    width=384,
+    heads=12,
+    inner=1536,
+    has_relative_bias=False,
+    norm_epsilon=1e-12,
+    recalls=True,
+)
+#: all-mpnet-base-v2, the base of ``reader-base``: 85.1 million weights beside the tables.
+MPNET = Architecture(
+    layers=12, width=768, heads=12, inner=3072, has_relative_bias=True, norm_epsilon=1e-5
+)

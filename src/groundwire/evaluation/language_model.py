@@ -1,0 +1,282 @@
+"""A language model at an endpoint that speaks chat completions, called by the official client.
+
+Error messages are our own words: an endpoint's may quote the key or the sources.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self
+from urllib.parse import urlsplit
+
+from groundwire.config.kinds import KindError, is_loopback
+from groundwire.config.tree import SETTINGS
+from groundwire.errors import GroundwireError, InputError
+from groundwire.verify.client import MAX_REPLY_BYTES, Client
+from groundwire.verify.endpoint import OPENAI_URL, max_tokens_key, token_count
+
+#: Variables of the environment that hold the key and the URL by default.
+KEY_VARIABLE, URL_VARIABLE = "OPENAI_API_KEY", "OPENAI_BASE_URL"
+#: The key that is sent where none is needed: the client wants a text.
+NO_KEY = "none"
+
+#: Short words of an endpoint's error that say what it did not like, and cannot be a secret.
+_WORD = re.compile(r"[a-z_]{1,40}")
+
+
+class GenerationError(GroundwireError):
+    """A call gave no answer."""
+
+    #: Whether no other call of the run can succeed.
+    is_final = False
+
+
+class FinalGenerationError(GenerationError):
+    """A call gave no answer, and no other call will."""
+
+    is_final = True
+
+
+class EmptyReplyError(GenerationError):
+    """A reply has no text; ``is_cut`` if the tokens ran out before there was any."""
+
+    def __init__(self, problem: str, *, is_cut: bool) -> None:
+        super().__init__(problem)
+        self.is_cut = is_cut
+
+
+class EndpointSettingError(InputError):
+    """An endpoint cannot be used as it is named."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """The answer of a language model.
+
+    Attributes:
+        answer: Its text.
+        finish_reason: Why it ended; ``length`` if it was cut.
+        prompt_tokens: Tokens read, as the endpoint counts them; 0 if it does not say.
+        completion_tokens: Tokens written.
+    """
+
+    answer: str
+    finish_reason: str
+    prompt_tokens: int
+    completion_tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Address:
+    """The URL of an endpoint and the key for it.
+
+    Attributes:
+        base_url: Such as ``https://api.openai.com/v1``.
+        api_key: Sent with each call; never shown.
+    """
+
+    base_url: str
+    api_key: str
+
+    def __repr__(self) -> str:
+        return f"Address(base_url={self.base_url!r}, api_key=***)"
+
+    @classmethod
+    def of(
+        cls,
+        base_url: str | None,
+        environ: Mapping[str, str],
+        *,
+        variable: str | None = KEY_VARIABLE,
+        option: str = "--base-url",
+    ) -> Self:
+        """Read an address.
+
+        Args:
+            base_url: By default that of ``OPENAI_BASE_URL``, else OpenAI's.
+            environ: The environment.
+            variable: The variable that holds the key; ``None`` sends no key.
+            option: What named the URL, for messages.
+
+        Raises:
+            EndpointSettingError: If it is no URL, has a secret in it, there is no key, the key is
+                no text for a header, or would travel over plain HTTP to another machine.
+        """
+        given = base_url or environ.get(URL_VARIABLE, "").strip() or OPENAI_URL
+        key = "" if variable is None else environ.get(variable, "").strip()
+        if not (key.isascii() and key.isprintable()):
+            raise EndpointSettingError(f"{variable} = *** is no key: it must be printable ASCII.")
+        url = _read_url(given, option, has_key=bool(key))
+        if not key and variable is not None and not is_loopback(url):
+            more = ", or say --no-key for an endpoint that wants none" if option[:2] == "--" else ""
+            raise EndpointSettingError(f"There is no API key. Set {variable}{more}.")
+        return cls(base_url=url, api_key=key or NO_KEY)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether questions and sources travel to another machine unencrypted."""
+        return urlsplit(self.base_url).scheme == "http" and not is_loopback(self.base_url)
+
+
+def _read_url(given: str, option: str, *, has_key: bool) -> str:
+    try:
+        url = urlsplit(given)
+        has_secret = url.username is not None or bool(url.query or url.fragment)
+        is_http = url.scheme == "http" and bool(url.hostname) and not is_loopback(given)
+    except ValueError:
+        raise EndpointSettingError(f"{option} is no URL.") from None
+    if has_secret:
+        raise EndpointSettingError(
+            f"{option} has a user, a query or a fragment. The URL is kept with the results, so it "
+            "may hold no secret: put the key into the environment."
+        )
+    if is_http and has_key:
+        raise EndpointSettingError(
+            f"{option} is plain HTTP to {url.hostname}: the key would travel unencrypted. Use "
+            "https://, or give no key if the endpoint wants none."
+        )
+    if is_http:
+        return given.rstrip("/")
+    try:
+        return str(SETTINGS["verify.base_url"].kind.read(given)).rstrip("/")
+    except KindError as error:
+        raise EndpointSettingError(f"{option} must be {error.legal}.") from error
+
+
+class LanguageModel:
+    """An endpoint and the client that calls it. Safe to share between threads.
+
+    Raises:
+        MissingExtraError: If the official client is not installed.
+    """
+
+    def __init__(self, address: Address, *, timeout_s: float = 120.0, max_retries: int = 5) -> None:
+        self.base_url = address.base_url
+        self._max_retries = max_retries
+        self._client = Client(
+            base_url=address.base_url,
+            api_key=address.api_key,
+            timeout_s=timeout_s,
+            max_retries=max_retries,
+            what="Asking a language model",
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    def ask(self, body: Mapping[str, Any]) -> Reply:
+        """Call the endpoint; the client tries again after failures that may pass.
+
+        Raises:
+            GenerationError: If there is no answer.
+        """
+        try:
+            content = self._client.create(body)
+        except Exception as error:  # whatever the client raises, there is no answer
+            raise self._as_error(error) from error
+        return _read(content)
+
+    def _as_error(self, error: Exception) -> GenerationError:
+        import openai
+
+        n = self._max_retries + 1
+        times = "asked once" if n == 1 else f"asked {n} times"
+        if isinstance(error, openai.APITimeoutError):
+            return GenerationError(f"The endpoint did not answer in time, {times}.")
+        if isinstance(error, openai.APIConnectionError):
+            return GenerationError(
+                f"The endpoint cannot be reached, {times}. See that it runs and that its URL is "
+                "right."
+            )
+        if isinstance(error, openai.APIStatusError):
+            return _of_status(error.status_code, error.body, times)
+        return GenerationError(f"The call failed: {type(error).__name__}.")
+
+
+def body_of(
+    messages: list[dict[str, str]],
+    *,
+    base_url: str,
+    model: str,
+    temperature: float | None,
+    max_tokens: int | None,
+    seed: int | None = None,
+) -> dict[str, Any]:
+    """Build a request; options that are ``None`` are left out, for some models refuse them."""
+    body: dict[str, Any] = {"model": model, "messages": messages}
+    options = {"temperature": temperature, max_tokens_key(base_url): max_tokens, "seed": seed}
+    return body | {name: value for name, value in options.items() if value is not None}
+
+
+def _read(content: bytes) -> Reply:
+    if len(content) >= MAX_REPLY_BYTES:
+        raise GenerationError(
+            f"The endpoint's reply has more than {MAX_REPLY_BYTES:,} bytes: it was not read on."
+        )
+    try:
+        completion = json.loads(content)
+        choice = completion["choices"][0]
+        message, reason = choice["message"], choice.get("finish_reason")
+        usage = completion.get("usage")
+        answer, refusal = message.get("content"), message.get("refusal")
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError) as error:
+        raise GenerationError(
+            f"The endpoint's reply is no chat completion ({type(error).__name__})."
+        ) from error
+    counts = usage if isinstance(usage, Mapping) else {}
+    if not isinstance(answer, str) or not answer.strip():
+        why = f"finish_reason {reason}" if _is_word(reason) else "without a reason"
+        refused = " The model refused." if isinstance(refusal, str) else ""
+        problem = f"The reply has no text ({why}).{refused}"
+        raise EmptyReplyError(problem, is_cut=reason == "length")
+    return Reply(
+        answer=answer,
+        finish_reason=reason if _is_word(reason) else "",
+        prompt_tokens=token_count(counts.get("prompt_tokens")),
+        completion_tokens=token_count(counts.get("completion_tokens")),
+    )
+
+
+def _of_status(status: int, body: object, times: str) -> GenerationError:
+    details = body if isinstance(body, Mapping) else {}
+    code = details.get("code")
+    if status == 401:
+        return FinalGenerationError("Authentication failed (401). See that the key is right.")
+    if status == 402 or code == "insufficient_quota":
+        return FinalGenerationError(f"The account behind the key has no credit left ({status}).")
+    if status == 404:
+        return FinalGenerationError(
+            "The endpoint has no such model or path (404). See the model's name and the URL."
+        )
+    if status == 429:
+        return GenerationError(
+            f"The endpoint refuses more calls for now (429), {times}. Make fewer at a time."
+        )
+    if 400 <= status < 500:
+        named = [
+            f"{name} {details[name]}" for name in ("param", "code") if _is_word(details.get(name))
+        ]
+        told = ", ".join([str(status), *named])
+        return GenerationError(
+            f"The endpoint refuses the request ({told}). It may be too long for the model; some "
+            "models take no temperature, seed or max-tokens."
+        )
+    return GenerationError(f"Service error ({status}), {times}.")
+
+
+def _is_word(value: object) -> bool:
+    return isinstance(value, str) and _WORD.fullmatch(value) is not None

@@ -1,0 +1,160 @@
+"""Two models on the same questions: the difference of their rates, and whether it is chance."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from groundwire.errors import InputError
+from groundwire.evaluation.intervals import Bootstrap
+from groundwire.evaluation.measure.verdicts import VERDICTS, Verdict, Verdicts, read_verdicts
+from groundwire.evaluation.metrics import Floats
+from groundwire.evaluation.scores import defined
+
+_N_FLIPS = 20_000
+
+
+class CompareError(InputError):
+    """Two sets of answers cannot be compared."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+def compare(
+    before: Path, now: Path, *, first: str | None = None, second: str | None = None
+) -> dict[str, Any]:
+    """Compare two models, paired by the ids of their questions, as JSON data.
+
+    Questions pair if both models have an answer with a verdict, to the same words and sources.
+    Where a question has several answers, their mean counts.
+
+    Args:
+        before: A results file.
+        now: The same file, or another.
+        first: A model in the first file; needed if it has several.
+        second: One in the second.
+
+    Raises:
+        ResultsError: If a file is none of results.
+        CompareError: If they were judged differently, a model is not there, or nothing pairs.
+    """
+    is_same = before.resolve() == now.resolve()
+    if is_same and (first is None) != (second is None):
+        raise CompareError("Name both models of the file.")
+    was = read_verdicts(before)
+    is_ = was if is_same else read_verdicts(now)
+    if was.detector != is_.detector:
+        raise CompareError(
+            "The answers were judged by another detector, at another threshold, or explained by "
+            "another model: a difference would say nothing of the models. Judge both alike."
+        )
+    one = _model(was, before, first, 0 if is_same else None)
+    two = _model(is_, now, second, 1 if is_same else None)
+    if is_same and one == two:
+        raise CompareError(f"{one[:80]!r} would be compared with itself: name two models.")
+    return _compared(one, _questions(was, one), two, _questions(is_, two))
+
+
+def sign_flip(differences: Floats) -> float:
+    """P of so large a sum if each context's difference had either sign alike, two-sided.
+
+    Answers to one context share its difficulties, so they take one sign together: ten questions of
+    one context are no ten tosses of a coin. Signs are drawn (Fisher 1935 took all of them).
+
+    >>> sign_flip(np.array([1.0, -1.0])), round(sign_flip(np.array([1.0] * 12)), 2)
+    (1.0, 0.0)
+
+    Args:
+        differences: Of each context, by how much one model is worse.
+    """
+    sizes = np.abs(differences[differences != 0])
+    rng = np.random.default_rng(0)
+    sums = np.zeros(_N_FLIPS)
+    for size in sizes:
+        sums += size * (2.0 * rng.integers(2, size=_N_FLIPS) - 1)
+    # What was found is one of the draws (Phipson & Smyth 2010): none can make it impossible.
+    as_large = np.abs(sums) >= abs(float(differences.sum())) - 1e-9
+    return (1 + int(as_large.sum())) / (1 + _N_FLIPS)
+
+
+def _model(read: Verdicts, path: Path, wanted: str | None, place: int | None) -> str:
+    """The model that is named, the one at a place of two, or the only one."""
+    names = [*dict.fromkeys(each.model for each in read.verdicts)]
+    if wanted is None and place is not None and len(names) == 2:
+        return names[place]
+    if wanted is None and place is None and len(names) == 1:
+        return names[0]
+    if wanted is None or wanted not in names:
+        missing = "" if wanted is None else f"no model {wanted[:80]!r} and "
+        shown = ", ".join(repr(name[:80]) for name in names[:10])
+        raise CompareError(
+            f"{path} has {missing}the models {shown or 'none'}. Name them by --model."
+        )
+    return wanted
+
+
+def _questions(read: Verdicts, model: str) -> dict[str, list[Verdict]]:
+    """Id of a question → its answers; of one whose answers all failed the list is empty."""
+    found: dict[str, list[Verdict]] = {}
+    for each in read.verdicts:
+        if each.model == model:
+            answers = found.setdefault(each.question, [])
+            answers += [each] if each.asked else []
+    return found
+
+
+def _compared(
+    first: str, was: dict[str, list[Verdict]], second: str, now: dict[str, list[Verdict]]
+) -> dict[str, Any]:
+    pairs: list[tuple[list[bool], list[bool], int]] = []
+    n_changed = n_without = 0
+    common = [(was[id_], now[id_]) for id_ in was if id_ in now]
+    for before, after in common:
+        if before and after and not {each.asked for each in before} & {e.asked for e in after}:
+            n_changed += 1
+            continue
+        a, b = _hallucinated(before), _hallucinated(after)
+        if a and b:
+            pairs.append((a, b, before[0].context))
+        else:
+            n_without += 1
+    if not pairs:
+        raise CompareError(
+            f"No question pairs: {first[:80]!r} has {len(was):,} and {second[:80]!r} has "
+            f"{len(now):,}, {len(common):,} ids are in both; of these {n_changed:,} are other "
+            f"questions or sources, and of {n_without:,} one model has no verdict. Ask both models "
+            "the same questions."
+        )
+    rates = np.array([[np.mean(a), np.mean(b)] for a, b, _ in pairs])
+    moved = rates[:, 1] - rates[:, 0]
+    bootstrap = Bootstrap.of(np.array([context for *_, context in pairs], np.uint64))
+    drawn = bootstrap.of_sums(
+        np.column_stack([moved, np.ones(len(pairs))]), lambda each: each[..., 0] / each[..., 1]
+    ).interval()
+    of_context = np.bincount(bootstrap.of_answer, moved).astype(np.float64)
+    return {
+        "first": first,
+        "second": second,
+        "n_pairs": len(pairs),
+        "n_contexts": bootstrap.n_contexts,
+        "rate_first": float(rates[:, 0].mean()),
+        "rate_second": float(rates[:, 1].mean()),
+        "difference": drawn.value,
+        "ci95": [defined(drawn.low), defined(drawn.high)],
+        "worse_first": int((moved < 0).sum()),
+        "worse_second": int((moved > 0).sum()),
+        "alike": int((moved == 0).sum()),
+        "p_value": sign_flip(of_context),
+        "unpaired": {
+            "only_in_first": len(was) - len(common),
+            "only_in_second": len(now) - len(common),
+            "changed": n_changed,
+            "without_verdict": n_without,
+        },
+    }
+
+
+def _hallucinated(answers: Sequence[Verdict]) -> list[bool]:
+    return [each.outcome == VERDICTS[0] for each in answers if each.outcome in VERDICTS]

@@ -1,0 +1,100 @@
+"""A detector whose findings an explainer grades, and acquits where the evidence says the same."""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from groundwire.detection import Claim, Detection, DetectorInfo, Span, claim_label
+from groundwire.errors import GroundwireError
+from groundwire.example import Example, Source, SourceLike, read_sources
+from groundwire.explain import Explanation
+from groundwire.loading import AnyDetector, AnyExplainer, Choice
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExplainedDetector:
+    """A detector and an explainer in one, behind the detector's interface.
+
+    Labels and severities of spans are the explainer's; spans that it acquits are gone.
+
+    Attributes:
+        detector: Finds spans.
+        explainer: Grades them.
+        keeps_entailed: Whether the explainer acquits nothing; it is part of the name.
+    """
+
+    detector: AnyDetector
+    explainer: AnyExplainer
+    keeps_entailed: bool = False
+
+    @property
+    def info(self) -> DetectorInfo:
+        """The detector, with the explainer in its name: what another explained is another result.
+
+        A folder goes by its own name, so that it is the same from wherever it is named.
+        """
+        info, folder = self.detector.info, Path(self.explainer.name)
+        name = folder.resolve().name if folder.is_dir() else self.explainer.name
+        kept = ", keeping what is entailed" if self.keeps_entailed else ""
+        explained = f"explained by {name} {self.explainer.revision[:12]}".rstrip()
+        return replace(info, name=f"{info.name}, {explained}{kept}")
+
+    def detect(
+        self, *, sources: Iterable[SourceLike], answer: str, question: str | None = None
+    ) -> Detection:
+        """Check one answer."""
+        read = read_sources(sources)
+        return self._graded(
+            self.detector.detect(sources=read, answer=answer, question=question), read
+        )
+
+    def detect_batch(self, examples: Iterable[Example]) -> Iterator[Detection | GroundwireError]:
+        """Check many, in order; what fails is an error in its place."""
+        waiting = deque[Example]()
+
+        def watched() -> Iterator[Example]:
+            for example in examples:
+                waiting.append(example)
+                yield example
+
+        for verdict in self.detector.detect_batch(watched()):
+            sources = waiting.popleft().sources
+            yield self._graded(verdict, sources) if isinstance(verdict, Detection) else verdict
+
+    def close(self) -> None:
+        """Close the detector, if it can be closed."""
+        if close := getattr(self.detector, "close", None):
+            close()
+
+    def _graded(self, detection: Detection, sources: tuple[Source, ...]) -> Detection:
+        explained = self.explainer.explain(detection, sources)
+        grades = iter(explained.explanations)
+
+        def regraded(claim: Claim) -> Claim:
+            spans = tuple(_as(span, next(grades)) for span in claim.spans)
+            return replace(claim, spans=spans, label=claim_label(spans, claim.reason))
+
+        claims = tuple(map(regraded, explained.detection.claims))
+        return replace(explained.detection, claims=claims, detector=self.info)
+
+
+def _as(span: Span, grade: Explanation) -> Span:
+    return replace(span, label=grade.label, severity=grade.severity)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadExplained:
+    """Loads both parts; a worker process can be sent it."""
+
+    load: Callable[[Choice], AnyDetector]
+    load_explainer: Callable[[], AnyExplainer]
+    keeps_entailed: bool = False
+
+    def __call__(self, choice: Choice) -> ExplainedDetector:
+        """Load the detector that is chosen, and the explainer."""
+        return ExplainedDetector(
+            detector=self.load(choice),
+            explainer=self.load_explainer(),
+            keeps_entailed=self.keeps_entailed,
+        )

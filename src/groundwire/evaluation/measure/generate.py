@@ -1,0 +1,331 @@
+"""Puts questions to language models and writes a table of answers.
+
+Replies are kept beside the table as they come, so that an interrupted run asks nothing twice.
+"""
+
+import json
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field
+from hashlib import sha256
+from itertools import chain, islice
+from pathlib import Path
+from threading import Lock
+from typing import Any, Protocol
+
+from groundwire.errors import GroundwireError
+from groundwire.evaluation.datasets.asked import Question
+from groundwire.evaluation.datasets.files import FailedRow
+from groundwire.evaluation.datasets.mapping import COLUMNS
+from groundwire.evaluation.language_model import GenerationError, Reply, body_of
+from groundwire.evaluation.measure.questions import AnyQuestion
+from groundwire.files.writing import replacing, to_json
+
+#: The system prompt unless another is given.
+SYSTEM = (
+    "Answer the question from the sources alone. If they do not say it, say that they do not. "
+    "Answer in a few sentences, without a preamble."
+)
+#: So many failures in a row end a run: the endpoint is down, or wants something else.
+MAX_IN_A_ROW = 20
+#: Calls that are asked ahead of the first unanswered one, for each that runs at a time.
+_AHEAD = 4
+#: Columns that the table of answers has a meaning for: those of the questions do not replace them.
+_RESERVED = frozenset(chain.from_iterable(COLUMNS.values()))
+
+
+class StoppedError(GroundwireError):
+    """A run ended early because calls did nothing but fail."""
+
+    def __init__(self, n: int, problem: str) -> None:
+        super().__init__(n, problem)
+        self.n, self.problem = n, problem
+
+    def __str__(self) -> str:
+        calls = "The last call failed" if self.n == 1 else f"The last {self.n} calls failed"
+        return f"{calls}: {self.problem} The same command goes on from here."
+
+
+class Asks(Protocol):
+    """Answers requests; a language model at an endpoint is one."""
+
+    base_url: str
+
+    def ask(self, body: Mapping[str, Any]) -> Reply:
+        """Answer, or raise a :class:`GenerationError`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prompting:
+    """How the models are asked.
+
+    Attributes:
+        models: Their names at the endpoint.
+        temperature: Of the draws; ``None`` leaves it to the endpoint, as for the next two.
+        max_tokens: That an answer may have.
+        seed: Of the draws.
+        system: The system prompt; empty for none.
+    """
+
+    models: tuple[str, ...]
+    temperature: float | None = 0.0
+    max_tokens: int | None = 1024
+    seed: int | None = None
+    system: str = SYSTEM
+
+    def body(self, question: Question, model: str, base_url: str) -> dict[str, Any]:
+        """Build the request about a question."""
+        system = [{"role": "system", "content": self.system}] if self.system else []
+        return body_of(
+            [*system, {"role": "user", "content": user_message(question)}],
+            base_url=base_url,
+            model=model,
+            temperature=self.temperature,
+            max_tokens=self.max_tokens,
+            seed=self.seed,
+        )
+
+
+def user_message(question: Question) -> str:
+    """Write the sources with their numbers, then the question.
+
+    >>> from groundwire.example import Source
+    >>> found = (Source(text="It opened in 1889.", title="Towers"),)
+    >>> asked = Question(id="1", task="", context_id="", text="When?", sources=found)
+    >>> print(user_message(asked))
+    Sources:
+    <BLANKLINE>
+    [1] Towers
+    It opened in 1889.
+    <BLANKLINE>
+    Question: When?
+    """
+    if not question.sources:
+        return f"Question: {question.text}"
+    texts = (
+        f"[{i}] {each.title}\n{each.text}" if each.title else f"[{i}] {each.text}"
+        for i, each in enumerate(question.sources, 1)
+    )
+    return "\n\n".join(["Sources:", *texts, f"Question: {question.text}"])
+
+
+@dataclass(slots=True)
+class Generated:
+    """What became of the calls.
+
+    Attributes:
+        n: Rows of the table of answers.
+        n_asked: Calls of this run that gave an answer; the others were kept from earlier runs.
+        n_failed: Rows without an answer.
+        first_problem: Why the first of them has none.
+        n_cut: Answers that were cut for their length.
+        tokens: Model → tokens read, tokens written.
+    """
+
+    n: int = 0
+    n_asked: int = 0
+    n_failed: int = 0
+    first_problem: str = ""
+    n_cut: int = 0
+    tokens: dict[str, list[int]] = field(default_factory=dict)
+
+    def add(self, model: str, reply: "_Found") -> None:
+        """Count a row."""
+        self.n += 1
+        used = self.tokens.setdefault(model, [0, 0])
+        if not isinstance(reply, Reply):
+            self.n_failed += 1
+            self.first_problem = self.first_problem or _problem(reply)
+            return
+        self.n_cut += reply.finish_reason == "length"
+        used[0] += reply.prompt_tokens
+        used[1] += reply.completion_tokens
+
+
+class Replies:
+    """A file of finished replies, by a hash of their requests. Safe to share between threads.
+
+    No key of an endpoint is in it. A line that was cut short is passed over.
+
+    Attributes:
+        n_new: Replies that were put into it.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._found: dict[str, Reply] = {}
+        self.n_new = 0
+        self._lock = Lock()
+        self._stream = path.open("a+b")
+        self._stream.seek(0)
+        line = b"\n"
+        for line in self._stream:
+            try:
+                row = json.loads(line)
+                key = row.pop("request")
+                self._found[key] = Reply(**row)
+            except (ValueError, KeyError, TypeError, AttributeError):
+                continue
+        if not line.endswith(b"\n"):
+            self._stream.write(b"\n")
+
+    def close(self) -> None:
+        """Close the file."""
+        self._stream.close()
+
+    def get(self, key: str) -> Reply | None:
+        """Find the reply to a request."""
+        return self._found.get(key)
+
+    def put(self, key: str, reply: Reply) -> None:
+        """Keep a reply; it is out of our hands when this returns."""
+        with self._lock:
+            self._found[key] = reply
+            self.n_new += 1
+            self._stream.write(to_json({"request": key, **asdict(reply)}).encode() + b"\n")
+            self._stream.flush()
+
+
+def replies_path(output: Path) -> Path:
+    """Name the file of replies beside a table of answers."""
+    return output.with_name(f"{output.stem}.replies")
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """A question for one model."""
+
+    question: AnyQuestion
+    model: str
+    is_named: bool  # whether the model is part of the id
+
+
+def generate(
+    questions: Iterable[AnyQuestion],
+    asks: Asks,
+    prompting: Prompting,
+    *,
+    output: Path,
+    concurrency: int = 8,
+    on_row: Callable[[int], None] = lambda _: None,
+) -> Generated:
+    """Ask each model each question that has no reply yet, and write the table of answers.
+
+    Args:
+        questions: All of them.
+        asks: Answers requests.
+        prompting: How it is asked.
+        output: The table: JSON Lines in the order of the questions. It is there as a whole or not
+            at all; replies are kept in :func:`replies_path` from the first.
+        concurrency: Calls at a time.
+        on_row: Given the number of rows that are done.
+
+    Raises:
+        StoppedError: If a failure is final, or too many come in a row.
+    """
+    replies, done, n_failed = Replies(replies_path(output)), Generated(), 0
+    asker = _Asker(asks, prompting, replies)
+    wanted = (
+        _Wanted(question, model, len(prompting.models) > 1)
+        for question in questions
+        for model in prompting.models
+    )
+    try:
+        with replacing(output) as stream:
+            for each, reply in _in_order(wanted, asker.ask, concurrency):
+                if isinstance(reply, GenerationError):
+                    n_failed += 1
+                    if reply.is_final or n_failed >= MAX_IN_A_ROW:
+                        raise StoppedError(1 if reply.is_final else n_failed, str(reply))
+                elif isinstance(reply, Reply):
+                    n_failed = 0
+                done.add(each.model, reply)
+                stream.write(to_json(_row(each, reply)) + "\n")
+                on_row(done.n)
+    finally:
+        replies.close()
+    done.n_asked = replies.n_new
+    return done
+
+
+_Found = Reply | GenerationError | FailedRow
+
+
+class _Asker:
+    """Asks for what is not kept; after a final failure for nothing more."""
+
+    def __init__(self, asks: Asks, prompting: Prompting, replies: Replies) -> None:
+        self._asks, self._prompting, self._replies = asks, prompting, replies
+        self._final: GenerationError | None = None
+
+    def ask(self, wanted: _Wanted) -> _Found:
+        question = wanted.question
+        if isinstance(question, FailedRow):
+            return question
+        url = self._asks.base_url
+        body = self._prompting.body(question.question, wanted.model, url)
+        key = sha256(json.dumps([url, body], sort_keys=True).encode()).hexdigest()
+        if (found := self._replies.get(key)) is not None:
+            return found
+        if self._final is not None:
+            return self._final
+        try:
+            reply = self._asks.ask(body)
+        except GenerationError as error:
+            if error.is_final:
+                self._final = error
+            return error
+        self._replies.put(key, reply)
+        return reply
+
+
+def _in_order(
+    items: Iterable[_Wanted], work: Callable[[_Wanted], _Found], concurrency: int
+) -> Iterator[tuple[_Wanted, _Found]]:
+    """Give each item with its reply, in order; a bounded number is under way at a time."""
+    ahead: deque[tuple[_Wanted, Future[_Found]]] = deque()
+    left = iter(items)
+    with ThreadPoolExecutor(concurrency, thread_name_prefix="groundwire-generate") as pool:
+        try:
+            while True:
+                for each in islice(left, concurrency * _AHEAD - len(ahead)):
+                    ahead.append((each, pool.submit(work, each)))
+                if not ahead:
+                    return
+                item, future = ahead.popleft()
+                yield item, future.result()
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)  # if it was given up
+
+
+def _row(wanted: _Wanted, reply: _Found) -> dict[str, Any]:
+    """A row that :func:`.datasets.files.read_labelled` reads; without an answer it says why."""
+    question = wanted.question
+    if isinstance(question, FailedRow):
+        id_, known = question.id, {}
+    else:
+        asked = question.question
+        id_ = asked.id
+        known = {name: text for name, text in asked.columns.items() if name not in _RESERVED} | {
+            "task": asked.task,
+            "context_id": asked.context_id,
+            "question": asked.text,
+            "sources": [
+                {"id": each.id, "text": each.text}
+                | ({} if each.title is None else {"title": each.title})
+                for each in asked.sources
+            ],
+        }
+    own = {
+        "id": f"{id_}@{wanted.model}" if wanted.is_named else id_,
+        "question_id": id_,
+        "model": wanted.model,
+    }
+    if isinstance(reply, Reply):
+        return known | own | asdict(reply)
+    return known | own | {"answer": None, "error": _problem(reply)}
+
+
+def _problem(reply: GenerationError | FailedRow) -> str:
+    return reply.message if isinstance(reply, FailedRow) else str(reply)

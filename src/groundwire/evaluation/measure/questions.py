@@ -1,0 +1,19 @@
+"""Questions with their sources, from a table or a dataset of the hub."""
+
+from collections.abc import Iterable, Iterator
+from hashlib import sha256
+from heapq import nsmallest
+from typing import TypeAlias
+
+from groundwire.evaluation.datasets.files import FailedRow, NumberedQuestion
+
+#: A row that was read as a question, or why it could not be.
+AnyQuestion: TypeAlias = NumberedQuestion | FailedRow
+
+
+def drawn(rows: Iterable[AnyQuestion], limit: int | None) -> Iterator[AnyQuestion]:
+    """Draw ``limit`` rows by their fingerprints: the same each time, in the order of the table."""
+    if limit is None:
+        return iter(rows)
+    kept = nsmallest(limit, rows, key=lambda row: (sha256(row.sha256.encode()).digest(), row.row))
+    return iter(sorted(kept, key=lambda row: row.row))

@@ -1,0 +1,199 @@
+"""Rates of hallucinated answers: how often, how badly, by model and category.
+
+A rate is one of verdicts: hallucinated answers among those that are hallucinated or grounded.
+Answers that were not checked in full, or not at all, are told apart and never count as grounded;
+the bounds of the rate of all answers, whatever they are, are told as well.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from math import isnan
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from groundwire.errors import SettingError
+from groundwire.evaluation.intervals import Bootstrap, Interval, wilson
+from groundwire.evaluation.measure.compare import CompareError, compare
+from groundwire.evaluation.measure.verdicts import OUTCOMES, VERDICTS, Verdict, read_verdicts
+from groundwire.evaluation.metrics import ratios
+
+MAX_SEVERITY = 4
+_PER = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prices:
+    """Prices of tokens, in dollars a million.
+
+    Attributes:
+        read: Model → price of tokens that it reads; the empty name stands for any other model.
+        written: The same of tokens that it writes.
+    """
+
+    read: Mapping[str, float]
+    written: Mapping[str, float]
+
+    @classmethod
+    def of(cls, read: Sequence[str], written: Sequence[str]) -> "Prices":
+        """Read ``2.5``, or ``model=2.5``, as options have it.
+
+        Raises:
+            SettingError: If one is no price.
+        """
+        return cls(read=_prices("price-in", read), written=_prices("price-out", written))
+
+    def cost(self, model: str, n_read: int, n_written: int) -> float | None:
+        """Compute dollars; ``None`` if a price is not known."""
+        read, written = (each.get(model, each.get("")) for each in (self.read, self.written))
+        if read is None or written is None:
+            return None
+        return (n_read * read + n_written * written) / _PER
+
+
+def rates(path: Path, *, by: str | None = None, prices: Prices | None = None) -> dict[str, Any]:
+    """Count a results file, as JSON data; ratios are in [0, 1].
+
+    Args:
+        path: The results.
+        by: A further column whose values are told apart.
+        prices: Of tokens.
+
+    Raises:
+        ResultsError: If it is no such file.
+        NoColumnError: If no row has that column.
+    """
+    read = read_verdicts(path, by=by)
+    answers, costs = read.verdicts, prices or Prices(read={}, written={})
+    models = {
+        name: _with_cost(name, group, costs)
+        for name, group in _grouped(answers, lambda each: each.model).items()
+    }
+    spent = [each["cost"] for each in models.values()]
+    found = {
+        **measured(answers),
+        "cost": None if None in spent else sum(spent),
+        "errors": dict(sorted(Counter(each.error for each in answers if each.error).items())),
+        "models": models,
+        "tasks": _each(answers, lambda each: each.task),
+    }
+    if by is not None:
+        found["by"] = {by: _each(answers, lambda each: each.value)}
+    if len(models) > 1:
+        first, *others = models
+        found["comparisons"] = [_against(path, first, other) for other in others]
+    header = read.header
+    return {
+        **found,
+        "detector": header.detector.to_dict(),
+        "data": dict(header.data),
+        "groundwire": header.version,
+    }
+
+
+def measured(answers: Sequence[Verdict]) -> dict[str, Any]:
+    """Count some answers."""
+    counts = Counter(each.outcome for each in answers)
+    wrong = [each for each in answers if each.outcome == VERDICTS[0]]
+    checked = [each for each in answers if each.outcome in VERDICTS]
+    n, n_without = len(answers), len(answers) - len(checked)
+    worst = Counter(max(each.severities, default=0) for each in checked)
+    spans = Counter(chain.from_iterable(each.severities for each in wrong))
+    n_contradicted = sum(each.n_contradicted for each in wrong)
+    return {
+        "n": n,
+        "n_verdicts": len(checked),
+        "outcomes": {name: counts[name] for name in OUTCOMES},
+        "n_hallucinated": len(wrong),
+        **_share("rate", checked, lambda each: each.outcome == VERDICTS[0]),
+        "bounds": [len(wrong) / n, (len(wrong) + n_without) / n] if n else None,
+        "contradiction": {
+            "n": sum(each.n_contradicted > 0 for each in wrong),
+            **_share("ratio", wrong, lambda each: each.n_contradicted > 0),
+            "n_spans": n_contradicted,
+            "span_ratio": n_contradicted / spans.total() if spans else None,
+        },
+        "severity": {
+            "answers": {str(i): worst[i] for i in range(MAX_SEVERITY + 1)},
+            "spans": {str(i): spans[i] for i in range(MAX_SEVERITY + 1)},
+        },
+        "n_cut": sum(each.is_cut for each in answers),
+        "tokens": {
+            "prompt": sum(each.tokens[0] for each in answers),
+            "completion": sum(each.tokens[1] for each in answers),
+        },
+    }
+
+
+def share(which: Sequence[bool], contexts: Sequence[int]) -> tuple[Interval, str]:
+    """Compute a share of answers with its 95 % interval, and name the method.
+
+    Where each answer has sources of its own, they are independent trials: Wilson's interval. Else
+    whole contexts are resampled, and of none or all it is Wilson's as well: see
+    :class:`.intervals.Replicates`.
+    """
+    n, n_right = len(which), sum(which)
+    bootstrap = Bootstrap.of(np.array(contexts, np.uint64))
+    if bootstrap.n_contexts == n:
+        return wilson(n_right, n), "wilson"
+    sums = bootstrap.sums(np.column_stack([which, np.ones(n)]))
+    drawn = sums.of_share(lambda each: ratios(each[..., 0], each[..., 1]))
+    return drawn.interval(), "wilson" if n_right in (0, n) else "bootstrap"
+
+
+def ends(interval: Interval) -> list[float] | None:
+    """Give the ends of an interval as JSON has them; ``None`` if there is none."""
+    return None if isnan(interval.low) else [interval.low, interval.high]
+
+
+def _share(
+    name: str, answers: Sequence[Verdict], is_so: Callable[[Verdict], bool]
+) -> dict[str, Any]:
+    interval, method = share([*map(is_so, answers)], [each.context for each in answers])
+    found = ends(interval)
+    return {
+        name: None if isnan(interval.value) else interval.value,
+        "ci95": found,
+        "ci_method": None if found is None else method,
+    }
+
+
+def _against(path: Path, first: str, second: str) -> dict[str, Any]:
+    try:
+        return compare(path, path, first=first, second=second)
+    except CompareError as error:  # of one of them no answer has a verdict
+        return {"first": first, "second": second, "problem": str(error)}
+
+
+def _with_cost(name: str, answers: Sequence[Verdict], prices: Prices) -> dict[str, Any]:
+    found = measured(answers)
+    cost = prices.cost(name, found["tokens"]["prompt"], found["tokens"]["completion"])
+    return {**found, "cost": cost, "tasks": _each(answers, lambda each: each.task)}
+
+
+def _each(answers: Sequence[Verdict], key: Callable[[Verdict], str]) -> dict[str, dict[str, Any]]:
+    return {name: measured(group) for name, group in _grouped(answers, key).items()}
+
+
+def _grouped(answers: Sequence[Verdict], key: Callable[[Verdict], str]) -> dict[str, list[Verdict]]:
+    groups: dict[str, list[Verdict]] = {}
+    for each in answers:
+        groups.setdefault(key(each), []).append(each)
+    return groups
+
+
+def _prices(option: str, texts: Sequence[str]) -> dict[str, float]:
+    found = {}
+    for text in texts:
+        model, _, number = text.rpartition("=")  # a model's name may have one
+        try:
+            price = float(number)
+        except ValueError:
+            price = -1.0
+        if not 0 <= price < float("inf"):
+            raise SettingError(option, text, "dollars a million tokens, such as 2.5 or MODEL=2.5")
+        found[model] = price
+    return found

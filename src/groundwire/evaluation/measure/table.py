@@ -1,0 +1,157 @@
+"""Rates for people: a table on a terminal, and Markdown."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from groundwire.evaluation.measure.verdicts import OUTCOMES, VERDICTS
+from groundwire.evaluation.reports.markdown import code
+from groundwire.evaluation.table import aligned, percent
+from groundwire.render.screen import one_line
+
+_COLUMNS = (
+    *("answers", "verdicts", "halluc.", "rate % (95 %)", "contradicted", "severity 1-4"),
+    *("no verdict", "tokens in/out", "cost $"),
+)
+
+#: Shows a name, which may hold anything.
+_Show = Callable[[str], str]
+
+
+def to_text(found: Mapping[str, Any]) -> str:
+    """Lay out what :func:`.rates.rates` gives."""
+    detector = found["detector"]
+    lines = [
+        f"judged by {one_line(detector['name'])} {detector['revision'][:12]}, "
+        f"{one_line(detector['operating_point'])} ({detector['threshold']:g})",
+        "",
+        *aligned([("", *_COLUMNS), *_rows(found, _plain)]),
+        "",
+        *_notes(found, one_line),
+    ]
+    for comparison in found.get("comparisons", ()):
+        lines += ["", compared_to_text(comparison)]
+    return "\n".join(lines)
+
+
+def to_markdown(found: Mapping[str, Any]) -> str:
+    """Lay out the same as Markdown; names of models and categories are no markup."""
+    lines = [
+        *("### Hallucinations", "", _headline(found), ""),
+        f"| | {' | '.join(_COLUMNS)} |",
+        f"| --- | {' | '.join(['---:'] * len(_COLUMNS))} |",
+        *(f"| {' | '.join(row)} |" for row in _rows(found, code)),
+        "",
+        *(f"- {note}" for note in _notes(found, code)),
+    ]
+    for comparison in found.get("comparisons", ()):
+        lines += ["", *(f"- {line}" for line in _compared(comparison, code))]
+    return "\n".join(lines) + "\n"
+
+
+def compared_to_text(found: Mapping[str, Any]) -> str:
+    """Say in sentences what :func:`.compare.compare` gives."""
+    return "\n".join(_compared(found, one_line))
+
+
+def _plain(name: str) -> str:
+    return one_line(name) or "(none)"
+
+
+def _rows(found: Mapping[str, Any], show: _Show) -> Iterator[tuple[str, ...]]:
+    """All answers, then models, categories, categories of models, and another column."""
+    yield "all", *_cells(found)
+    models, tasks = found["models"], found["tasks"]
+    for model, group in models.items():
+        yield f"model: {show(model)}", *_cells(group)
+    if len(tasks) > 1:
+        for task, group in tasks.items():
+            yield f"category: {show(task)}", *_cells(group)
+        for model, each in models.items() if len(models) > 1 else ():
+            for task, group in each["tasks"].items():
+                yield f"model, category: {show(model)}, {show(task)}", *_cells(group)
+    for column, values in found.get("by", {}).items():
+        for value, group in values.items():
+            yield f"{show(column)}: {show(value)}", *_cells(group)
+
+
+def _headline(found: Mapping[str, Any]) -> str:
+    if not (n := found["n_verdicts"]):
+        return f"No rate: none of {found['n']:,} answers has a verdict."
+    low, high = _ends(found["ci95"])
+    interval = "" if found["ci95"] is None else f" (95 % interval {low} to {high} %)"
+    return (
+        f"**{percent(found['rate'])} %** of {n:,} {'answer' if n == 1 else 'answers'} with a "
+        f"verdict {'is' if n == 1 else 'are'} hallucinated{interval}."
+    )
+
+
+def _cells(group: Mapping[str, Any]) -> tuple[str, ...]:
+    severity, tokens, cost = group["severity"]["answers"], group["tokens"], group.get("cost")
+    low, high = _ends(group["ci95"])
+    return (
+        f"{group['n']:,}",
+        f"{group['n_verdicts']:,}",
+        f"{group['n_hallucinated']:,}",
+        f"{percent(group['rate'])} ({low} to {high})",
+        f"{group['contradiction']['n']:,}",
+        "/".join(str(severity[str(i)]) for i in range(1, 5)),
+        f"{group['n'] - group['n_verdicts']:,}",
+        f"{tokens['prompt']:,}/{tokens['completion']:,}",
+        "-" if cost is None else f"{cost:.4f}",
+    )
+
+
+def _notes(found: Mapping[str, Any], show: _Show) -> Iterator[str]:
+    contradiction = found["contradiction"]
+    if n := found["n_hallucinated"]:
+        low, high = _ends(contradiction["ci95"])
+        more = "; the others add to them" if contradiction["n"] < n else ""
+        yield (
+            f"Of the hallucinated answers, {percent(contradiction['ratio'])} % ({low} to {high}) "
+            f"contradict their sources{more}."
+        )
+    without = {name: found["outcomes"][name] for name in OUTCOMES if name not in VERDICTS}
+    if any(without.values()):
+        shown = ", ".join(f"{n:,} {name}" for name, n in without.items() if n)
+        low, high = (percent(end) for end in found["bounds"])
+        yield (
+            f"Without a verdict, and in no rate: {shown}. Whatever they are, between {low} and "
+            f"{high} % of all answers are hallucinated."
+        )
+    if errors := found["errors"]:
+        yield f"Errors: {', '.join(f'{n:,} {show(name)}' for name, n in errors.items())}."
+    if n := found["n_cut"]:
+        yield f"Cut for their length by the model's limit: {n:,}."
+
+
+def _compared(found: Mapping[str, Any], show: _Show) -> Iterator[str]:
+    first, second = (show(found[side] or "(no name)") for side in ("first", "second"))
+    if "problem" in found:
+        yield f"{second} against {first}: {show(found['problem'])}"
+        return
+    low, high = _ends(found["ci95"])
+    n_contexts = found["n_contexts"]
+    yield (
+        f"{second} against {first}, on {found['n_pairs']:,} questions of {n_contexts:,} "
+        f"{'context' if n_contexts == 1 else 'contexts'}: {percent(found['rate_second'])} % "
+        f"against {percent(found['rate_first'])} %, {100 * found['difference']:+.1f} points "
+        f"({low} to {high}), p = {found['p_value']:.3g} (sign flips of contexts)."
+    )
+    yield (
+        f"More often hallucinated by {first} {found['worse_first']:,}, by {second} "
+        f"{found['worse_second']:,}, alike {found['alike']:,}."
+    )
+    unpaired = {key: n for key, n in found["unpaired"].items() if n}
+    if unpaired:
+        counts = ", ".join(f"{n:,} {key.replace('_', ' ')}" for key, n in unpaired.items())
+        yield f"Not paired: {counts}."
+    if n_contexts < found["n_pairs"]:
+        yield (
+            "Several questions share their sources: the interval and the test count contexts, not "
+            "questions."
+        )
+
+
+def _ends(interval: Sequence[float | None] | None) -> tuple[str, str]:
+    low, high = interval or (None, None)
+    return percent(low), percent(high)

@@ -1,0 +1,292 @@
+"""Labelled answers through a detector, into a file of results: however often it is cut short.
+
+Answers to one context are judged one after the other, so that its sources are read once.
+"""
+
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from hashlib import sha256
+from itertools import chain, islice
+from pathlib import Path
+
+from groundwire.detection import Detection, Outcome
+from groundwire.errors import GroundwireError
+from groundwire.evaluation.datasets.files import AnyRow, FailedRow, NumberedAnswer
+from groundwire.evaluation.datasets.labelled import Known, LabelledAnswer
+from groundwire.evaluation.results_file import (
+    Header,
+    JudgedRow,
+    ResultsError,
+    open_results,
+    resume,
+)
+from groundwire.files.reading import MAX_BLOCK_BYTES, MAX_BLOCK_ROWS
+from groundwire.loading import AnyDetector, judge_all
+
+#: Told how many rows are done, those of earlier runs included.
+OnRow = Callable[[int], None]
+
+#: Rows that are judged together.
+Block = Sequence[AnyRow]
+
+_REMEDY = (
+    "Continue with the options of the first run, name another --output, or start over with --force "
+    "in place of --resume."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """What one call did.
+
+    Attributes:
+        n_rows: Rows in the file of results now.
+        n_new: Those among them that this call judged.
+    """
+
+    n_rows: int
+    n_new: int
+
+
+#: Judges blocks of rows, and gives the results of each block as one: in any order, as they come.
+Judging = Callable[[Iterator[Block]], Generator[Iterable[JudgedRow]]]
+
+
+def run(
+    detector: AnyDetector,
+    rows: Iterable[AnyRow],
+    *,
+    output: Path,
+    header: Header,
+    replace: bool = False,
+    retry_failed: bool = False,
+    on_row: OnRow = lambda _: None,
+) -> Run:
+    """Judge in this process all rows that have no result yet, as :func:`run_on` does."""
+    return run_on(
+        here(detector),
+        rows,
+        output=output,
+        header=header,
+        replace=replace,
+        retry_failed=retry_failed,
+        on_row=on_row,
+    )
+
+
+def here(detector: AnyDetector) -> Judging:
+    """Judge in this process, with the threads of the detector."""
+    return lambda blocks: (judge_block(detector, block) for block in blocks)
+
+
+def run_on(
+    judging: Judging,
+    rows: Iterable[AnyRow],
+    *,
+    output: Path,
+    header: Header,
+    replace: bool = False,
+    retry_failed: bool = False,
+    on_row: OnRow = lambda _: None,
+    block_rows: int = MAX_BLOCK_ROWS,
+) -> Run:
+    """Judge all rows that have no result yet, and append what comes of them.
+
+    Args:
+        judging: What judges; :func:`here`, or an engine of :mod:`.scale`.
+        rows: All of the data, from its beginning.
+        output: The results, as :func:`.results_file.open_results` has them; made, or continued.
+        header: What is judged, and by what.
+        replace: Whether what is there goes; it does once a row of the data has been read.
+        retry_failed: Whether rows that failed are judged again; their results go at once.
+        on_row: Told of each row.
+        block_rows: About how many rows are judged together.
+
+    Raises:
+        ResultsError: If the results belong to another run, or are packed.
+        DifferentDetectorError: If they were made by another detector.
+    """
+    if output.suffix == ".gz":
+        raise ResultsError(output, None, "results are appended to, so they are not packed")
+    results = open_results(output)
+    if retry_failed and not replace:
+        resume(output, header)  # refuses results that cannot be continued
+        results.drop_failed()
+    done: Mapping[int, str] = {} if replace else resume(output, header)
+    remaining = Remaining(rows, done, output)
+    n_done, n_new = len(remaining.done), 0
+    blocks = in_contexts(remaining, block_rows)
+    first = [*islice(blocks, 1)]  # what can fail comes before the file is there
+    with (
+        results.writer(header, replace=replace) as writer,
+        closing(judging(chain(first, blocks))) as batches,
+    ):
+        for judged in batches:
+            for row in judged:
+                writer.write(row)
+                n_new += 1
+                on_row(n_done + n_new)
+            writer.end_batch()
+    remaining.require_all_judged(n_new)
+    remaining.require_all_met()
+    return Run(n_rows=n_done + n_new, n_new=n_new)
+
+
+def in_contexts(rows: Iterable[AnyRow], n_rows: int = MAX_BLOCK_ROWS) -> Iterator[Block]:
+    """Group rows, so that memory stays bounded; neighbours of one context stay together.
+
+    Args:
+        rows: Any number.
+        n_rows: A block of so many, or of :data:`MAX_BLOCK_BYTES`, ends where its last context
+            does, and at the latest at twice the size.
+    """
+    block: list[AnyRow] = []
+    n_bytes = 0
+    for row in rows:
+        fill = max(len(block) / n_rows, n_bytes / MAX_BLOCK_BYTES)
+        if fill >= 2 or (fill >= 1 and _context(row) != _context(block[-1])):
+            yield block
+            block, n_bytes = [], 0
+        block.append(row)
+        n_bytes += _size(row)
+    if block:
+        yield block
+
+
+class Remaining:
+    """The rows that have no result yet; those that have one must be what it was made from."""
+
+    def __init__(self, rows: Iterable[AnyRow], done: Mapping[int, str], output: Path) -> None:
+        self.done = done
+        self._rows, self._output = rows, output
+        self._n_met = self._n_given = 0
+
+    def __iter__(self) -> Iterator[AnyRow]:
+        for row in self._rows:
+            if row.row not in self.done:
+                self._n_given += 1
+                yield row
+                continue
+            if self.done[row.row] != row.sha256:
+                raise ResultsError(
+                    self._output,
+                    None,
+                    f"row {row.row:,} of the data is not the one that it was made from, or its "
+                    f"columns are read otherwise. {_REMEDY}",
+                )
+            self._n_met += 1
+
+    def require_all_judged(self, n_judged: int) -> None:
+        """Refuse to call it done while rows have no result: what judges is to leave none out.
+
+        Raises:
+            ResultsError: If there are any.
+        """
+        if n := self._n_given - n_judged:
+            raise ResultsError(
+                self._output, None, f"{n:,} rows have no result. Judge them with --resume."
+            )
+
+    def require_all_met(self) -> None:
+        """Refuse results of rows that are not in the data, once all of it has been read.
+
+        Raises:
+            ResultsError: If there are any.
+        """
+        if n := len(self.done) - self._n_met:
+            raise ResultsError(
+                self._output,
+                None,
+                f"it has {n:,} results of rows that are not chosen now. {_REMEDY}",
+            )
+
+
+def judge_block(detector: AnyDetector, block: Sequence[AnyRow]) -> Iterator[JudgedRow]:
+    """Judge rows, those of one context together; rows that cannot be read come first."""
+    yield from (failed_row(row) for row in block if isinstance(row, FailedRow))
+    numbered = [row for row in block if isinstance(row, NumberedAnswer)]
+    first: dict[str, int] = {}
+    for row in numbered:
+        first.setdefault(row.answer.context_id, row.row)
+    numbered.sort(key=lambda row: (first[row.answer.context_id], row.row))
+    verdicts = judge_all(detector, [row.answer.example for row in numbered])
+    for row, verdict in zip(numbered, verdicts, strict=True):
+        yield judged_row(row, verdict)
+
+
+def judged_row(row: NumberedAnswer, verdict: Detection | GroundwireError) -> JudgedRow:
+    """What a detector made of an answer, as a row of results."""
+    answer, detection, error = row.answer, None, None
+    if isinstance(verdict, Detection):
+        detection = verdict.to_dict()
+        if verdict.outcome is Outcome.UNAVAILABLE:
+            error = {"type": "DetectionError", "message": "the outcome is unavailable"}
+    else:
+        error = {"type": type(verdict).__name__, "message": str(verdict)}
+    is_known = answer.known is not Known.NOTHING
+    return JudgedRow(
+        row=row.row,
+        id=answer.id,
+        task=answer.task,
+        context_id=answer.context_id,
+        columns=dict(answer.columns),
+        question=answer.example.question,
+        answer=answer.example.answer,
+        sources=_sources(answer),
+        known=str(answer.known),
+        hallucinated=answer.is_hallucinated if is_known else None,
+        gold=tuple(
+            {"start": each.start, "end": each.end, "label": str(each.label), "kind": each.kind}
+            for each in answer.spans
+        ),
+        detection=detection,
+        error=error,
+        seconds=_seconds(verdict),
+        sha256=row.sha256,
+    )
+
+
+def failed_row(row: FailedRow) -> JudgedRow:
+    """A row that could not be read, as a row of results: a failure is told, never left out."""
+    return JudgedRow(
+        row=row.row,
+        id=row.id,
+        task=row.task,
+        context_id="",
+        columns=dict(row.columns),
+        answer="",
+        known=str(Known.NOTHING),
+        hallucinated=None,
+        detection=None,
+        error={"type": row.kind, "message": row.message},
+        sha256=row.sha256,
+    )
+
+
+def _context(row: AnyRow) -> str | None:
+    return None if isinstance(row, FailedRow) else row.answer.context_id
+
+
+def _size(row: AnyRow) -> int:
+    if isinstance(row, FailedRow):
+        return 0
+    example = row.answer.example
+    return len(example.answer) + sum(len(source.text) for source in example.sources)
+
+
+def _sources(answer: LabelledAnswer) -> tuple[dict[str, object], ...]:
+    return tuple(
+        {
+            "id": each.id,
+            "chars": len(each.text),
+            "sha256": sha256(each.text.encode()).hexdigest(),
+        }
+        for each in answer.example.sources
+    )
+
+
+def _seconds(verdict: Detection | GroundwireError) -> float:
+    if not isinstance(verdict, Detection):
+        return 0.0
+    return round(verdict.timings_ms.get("total", 0.0) / 1000, 6)

@@ -1,0 +1,60 @@
+"""HTML pages from jinja2 templates: they stand alone, and no text in them becomes markup."""
+
+import base64
+import hashlib
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from groundwire.render.screen import visible
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+
+def page(template: str, *, style: str = "", script: str = "", **values: Any) -> str:  # noqa: ANN401
+    """Write a page that loads nothing; its policy names style and script by their hashes.
+
+    Args:
+        template: Its file among :func:`read_part`'s; it extends ``page.html``.
+        style: CSS; by default that of a plain page.
+        script: Of the page; without one none can run.
+        values: What the template shows. Texts are escaped and made visible; what has ``__html__``
+            is markup.
+    """
+    from markupsafe import Markup
+
+    css = style or read_part("page.css")
+    policy = f"default-src 'none'; style-src '{_hash(css)}'; base-uri 'none'"
+    if script:
+        policy += f"; script-src '{_hash(script)}'; form-action 'none'"
+    made = _templates().get_template(template)
+    return f"{made.render(policy=policy, style=Markup(css), script=Markup(script), **values)}\n"
+
+
+def read_part(name: str) -> str:
+    """Read a file of the folder ``templates``."""
+    return (files(__package__) / "templates" / name).read_text(encoding="utf-8")
+
+
+@cache
+def _templates() -> "Environment":
+    # Imported here: it takes a while, and only pages need it.
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+    return Environment(
+        loader=FunctionLoader(read_part),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_shown,
+    )
+
+
+def _shown(value: object) -> object:
+    return value if hasattr(value, "__html__") else visible(str(value))
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

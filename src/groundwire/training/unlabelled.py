@@ -1,0 +1,43 @@
+"""Mistakes in summaries that RAGTruth's annotators left unmarked.
+
+Of the numbers in its summaries that stand nowhere in the article a third is unmarked. Whoever
+learns from these learns to pass them, so sentences with such a number or name are not learned from.
+"""
+
+import re
+from dataclasses import replace
+
+from groundwire.segment import segment
+from groundwire.training.sets import DOUBTFUL, Marked, Record
+
+_NUMBER = re.compile(r"\d[\d,.]*\d|\d")
+#: A capitalised word that does not begin a sentence: in summaries nearly always part of a name.
+_NAME = re.compile(r"(?<=[a-z,] )[A-Z][a-z]{2,}\b")
+
+
+def without_unlabelled(record: Record) -> Record:
+    """A summary's record in which sentences that may hold an unmarked mistake are doubtful."""
+    article = " ".join(source.text for source in record.sources)
+    if record.task != "Summary":
+        return record
+    numbers = {_plain(found) for found in _NUMBER.findall(article)}
+    words = article.lower()
+    return replace(
+        record, answers=tuple(_doubted(answer, numbers, words) for answer in record.answers)
+    )
+
+
+def _doubted(answer: Marked, numbers: set[str], article: str) -> Marked:
+    doubts = list(answer.doubts)
+    for piece in segment(answer.text):
+        text = answer.text[piece.start : piece.end]
+        if any(start < piece.end and piece.start < end for start, end, _ in answer.spans):
+            continue
+        is_absent = any(_plain(found) not in numbers for found in _NUMBER.findall(text))
+        if is_absent or any(name.lower() not in article for name in _NAME.findall(text)):
+            doubts.append((piece.start, piece.end, DOUBTFUL))
+    return replace(answer, doubts=tuple(doubts))
+
+
+def _plain(number: str) -> str:
+    return number.replace(",", "").rstrip(".")

@@ -1,0 +1,65 @@
+"""Answers that are right beside the same answers with one mistake, written by two further hands.
+
+Neither hand knew rules or weights, and nobody who works on these has read the pairs: they are
+counted, not looked at. ``claims`` are sentences over short evidence, ``answers`` of retrieval over
+several passages.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from groundwire import Detector
+from tests.cases.case import Case, read
+
+FOLDER = Path(__file__).parent
+WRONG, RIGHT = "-wrong", "-right"
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A right answer, and the same with a mistake; the sources are the same."""
+
+    wrong: Case
+    right: Case
+
+
+@cache
+def pairs(kind: str) -> tuple[Pair, ...]:
+    """The pairs of both hands, in the order of their ids.
+
+    Args:
+        kind: ``claims`` or ``answers``.
+    """
+    cases = {case.id: case for path in sorted(FOLDER.glob(f"*-{kind}.toml")) for case in read(path)}
+    stems = sorted({name.removesuffix(WRONG).removesuffix(RIGHT) for name in cases})
+    return tuple(Pair(cases[stem + WRONG], cases[stem + RIGHT]) for stem in stems)
+
+
+def counted(detector: Detector, some: Iterable[Pair]) -> str:
+    """Shares of mistakes found and of right answers flagged, by kind of mistake and in all.
+
+    A mistake is found if a word of it is flagged. A right answer is flagged if any word is.
+    """
+    rows: dict[str, list[tuple[bool, bool]]] = {}
+    for pair in some:
+        found = not any("missed" in problem for problem in _problems(detector, pair.wrong))
+        flagged = bool(_problems(detector, pair.right))
+        rows.setdefault(pair.wrong.kind, []).append((found, flagged))
+    everything = [row for group in rows.values() for row in group]
+    return "\n".join(
+        _line(kind, group) for kind, group in [*sorted(rows.items()), ("all", everything)]
+    )
+
+
+def _problems(detector: Detector, case: Case) -> list[str]:
+    return case.problems(
+        detector.detect(sources=case.sources, question=case.question, answer=case.answer)
+    )
+
+
+def _line(kind: str, group: list[tuple[bool, bool]]) -> str:
+    n = len(group)
+    found, flagged = (sum(each) for each in zip(*group, strict=True))
+    return f"{kind}: {found} of {n} mistakes found, {flagged} of {n} right answers flagged"

@@ -1,0 +1,22 @@
+"""The pairs written by further hands: that they are well-formed. What passes is not tested here."""
+
+import pytest
+
+from tests.cases.pairs import Pair, pairs
+
+ALL = [*pairs("claims"), *pairs("answers")]
+
+
+def test_there_are_two_hundred_claims_and_sixty_mistaken_answers() -> None:
+    assert (len(pairs("claims")), len(pairs("answers"))) == (100, 60)
+
+
+@pytest.mark.parametrize("pair", ALL, ids=lambda pair: pair.wrong.id)
+def test_a_pair_differs_in_a_mistake_alone(pair: Pair) -> None:
+    wrong, right = pair.wrong, pair.right
+    assert wrong.sources == right.sources
+    assert (wrong.question, wrong.kind) == (right.question, right.kind)
+    assert right.is_faithful
+    assert wrong.marked
+    for part in wrong.marked:
+        assert wrong.answer.count(part) == 1, f"{part!r} stands not exactly once in the answer"

@@ -1,0 +1,109 @@
+"""Rates of hallucinated answers, worked out by hand."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from groundwire.errors import SettingError
+from groundwire.evaluation.intervals import wilson
+from groundwire.evaluation.measure.rates import Prices, rates
+from groundwire.evaluation.measure.table import to_markdown, to_text
+from groundwire.evaluation.measure.verdicts import NoColumnError
+from groundwire.evaluation.results_file import ResultsError
+from tests.evaluation.measure.judged import Row, results
+
+WRONG = Row(outcome="hallucinated")
+
+
+@pytest.fixture
+def counted(tmp_path: Path) -> Any:  # noqa: ANN401
+    return lambda *rows, **more: rates(results(tmp_path / "r.jsonl", rows), **more)
+
+
+def test_a_rate_is_one_of_verdicts(counted: Any) -> None:  # noqa: ANN401
+    others = [Row(outcome=name) for name in ("partial", "unverified", "unavailable", "failed")]
+    found = counted(WRONG, Row(), Row(), Row(), *others)
+    assert (found["n"], found["n_verdicts"], found["n_hallucinated"]) == (8, 4, 1)
+    assert (found["rate"], found["bounds"]) == (0.25, [1 / 8, 5 / 8])
+    expected = wilson(1, 4)
+    assert (found["ci95"], found["ci_method"]) == ([expected.low, expected.high], "wilson")
+    assert found["outcomes"]["failed"] == 1
+    assert found["errors"] == {"RowError": 1}
+
+
+def test_answers_to_one_context_are_resampled_together(counted: Any) -> None:  # noqa: ANN401
+    rows = [
+        Row(outcome="hallucinated" if i % 3 == 0 else "grounded", context=f"c{i // 2}")
+        for i in range(40)
+    ]
+    assert counted(*rows)["ci_method"] == "bootstrap"
+    few = counted(*rows[:6])
+    assert (few["ci95"], few["ci_method"]) == (None, None)
+
+
+def test_without_a_verdict_there_is_no_rate(counted: Any) -> None:  # noqa: ANN401
+    found = counted(Row(outcome="failed"), Row(outcome="partial"))
+    assert (found["rate"], found["ci95"], found["bounds"]) == (None, None, [0, 1])
+    assert "No rate: none of 2 answers has a verdict." in to_markdown(found)
+
+
+def test_contradictions_and_severities_are_counted(counted: Any) -> None:  # noqa: ANN401
+    both = Row(outcome="hallucinated", spans=[("contradicted", 4), ("unsupported", 1)])
+    found = counted(both, WRONG, Row())
+    assert found["contradiction"]["n"] == 1
+    assert found["contradiction"]["ratio"] == 0.5
+    assert (found["contradiction"]["n_spans"], found["contradiction"]["span_ratio"]) == (1, 1 / 3)
+    assert found["severity"]["answers"] == {"0": 1, "1": 0, "2": 1, "3": 0, "4": 1}
+    assert found["severity"]["spans"] == {"0": 0, "1": 1, "2": 1, "3": 0, "4": 1}
+
+
+def test_models_categories_and_a_column_are_told_apart_in_the_order_of_the_data(
+    counted: Any,  # noqa: ANN401
+) -> None:
+    rows = [
+        Row(model="b", question="q1", columns={"tenant": "x"}),
+        Row(model="a", question="q1", task="C", outcome="hallucinated", columns={"tenant": "y"}),
+    ]
+    found = counted(*rows, by="tenant")
+    assert {name: each["rate"] for name, each in found["models"].items()} == {"b": 0, "a": 1}
+    assert list(found["models"]) == ["b", "a"]
+    assert found["tasks"]["C"]["n"] == 1
+    assert found["by"]["tenant"]["y"]["rate"] == 1
+    (comparison,) = found["comparisons"]
+    assert (comparison["first"], comparison["second"], comparison["difference"]) == ("b", "a", 1)
+    with pytest.raises(NoColumnError, match=r"No row has the column 'tenent'.*'tenant'"):
+        counted(*rows, by="tenent")
+
+
+def test_tokens_have_their_prices(counted: Any) -> None:  # noqa: ANN401
+    prices = Prices.of(["1", "b=2"], ["10"])
+    rows = [Row(model="a"), Row(model="b", tokens=(100, "many"), finish_reason="length")]
+    found = counted(*rows, prices=prices)
+    assert found["tokens"] == {"prompt": 200, "completion": 10}
+    assert found["models"]["a"]["cost"] == pytest.approx((100 * 1 + 10 * 10) / 1e6)
+    assert found["cost"] == pytest.approx((100 * 1 + 10 * 10 + 100 * 2) / 1e6)
+    assert found["n_cut"] == 1
+    assert counted(*rows)["cost"] is None
+
+
+@pytest.mark.parametrize("text", ["cheap", "-1", "m=inf", "nan", ""])
+def test_what_is_no_price_is_refused(text: str) -> None:
+    with pytest.raises(SettingError, match="dollars a million tokens"):
+        Prices.of([text], [])
+
+
+def test_a_file_without_rows_or_of_something_else_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ResultsError, match="it has no rows"):
+        rates(results(tmp_path / "r.jsonl", []))
+    (tmp_path / "other.jsonl").write_text("{}\n")
+    with pytest.raises(ResultsError, match="no file of results"):
+        rates(tmp_path / "other.jsonl")
+
+
+def test_names_are_no_markup_and_cannot_imitate_the_table(counted: Any) -> None:  # noqa: ANN401
+    found = counted(Row(model="|<b>\x1b[2J\nall  9"), Row(model="n", question="q1"))
+    assert "\x1b" not in to_text(found)
+    assert not any(line.startswith("all  9") for line in to_text(found).splitlines())
+    assert "<b>" not in to_markdown(found)
+    assert "| all | 2 | 2 | 0 | 0.0 (" in to_markdown(found)
