@@ -216,7 +216,9 @@ def test_a_finding_ends_the_stream_and_the_upstream(tmp_path: Path) -> None:
         assert own.upstream.requests[0].was_abandoned.is_set()
         payload = summary(own)
         found = own.events()[0]
-        assert own.metric("groundwire_refusals_total", code="hallucination_detected") == 1
+        eventually(
+            lambda: own.metric("groundwire_refusals_total", code="hallucination_detected") == 1
+        )
     *_, last, done = events
     assert text_of(events).strip() == "The tower is in Paris."
     assert last["choices"] == [
@@ -308,7 +310,7 @@ def test_calls_of_tools_pass(tmp_path: Path, release: str) -> None:
     with gateway(tmp_path, f"{BLOCK}\ngateway: {{release: {release}}}") as own:
         own.upstream.script(Script.sse(script))
         events = own.stream()
-        assert own.metric("groundwire_checks_total", outcome="skipped") == 1
+        eventually(lambda: own.metric("groundwire_checks_total", outcome="skipped") == 1)
     assert events == events_of(b"".join(script))
 
 
@@ -450,7 +452,7 @@ def test_under_log_and_flag_a_stream_of_which_nothing_can_be_read_is_relayed_and
         with own.asking(request(stream=True)) as response:
             assert b"".join(response.iter_raw()) == b"".join(map(bytes_of, script.body))
         (found,) = own.wait_for_events(1)
-        assert own.metric("groundwire_checks_total", mode="stream") == 1
+        eventually(lambda: own.metric("groundwire_checks_total", mode="stream") == 1)
     assert (found["type"], found["payload"]["outcome"]) == ("CHECK_INCOMPLETE", "partial")
 
 
@@ -467,7 +469,7 @@ def test_the_end_of_a_stream_of_which_nothing_can_be_read_says_so(
         with own.asking(request(stream=True)) as response, ended:
             pieces.extend(response.iter_raw())
         (found,) = own.wait_for_events(1)
-        assert own.metric("groundwire_checks_total", mode="stream") == 1
+        eventually(lambda: own.metric("groundwire_checks_total", mode="stream") == 1)
     first = b"" if breaks_off else bytes_of(script.body[0])
     raw = b"".join(pieces)
     assert raw.startswith(first)

@@ -221,7 +221,9 @@ def test_sources_without_a_detector_are_refused_before_the_upstream_is_called(
         response = own.post(chat(stream=stream))
         assert own.upstream.requests == ()
         (found,) = own.wait_for_events(1)
-        assert own.metric("groundwire_refusals_total", code="grounding_unavailable") == 1
+        eventually(
+            lambda: own.metric("groundwire_refusals_total", code="grounding_unavailable") == 1
+        )
     error = response.json()["error"]
     assert response.status_code == 403
     assert (error["type"], error["code"]) == ("guardrail_violation", "grounding_unavailable")
@@ -489,8 +491,10 @@ def test_the_documented_detector_compares_and_says_so(tmp_path: Path, documented
         passed, refused = (own.post(with_sources(grounded)) for _ in range(2))
         (found,) = own.wait_for_events(1)
         labels = {"detector": "similarity:hash", "mode": "complete"}
-        assert own.metric("groundwire_checks_total", outcome="grounded", **labels) == 1
-        assert own.metric("groundwire_checks_total", outcome="hallucinated", **labels) == 1
+        eventually(lambda: own.metric("groundwire_checks_total", outcome="grounded", **labels) == 1)
+        eventually(
+            lambda: own.metric("groundwire_checks_total", outcome="hallucinated", **labels) == 1
+        )
     assert (passed.status_code, refused.status_code) == (200, 403)
     payload = found["payload"]
     assert payload["detector"] == "similarity:hash"
@@ -569,7 +573,7 @@ def test_the_counter_counts_responses_once_and_streams_never(tmp_path: Path) -> 
             grounded: own.metric("gateway_grounding_check_total", grounded=grounded, action="LOG")
             for grounded in ("true", "false")
         }
-        assert own.metric("groundwire_checks_total", mode="stream") == 1
+        eventually(lambda: own.metric("groundwire_checks_total", mode="stream") == 1)
     assert counted == {"true": 1, "false": 1}
 
 
@@ -577,7 +581,11 @@ def test_nothing_to_check_counts_as_grounded(tmp_path: Path, documented: Pipelin
     with gateway(tmp_path, grounding(), pipeline_of=lambda _: documented) as own:
         own.upstream.script(Script.json(completion("Bananas. Yes, they are.")))
         assert own.post(chat()).status_code == 200
-        assert own.metric("gateway_grounding_check_total", grounded="true", action="BLOCK") == 1
+        eventually(
+            lambda: (
+                own.metric("gateway_grounding_check_total", grounded="true", action="BLOCK") == 1
+            )
+        )
         assert own.events() == []
 
 
@@ -589,7 +597,7 @@ def test_partial_and_failed_checks_count_in_our_metric_alone(tmp_path: Path) -> 
         )
         own.post(chat())
         own.post(with_sources(*SOURCES, "dropped"))
-        assert own.metric("groundwire_checks_total", outcome="partial") == 2
+        eventually(lambda: own.metric("groundwire_checks_total", outcome="partial") == 2)
         assert own.metric("gateway_grounding_check_total") == 0
     assert judge.opened == [SOURCES, SOURCES]
 

@@ -210,7 +210,7 @@ def test_without_record_a_result_is_refused_if_that_is_asked_for(
         for error in (first.json()["error"], second.json()["error"], rows[0]["error"]):
             assert error["code"] == "audit_unavailable"
         assert (first.status_code, second.status_code) == (503, 503)
-        assert own.metric("groundwire_refusals_total", code="audit_unavailable") == 3
+        eventually(lambda: own.metric("groundwire_refusals_total", code="audit_unavailable") == 3)
         sink.is_broken = False
         eventually(lambda: own.metric("groundwire_audit_queue_depth") == 0)
         assert own.post_to("check", GOOD).status_code == 200

@@ -266,7 +266,7 @@ def test_a_stream_without_record_is_refused_if_that_is_asked_for(
         own.upstream.script(Script.sse(stream_events(text, n=2)))
         client = ask(own, sink, request(stream=True, n=2))
         events = events_of(client.wait())
-        assert own.metric("groundwire_refusals_total", code="audit_unavailable") == 1
+        eventually(lambda: own.metric("groundwire_refusals_total", code="audit_unavailable") == 1)
         sink.is_broken = False
         eventually(lambda: "AUDIT_UNAVAILABLE" in [each["type"] for each in sink.payloads])
     *_, last, done = events
