@@ -28,7 +28,7 @@ from groundwire import Detector
 from groundwire.evaluation.datasets.choosing import choose
 from groundwire.evaluation.datasets.files import NumberedAnswer, read_labelled
 from groundwire.evaluation.datasets.lines import fingerprints
-from groundwire.evaluation.results_file import Header
+from groundwire.evaluation.judged_row import Header
 from groundwire.evaluation.run import run
 
 BAR_PER_S = 8

@@ -20,7 +20,7 @@ from evaluate_memory import write_rows
 from groundwire.detection import DetectorInfo
 from groundwire.evaluation.datasets.files import read_labelled
 from groundwire.evaluation.evaluation import Evaluation
-from groundwire.evaluation.results_file import Header
+from groundwire.evaluation.judged_row import Header
 from groundwire.evaluation.run import Judging, here, run_on
 from groundwire.evaluation.scale.cluster import on_ray, start_local
 from groundwire.evaluation.scale.processes import on_processes

@@ -16,7 +16,7 @@ from pyspark.sql.types import BooleanType, DoubleType, LongType, StringType, Str
 
 from groundwire import Detector
 from groundwire.evaluation.datasets.lines import fingerprints
-from groundwire.evaluation.results_file import Header
+from groundwire.evaluation.judged_row import Header
 from groundwire.evaluation.scale.parts import write_header
 from groundwire.evaluation.scale.tables import RESULTS, judge_batch
 

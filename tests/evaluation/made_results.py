@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from groundwire.detection import DetectorInfo, Score
-from groundwire.evaluation.results_file import Header, JudgedRow, LinesWriter
+from groundwire.evaluation.judged_row import Header, JudgedRow
+from groundwire.evaluation.results_file import LinesWriter
 
 READER = DetectorInfo(name="reader", revision="0" * 12, operating_point="custom", threshold=0.05)
 SIMILARITY = DetectorInfo(

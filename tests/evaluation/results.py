@@ -11,8 +11,8 @@ from groundwire.evaluation.datasets.files import AnyRow, FailedRow
 from groundwire.evaluation.datasets.formats import numbered
 from groundwire.evaluation.datasets.labelled import LabelledAnswer
 from groundwire.evaluation.evaluation import Evaluation
-from groundwire.evaluation.results_file import Header, JudgedRow
-from groundwire.evaluation.run import judge_block
+from groundwire.evaluation.judged_row import Header, JudgedRow
+from groundwire.evaluation.judging import judge_block
 from tests.evaluation.labelled import labelled
 from tests.fakes import FIXED, FixedDetector
 

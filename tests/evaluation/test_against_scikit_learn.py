@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from groundwire.evaluation.calibration import brier
 from groundwire.evaluation.evaluation import Evaluation
+from groundwire.evaluation.judged_row import JudgedRow
 from groundwire.evaluation.metrics import AnswerCounts, Ranking
-from groundwire.evaluation.results_file import JudgedRow
 from tests.evaluation.labelled import labelled
 from tests.evaluation.results import header, judged
 from tests.tiers import costly

@@ -18,9 +18,10 @@ from groundwire.evaluation.confusion import Judged, judge
 from groundwire.evaluation.datasets.labelled import Known, LabelledAnswer
 from groundwire.evaluation.evaluation import MAX_FAILURES, Evaluation
 from groundwire.evaluation.intervals import wilson
+from groundwire.evaluation.judged_row import JudgedRow, ResultsError
+from groundwire.evaluation.judging import failed_row, judge_block
 from groundwire.evaluation.metrics import Overlap
-from groundwire.evaluation.results_file import JudgedRow, LinesWriter, ResultsError
-from groundwire.evaluation.run import failed_row, judge_block
+from groundwire.evaluation.results_file import LinesWriter
 from groundwire.evaluation.scores import scores_of
 from groundwire.evaluation.table import to_text
 from groundwire.example import Example

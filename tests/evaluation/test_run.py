@@ -15,8 +15,10 @@ from groundwire.errors import DatasetError, GroundwireError
 from groundwire.evaluation.datasets.files import AnyRow
 from groundwire.evaluation.datasets.labelled import LabelledAnswer
 from groundwire.evaluation.evaluation import Evaluation
-from groundwire.evaluation.results_file import ResultsError, read_judged
-from groundwire.evaluation.run import OnRow, Run, judge_block, run
+from groundwire.evaluation.judged_row import ResultsError
+from groundwire.evaluation.judging import judge_block
+from groundwire.evaluation.results_file import read_judged
+from groundwire.evaluation.run import OnRow, Run, run
 from groundwire.example import Example
 from groundwire.loading import DifferentDetectorError
 from groundwire.models import list_models

@@ -3,7 +3,7 @@
 import re
 
 from groundwire.evaluation.evaluation import Evaluation
-from groundwire.evaluation.run import failed_row
+from groundwire.evaluation.judging import failed_row
 from groundwire.evaluation.table import to_text
 from tests.evaluation.labelled import labelled
 from tests.evaluation.results import (

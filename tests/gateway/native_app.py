@@ -19,7 +19,7 @@ from groundwire.config import Config, parse
 from groundwire.engine.reader import n_threads
 from groundwire.errors import GroundwireError
 from groundwire.gateway.audit import AuditLog
-from groundwire.gateway.auth import Caller
+from groundwire.gateway.caller import Caller
 from groundwire.gateway.limits import Limits
 from groundwire.gateway.metrics import Metrics
 from groundwire.gateway.native import describe, router

@@ -11,7 +11,7 @@ from ruamel.yaml import YAML
 from groundwire.config import parse
 from groundwire.engine.cache import CacheStats
 from groundwire.gateway.audit import AuditStats
-from groundwire.gateway.control import ControlState
+from groundwire.gateway.control_state import ControlState
 from groundwire.gateway.metrics import Metrics, Mode, UpstreamFailure, endpoint_of
 from groundwire.gateway.refusals import RefusalCode
 from groundwire.pipeline import Checked, Pipeline

@@ -219,7 +219,7 @@ def judge(
         count: How many rows there are, if that can be said.
         retry_failed: Whether rows that failed before are judged again.
     """
-    from groundwire.evaluation.results_file import Header
+    from groundwire.evaluation.judged_row import Header
     from groundwire.evaluation.run import run_on
 
     with judging.start() as (info, how, block_rows):

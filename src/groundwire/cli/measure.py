@@ -364,7 +364,7 @@ def run_command(
 
 def _judge(ctx: click.Context, choice: Choice, setup: Setup, answers: Path, results: Path) -> None:
     """Continue the results; those of other answers, or another detector, are made anew."""
-    from groundwire.evaluation.results_file import ResultsError
+    from groundwire.evaluation.judged_row import ResultsError
 
     rows = DataOptions(
         columns=(),

@@ -18,14 +18,8 @@ from groundwire.evaluation.columns import Collector, Columns
 from groundwire.evaluation.confusion import Judged, held_against
 from groundwire.evaluation.datasets.labelled import Known
 from groundwire.evaluation.intervals import N_RESAMPLES, SEED
-from groundwire.evaluation.results_file import (
-    SCHEMA,
-    Header,
-    JudgedRow,
-    ResultsError,
-    read_header,
-    read_judged,
-)
+from groundwire.evaluation.judged_row import SCHEMA, Header, JudgedRow, ResultsError
+from groundwire.evaluation.results_file import read_header, read_judged
 from groundwire.evaluation.scores import PREVALENCES, defined, scores_of
 from groundwire.files.reading import fingerprint
 from groundwire.files.writing import to_json

@@ -17,8 +17,9 @@ from groundwire.errors import InputError, SettingError
 from groundwire.evaluation.confusion import Judged
 from groundwire.evaluation.evaluation import Evaluation, judged_of, verdict_of
 from groundwire.evaluation.intervals import Replicates
+from groundwire.evaluation.judged_row import JudgedRow, ResultsError
 from groundwire.evaluation.paired import differences
-from groundwire.evaluation.results_file import JudgedRow, ResultsError, read_header, read_judged
+from groundwire.evaluation.results_file import read_header, read_judged
 from groundwire.evaluation.scores import defined
 from groundwire.evaluation.sums import STATISTICS
 

@@ -6,132 +6,19 @@ thresholds and reports are made from it without judging anything again.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Protocol, Self
+from typing import IO, Protocol
 
-from groundwire import __version__
-from groundwire.detection import DetectorInfo, Score
+from groundwire.evaluation.judged_row import Header, JudgedRow, ResultsError, require_same
 from groundwire.files.reading import DAMAGE, open_lines
 from groundwire.files.writing import (
     Writer,
-    WrittenError,
     drop_cut_line,
     keep_lines,
-    other_data,
 )
-from groundwire.loading import DifferentDetectorError
-
-#: Counts up when a line means something else than before.
-SCHEMA = 1
-
-
-class ResultsError(WrittenError):
-    """A file of results cannot be read, or not be continued."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Header:
-    """What made the results, and from which data.
-
-    Attributes:
-        detector: The detector, with its threshold.
-        data: SHA-256 of each file of answers, by its name.
-        command: The command line that made them.
-        version: Of Groundwire.
-    """
-
-    detector: DetectorInfo
-    data: Mapping[str, str]
-    command: str = ""
-    version: str = __version__
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON data."""
-        return {
-            "schema": SCHEMA,
-            "groundwire": self.version,
-            "detector": self.detector.to_dict(),
-            "data": dict(self.data),
-            "command": self.command,
-        }
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Read it back.
-
-        Raises:
-            KeyError: If it is no header; so do TypeError and ValueError.
-        """
-        if data["schema"] != SCHEMA:
-            raise ValueError(f"it has schema {data['schema']!r}, and {SCHEMA} is read")
-        detector = data["detector"]
-        return cls(
-            detector=DetectorInfo(**{**detector, "score": Score(detector["score"])}),
-            data=dict(data["data"]),
-            command=data["command"],
-            version=data["groundwire"],
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JudgedRow:
-    """One answer with its labels and its detection.
-
-    Attributes:
-        row: Its number in the data, the first being 1.
-        id: Names it within its set.
-        task: What was asked for.
-        context_id: Names its sources.
-        columns: What else its row says.
-        question: What was asked, or ``None``.
-        answer: Its text.
-        sources: ``id``, ``chars`` and ``sha256`` of each; the texts stay in the data.
-        known: What is known of it, as :class:`.datasets.labelled.Known` has it.
-        hallucinated: Whether it is; ``None`` if that is not known.
-        gold: ``start``, ``end``, ``label`` and ``kind`` of what is marked.
-        detection: :meth:`groundwire.Detection.to_dict`, or ``None`` if the check failed.
-        error: ``type`` and ``message`` of why it failed, or ``None``.
-        seconds: What its check took, its share of what it had in common with others included.
-        sha256: Fingerprint of its row of the data.
-    """
-
-    row: int
-    id: str
-    task: str
-    context_id: str
-    columns: Mapping[str, str] = field(default_factory=dict)
-    question: str | None = None
-    answer: str
-    sources: tuple[Mapping[str, Any], ...] = ()
-    known: str
-    hallucinated: bool | None
-    gold: tuple[Mapping[str, Any], ...] = ()
-    detection: Mapping[str, Any] | None
-    error: Mapping[str, str] | None = None
-    seconds: float = 0.0
-    sha256: str
-
-    @property
-    def is_unreadable(self) -> bool:
-        """Whether the row of the data could not be read: then there is no answer to judge."""
-        return self.error is not None and not self.answer
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON data."""
-        data = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return {**data, "sources": list(self.sources), "gold": list(self.gold)}
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Read it back.
-
-        Raises:
-            TypeError: If it is no row of results; so does KeyError.
-        """
-        return cls(**{**data, "sources": tuple(data["sources"]), "gold": tuple(data["gold"])})
 
 
 class ResultsWriter(Protocol):
@@ -304,20 +191,3 @@ def _row(path: Path, number: int, line: bytes) -> JudgedRow:
         problem = f"this is no row of results ({type(error).__name__}: {error})"
         raise ResultsError(path, number, problem) from error
     return row
-
-
-def require_same(path: Path, before: Header, now: Header) -> None:
-    """Refuse to mix what two detectors made, or of two sets of data.
-
-    Raises:
-        DifferentDetectorError: If the results are of another detector.
-        ResultsError: If they are of other data.
-    """
-    if before.detector != now.detector:
-        raise DifferentDetectorError(path, before.detector, now.detector)
-    if problem := other_data(before.data, now.data):
-        raise ResultsError(
-            path,
-            None,
-            f"{problem}. Name another --output, or start over with --force in place of --resume.",
-        )

@@ -6,23 +6,15 @@ Answers to one context are judged one after the other, so that its sources are r
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from hashlib import sha256
 from itertools import chain, islice
 from pathlib import Path
 
-from groundwire.detection import Detection, Outcome
-from groundwire.errors import GroundwireError
-from groundwire.evaluation.datasets.files import AnyRow, FailedRow, NumberedAnswer
-from groundwire.evaluation.datasets.labelled import Known, LabelledAnswer
-from groundwire.evaluation.results_file import (
-    Header,
-    JudgedRow,
-    ResultsError,
-    open_results,
-    resume,
-)
+from groundwire.evaluation.datasets.files import AnyRow, FailedRow
+from groundwire.evaluation.judged_row import Header, JudgedRow, ResultsError
+from groundwire.evaluation.judging import judge_block
+from groundwire.evaluation.results_file import open_results, resume
 from groundwire.files.reading import MAX_BLOCK_BYTES, MAX_BLOCK_ROWS
-from groundwire.loading import AnyDetector, judge_all
+from groundwire.loading import AnyDetector
 
 #: Told how many rows are done, those of earlier runs included.
 OnRow = Callable[[int], None]
@@ -202,68 +194,6 @@ class Remaining:
             )
 
 
-def judge_block(detector: AnyDetector, block: Sequence[AnyRow]) -> Iterator[JudgedRow]:
-    """Judge rows, those of one context together; rows that cannot be read come first."""
-    yield from (failed_row(row) for row in block if isinstance(row, FailedRow))
-    numbered = [row for row in block if isinstance(row, NumberedAnswer)]
-    first: dict[str, int] = {}
-    for row in numbered:
-        first.setdefault(row.answer.context_id, row.row)
-    numbered.sort(key=lambda row: (first[row.answer.context_id], row.row))
-    verdicts = judge_all(detector, [row.answer.example for row in numbered])
-    for row, verdict in zip(numbered, verdicts, strict=True):
-        yield judged_row(row, verdict)
-
-
-def judged_row(row: NumberedAnswer, verdict: Detection | GroundwireError) -> JudgedRow:
-    """What a detector made of an answer, as a row of results."""
-    answer, detection, error = row.answer, None, None
-    if isinstance(verdict, Detection):
-        detection = verdict.to_dict()
-        if verdict.outcome is Outcome.UNAVAILABLE:
-            error = {"type": "DetectionError", "message": "the outcome is unavailable"}
-    else:
-        error = {"type": type(verdict).__name__, "message": str(verdict)}
-    is_known = answer.known is not Known.NOTHING
-    return JudgedRow(
-        row=row.row,
-        id=answer.id,
-        task=answer.task,
-        context_id=answer.context_id,
-        columns=dict(answer.columns),
-        question=answer.example.question,
-        answer=answer.example.answer,
-        sources=_sources(answer),
-        known=str(answer.known),
-        hallucinated=answer.is_hallucinated if is_known else None,
-        gold=tuple(
-            {"start": each.start, "end": each.end, "label": str(each.label), "kind": each.kind}
-            for each in answer.spans
-        ),
-        detection=detection,
-        error=error,
-        seconds=_seconds(verdict),
-        sha256=row.sha256,
-    )
-
-
-def failed_row(row: FailedRow) -> JudgedRow:
-    """A row that could not be read, as a row of results: a failure is told, never left out."""
-    return JudgedRow(
-        row=row.row,
-        id=row.id,
-        task=row.task,
-        context_id="",
-        columns=dict(row.columns),
-        answer="",
-        known=str(Known.NOTHING),
-        hallucinated=None,
-        detection=None,
-        error={"type": row.kind, "message": row.message},
-        sha256=row.sha256,
-    )
-
-
 def _context(row: AnyRow) -> str | None:
     return None if isinstance(row, FailedRow) else row.answer.context_id
 
@@ -273,20 +203,3 @@ def _size(row: AnyRow) -> int:
         return 0
     example = row.answer.example
     return len(example.answer) + sum(len(source.text) for source in example.sources)
-
-
-def _sources(answer: LabelledAnswer) -> tuple[dict[str, object], ...]:
-    return tuple(
-        {
-            "id": each.id,
-            "chars": len(each.text),
-            "sha256": sha256(each.text.encode()).hexdigest(),
-        }
-        for each in answer.example.sources
-    )
-
-
-def _seconds(verdict: Detection | GroundwireError) -> float:
-    if not isinstance(verdict, Detection):
-        return 0.0
-    return round(verdict.timings_ms.get("total", 0.0) / 1000, 6)

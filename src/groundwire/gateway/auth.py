@@ -6,24 +6,18 @@ one, Authorization belongs to the upstream.
 
 import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from dataclasses import dataclass
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from groundwire.config.keys import DEFAULT_TENANT
+from groundwire.gateway.caller import CREDENTIALS, OPEN, Caller
 from groundwire.gateway.keys import ADMIN_PREFIX, Key, Keys
 from groundwire.gateway.loopback import host_of, is_loopback
 from groundwire.gateway.problems import AUTHENTICATION, PERMISSION, Problem, problem_response
 from groundwire.gateway.state import trace_id
 from groundwire.policy import Overrides
 
-#: What is open to everyone: whether it lives, what it counts, what its API is.
-OPEN = frozenset({"/livez", "/readyz", "/metrics", "/openapi.json"})
-
 OWN_HEADER = b"x-groundwire-key"
-
-#: Headers with what may be a key, of ours or of the upstream's.
-CREDENTIALS = frozenset({"authorization", "x-api-key", "api-key"})
 
 _BEARER = b"bearer "
 
@@ -32,24 +26,6 @@ _BETWEEN = re.compile(rb"[\s,;=\"']+")
 
 #: Each word costs a hash: credentials of more are not looked at, and stay here.
 _MAX_WORDS = 64
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Caller:
-    """Who sent a request.
-
-    Attributes:
-        tenant: Whose it is.
-        key_id: What its key is called; ``None`` without one.
-        passes_authorization: Whether its :data:`CREDENTIALS` are for the upstream.
-        overrides: What its tenant had of its own when it came. That holds for the whole request,
-            also if the tenant is changed or deleted before its body is here.
-    """
-
-    tenant: str
-    key_id: str | None
-    passes_authorization: bool
-    overrides: Overrides
 
 
 class Authentication:

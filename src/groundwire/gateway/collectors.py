@@ -11,7 +11,7 @@ from groundwire.engine.cache import CacheStats
 from groundwire.gateway.audit.log import AuditStats
 
 if TYPE_CHECKING:
-    from groundwire.gateway.control import ControlState
+    from groundwire.gateway.control_state import ControlState
 
 
 class WithoutCreated(Collector):

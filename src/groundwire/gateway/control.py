@@ -8,7 +8,6 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from groundwire.config import Config
@@ -26,9 +25,10 @@ from groundwire.gateway.audit.redact import Redaction
 from groundwire.gateway.audit.retention import Retention
 from groundwire.gateway.audit.signing import signing_keys
 from groundwire.gateway.audit.trail import Trail
+from groundwire.gateway.control_state import ControlState
 from groundwire.gateway.folder import data_folder
+from groundwire.gateway.limits import PATIENCE_S
 from groundwire.gateway.problems import SERVER, Problem
-from groundwire.gateway.readiness import PATIENCE_S
 from groundwire.gateway.store import (
     Store,
     StoreBusyError,
@@ -58,47 +58,6 @@ _VAIN_S = 1.0
 
 #: A database that comes back does so in seconds.
 _RETRY_AFTER = {"Retry-After": "2"}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ControlState:
-    """How the control plane is, for probes and metrics.
-
-    Attributes:
-        is_open: Whether tenants and keys have been read at all.
-        is_up: Whether the database can be used, as far as is known.
-        problem: What is wrong with it.
-        revision: Of what is known of tenants and keys.
-        age_s: For how long it is not known whether that is what is stored.
-        is_audit_failing: Whether records cannot be written.
-        n_waiting: Records that wait to be written.
-    """
-
-    is_open: bool
-    is_up: bool
-    problem: str | None
-    revision: int
-    age_s: float
-    is_audit_failing: bool
-    n_waiting: int
-
-    @property
-    def is_well(self) -> bool:
-        """Whether nothing is wrong with it."""
-        return self.is_up and not self.is_audit_failing
-
-    def to_dict(self) -> dict[str, Any]:
-        """As ``/readyz`` tells it."""
-        store: dict[str, Any] = {"status": "up"}
-        if not self.is_up:
-            store = {"status": "unavailable", "problem": self.problem}
-        return {
-            "store": store,
-            "audit": {
-                "status": "failing" if self.is_audit_failing else "up",
-                "waiting": self.n_waiting,
-            },
-        }
 
 
 class ControlPlane:

@@ -6,7 +6,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from groundwire.gateway.auth import OPEN
+from groundwire.gateway.caller import OPEN
 from groundwire.gateway.problems import (
     INVALID_REQUEST,
     SERVER,
@@ -16,6 +16,9 @@ from groundwire.gateway.problems import (
     problem_response,
 )
 from groundwire.gateway.state import trace_id
+
+#: Embedded models load in less than a second; who has to wait longer is told to come back.
+PATIENCE_S = 10.0
 
 
 class Limits:

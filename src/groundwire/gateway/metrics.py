@@ -32,7 +32,7 @@ from groundwire.pipeline import Checked
 from groundwire.policy import Action
 
 if TYPE_CHECKING:
-    from groundwire.gateway.control import ControlState
+    from groundwire.gateway.control_state import ControlState
 
 Mode: TypeAlias = Literal["complete", "stream", "native"]
 

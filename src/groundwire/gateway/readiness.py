@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from groundwire.gateway.auth import OPEN
+from groundwire.gateway.caller import OPEN
+from groundwire.gateway.limits import PATIENCE_S
 from groundwire.gateway.problems import SERVER, Problem, problem_response
 from groundwire.gateway.services import Services
 from groundwire.gateway.state import trace_id
@@ -17,9 +18,6 @@ if TYPE_CHECKING:
     from groundwire.gateway.control import ControlPlane
 
 log = logging.getLogger(__name__)
-
-#: Embedded models load in less than a second; who has to wait longer is told to come back.
-PATIENCE_S = 10.0
 
 
 class Readiness:

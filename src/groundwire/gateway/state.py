@@ -6,7 +6,7 @@ from starlette.requests import HTTPConnection
 from starlette.types import Scope
 
 if TYPE_CHECKING:
-    from groundwire.gateway.auth import Caller
+    from groundwire.gateway.caller import Caller
     from groundwire.gateway.services import Services
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from groundwire.detection import DetectorInfo
-from groundwire.evaluation.results_file import Header, JudgedRow, LinesWriter
+from groundwire.evaluation.judged_row import Header, JudgedRow
+from groundwire.evaluation.results_file import LinesWriter
 
 READER = DetectorInfo(name="reader", revision="0" * 12, operating_point="balanced", threshold=0.3)
 

@@ -7,10 +7,10 @@ import pytest
 
 from groundwire.errors import SettingError
 from groundwire.evaluation.intervals import wilson
+from groundwire.evaluation.judged_row import ResultsError
 from groundwire.evaluation.measure.rates import Prices, rates
 from groundwire.evaluation.measure.table import to_markdown, to_text
 from groundwire.evaluation.measure.verdicts import NoColumnError
-from groundwire.evaluation.results_file import ResultsError
 from tests.evaluation.measure.judged import Row, results
 
 WRONG = Row(outcome="hallucinated")

@@ -7,8 +7,8 @@ from typing import Any
 
 from groundwire.evaluation.datasets.files import read_labelled
 from groundwire.evaluation.datasets.mapping import ColumnMapping
+from groundwire.evaluation.judged_row import Header
 from groundwire.evaluation.reports.summary import Summary, summarize
-from groundwire.evaluation.results_file import Header
 from groundwire.evaluation.run import run
 from tests.fakes import FixedDetector
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from groundwire.evaluation.judged_row import ResultsError
 from groundwire.evaluation.reports.curves import curves_of
 from groundwire.evaluation.reports.kinds import Kind
 from groundwire.evaluation.reports.summary import Summary, summarize
-from groundwire.evaluation.results_file import ResultsError
 from tests.evaluation.reports.results import DETECTOR, ROWS, results_of, row, summary_of
 from tests.fakes import FixedDetector
 

@@ -8,7 +8,7 @@ from typing import Any
 from groundwire.detection import DetectorInfo
 from groundwire.evaluation.datasets.files import AnyRow, read_labelled
 from groundwire.evaluation.evaluation import Evaluation
-from groundwire.evaluation.results_file import Header
+from groundwire.evaluation.judged_row import Header
 from groundwire.evaluation.run import Judging, run_on
 from groundwire.evaluation.scale.workers import Recipe
 from groundwire.loading import Choice, load_detector

@@ -12,8 +12,8 @@ from pyarrow import parquet  # noqa: E402
 from groundwire.errors import InputError  # noqa: E402
 from groundwire.evaluation.datasets.files import read_labelled  # noqa: E402
 from groundwire.evaluation.datasets.mapping import ColumnMapping  # noqa: E402
-from groundwire.evaluation.results_file import JudgedRow  # noqa: E402
-from groundwire.evaluation.run import judge_block  # noqa: E402
+from groundwire.evaluation.judged_row import JudgedRow  # noqa: E402
+from groundwire.evaluation.judging import judge_block  # noqa: E402
 from groundwire.evaluation.scale.tables import (  # noqa: E402
     RESULTS,
     judge_batch,

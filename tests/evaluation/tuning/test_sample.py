@@ -9,7 +9,8 @@ import pytest
 
 from groundwire import Detector
 from groundwire.detection import DetectorInfo, Score
-from groundwire.evaluation.results_file import Header, JudgedRow, LinesWriter, ResultsError
+from groundwire.evaluation.judged_row import Header, JudgedRow, ResultsError
+from groundwire.evaluation.results_file import LinesWriter
 from groundwire.evaluation.tuning.sample import SampleError, Thresholds, read_sample, sample_of
 from tests.evaluation.made_results import READER, SIMILARITY, Row, judged, write
 

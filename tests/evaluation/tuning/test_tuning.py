@@ -8,7 +8,7 @@ import pytest
 from groundwire import config
 from groundwire.detection import DetectorInfo
 from groundwire.errors import SettingError
-from groundwire.evaluation.results_file import Header
+from groundwire.evaluation.judged_row import Header
 from groundwire.evaluation.tuning.rows import Rows
 from groundwire.evaluation.tuning.sample import sample_of
 from groundwire.evaluation.tuning.snippet import tenant_field, to_yaml

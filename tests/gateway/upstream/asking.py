@@ -7,7 +7,7 @@ from typing import Any
 
 from groundwire.config.tree import UpstreamDefaults
 from groundwire.config.upstreams import Upstream
-from groundwire.gateway.auth import Caller
+from groundwire.gateway.caller import Caller
 from groundwire.gateway.upstream import Reply, Upstreams
 from groundwire.policy import Overrides
 from tests.gateway.wire import ScriptedUpstream, eventually

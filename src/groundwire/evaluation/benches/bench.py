@@ -11,7 +11,7 @@ from types import MappingProxyType
 from groundwire.errors import SettingError
 from groundwire.evaluation.benches.metric import Metric
 from groundwire.evaluation.datasets.files import AnyRow
-from groundwire.evaluation.results_file import JudgedRow
+from groundwire.evaluation.judged_row import JudgedRow
 
 #: How many answers there are, and how many of them are hallucinated, where that is known.
 Counts = tuple[int, int | None]

@@ -10,8 +10,9 @@ from groundwire.evaluation.benches.checking import Agreement, Check, check_count
 from groundwire.evaluation.benches.metric import Score
 from groundwire.evaluation.columns import Collector, Columns
 from groundwire.evaluation.evaluation import Evaluation, judged_of, verdict_of
+from groundwire.evaluation.judged_row import JudgedRow
 from groundwire.evaluation.no_verdict import told
-from groundwire.evaluation.results_file import JudgedRow, read_judged
+from groundwire.evaluation.results_file import read_judged
 
 #: Name of a metric → score.
 Scores = Mapping[str, Score | None]

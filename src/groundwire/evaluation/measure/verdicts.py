@@ -7,7 +7,8 @@ from pathlib import Path
 
 from groundwire.detection import DetectorInfo, Label, Outcome
 from groundwire.errors import InputError
-from groundwire.evaluation.results_file import Header, JudgedRow, ResultsError, open_results
+from groundwire.evaluation.judged_row import Header, JudgedRow, ResultsError
+from groundwire.evaluation.results_file import open_results
 
 #: The outcome of an answer that could not be read, made or checked.
 FAILED = "failed"

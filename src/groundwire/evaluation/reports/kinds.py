@@ -8,7 +8,7 @@ from groundwire.detection import Detection, DetectorInfo, Score
 from groundwire.errors import GroundwireError
 from groundwire.evaluation.confusion import Judged, is_judged
 from groundwire.evaluation.evaluation import judged_of, verdict_of
-from groundwire.evaluation.results_file import JudgedRow
+from groundwire.evaluation.judged_row import JudgedRow
 
 
 class Kind(StrEnum):

@@ -9,16 +9,11 @@ from typing import Any
 
 from groundwire.detection import DetectorInfo
 from groundwire.evaluation.evaluation import Evaluation
+from groundwire.evaluation.judged_row import Header, JudgedRow, ResultsError
 from groundwire.evaluation.reports.compared import Comparison, Key, Known, compare
 from groundwire.evaluation.reports.curves import Curves, curves_of
 from groundwire.evaluation.reports.kinds import Example, Kind
-from groundwire.evaluation.results_file import (
-    Header,
-    JudgedRow,
-    ResultsError,
-    read_header,
-    read_judged,
-)
+from groundwire.evaluation.results_file import read_header, read_judged
 
 #: Examples that a page shows unless it is told otherwise; a few kilobytes each.
 N_EXAMPLES = 300

@@ -8,7 +8,7 @@ from typing import Any
 from groundwire.detection import Label
 from groundwire.evaluation.datasets.files import AnyRow, FailedRow, NumberedAnswer
 from groundwire.evaluation.datasets.labelled import GoldSpan, Known, LabelledAnswer
-from groundwire.evaluation.results_file import JudgedRow
+from groundwire.evaluation.judged_row import JudgedRow
 from groundwire.example import Example, Source
 from groundwire.files.writing import to_json
 

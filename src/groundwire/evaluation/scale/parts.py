@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from groundwire.errors import MissingExtraError
-from groundwire.evaluation.results_file import Header, JudgedRow, ResultsError, require_same
+from groundwire.evaluation.judged_row import Header, JudgedRow, ResultsError, require_same
 from groundwire.evaluation.scale.tables import judged_rows, judged_table
 from groundwire.files.writing import to_json
 

@@ -7,8 +7,8 @@ from typing import Any
 from groundwire.errors import InputError, MissingExtraError
 from groundwire.evaluation.datasets.files import AnyRow, table_row
 from groundwire.evaluation.datasets.mapping import ColumnMapping
-from groundwire.evaluation.results_file import JudgedRow
-from groundwire.evaluation.run import judge_block
+from groundwire.evaluation.judged_row import JudgedRow
+from groundwire.evaluation.judging import judge_block
 from groundwire.evaluation.scale.packed import pack, unpack
 from groundwire.files.writing import to_json
 from groundwire.loading import AnyDetector
@@ -21,7 +21,7 @@ except ImportError as error:
 #: The column of a table that :func:`packed_table` made.
 PACKED = "groundwire_row"
 
-#: Columns of :class:`.results_file.JudgedRow` that are written as JSON: labels may be of any shape
+#: Columns of :class:`.judged_row.JudgedRow` that are written as JSON: labels may be of any shape
 #: and hold what Arrow takes for no text.
 _NESTED = ("columns", "sources", "gold", "detection", "error")
 

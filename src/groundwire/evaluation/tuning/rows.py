@@ -7,7 +7,7 @@ from typing import Any
 
 from groundwire.detection import Label
 from groundwire.evaluation.evaluation import MAX_FAILURES
-from groundwire.evaluation.results_file import JudgedRow
+from groundwire.evaluation.judged_row import JudgedRow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,14 +11,9 @@ from numpy.typing import NDArray
 
 from groundwire.detection import DetectorInfo, Score
 from groundwire.errors import InputError
+from groundwire.evaluation.judged_row import Header, JudgedRow, ResultsError
 from groundwire.evaluation.metrics import Bools, Floats
-from groundwire.evaluation.results_file import (
-    Header,
-    JudgedRow,
-    ResultsError,
-    read_header,
-    read_judged,
-)
+from groundwire.evaluation.results_file import read_header, read_judged
 from groundwire.evaluation.tuning.rows import Rows, Tally, is_judged
 
 Ints = NDArray[np.intp]

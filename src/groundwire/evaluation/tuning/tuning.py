@@ -9,8 +9,8 @@ import numpy as np
 from groundwire.detection import Score
 from groundwire.errors import SettingError
 from groundwire.evaluation.intervals import Bootstrap, Interval
+from groundwire.evaluation.judged_row import Header
 from groundwire.evaluation.metrics import AnswerCounts, Bools, Floats, f1_of
-from groundwire.evaluation.results_file import Header
 from groundwire.evaluation.scores import PREVALENCES, defined, told
 from groundwire.evaluation.sums import STATISTICS, answer_sums, counted, score
 from groundwire.evaluation.tuning.guarantee import DRAWN, UNITS, Guarantee, flagged_at, guarantee

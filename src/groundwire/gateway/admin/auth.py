@@ -10,7 +10,8 @@ from typing import cast
 from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from groundwire.gateway.auth import OPEN, candidates, check_is_local
+from groundwire.gateway.auth import candidates, check_is_local
+from groundwire.gateway.caller import OPEN
 from groundwire.gateway.control import ControlPlane
 from groundwire.gateway.problems import AUTHENTICATION, PERMISSION, Problem, problem_response
 from groundwire.gateway.state import trace_id

@@ -7,7 +7,7 @@ is lost on the way. Order and repetition are kept.
 import re
 from collections.abc import Iterable
 
-from groundwire.gateway.auth import CREDENTIALS
+from groundwire.gateway.caller import CREDENTIALS
 from groundwire.gateway.keys import holds_key
 
 Pairs = list[tuple[str, str]]

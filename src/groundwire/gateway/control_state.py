@@ -1,0 +1,45 @@
+"""The state of the control plane, as probes and metrics show it."""
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControlState:
+    """How the control plane is, for probes and metrics.
+
+    Attributes:
+        is_open: Whether tenants and keys have been read at all.
+        is_up: Whether the database can be used, as far as is known.
+        problem: What is wrong with it.
+        revision: Of what is known of tenants and keys.
+        age_s: For how long it is not known whether that is what is stored.
+        is_audit_failing: Whether records cannot be written.
+        n_waiting: Records that wait to be written.
+    """
+
+    is_open: bool
+    is_up: bool
+    problem: str | None
+    revision: int
+    age_s: float
+    is_audit_failing: bool
+    n_waiting: int
+
+    @property
+    def is_well(self) -> bool:
+        """Whether nothing is wrong with it."""
+        return self.is_up and not self.is_audit_failing
+
+    def to_dict(self) -> dict[str, Any]:
+        """As ``/readyz`` tells it."""
+        store: dict[str, Any] = {"status": "up"}
+        if not self.is_up:
+            store = {"status": "unavailable", "problem": self.problem}
+        return {
+            "store": store,
+            "audit": {
+                "status": "failing" if self.is_audit_failing else "up",
+                "waiting": self.n_waiting,
+            },
+        }
