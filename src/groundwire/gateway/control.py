@@ -25,9 +25,8 @@ from groundwire.gateway.audit.redact import Redaction
 from groundwire.gateway.audit.retention import Retention
 from groundwire.gateway.audit.signing import signing_keys
 from groundwire.gateway.audit.trail import Trail
-from groundwire.gateway.control_state import ControlState
+from groundwire.gateway.control_state import PATIENCE_S, ControlState
 from groundwire.gateway.folder import data_folder
-from groundwire.gateway.limits import PATIENCE_S
 from groundwire.gateway.problems import SERVER, Problem
 from groundwire.gateway.store import (
     Store,

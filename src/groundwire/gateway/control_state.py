@@ -3,6 +3,9 @@
 from dataclasses import dataclass
 from typing import Any
 
+#: Seconds that a request waits for models or tenants which are still being loaded.
+PATIENCE_S = 10.0
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControlState:

@@ -17,9 +17,6 @@ from groundwire.gateway.problems import (
 )
 from groundwire.gateway.state import trace_id
 
-#: Embedded models load in less than a second; who has to wait longer is told to come back.
-PATIENCE_S = 10.0
-
 
 class Limits:
     """Refuses what is too much, before it costs anything.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from groundwire.gateway.caller import OPEN
-from groundwire.gateway.limits import PATIENCE_S
+from groundwire.gateway.control_state import PATIENCE_S
 from groundwire.gateway.problems import SERVER, Problem, problem_response
 from groundwire.gateway.services import Services
 from groundwire.gateway.state import trace_id
