@@ -18,14 +18,14 @@ from tempfile import TemporaryDirectory
 import measure
 from sqlalchemy import select
 
-from groundwire.gateway.audit.verify_store import verify_store
-from groundwire.gateway.store import Store
-from groundwire.gateway.store.tables import audit_records
+from groundwire.control.audit.verify_store import verify_store
+from groundwire.control.store import Store
+from groundwire.control.store.tables import audit_records
 
 # The tests kill writers in the same way, a few times each.
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from tests.gateway.audit.killing import writers
-from tests.gateway.audit.trails import KEY
+from tests.control.audit.killing import writers
+from tests.control.audit.trails import KEY
 
 COLUMNS = ("database", "kills", "promised", "kept", "lost", "chains", "trail")
 

@@ -33,12 +33,12 @@ import trails
 from sqlalchemy import text
 from sqlalchemy.schema import CreateIndex, DropIndex
 
-from groundwire.gateway.audit.cursor import Position
-from groundwire.gateway.audit.filters import Filter
-from groundwire.gateway.audit.queries import MAX_EXAMINED, Asked, of_event
-from groundwire.gateway.audit.trail import MAX_LIMIT, Trail
-from groundwire.gateway.store import Store, moments
-from groundwire.gateway.store.tables import audit_details, audit_records
+from groundwire.control.audit.cursor import Position
+from groundwire.control.audit.filters import Filter
+from groundwire.control.audit.queries import MAX_EXAMINED, Asked, of_event
+from groundwire.control.audit.trail import MAX_LIMIT, Trail
+from groundwire.control.store import Store, moments
+from groundwire.control.store.tables import audit_details, audit_records
 
 BAR_MS = 100
 LIMIT = 50

@@ -27,8 +27,8 @@ from typing import Any
 import measure
 
 from groundwire.config import parse
-from groundwire.gateway.audit import AuditEvent, AuditLog, EventType
-from groundwire.gateway.audit.configured import audit_log
+from groundwire.control.audit import AuditEvent, AuditLog, EventType
+from groundwire.control.audit.configured import audit_log
 
 BAR_PER_S = 2000
 COLUMNS = (

@@ -24,15 +24,15 @@ import measure
 import onnxruntime
 from corpus import Sample, samples
 
-from groundwire import evidence as evidence_module
-from groundwire import passages as passages_module
 from groundwire import stream as stream_module
+from groundwire.detection import evidence as evidence_module
+from groundwire.detection import passages as passages_module
 from groundwire.detector import Detector
 from groundwire.engine import features as features_module
 from groundwire.engine import reader as reader_module
+from groundwire.engine.models import find_model
 from groundwire.engine.reader import Reader
 from groundwire.engine.runtime import KeysValues
-from groundwire.models import find_model
 
 #: Stage, where its function is looked up, and under which name. Inner stages are indented; their
 #: time is part of the stage above.

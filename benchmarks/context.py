@@ -22,9 +22,9 @@ from typing import Any
 import measure
 from corpus import paragraphs, synthesize
 
+from groundwire.detection.example import read_sources
 from groundwire.detector import Detector
-from groundwire.example import read_sources
-from groundwire.segment import Segmenter
+from groundwire.text.segment import Segmenter
 
 #: Thresholds that nothing reaches, and that everything does.
 NEVER, ALWAYS = 1.0, 1e-9

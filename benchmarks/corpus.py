@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from itertools import cycle
 from pathlib import Path
 
+from groundwire.engine.models import find_model
 from groundwire.engine.tokenizer import WordPieces
-from groundwire.models import find_model
 
 Values = dict[str, str]
 

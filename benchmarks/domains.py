@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groundwire.engine.embedder import NeuralEmbedder
+from groundwire.engine.models import DEFAULT_MODEL, ENCODER, find_model
 from groundwire.engine.tokenizer import WordPieces
 from groundwire.evaluation.intervals import wilson
-from groundwire.models import DEFAULT_MODEL, ENCODER, find_model
-from groundwire.signals import DOMAIN_THRESHOLD, GENERAL
+from groundwire.policy.signals import DOMAIN_THRESHOLD, GENERAL
 
 DATA = Path(__file__).parent / "data" / "domains.json"
 THRESHOLDS = tuple(round(0.10 + 0.01 * step, 2) for step in range(41))

@@ -11,9 +11,9 @@ from typing import Any
 
 import measure
 
+from groundwire.engine.models import DEFAULT_MODEL, find_model
 from groundwire.engine.tokenizer import WordPieces
-from groundwire.gate import Gate
-from groundwire.models import DEFAULT_MODEL, find_model
+from groundwire.policy.gate import Gate
 
 BAR_MS = 5.0
 _AT_A_TIME = 20

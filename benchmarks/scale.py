@@ -17,15 +17,15 @@ from typing import Any
 import measure
 from evaluate_memory import write_rows
 
-from groundwire.detection import DetectorInfo
+from groundwire.detection.values import DetectorInfo
 from groundwire.evaluation.datasets.files import read_labelled
 from groundwire.evaluation.evaluation import Evaluation
 from groundwire.evaluation.judged_row import Header
+from groundwire.evaluation.loading import Choice, load_detector
 from groundwire.evaluation.run import Judging, here, run_on
 from groundwire.evaluation.scale.cluster import on_ray, start_local
 from groundwire.evaluation.scale.processes import on_processes
 from groundwire.evaluation.scale.workers import Recipe
-from groundwire.loading import Choice, load_detector
 
 #: Two workers are to do so much of what twice one worker does.
 BAR_EFFICIENCY_PERCENT = 80

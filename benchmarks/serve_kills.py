@@ -29,9 +29,9 @@ from serving import processes
 from serving.processes import Server
 from sqlalchemy import select
 
-from groundwire.gateway.audit.verify_store import verify_store
-from groundwire.gateway.store import Store
-from groundwire.gateway.store.tables import audit_records
+from groundwire.control.audit.verify_store import verify_store
+from groundwire.control.store import Store
+from groundwire.control.store.tables import audit_records
 
 KEY = b"k" * 32
 COLUMNS = ("database", "kills", "responses", "recorded", "lost", "chains", "trail")

@@ -17,7 +17,7 @@ from pathlib import Path
 import measure
 import numpy as np
 
-from groundwire.spans import reduce_tokens, reduce_tokens_plain
+from groundwire.detection.spans import reduce_tokens, reduce_tokens_plain
 
 THRESHOLD = 0.95
 #: Times faster at 400 tokens with 5 % flagged.

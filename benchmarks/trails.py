@@ -14,7 +14,7 @@ from itertools import accumulate
 from typing import Any
 from uuid import UUID
 
-from groundwire.gateway.store import moments
+from groundwire.control.store import moments
 
 COLUMNS = (
     *("writer", "seq", "event_id", "moment", "tenant", "type", "trace_id", "line"),

@@ -24,7 +24,7 @@ from groundwire.config.rules import FIELDS, KEYS, PLUGIN_FIELDS
 from groundwire.config.tenants import KINDS, METADATA
 from groundwire.config.tree import SETTINGS
 from groundwire.config.upstreams import UPSTREAM_KINDS, Upstream
-from groundwire.signals import DOMAINS
+from groundwire.policy.signals import DOMAINS
 
 ROOT = Path(__file__).parents[1]
 PAGES = ("README.md", "docs/cli.md", "docs/configuration.md", "docs/http-api.md")

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from groundwire import Detector
+from groundwire.detection.evidence import WordWeights
 from groundwire.engine.cache import ByteCache
+from groundwire.engine.models import find_model
 from groundwire.engine.reader import Reader
 from groundwire.engine.runtime import KeysValues
 from groundwire.engine.tokenizer import WordPieces
-from groundwire.evidence import WordWeights
-from groundwire.models import find_model
 from tests.postgres import _mortal as _mortal
 from tests.postgres import mortal_postgres as mortal_postgres
 from tests.postgres import postgres as postgres

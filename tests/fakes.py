@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from groundwire.detection import (
+from groundwire.detection.example import Example, SourceLike
+from groundwire.detection.values import (
     SEVERITY,
     Claim,
     Coverage,
@@ -20,7 +21,6 @@ from groundwire.detection import (
 )
 from groundwire.engine.scores import TokenScores
 from groundwire.errors import DetectionError, GroundwireError
-from groundwire.example import Example, SourceLike
 
 FIXED = DetectorInfo(name="fixed", revision="0" * 40, operating_point="balanced", threshold=0.5)
 

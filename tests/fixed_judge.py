@@ -9,15 +9,15 @@ from pathlib import Path
 
 import numpy as np
 
-from groundwire import models
-from groundwire.conflicts import Conflict
-from groundwire.detection import Reason, Score
+from groundwire.detection.evidence import Evidence, WordWeights
+from groundwire.detection.example import Source
+from groundwire.detection.passages import CutSource, cut_source
+from groundwire.detection.rules import Conflict
+from groundwire.detection.values import Reason, Score
+from groundwire.engine import models
 from groundwire.engine.scores import AnswerCalibration, ClaimScores
 from groundwire.engine.tokenizer import WordPieces
-from groundwire.evidence import Evidence, WordWeights
-from groundwire.example import Source
-from groundwire.passages import CutSource, cut_source
-from groundwire.segment import Segment
+from groundwire.text.segment import Segment
 
 
 @cache

@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 from groundwire import Detection, Detector, Example
-from groundwire.conflicts import Conflict, ConflictKind
-from groundwire.detection import Claim, Label, Outcome, Reason
+from groundwire.detection.example import Source
+from groundwire.detection.rules import Conflict, ConflictKind
+from groundwire.detection.values import Claim, Label, Outcome, Reason
 from groundwire.engine.reader import Reader
 from groundwire.engine.scores import AnswerCalibration
 from groundwire.errors import (
@@ -28,7 +29,6 @@ from groundwire.errors import (
     SettingError,
     UnknownModelError,
 )
-from groundwire.example import Source
 from tests.engine.lookup import LookupGraph, looking_up
 from tests.fixed_judge import FixedJudge, FixedReading
 
@@ -320,7 +320,7 @@ def test_a_stream_ends_with_the_probability_of_the_text_at_rest(size: int) -> No
 def copy_of_the_model(folder: Path, root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy that stands in for the models inside the package."""
     shutil.copytree(folder, root / "reader")
-    monkeypatch.setattr("groundwire.models._ROOT", root)
+    monkeypatch.setattr("groundwire.engine.models._ROOT", root)
     return root / "reader"
 
 

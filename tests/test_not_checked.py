@@ -8,8 +8,8 @@ import pytest
 from groundwire import Detector, Example, Label, Outcome, Reason, Source
 from groundwire.engine.checkpoints import DeviceWarning
 from groundwire.engine.reader import Reading
+from groundwire.engine.token_classifier import WholeReading
 from groundwire.engine.tokenizer import WordPieces
-from groundwire.engine.whole import WholeReading
 from groundwire.errors import DetectionError, InputError, SettingError, UnknownModelError
 
 TOWER = ["The tower is 330 meters tall and stands in Paris."]

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from groundwire import Detection, Detector, Example, Source
-from groundwire.detection import Label, Outcome, decide_outcome
+from groundwire.detection.values import Label, Outcome, decide_outcome
 from tests.tiers import costly
 
 SENTENCES = [

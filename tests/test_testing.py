@@ -7,8 +7,8 @@ from subprocess import run
 import pytest
 
 from groundwire import Detection, Detector, Outcome, testing
+from groundwire.detection.example import SourceLike
 from groundwire.errors import DetectionError, SettingError
-from groundwire.example import SourceLike
 from groundwire.testing import assert_grounded
 from tests.fakes import FixedDetector
 
@@ -101,7 +101,7 @@ def test_importing_it_loads_nothing_heavy() -> None:
     code = (
         "import sys, groundwire.testing\n"
         "print([name for name in ('numpy', 'onnxruntime', 'rich', 'tokenizers', 'pytest', "
-        "'groundwire.detector', 'groundwire.detection') if name in sys.modules])"
+        "'groundwire.detector', 'groundwire.detection.values') if name in sys.modules])"
     )
     found = run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True

@@ -12,7 +12,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from groundwire.detection import (
+    from groundwire.detection.example import Example, Source
+    from groundwire.detection.values import (
         Claim,
         Coverage,
         Detection,
@@ -24,9 +25,8 @@ if TYPE_CHECKING:
     )
     from groundwire.detector import Detector
     from groundwire.errors import GroundwireError
-    from groundwire.example import Example, Source
-    from groundwire.gate import Gate
     from groundwire.pipeline import Pipeline
+    from groundwire.policy.gate import Gate
     from groundwire.stream import Stream
     from groundwire.verify.detect import audit_trace_budget, detect_hallucination
 
@@ -54,11 +54,11 @@ __all__ = [
 
 _HOMES = {
     "Detector": "detector",
-    "Example": "example",
-    "Gate": "gate",
+    "Example": "detection.example",
+    "Gate": "policy.gate",
     "GroundwireError": "errors",
     "Pipeline": "pipeline",
-    "Source": "example",
+    "Source": "detection.example",
     "Stream": "stream",
     "audit_trace_budget": "verify.detect",
     "detect_hallucination": "verify.detect",
@@ -68,7 +68,7 @@ _HOMES = {
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - a module's attribute may be anything
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES.get(name, 'detection')}"), name)
+    return getattr(import_module(f"{__name__}.{_HOMES.get(name, 'detection.values')}"), name)
 
 
 def __dir__() -> list[str]:

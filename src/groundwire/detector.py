@@ -13,25 +13,16 @@ from pathlib import Path
 from time import perf_counter
 from typing import Protocol, Self
 
-from groundwire.detection import (
+from groundwire.detection.example import Example, Source, SourceLike, read_sources, require_text
+from groundwire.detection.similarity import MIN_WORDS
+from groundwire.detection.values import (
     Claim,
     Detection,
     DetectorInfo,
     Score,
 )
 from groundwire.engine.cache import CacheStats
-from groundwire.engine.reader import Reader, n_threads
-from groundwire.engine.scores import AnswerCalibration
-from groundwire.engine.shared import Shared
-from groundwire.errors import (
-    DetectionError,
-    GroundwireError,
-    InputError,
-    SettingError,
-    UnknownModelError,
-)
-from groundwire.example import Example, Source, SourceLike, read_sources, require_text
-from groundwire.models import (
+from groundwire.engine.models import (
     DETECTORS,
     EMBEDDERS,
     ENCODER,
@@ -40,8 +31,17 @@ from groundwire.models import (
     find_reader,
     verify,
 )
-from groundwire.settings import MAX_THREADS, check_for_embedded, is_number, require_whole
-from groundwire.similarity import MIN_WORDS
+from groundwire.engine.reader import Reader, n_threads
+from groundwire.engine.scores import AnswerCalibration
+from groundwire.engine.settings import MAX_THREADS, check_for_embedded, is_number, require_whole
+from groundwire.engine.shared import Shared
+from groundwire.errors import (
+    DetectionError,
+    GroundwireError,
+    InputError,
+    SettingError,
+    UnknownModelError,
+)
 from groundwire.stream import Reading, Stream
 
 #: Megabytes for sources that were read, unless something else is said.
@@ -194,7 +194,7 @@ class Detector:
         if compares or manifest is not None:
             judge = _embedded(name, manifest, shared, min_compared_words)
         else:
-            from groundwire.engine.whole import Whole
+            from groundwire.engine.token_classifier import Whole
 
             verify(find_model())  # it has the tables that find what to quote
             judge = Whole.load(
@@ -547,7 +547,7 @@ def _embedded(
             workers=shared.workers,
             turns=shared.turns,
         )
-    from groundwire.engine.comparer import Comparer
+    from groundwire.engine.similarity_detector import Comparer
 
     if EMBEDDERS[name] == "neural":
         verify(find_model(ENCODER))

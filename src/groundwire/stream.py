@@ -10,7 +10,11 @@ from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Protocol, Self
 
-from groundwire.detection import (
+from groundwire.detection.evidence import Evidence
+from groundwire.detection.example import require_text
+from groundwire.detection.similarity import is_ungrounded
+from groundwire.detection.spans import FlaggedSpan, keep, reduce_tokens, trim, whole_words
+from groundwire.detection.values import (
     SEVERITY,
     Claim,
     Coverage,
@@ -30,11 +34,7 @@ from groundwire.errors import (
     EmptyAnswerError,
     LimitExceededError,
 )
-from groundwire.evidence import Evidence
-from groundwire.example import require_text
-from groundwire.segment import Segment, Segmenter
-from groundwire.similarity import is_ungrounded
-from groundwire.spans import FlaggedSpan, keep, reduce_tokens, trim, whole_words
+from groundwire.text.segment import Segment, Segmenter
 
 log = logging.getLogger(__name__)
 

@@ -12,8 +12,8 @@ from threading import Lock
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from groundwire.detection import Detection, Outcome
-    from groundwire.example import SourceLike
+    from groundwire.detection.example import SourceLike
+    from groundwire.detection.values import Detection, Outcome
 
 #: Outcomes that a test may let pass; a hallucinated answer is what it is there to find.
 ALLOWED = ("partial", "unverified", "unavailable")

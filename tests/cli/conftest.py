@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 
 from groundwire.cli import cli
 from groundwire.cli.detectors import Setup
-from groundwire.loading import AnyDetector, Choice
+from groundwire.evaluation.loading import AnyDetector, Choice
 from tests.fakes import FixedDetector
 
 

@@ -11,11 +11,11 @@ from click.testing import Result
 from sqlalchemy import text
 
 from groundwire.cli import audit as audit_command
-from groundwire.gateway.audit import FileSink, StoreSink
-from groundwire.gateway.store import Store, sqlite
-from groundwire.gateway.store.migrate import migrate
+from groundwire.control.audit import FileSink, StoreSink
+from groundwire.control.store import Store, sqlite
+from groundwire.control.store.migrate import migrate
 from tests.cli.conftest import invoke
-from tests.gateway.audit.trails import KEY, chain_of, event
+from tests.control.audit.trails import KEY, chain_of, event
 
 pytest.importorskip("sqlalchemy", reason="the trail is of the gateway extra")
 

@@ -17,15 +17,15 @@ import pytest
 from sqlalchemy import text
 
 from groundwire.cli.audit_trail import _new_file
-from groundwire.gateway.audit import EventType, Keeping, response_events, signing
-from groundwire.gateway.audit.alone import alone
-from groundwire.gateway.store import Store
-from groundwire.gateway.store.address import Address
-from groundwire.gateway.store.migrate import migrate
+from groundwire.control.audit import EventType, Keeping, response_events, signing
+from groundwire.control.audit.advisory_lock import alone
+from groundwire.control.store import Store
+from groundwire.control.store.address import Address
+from groundwire.control.store.migrate import migrate
 from tests.cli.conftest import invoke
+from tests.control.audit.filled import KEY, START, Written, made
+from tests.control.audit.test_detail import CUT, FULL, HASHED, many
 from tests.gateway.answers import checked, unavailable
-from tests.gateway.audit.filled import KEY, START, Written, made
-from tests.gateway.audit.test_detail import CUT, FULL, HASHED, many
 from tests.pipeline.chats import FACTS
 
 HOSTILE = "\x1b[2J\u202eevil\r\nid: forged"

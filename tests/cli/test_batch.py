@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from groundwire.detection import Detection
+from groundwire.detection.example import Example
+from groundwire.detection.values import Detection
 from groundwire.errors import GroundwireError, UnknownModelError
-from groundwire.example import Example
-from groundwire.files import reading
-from groundwire.files.reading import count_lines
-from groundwire.loading import AnyDetector, Choice
+from groundwire.evaluation.loading import AnyDetector, Choice
+from groundwire.text.files import reading
+from groundwire.text.files.reading import count_lines
 from tests.cli.conftest import CommandLine
 from tests.fakes import FIXED, FixedDetector
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from groundwire.evaluation.loading import AnyDetector
 from groundwire.evaluation.results_file import read_judged
-from groundwire.loading import AnyDetector
 from tests.cli.conftest import CommandLine, invoke
 from tests.evaluation.benches import official
 from tests.evaluation.datasets.tables import json_lines, write

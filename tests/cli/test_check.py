@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from groundwire.detection import Detection, Outcome, Reason
+from groundwire.detection.values import Detection, Outcome, Reason
 from groundwire.detector import Detector
 from groundwire.errors import MissingExtraError, SettingError
-from groundwire.loading import AnyDetector, Choice
+from groundwire.evaluation.loading import AnyDetector, Choice
 from tests.cli.conftest import CommandLine
 from tests.fakes import FixedDetector
 

@@ -11,7 +11,7 @@ from groundwire import Gate
 from groundwire.cli.detectors import Setup
 from groundwire.config import Config
 from groundwire.pipeline import Pipeline
-from groundwire.signals import Signals
+from groundwire.policy.signals import Signals
 from tests.cli.conftest import invoke
 from tests.pipeline.chats import (
     EXPLAINER,

@@ -13,12 +13,12 @@ import pytest
 
 from groundwire.cli.demo import NAMES
 from groundwire.cli.serve import PACKAGES
+from groundwire.engine.models import list_models
 from groundwire.gateway.demo import model
 from groundwire.gateway.demo.asking import Arrival, Reply
 from groundwire.gateway.demo.scenes import SCENES, SOURCES, Seen
 from groundwire.gateway.demo.screen import curl
 from groundwire.gateway.demo.settings import SETTINGS
-from groundwire.models import list_models
 from tests.cli.conftest import invoke
 from tests.gateway.client import fetch
 

@@ -9,16 +9,16 @@ from typing import Any
 import pytest
 from click.testing import Result
 
-from groundwire.loading import AnyDetector
+from groundwire.evaluation.loading import AnyDetector
 from tests.cli.conftest import CommandLine
+from tests.engine.test_models import write_model
 from tests.fakes import FixedDetector
-from tests.test_models import write_model
 
 
 @pytest.fixture(autouse=True)
 def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with a reader in place of that in the package."""
-    monkeypatch.setattr("groundwire.models._ROOT", tmp_path)
+    monkeypatch.setattr("groundwire.engine.models._ROOT", tmp_path)
     monkeypatch.setenv("GROUNDWIRE_CACHE", str(tmp_path / "cache"))
     write_model(tmp_path, "reader")
     return tmp_path

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
+from groundwire.evaluation.loading import AnyDetector
 from groundwire.evaluation.results_file import read_judged
-from groundwire.loading import AnyDetector
 from tests.cli.conftest import CommandLine
 from tests.evaluation.datasets.tables import csv_text, json_lines, write
 from tests.evaluation.results import lines_of, without_times

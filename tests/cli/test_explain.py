@@ -9,9 +9,9 @@ import pytest
 from click.testing import Result
 
 from groundwire.cli.detectors import Setup
-from groundwire.detection import Entailment
+from groundwire.detection.values import Entailment
+from groundwire.evaluation.loading import AnyExplainer, ExplainerChoice
 from groundwire.explain import Explainer
-from groundwire.loading import AnyExplainer, ExplainerChoice
 from tests.cli.conftest import CommandLine, invoke
 from tests.explain.marked import CONTRADICTED, ENTAILED
 from tests.fakes import FixedDetector

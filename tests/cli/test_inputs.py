@@ -9,7 +9,7 @@ import pytest
 
 from groundwire.cli import cli
 from groundwire.cli.inputs import FiniteRange, unique_names
-from groundwire.files.reading import NotUtf8Error, decode
+from groundwire.text.files.reading import NotUtf8Error, decode
 
 
 @pytest.mark.parametrize(

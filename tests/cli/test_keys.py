@@ -10,11 +10,11 @@ import pytest
 from click.testing import Result
 
 import groundwire.cli.keys
-from groundwire.gateway.audit.verify_store import verify_store
-from groundwire.gateway.store import Store
-from groundwire.gateway.store.address import Address
-from groundwire.gateway.store.engines import Engine
-from groundwire.gateway.store.migrate import migrate
+from groundwire.control.audit.verify_store import verify_store
+from groundwire.control.store import Store
+from groundwire.control.store.address import Address
+from groundwire.control.store.engines import Engine
+from groundwire.control.store.migrate import migrate
 from tests.cli.conftest import invoke
 from tests.gateway.admin.plane import plane, recorded
 from tests.gateway.wire import eventually

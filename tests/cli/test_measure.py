@@ -10,7 +10,7 @@ import pytest
 from click.testing import Result
 
 from groundwire.cli.detectors import Setup
-from groundwire.detection import Entailment, EvidenceRef
+from groundwire.detection.values import Entailment, EvidenceRef
 from groundwire.evaluation.results_file import read_header, read_judged
 from groundwire.explain import Explainer
 from tests.cli.conftest import invoke

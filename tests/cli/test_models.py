@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import CommandLine
-from tests.test_models import write_model
+from tests.engine.test_models import write_model
 
 
 @pytest.fixture
 def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of models in place of that in the package."""
-    monkeypatch.setattr("groundwire.models._ROOT", tmp_path)
+    monkeypatch.setattr("groundwire.engine.models._ROOT", tmp_path)
     write_model(tmp_path, "tiny")
     return tmp_path
 

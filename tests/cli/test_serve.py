@@ -21,8 +21,8 @@ import pytest
 from groundwire.cli.serve import PACKAGES, describe
 from groundwire.config import parse
 from groundwire.config.keys import key_hash
-from groundwire.gateway.keys import Key
-from groundwire.gateway.store import Store
+from groundwire.control.keys import Key
+from groundwire.control.store import Store
 from tests.cli.conftest import invoke
 from tests.gateway.admin.plane import recorded as recorded_in
 from tests.gateway.chats import request as chat_request

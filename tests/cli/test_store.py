@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from groundwire.gateway.store import Store
-from groundwire.gateway.store.address import Address
-from groundwire.gateway.store.migrate import HEAD, VERSION_TABLE, make_ready, migrate
+from groundwire.control.store import Store
+from groundwire.control.store.address import Address
+from groundwire.control.store.migrate import HEAD, VERSION_TABLE, make_ready, migrate
 from tests.cli.conftest import invoke
-from tests.gateway.store import rows
+from tests.control.store import rows
 
 
 @pytest.fixture

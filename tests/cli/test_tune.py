@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from groundwire.loading import AnyDetector
+from groundwire.evaluation.loading import AnyDetector
 from tests.cli.conftest import CommandLine
 from tests.evaluation.made_results import Row, write
 from tests.fakes import FixedDetector

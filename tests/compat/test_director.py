@@ -14,17 +14,17 @@ from groundwire.compat.director import (
     SpanDetection,
     merge_flagged_spans,
 )
-from groundwire.conflicts import Conflict, ConflictKind
-from groundwire.detection import Label
+from groundwire.detection.evidence import WordWeights
+from groundwire.detection.example import read_sources
+from groundwire.detection.rules import Conflict, ConflictKind
+from groundwire.detection.values import Label
 from groundwire.detector import Detector
-from groundwire.engine.joint import JointModel
+from groundwire.engine.models import find_model
+from groundwire.engine.token_classifier import Whole
 from groundwire.engine.tokenizer import WordPieces
-from groundwire.engine.whole import Whole
+from groundwire.engine.windowing import JointModel
 from groundwire.errors import DetectionError
-from groundwire.evidence import WordWeights
-from groundwire.example import read_sources
-from groundwire.models import find_model
-from groundwire.segment import segment
+from groundwire.text.segment import segment
 from tests.fakes import FixedScores
 from tests.fixed_judge import FixedJudge
 from tests.tiny import lookup_graph, word_tokenizer, write_checkpoint

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from groundwire.compat.dvara import GROUNDED, GroundingDetector, GroundingResult
-from groundwire.detection import Detection, DetectorInfo, Outcome, Reason, Score
+from groundwire.detection.values import Detection, DetectorInfo, Outcome, Reason, Score
 from groundwire.errors import DetectionError, SettingError
 from tests.fakes import FIXED, FixedDetector
 

@@ -3,7 +3,7 @@ import pytest
 from groundwire.config import Config, Format, overrides_from_metadata, parse, read_overrides
 from groundwire.config.names import DVARA
 from groundwire.errors import ConfigError
-from groundwire.policy import Action, Limits, OnError, Overrides, resolve, resolve_limits
+from groundwire.policy.policy import Action, Limits, OnError, Overrides, resolve, resolve_limits
 
 PREFIX = "DVARA_LLM_GATEWAY_GUARDRAIL_GROUNDING_"
 ALL = {

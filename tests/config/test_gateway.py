@@ -8,7 +8,7 @@ from groundwire.config.kinds import Secret
 from groundwire.config.show import to_data, to_yaml
 from groundwire.config.upstreams import Upstream
 from groundwire.errors import ConfigError
-from groundwire.policy import Action, Overrides
+from groundwire.policy.policy import Action, Overrides
 
 KEY = "gw_0000000000000000"
 HASH = f"sha256:{key_hash(KEY)}"

@@ -1,10 +1,10 @@
 import pytest
 
 from groundwire.config import Format, parse
-from groundwire.decisions import Decision, Rule, choose
 from groundwire.errors import ConfigError
-from groundwire.policy import Action, HallucinationPlugin, resolve
-from groundwire.signals import Condition, Operator, SignalRequest, Signals, SignalType
+from groundwire.policy.decisions import Decision, Rule, choose
+from groundwire.policy.policy import Action, HallucinationPlugin, resolve
+from groundwire.policy.signals import Condition, Operator, SignalRequest, Signals, SignalType
 from tests.config.documented import REFERENCE, SNIPPET
 
 NEEDS = Condition(SignalType.FACT_CHECK, "needs_fact_check")

@@ -5,7 +5,7 @@ import pytest
 from groundwire.config import Config, Origin, load, parse
 from groundwire.config.kinds import Secret
 from groundwire.errors import ConfigError
-from groundwire.policy import Action, Overrides
+from groundwire.policy.policy import Action, Overrides
 from tests.test_package import modules_after
 
 

@@ -24,14 +24,14 @@ from groundwire.engine.checkpoints import (
     load_checkpoint,
     pinned_revision,
 )
-from groundwire.engine.joint import (
+from groundwire.engine.scores import TokenScores
+from groundwire.engine.windowing import (
     Frame,
     JointModel,
     Window,
     not_supported_labels,
     plan_windows,
 )
-from groundwire.engine.scores import TokenScores
 from groundwire.errors import (
     MissingExtraError,
     ModelError,

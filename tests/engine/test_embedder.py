@@ -19,9 +19,9 @@ from groundwire.engine.embedder import (
     HashEmbedder,
     NeuralEmbedder,
 )
+from groundwire.engine.models import ENCODER, find_model, list_models
 from groundwire.engine.tokenizer import WordPieces
 from groundwire.errors import ModelError
-from groundwire.models import ENCODER, find_model, list_models
 
 HASH = HashEmbedder()
 TRUE = "The Eiffel Tower is 330 metres tall."

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from groundwire.detection import Entailment
+from groundwire.detection.values import Entailment
 from groundwire.engine.entailment import EntailmentModel, entailment_labels
 from groundwire.errors import (
     DetectionError,

@@ -6,6 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from groundwire.detection.example import Source
+from groundwire.detection.passages import Passage, cut_source
 from groundwire.engine.features import (
     CODES,
     N_FEATURES,
@@ -16,9 +18,7 @@ from groundwire.engine.features import (
     match_features,
 )
 from groundwire.engine.tokenizer import WordPieces
-from groundwire.example import Source
-from groundwire.passages import Passage, cut_source
-from groundwire.quantities import Match
+from groundwire.text.quantities import Match
 
 Ids = NDArray[np.int32]
 

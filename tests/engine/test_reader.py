@@ -13,17 +13,18 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from groundwire import Detection, Detector, evidence
-from groundwire.detection import EvidenceRef, Label, Outcome, Reason
+from groundwire import Detection, Detector
+from groundwire.detection import evidence
+from groundwire.detection.evidence import SELECTED_PIECES
+from groundwire.detection.passages import PASSAGE_PIECES
+from groundwire.detection.values import EvidenceRef, Label, Outcome, Reason
 from groundwire.engine.features import FEATURE_RULES
+from groundwire.engine.models import Manifest
 from groundwire.engine.reader import PREFETCHED_PASSAGES, Calibration, Reader, _Look, n_threads
 from groundwire.engine.roles import RECALLED_SENTENCES, Role
 from groundwire.engine.runtime import KeysValues
 from groundwire.engine.scores import AnswerCalibration, SentenceCalibration
 from groundwire.errors import ModelError, UnreadableError
-from groundwire.evidence import SELECTED_PIECES
-from groundwire.models import Manifest
-from groundwire.passages import PASSAGE_PIECES
 from tests.engine.lookup import LookupGraph, looking_up
 
 Logits = NDArray[np.float32]

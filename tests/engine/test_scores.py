@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.conflicts import Conflict, ConflictKind
-from groundwire.detection import Label
+from groundwire.detection.rules import Conflict, ConflictKind
+from groundwire.detection.values import Label
 from groundwire.engine.scores import (
     SETTLED_BELOW,
     SETTLED_PROBABILITY,

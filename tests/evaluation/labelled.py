@@ -1,8 +1,8 @@
 """Labelled answers for tests."""
 
-from groundwire.detection import Label
+from groundwire.detection.example import Example
+from groundwire.detection.values import Label
 from groundwire.evaluation.datasets.labelled import GoldSpan, LabelledAnswer
-from groundwire.example import Example
 
 
 def labelled(

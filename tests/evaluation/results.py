@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from groundwire.detection import DetectorInfo
+from groundwire.detection.values import DetectorInfo
 from groundwire.evaluation.datasets.files import AnyRow, FailedRow
 from groundwire.evaluation.datasets.formats import numbered
 from groundwire.evaluation.datasets.labelled import LabelledAnswer

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from groundwire import Detector
+from groundwire.detection.example import Example
 from groundwire.evaluation.columns import Columns
 from groundwire.evaluation.confusion import Judged, judge
 from groundwire.evaluation.datasets.labelled import Known, LabelledAnswer
@@ -24,7 +25,6 @@ from groundwire.evaluation.metrics import Overlap
 from groundwire.evaluation.results_file import LinesWriter
 from groundwire.evaluation.scores import scores_of
 from groundwire.evaluation.table import to_text
-from groundwire.example import Example
 from tests.evaluation import reference
 from tests.evaluation.labelled import labelled
 from tests.evaluation.results import (

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from groundwire.detection import Label
+from groundwire.detection.rows import RowError
+from groundwire.detection.values import Label
 from groundwire.errors import SettingError
 from groundwire.evaluation.datasets.labelled import Known, LabelledAnswer
 from groundwire.evaluation.datasets.mapping import COLUMNS, WORDS, ColumnMapping
-from groundwire.rows import RowError
 
 BASE: dict[str, Any] = {"context": "The tower opened in 1889.", "answer": "It opened in 1950."}
 

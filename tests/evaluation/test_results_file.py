@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from groundwire.evaluation.judged_row import JudgedRow, ResultsError
+from groundwire.evaluation.loading import DifferentDetectorError
 from groundwire.evaluation.results_file import LinesWriter, read_header, read_judged, resume
-from groundwire.loading import DifferentDetectorError
 from tests.evaluation.labelled import labelled
 from tests.evaluation.results import header, judged, some_answers
 from tests.fakes import FIXED

@@ -10,18 +10,18 @@ from pathlib import Path
 import pytest
 
 from groundwire import Detector
-from groundwire.detection import Detection
+from groundwire.detection.example import Example
+from groundwire.detection.values import Detection
+from groundwire.engine.models import list_models
 from groundwire.errors import DatasetError, GroundwireError
 from groundwire.evaluation.datasets.files import AnyRow
 from groundwire.evaluation.datasets.labelled import LabelledAnswer
 from groundwire.evaluation.evaluation import Evaluation
 from groundwire.evaluation.judged_row import ResultsError
 from groundwire.evaluation.judging import judge_block
+from groundwire.evaluation.loading import DifferentDetectorError
 from groundwire.evaluation.results_file import read_judged
 from groundwire.evaluation.run import OnRow, Run, run
-from groundwire.example import Example
-from groundwire.loading import DifferentDetectorError
-from groundwire.models import list_models
 from tests.evaluation.labelled import labelled
 from tests.evaluation.results import (
     DETECTOR,

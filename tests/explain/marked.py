@@ -3,7 +3,8 @@
 import re
 from collections.abc import Sequence
 
-from groundwire.detection import (
+from groundwire.detection.example import Source
+from groundwire.detection.values import (
     SEVERITY,
     Claim,
     Coverage,
@@ -14,9 +15,8 @@ from groundwire.detection import (
     Outcome,
     Span,
 )
-from groundwire.example import Source
 from groundwire.explain import Entailment
-from groundwire.segment import parse_citations
+from groundwire.text.segment import parse_citations
 
 ENTAILED = Entailment(entailment=0.9, neutral=0.06, contradiction=0.04)
 NEUTRAL = Entailment(entailment=0.04, neutral=0.92, contradiction=0.04)

@@ -1,322 +1,267 @@
-"""From a detection to its explanations."""
+"""The explainer with a model: what is dropped, what stays, and what a failure leaves."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from groundwire.detection import EvidenceRef, Label
-from groundwire.errors import SettingError
-from groundwire.example import Source
-from groundwire.explain import (
-    Category,
-    Entailment,
-    Explanation,
-    Subtype,
-    explain,
-    is_false_positive,
-    severity,
-)
-from groundwire.spans import FlaggedSpan, keep
-from tests.explain.marked import (
-    CONTRADICTED,
-    ENTAILED,
-    NEUTRAL,
-    claim,
-    claim_of,
-    detected,
-    detection,
-    refs,
-    sources,
-)
+from groundwire import Detector
+from groundwire.detection.example import Example, Source
+from groundwire.detection.values import Coverage, Detection, Entailment, EvidenceRef, Label, Outcome
+from groundwire.engine.models import find_model
+from groundwire.errors import SettingError, UnknownModelError
+from groundwire.explain import Category, Explained, Explainer
+from groundwire.explain import explainer as loaded
+from groundwire.explain.explainer import without_spans
+from tests.explain.marked import CONTRADICTED, ENTAILED, NEUTRAL, claim_of, detected, refs
+from tests.explain.marked import detection as detection_of
 
-TOWER = (
-    '{"name": "Eiffel Tower", "built": "1887-1889", "height": "330 meters", '
-    '"location": "Paris, France"}'
-)
-MARKED = "The Eiffel Tower was built in ⟦1950⟧ and stands at ⟦500 meters⟧ tall in Paris, France."
+LINES = ("On Sundays the shop is closed.", "The tower was opened in 1889.")
 
 
-def tower(marked: str = MARKED) -> tuple[Explanation, ...]:
-    """As the reader finds it: what matches best is the name, and not what was got wrong."""
-    name = EvidenceRef(source_id="S0", start=1, end=23, text=TOWER[1:23])
-    found = claim_of(marked, (name,))
-    return explain(detection(found.text, [found]), sources(TOWER), lambda *_: CONTRADICTED)
+def two(*, coverage: Coverage | None = None) -> tuple[Detection, tuple[Source, ...]]:
+    """A claim that is marked without need, and one that is wrong."""
+    evidence = refs(*LINES)
+    right = claim_of("The shop is ⟦closed on Sundays⟧.", evidence[:1], label=Label.UNSUPPORTED)
+    wrong = claim_of("It opened in ⟦1950⟧.", evidence[1:], start=len(right.text) + 1)
+    found = detection_of(f"{right.text} {wrong.text}", [right, wrong])
+    given = tuple(Source(text=line, id=f"S{i}") for i, line in enumerate(LINES))
+    return replace(found, coverage=coverage or found.coverage), given
 
 
-def test_the_documented_example_is_two_contradictions_with_their_corrections() -> None:
-    year, height = tower()
-    assert (year.category, year.subtype) == (Category.CONTRADICTION, Subtype.DATE_TIME)
-    assert (height.category, height.subtype) == (Category.CONTRADICTION, Subtype.QUANTITY_UNIT)
-    assert max(year.severity, height.severity) == 4
-    assert year.text == (
-        'The answer says "1950"; the source says "1887-1889" (S0, characters 35-44).'
+def entails_all(hypothesis: str, evidence: object) -> Entailment:
+    del hypothesis, evidence
+    return ENTAILED
+
+
+def test_what_the_evidence_entails_is_dropped_and_what_differs_stays() -> None:
+    found, given = two()
+    explained = Explainer(entails_all).explain(found, given)
+    assert [span.text for span in explained.detection.spans] == ["1950"]
+    assert [each.start for each in explained.explanations] == [found.spans[1].start]
+    (dropped,) = explained.dropped
+    assert (dropped.start, dropped.is_false_positive) == (found.spans[0].start, True)
+    assert explained.detection.outcome is Outcome.HALLUCINATED
+    assert [claim.label for claim in explained.detection.claims] == [
+        Label.SUPPORTED,
+        Label.CONTRADICTED,
+    ]
+    assert found.claims[0].label is Label.UNSUPPORTED  # the detection itself is as it was
+
+
+def test_what_a_rule_found_is_never_dropped() -> None:
+    found, given = detected("The shop is ⟦closed on Sundays⟧.", LINES[0])
+    (span,) = found.spans
+    one = replace(found.claims[0], spans=(replace(span, conflict="negation"),))
+    found = replace(found, claims=(one,))
+    explained = Explainer(entails_all).explain(found, given)
+    assert (explained.detection, explained.dropped) == (found, ())
+    assert explained.explanations[0].severity == 3  # the explainer says otherwise
+
+
+def test_an_answer_whose_every_span_is_dropped_is_grounded() -> None:
+    found, given = detected("The shop is ⟦closed on Sundays⟧.", LINES[0])
+    explained = Explainer(entails_all).explain(found, given)
+    assert (explained.detection.outcome, explained.max_severity) == (Outcome.GROUNDED, 0)
+    assert explained.explanations == ()
+
+
+def test_it_is_never_grounded_if_something_was_not_read() -> None:
+    found, given = detected("The shop is ⟦closed on Sundays⟧.", LINES[0])
+    unread = Coverage(
+        offered_chars=9, indexed_chars=8, attended_chars=8, answer_chars=1, read_chars=1
     )
-    assert height.text == (
-        'The answer says "500 meters"; the source says "330 meters" (S0, characters 58-68).'
-    )
-    assert (TOWER[35:44], TOWER[58:68]) == ("1887-1889", "330 meters")
-    assert height.evidence is not None
-    assert height.evidence.text == '"height": "330 meters"'
+    explained = Explainer(entails_all).explain(replace(found, coverage=unread), given)
+    assert explained.detection.outcome is Outcome.PARTIAL
 
 
-def test_a_claim_is_the_hypothesis_and_a_span_never_is() -> None:
-    asked = []
-
-    def judge(hypothesis: str, evidence: tuple[EvidenceRef, ...]) -> Entailment:
-        asked.append((hypothesis, evidence))
-        return NEUTRAL
-
-    found, given = detected(MARKED, TOWER)
-    explain(found, given, judge)
-    assert {hypothesis for hypothesis, _ in asked} == {found.claims[0].text}
-    assert len(asked) == 1  # two spans, one claim, the same evidence
+def test_dropping_can_be_turned_off() -> None:
+    found, given = two()
+    explained = Explainer(entails_all, drops_entailed=False).explain(found, given)
+    assert explained.detection == found
+    assert [each.is_false_positive for each in explained.explanations] == [True, False]
+    assert explained.dropped == ()
 
 
-def test_a_span_of_one_figure_is_explained_however_short_it_is() -> None:
-    found, given = detected("It was built in ⟦1950⟧.", "It was built in 1887.")
-    assert keep((FlaggedSpan(16, 20, 0.9),), found.answer)  # no minimum unless one is set
-    (year,) = explain(found, given, lambda *_: CONTRADICTED)
-    assert found.answer[year.start : year.end] == "1950"
+@pytest.mark.parametrize(("p", "n_dropped"), [(0.75, 1), (0.7499, 0)])
+def test_three_quarters_are_enough_and_less_is_not(p: float, n_dropped: int) -> None:
+    found, given = two()
+    verdict = Entailment(entailment=p, neutral=1 - p, contradiction=0.0)
+    assert len(Explainer(lambda *_: verdict).explain(found, given).dropped) == n_dropped
 
 
-def test_without_explainer_the_label_is_the_detectors_and_the_text_says_so() -> None:
-    found, given = detected("It was built in ⟦1950⟧.", "It was built in 1887.")
-    (year,) = explain(found, given)
-    assert year.entailment is None
-    assert year.label is Label.CONTRADICTED
-    assert year.severity == 4
-    assert year.text == (
-        "Unexplained (the explainer was not run). "
-        'The answer says "1950"; the source says "1887" (S0, characters 16-20).'
-    )
-
-
-def test_an_explainer_that_fails_leaves_the_span_marked_and_names_the_failure() -> None:
-    def judge(*_: object) -> Entailment:
+def test_a_model_that_fails_leaves_all_marked_and_unexplained() -> None:
+    def fails(*_: object) -> Entailment:
         raise ConnectionError("the answer is: secret")
 
-    found, given = detected("It was ⟦green⟧.", "It was red.", label=Label.UNSUPPORTED)
-    (colour,) = explain(found, given, judge)
-    assert colour.reason == "ConnectionError"
-    assert not colour.is_false_positive
-    assert colour.text == (
-        'Unexplained (ConnectionError). The sources do not say "green". '
-        'Nearest: "It was red." (S0, characters 0-11).'
+    found, given = two()
+    explained = Explainer(fails).explain(found, given)
+    assert explained.detection == found
+    assert explained.reason == "ConnectionError"
+    assert all(each.text.startswith("Unexplained") for each in explained.explanations)
+    assert "secret" not in str(explained.to_dict())
+
+
+def test_whatever_else_fails_leaves_all_marked_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object, **__: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(loaded, "explain", fails)
+    found, given = two()
+    explained = Explainer(entails_all).explain(found, given)
+    assert explained.detection == found
+    assert [each.text for each in explained.explanations] == [
+        'Unexplained (ZeroDivisionError). The sources do not say "closed on Sundays".',
+        'Unexplained (ZeroDivisionError). The answer says "1950"; the sources say otherwise.',
+    ]
+    assert [each.severity for each in explained.explanations] == [2, 4]
+
+
+def test_a_claim_that_failed_does_not_take_the_others_with_it() -> None:
+    def fails_once(hypothesis: str, evidence: object) -> Entailment:
+        del evidence
+        if "shop" in hypothesis:
+            raise TimeoutError
+        return CONTRADICTED
+
+    explained = Explainer(fails_once).explain(*two())
+    assert [each.reason for each in explained.explanations] == ["TimeoutError", None]
+    assert explained.reason == "TimeoutError"
+
+
+def test_without_a_span_there_is_nothing_to_explain() -> None:
+    found, given = detected("The shop is closed.", LINES[0])
+    clean = replace(found, outcome=Outcome.GROUNDED)
+    assert Explainer(entails_all).explain(clean, given) == Explained(
+        detection=clean, explanations=()
     )
 
 
-def test_what_is_no_entailment_is_a_failure() -> None:
-    found, given = detected("It was ⟦green⟧.", "It was red.")
-    (colour,) = explain(found, given, lambda *_: 0.9)  # type: ignore[arg-type]
-    assert (colour.entailment, colour.reason) == (None, "TypeError")
-
-
-def test_an_unsupported_addition_quotes_the_nearest_line() -> None:
-    found, given = detected("The tower is ⟦beautiful⟧.", "The tower is in Paris.")
-    (addition,) = explain(found, given, lambda *_: NEUTRAL)
-    assert (addition.label, addition.severity) == (Label.UNSUPPORTED, 2)
-    assert addition.category is Category.UNSUPPORTED_ADDITION
-    assert addition.text == (
-        'The sources do not say "beautiful". '
-        'Nearest: "The tower is in Paris." (S0, characters 0-22).'
-    )
-
-
-def test_a_contradiction_without_counterpart_quotes_the_line() -> None:
-    found, given = detected("The pool is ⟦open⟧ now.", "The pool is not open now.")
-    (negation,) = explain(found, given, lambda *_: CONTRADICTED)
-    assert negation.counterpart is None
-    assert negation.text == (
-        'The answer says "open"; the source says otherwise: '
-        '"The pool is not open now." (S0, characters 0-25).'
-    )
-
-
-def test_a_reference_in_the_span_is_fabricated_whatever_the_model_says() -> None:
-    found, given = detected("The tower is tall ⟦[S7]⟧.", "The tower is tall.")
-    (reference,) = explain(found, given, lambda *_: ENTAILED)
-    assert reference.category is Category.FABRICATED_REFERENCE
-    assert (reference.label, reference.is_false_positive) == (Label.UNSUPPORTED, False)
-    assert reference.text == 'The answer refers to "[S7]", which no source has.'
-
-
-def test_a_reference_beside_the_span_counts_if_nothing_contradicts() -> None:
-    found, given = detected("The tower is ⟦green⟧ [S7].", "The tower is tall.")
-    assert [
-        explain(found, given, lambda *_, said=said: said)[0].category
-        for said in (NEUTRAL, CONTRADICTED)
-    ] == [Category.FABRICATED_REFERENCE, Category.CONTRADICTION]
-
-
-@pytest.mark.parametrize(
-    ("marked", "line", "acquitted"),
-    [
-        ("The shop is ⟦closed on Sundays⟧.", "On Sundays the shop is closed.", True),
-        ("The wall is ⟦about 21,000 km⟧ long.", "The wall is 21,196 km long.", True),
-        ("The wall is ⟦21,000 km⟧ long.", "The wall is 21,196 km long.", False),
-        ("The wall is ⟦over 21,000 km⟧ long.", "The wall is 21,196 km long.", True),
-        ("The wall is ⟦nearly 21,000 km⟧ long.", "The wall is 21,196 km long.", False),
-        ("The tower was ⟦opened in 1950⟧.", "The tower was opened in 1889.", False),
-        ("The tower is ⟦330 feet⟧ tall.", "The tower is 330 m tall.", False),
-        ("The tower is ⟦0.33 km⟧ tall.", "The tower is 330 m tall.", True),
-        ("The pool is ⟦open⟧ in winter.", "The pool is not open in winter.", False),
-        ("The pool is ⟦not open⟧ in winter.", "The pool is open in winter.", False),
-        ("The pool is ⟦not open⟧ in winter.", "In winter the pool is not open.", True),
-        ("The pool is ⟦not only⟧ open in winter.", "The pool is open in winter.", True),
-    ],
-)
-def test_a_sure_explainer_acquits_unless_a_quantity_or_a_not_differs(
-    marked: str, line: str, acquitted: bool
-) -> None:
-    found, span = claim(marked, line)
-    assert is_false_positive(span, found, refs(line), ENTAILED) is acquitted
-
-
-def test_an_explainer_that_is_not_sure_acquits_nothing() -> None:
-    found, span = claim("The shop is ⟦closed on Sundays⟧.", "On Sundays the shop is closed.")
-    at, under = (Entailment(entailment=p, neutral=1 - p, contradiction=0.0) for p in (0.75, 0.7499))
-    evidence = refs("On Sundays the shop is closed.")
-    assert is_false_positive(span, found, evidence, at)
-    assert not is_false_positive(span, found, evidence, under)
-    assert not is_false_positive(span, found, evidence, None)
-
-
-def test_what_was_acquitted_in_spite_of_a_difference_keeps_the_detectors_label() -> None:
-    found, given = detected("It was built in ⟦1950⟧.", "It was built in 1887.")
-    (year,) = explain(found, given, lambda *_: ENTAILED)
-    assert (year.label, year.severity, year.is_false_positive) == (Label.CONTRADICTED, 4, False)
-
-
-def test_what_a_rule_found_is_never_acquitted() -> None:
-    found, span = claim("The shop is ⟦closed on Sundays⟧.", "On Sundays the shop is closed.")
-    evidence = refs("On Sundays the shop is closed.")
-    assert is_false_positive(span, found, evidence, ENTAILED)
-    assert not is_false_positive(replace(span, conflict="word"), found, evidence, ENTAILED)
-
-
-@pytest.mark.parametrize("verdict", [ENTAILED, NEUTRAL, CONTRADICTED, None])
-@pytest.mark.parametrize("label", [Label.UNSUPPORTED, Label.CONTRADICTED])
-def test_what_a_rule_found_keeps_its_label(label: Label, verdict: Entailment | None) -> None:
-    one = claim_of("It is ⟦shut⟧.", refs("It is shut."), label=label)
-    one = replace(one, spans=(replace(one.spans[0], conflict="word"),), entailment=verdict)
-    (found,) = explain(detection(one.text, [one]), sources("It is shut."))
-    assert (found.label, found.is_false_positive) == (label, False)
-
-
-def test_a_false_positive_is_told_and_not_left_out() -> None:
-    found, given = detected("It is ⟦shut⟧ and ⟦locked⟧.", "It is shut and locked.")
-    both = explain(found, given, lambda *_: ENTAILED)
-    assert [(e.is_false_positive, e.label, e.severity) for e in both] == [
-        (True, Label.SUPPORTED, 0)
-    ] * 2
-    assert both[0].text == (
-        'The sources may say "shut". Nearest: "It is shut and locked." (S0, characters 0-22).'
-    )
-
-
-@pytest.mark.parametrize(
-    ("label", "sure", "unsure"),
-    [(Label.SUPPORTED, 0, 0), (Label.UNSUPPORTED, 2, 1), (Label.CONTRADICTED, 4, 3)],
-)
-def test_severity_is_one_less_if_the_explainer_is_not_sure(
-    label: Label, sure: int, unsure: int
-) -> None:
-    even = Entailment(entailment=0.34, neutral=0.33, contradiction=0.33)
-    certain = {Label.SUPPORTED: ENTAILED, Label.UNSUPPORTED: NEUTRAL}.get(label, CONTRADICTED)
-    assert severity(label, certain) == severity(label, None) == sure
-    assert severity(label, even) == unsure
-    assert severity(label, even, threshold=0.3) == sure
-
-
-def test_a_number_that_the_evidence_states_otherwise_is_contradicted_for_sure() -> None:
-    leans = Entailment(entailment=0.3, neutral=0.2, contradiction=0.5)
-    assert severity(Label.CONTRADICTED, leans) == 3
-    assert severity(Label.CONTRADICTED, leans, is_stated=True) == 4
-    assert severity(Label.UNSUPPORTED, leans, is_stated=True) == 1
-    found, given = detected("It was built in ⟦1950⟧.", "It was built in 1887.")
-    other = Entailment(entailment=0.3, neutral=0.5, contradiction=0.2)
-    for verdict in (leans, other):
-        (year,) = explain(found, given, lambda *_, given=verdict: given)
-        assert (year.counterpart is not None, year.label) == (True, Label.CONTRADICTED)
-        assert year.severity == 4
-    found, given = detected("It was ⟦green⟧.", "It was red.")
-    assert explain(found, given, lambda *_: leans)[0].severity == 3  # no number
-
-
-@pytest.mark.parametrize(
-    ("shares", "label"),
-    [((0.6, 0.3, 0.1), Label.UNSUPPORTED), ((0.7, 0.1, 0.2), Label.CONTRADICTED)],
-)
-def test_what_stays_marked_is_never_called_supported(
-    shares: tuple[float, float, float], label: Label
-) -> None:
-    verdict = Entailment(entailment=shares[0], neutral=shares[1], contradiction=shares[2])
-    found, given = detected("The shop is ⟦closed on Sundays⟧.", "On Sundays the shop is closed.")
-    (only,) = explain(found, given, lambda *_: verdict)
-    assert (only.label, only.is_false_positive) == (label, False)
-
-
-def test_without_a_judge_what_the_detection_says_of_a_claim_counts() -> None:
+def test_what_a_detector_said_of_a_claim_stands_where_it_is_taken() -> None:
     found, given = detected("The tower is ⟦green⟧.", "The tower is tall.")
     said = replace(found, claims=(replace(found.claims[0], entailment=NEUTRAL),))
-    (green,) = explain(said, given)
-    assert (green.entailment, green.label, green.severity) == (NEUTRAL, Label.UNSUPPORTED, 2)
+    own = Explainer(entails_all, takes_detectors=True).explain(said, given)
+    other = Explainer(entails_all).explain(said, given)
+    assert own.explanations[0].entailment == NEUTRAL
+    assert other.dropped[0].entailment == ENTAILED
+    # A detector that says nothing of claims leaves it to the model.
+    assert Explainer(entails_all, takes_detectors=True).explain(found, given).dropped
 
 
-def test_each_threshold_has_its_own_use() -> None:
-    found, given = detected("The shop is ⟦closed on Sundays⟧.", "On Sundays the shop is closed.")
-    half = Entailment(entailment=0.5, neutral=0.4, contradiction=0.1)
-    (kept,) = explain(found, given, lambda *_: half, threshold=0.4)
-    assert (kept.is_false_positive, kept.severity) == (False, 2)
-    (dropped,) = explain(found, given, lambda *_: half, entailment_threshold=0.5)
-    assert (dropped.is_false_positive, dropped.severity) == (True, 0)
+def test_labels_and_outcome_follow_from_what_stays() -> None:
+    found, _ = two()
+    assert without_spans(found, [False, False]) == found
+    nothing = without_spans(found, [True, True])
+    assert (nothing.outcome, nothing.spans) == (Outcome.GROUNDED, ())
 
 
-@pytest.mark.parametrize("values", [(0.5, 0.5, 0.5), (1.2, -0.2, 0.0), (float("nan"), 0.5, 0.5)])
-def test_an_entailment_is_three_probabilities_that_sum_to_one(
-    values: tuple[float, float, float],
+@pytest.mark.parametrize("name", ["threshold", "entailment_threshold"])
+@pytest.mark.parametrize("value", [0, 1.1, float("nan"), "high", True])
+def test_a_threshold_out_of_range_is_refused(name: str, value: object) -> None:
+    with pytest.raises(SettingError, match=f"^{name} = "):
+        Explainer.load(**{name: value})  # type: ignore[arg-type]
+
+
+def test_what_is_no_model_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UnknownModelError):
+        Explainer.load(tmp_path / "nothing")
+
+
+# The embedded sentence head.
+
+
+@pytest.fixture(scope="module")
+def explainer() -> Explainer:
+    return Explainer.load(threads=1)
+
+
+@pytest.mark.parametrize("name", [None, "reader", "embedded", "models/halugate-explainer"])
+def test_the_embedded_head_has_its_names(name: str | None) -> None:
+    assert Explainer.load(name, threads=1).name == "reader"
+
+
+def test_the_embedded_head_is_pinned_by_its_weights(explainer: Explainer) -> None:
+    assert explainer.revision == find_model().revision
+
+
+@pytest.fixture(scope="module")
+def tower() -> tuple[Detection, tuple[Source, ...]]:
+    facts = {"name": "Eiffel Tower", "built": "1887-1889", "height": "330 meters"}
+    example = Example.of(
+        sources=[{**facts, "location": "Paris, France"}],
+        question="When was the Eiffel Tower built?",
+        answer=(
+            "The Eiffel Tower was built in 1950 and stands at 500 meters tall in Paris, France."
+        ),
+    )
+    with Detector.load(threads=1) as detector:
+        found = detector.detect(
+            sources=example.sources, question=example.question, answer=example.answer
+        )
+    return found, example.sources
+
+
+def test_the_documented_example_has_two_contradictions_of_severity_four(
+    explainer: Explainer, tower: tuple[Detection, tuple[Source, ...]]
 ) -> None:
-    with pytest.raises(ValueError, match="probabilities"):
-        Entailment(entailment=values[0], neutral=values[1], contradiction=values[2])
+    explained = explainer.explain(*tower)
+    assert [span.text for span in explained.detection.spans] == ["1950", "500 meters"]
+    assert [each.category for each in explained.explanations] == [Category.CONTRADICTION] * 2
+    assert [each.counterpart and each.counterpart.text for each in explained.explanations] == [
+        "1887-1889",
+        "330 meters",
+    ]
+    assert (explained.max_severity, explained.reason) == (4, None)
 
 
-def test_of_equal_probabilities_the_graver_label_counts() -> None:
-    assert Entailment(entailment=0.4, neutral=0.2, contradiction=0.4).label is Label.CONTRADICTED
+def test_the_readers_own_verdict_on_the_claim_is_taken_and_nothing_is_read_again(
+    explainer: Explainer, tower: tuple[Detection, tuple[Source, ...]]
+) -> None:
+    found, given = tower
+    (claim,) = found.claims
+    for each in explainer.explain(found, given).explanations:
+        assert each.entailment == claim.entailment
+    assert claim.entailment is not None
+    assert claim.entailment.is_calibrated
 
 
-def test_a_threshold_out_of_range_is_refused() -> None:
-    found, given = detected("It is ⟦shut⟧.", "It is shut.")
-    with pytest.raises(SettingError, match="threshold = 0 is not possible"):
-        explain(found, given, threshold=0)
+def test_where_another_detector_judged_the_head_reads_the_claim_and_its_lines(
+    explainer: Explainer, tower: tuple[Detection, tuple[Source, ...]]
+) -> None:
+    found, given = tower
+    bare = replace(found, claims=tuple(replace(c, entailment=None) for c in found.claims))
+    explained = explainer.explain(bare, given)
+    assert explained.reason is None
+    for each in explained.explanations:
+        assert each.entailment is not None
+        assert each.entailment.is_calibrated
+        assert each.entailment.label is Label.CONTRADICTED
 
 
-def test_evidence_that_does_not_stand_in_the_sources_is_not_quoted() -> None:
-    found, _ = detected("It is ⟦shut⟧.", "It is open.")
-    for other in ([], sources("Quite another text."), [Source(text="It is", id="S0")]):
-        (only,) = explain(found, other, lambda *_: CONTRADICTED)
-        assert only.evidence is None
-        assert only.text == 'The answer says "shut"; the sources say otherwise.'
+@pytest.mark.parametrize("text", ["Она стоит в Париже.", "It is tall."])
+def test_what_the_head_cannot_read_is_unexplained(explainer: Explainer, text: str) -> None:
+    found, given = detected("⟦Он высокий⟧." if text.isascii() else "It is ⟦tall⟧.", text)
+    explained = explainer.explain(found, given)
+    assert explained.detection == found
+    assert explained.reason == "UnreadableError"
 
 
-def test_an_explanation_as_json() -> None:
-    year = tower()[0]
-    assert year.counterpart is not None
-    assert year.to_dict() == {
-        "start": 30,
-        "end": 34,
-        "label": "contradicted",
-        "category": "contradiction",
-        "subtype": "date_time",
-        "severity": 4,
-        "entailment": {
-            "entailment": 0.03,
-            "neutral": 0.07,
-            "contradiction": 0.9,
-            "is_calibrated": False,
-        },
-        "text": year.text,
-        "evidence": {"source_id": "S0", "start": 25, "end": 45, "text": '"built": "1887-1889"'},
-        "counterpart": {"source_id": "S0", "start": 35, "end": 44, "text": "1887-1889"},
-        "is_false_positive": False,
-        "reason": None,
-    }
+def test_the_three_probabilities_are_independent(explainer: Explainer) -> None:
+    """No probability follows from another, as those of an old system did."""
+    line = EvidenceRef(source_id="S0", start=0, end=9, text="The tower is 330 m tall and red.")
+    claims = ("The tower is 330 m tall.", "The tower is 500 m tall.", "The baker sells bread.")
+    found = [explainer._judge(claim, (line,)) for claim in claims]
+    for each in found:
+        assert each.entailment + each.neutral + each.contradiction == pytest.approx(1, abs=1e-5)
+        assert len({each.entailment, each.neutral, each.contradiction}) == 3
+    assert found[0].entailment > max(found[1].entailment, found[2].entailment)
+    assert found[1].contradiction > max(found[0].contradiction, found[2].contradiction)
+    assert found[2].neutral > max(found[0].neutral, found[1].neutral)
+
+
+def test_as_json(explainer: Explainer, tower: tuple[Detection, tuple[Source, ...]]) -> None:
+    explained = explainer.explain(*tower)
+    data = explained.to_dict()
+    assert list(data) == ["detection", "explanations", "dropped", "reason", "timing_ms"]
+    assert data["detection"] == explained.detection.to_dict()
+    assert data["explanations"] == [each.to_dict() for each in explained.explanations]

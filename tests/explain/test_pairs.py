@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from groundwire import Detector
-from groundwire.detection import Entailment
-from groundwire.example import Source
+from groundwire.detection.example import Source
+from groundwire.detection.values import Entailment
 from groundwire.explain import Explained, Explainer
 
 #: What the small model has reached; docs/explanations.md tells which fail, and how.

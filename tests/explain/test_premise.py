@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.detection import Entailment, EvidenceRef
+from groundwire.detection.values import Entailment, EvidenceRef
 from groundwire.errors import DetectionError, UnreadableError
 from groundwire.explain import MAX_PREMISE_CHARS, Explainer, best_lines
 from groundwire.explain.nearby import MAX_LINES

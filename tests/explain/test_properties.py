@@ -6,11 +6,11 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.detection import SEVERITY, Claim, Detection, EvidenceRef, Label, Span
-from groundwire.example import Source
+from groundwire.detection.example import Source
+from groundwire.detection.values import SEVERITY, Claim, Detection, EvidenceRef, Label, Span
 from groundwire.explain import MAX_TEXT_CHARS, Entailment, Explanation, explain
-from groundwire.render.screen import one_line
-from groundwire.segment import parse_citations
+from groundwire.text.screen import one_line
+from groundwire.text.segment import parse_citations
 from tests.explain.marked import detection
 
 WORDS = [

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from groundwire.detection import Claim
-from groundwire.example import Source
+from groundwire.detection.example import Source
+from groundwire.detection.values import Claim
 from groundwire.explain import fabricated_reference
 from groundwire.explain.references import Library, Reference, ReferenceKind, fabricated_references
 from tests.explain.marked import claim, sources

@@ -1,6 +1,6 @@
 """Explanations in words."""
 
-from groundwire.detection import EvidenceRef, Label
+from groundwire.detection.values import EvidenceRef, Label
 from groundwire.explain.wording import explanation_text, quote, shortened
 from groundwire.render import QUOTE_CHARS
 

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from groundwire.detection import Entailment, EvidenceRef
+from groundwire.detection.values import Entailment, EvidenceRef
 from groundwire.explain import Explainer
 from groundwire.pipeline import Checked, Pipeline
-from groundwire.policy import Action, Policy
+from groundwire.policy.policy import Action, Policy
 from tests.fixed_judge import FixedJudge
 from tests.pipeline.chats import EXPLAINER, FACTS, QUESTION, WRONG, answered, asked, judged, piped
 

@@ -13,9 +13,9 @@ import httpx2 as httpx
 
 from groundwire import Detector, Pipeline
 from groundwire.config import Config, parse
-from groundwire.conversation import Said
 from groundwire.gateway.app import create_app
-from groundwire.policy import Overrides
+from groundwire.pipeline.conversation import Said
+from groundwire.policy.policy import Overrides
 from tests.fixed_judge import FixedJudge
 from tests.gateway.audited import events_in
 from tests.gateway.serving import serving

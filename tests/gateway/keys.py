@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
-from groundwire.gateway.keys import Key
+from groundwire.control.keys import Key
 
 KEY = "gw_test_key_of_the_default_tenant"
 OTHER_KEY = "gw_test_key_of_acme"

@@ -16,18 +16,18 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from groundwire import Detector, Pipeline
 from groundwire.config import Config, parse
+from groundwire.control.audit import AuditLog
 from groundwire.engine.reader import n_threads
 from groundwire.errors import GroundwireError
-from groundwire.gateway.audit import AuditLog
-from groundwire.gateway.caller import Caller
-from groundwire.gateway.limits import Limits
+from groundwire.gateway.http.caller import Caller
+from groundwire.gateway.http.limits import Limits
+from groundwire.gateway.http.problems import Problem, as_problem, problem_response
+from groundwire.gateway.http.state import trace_id
+from groundwire.gateway.http.trace import Tracing
 from groundwire.gateway.metrics import Metrics
 from groundwire.gateway.native import describe, router
-from groundwire.gateway.problems import Problem, as_problem, problem_response
-from groundwire.gateway.state import trace_id
-from groundwire.gateway.trace import Tracing
 from groundwire.gateway.verifying import Verifications
-from groundwire.policy import Overrides
+from groundwire.policy.policy import Overrides
 from tests.fixed_judge import FixedJudge
 from tests.gateway.serving import serving
 

@@ -12,15 +12,15 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from groundwire.config import Config, parse
-from groundwire.gateway.auth import Authentication
-from groundwire.gateway.keys import Keyring
-from groundwire.gateway.limits import Limits
+from groundwire.control.keys import Keyring
+from groundwire.gateway.http.auth import Authentication
+from groundwire.gateway.http.limits import Limits
+from groundwire.gateway.http.problems import Problem, problem_response
+from groundwire.gateway.http.state import trace_id
+from groundwire.gateway.http.trace import Tracing
 from groundwire.gateway.metrics import Metrics
-from groundwire.gateway.problems import Problem, problem_response
 from groundwire.gateway.relay import relay
 from groundwire.gateway.services import open_services
-from groundwire.gateway.state import trace_id
-from groundwire.gateway.trace import Tracing
 from tests.gateway.audited import events_in
 from tests.gateway.wire import ScriptedUpstream
 

@@ -11,8 +11,8 @@ import httpx2 as httpx
 import pytest
 
 from groundwire.config import Config
-from groundwire.gateway.audit import AuditLog, Record
-from tests.gateway.audit.trails import KEY, ListSink
+from groundwire.control.audit import AuditLog, Record
+from tests.control.audit.trails import KEY, ListSink
 from tests.gateway.chats import Gateway, gateway
 from tests.gateway.wire import PATIENCE_S
 

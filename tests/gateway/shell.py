@@ -11,11 +11,11 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from groundwire.config import Config
-from groundwire.gateway.auth import Authentication
-from groundwire.gateway.keys import Keyring
-from groundwire.gateway.limits import Limits, read_json
-from groundwire.gateway.state import caller, trace_id
-from groundwire.gateway.trace import Tracing
+from groundwire.control.keys import Keyring
+from groundwire.gateway.http.auth import Authentication
+from groundwire.gateway.http.limits import Limits, read_json
+from groundwire.gateway.http.state import caller, trace_id
+from groundwire.gateway.http.trace import Tracing
 
 SECRET = "what a user wrote"
 

@@ -7,10 +7,10 @@ import pytest
 
 from groundwire import Pipeline
 from groundwire.config import Config, parse
+from groundwire.control.keys import Key, Keyring
 from groundwire.detector import Detector
 from groundwire.errors import ConfigError, GroundwireError
 from groundwire.gateway.app import create_app
-from groundwire.gateway.keys import Key, Keyring
 from tests.gateway.client import fetch
 from tests.gateway.conftest import Running
 from tests.gateway.keys import KEY

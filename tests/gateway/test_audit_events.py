@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from groundwire.compat.dvara import GroundingResult
 from groundwire.config import parse
-from groundwire.gateway.audit import (
+from groundwire.control.audit import (
     AuditEvent,
     AuditText,
     Disposition,
@@ -25,10 +25,10 @@ from groundwire.gateway.audit import (
     stream_events,
     unchecked_endpoint_event,
 )
-from groundwire.gateway.audit.events import MAX_TEXTS
-from groundwire.gateway.audit.quoted import cut, hashed
+from groundwire.control.audit.events import MAX_TEXTS
+from groundwire.control.audit.quoted import cut, hashed
 from groundwire.pipeline import Pipeline
-from groundwire.policy import Action, Policy
+from groundwire.policy.policy import Action, Policy
 from tests.gateway.answers import (
     BLOCK,
     BROKEN_EXPLAINER,

@@ -6,7 +6,7 @@ import pytest
 
 from groundwire.config import Config, parse
 from groundwire.config.keys import key_hash
-from groundwire.gateway.loopback import host_of, is_loopback
+from groundwire.gateway.http.loopback import host_of, is_loopback
 from tests.gateway.client import Reply, fetch
 from tests.gateway.conftest import Running
 from tests.gateway.keys import KEY, OTHER_KEY

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from groundwire.gateway.background import Background
+from groundwire.gateway.http.background import Background
 
 pytestmark = pytest.mark.asyncio
 

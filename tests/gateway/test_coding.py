@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.gateway.coding import CodingError, Decoder, is_known, narrowed
+from groundwire.gateway.http.coding import CodingError, Decoder, is_known, narrowed
 
 MAX_BYTES = 1_000_000
 

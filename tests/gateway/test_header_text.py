@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.gateway.header_text import MAX_BYTES, header_list
+from groundwire.gateway.http.header_text import MAX_BYTES, header_list
 
 #: Strings that could end a header, a value or an escape.
 NASTY = st.sampled_from(

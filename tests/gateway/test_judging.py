@@ -7,9 +7,9 @@ from threading import Event
 
 import pytest
 
-from groundwire.conversation import Answer, AnswerKind
-from groundwire.gateway.judging import AnswerJudge
+from groundwire.gateway.chat.judging import AnswerJudge
 from groundwire.pipeline import Checked, Flow, Pipeline
+from groundwire.pipeline.conversation import Answer, AnswerKind
 from tests.gateway.chats import fixed, request
 
 pytestmark = pytest.mark.asyncio

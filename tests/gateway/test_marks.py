@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from groundwire.config import parse
-from groundwire.detection import Outcome
-from groundwire.gateway.body_warning import MAX_CHARS
-from groundwire.gateway.marks import extension, outcome_headers, vsr_headers, warning_text
+from groundwire.detection.values import Outcome
+from groundwire.gateway.chat.body_warning import MAX_CHARS
+from groundwire.gateway.chat.marks import extension, outcome_headers, vsr_headers, warning_text
 from groundwire.pipeline import Checked, Pipeline
-from groundwire.policy import Action, HallucinationPlugin, OnError, Policy, resolve
+from groundwire.policy.policy import Action, HallucinationPlugin, OnError, Policy, resolve
 from tests.config.documented import SNIPPET
 from tests.gateway.answers import (
     BLOCK,

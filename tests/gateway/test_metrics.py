@@ -9,13 +9,13 @@ from prometheus_client.parser import text_string_to_metric_families
 from ruamel.yaml import YAML
 
 from groundwire.config import parse
+from groundwire.control.audit import AuditStats
 from groundwire.engine.cache import CacheStats
-from groundwire.gateway.audit import AuditStats
+from groundwire.gateway.chat.refusals import RefusalCode
 from groundwire.gateway.control_state import ControlState
 from groundwire.gateway.metrics import Metrics, Mode, UpstreamFailure, endpoint_of
-from groundwire.gateway.refusals import RefusalCode
 from groundwire.pipeline import Checked, Pipeline
-from groundwire.policy import Action
+from groundwire.policy.policy import Action
 from tests.gateway.answers import BLOCK, checked, checked_by, partial, unavailable, unverified
 from tests.pipeline.chats import RIGHT, WRONG, asked, sent
 

@@ -12,10 +12,10 @@ from urllib.parse import urlsplit
 import pytest
 
 from groundwire import Pipeline
-from groundwire.example import Source
+from groundwire.detection.example import Source
 from groundwire.gateway.native import batch
 from groundwire.gateway.native.batch import accepted
-from groundwire.policy import Overrides
+from groundwire.policy.policy import Overrides
 from tests.fixed_judge import FixedJudge, FixedReading
 from tests.gateway.client import PATIENCE_S, Reply, fetch
 from tests.gateway.native_app import fixed_pipeline, native, without_times

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from groundwire import Detector, Pipeline
 from groundwire.config import parse
-from groundwire.example import Source
-from groundwire.policy import Limits, Overrides
+from groundwire.detection.example import Source
+from groundwire.policy.policy import Limits, Overrides
 from tests.fixed_judge import FixedJudge, FixedReading
 from tests.gateway.client import Reply, fetch
 from tests.gateway.native_app import fixed_pipeline, native, without_times

@@ -8,10 +8,10 @@ import pytest
 
 from groundwire import Gate, Pipeline
 from groundwire.config import parse
-from groundwire.detection import Entailment, EvidenceRef
+from groundwire.detection.values import Entailment, EvidenceRef
 from groundwire.explain import Explainer, best_lines
-from groundwire.gate import decide
 from groundwire.gateway.native.classify import likeliest
+from groundwire.policy.gate import decide
 from tests.gateway.client import Reply, fetch
 from tests.gateway.native_app import fixed_pipeline, native
 

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from groundwire import Gate
-from groundwire.detection import Entailment, EvidenceRef
+from groundwire.detection.values import Entailment, EvidenceRef
 from groundwire.explain import Explainer
 from groundwire.gateway.native.routes import PATHS
 from tests.gateway.client import fetch

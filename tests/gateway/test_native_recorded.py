@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from groundwire import Detector
-from groundwire.policy import Action, Overrides
+from groundwire.policy.policy import Action, Overrides
 from tests.fixed_judge import FixedJudge
 from tests.gateway.chats import SOURCES, WRONG, Gateway, gateway, request, without_ids
 from tests.gateway.settled import GIVES_UP_S, ask, watched

@@ -13,7 +13,7 @@ from openai import AsyncOpenAI, OpenAI
 from openai.types.chat import ChatCompletionChunk
 from pydantic import BaseModel
 
-from groundwire.gateway.coding import is_known
+from groundwire.gateway.http.coding import is_known
 from tests.gateway.chats import KEY, SOURCES, WRONG, Gateway, gateway, without_ids
 from tests.gateway.wire import (
     DONE,

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from groundwire.policy import Action, Overrides
+from groundwire.policy.policy import Action, Overrides
 from tests.gateway.admin.plane import Plane, plane
 from tests.gateway.chats import (
     SOURCES,

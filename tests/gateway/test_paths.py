@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from groundwire.gateway.http.problems import Problem
 from groundwire.gateway.paths import target_of
-from groundwire.gateway.problems import Problem
 
 
 def problem(raw_path: bytes) -> Problem:

@@ -19,7 +19,7 @@ from groundwire.errors import (
     LimitExceededError,
     SettingError,
 )
-from groundwire.gateway.problems import Problem, as_problem, not_found, problem_response
+from groundwire.gateway.http.problems import Problem, as_problem, not_found, problem_response
 
 
 def test_the_envelope_is_openais_with_trace_id_and_next_step() -> None:

@@ -13,17 +13,17 @@ import httpx2 as httpx
 import pytest
 
 from groundwire.config import Config
-from groundwire.gateway.audit import AuditLog
-from groundwire.gateway.recording import Recorder
-from groundwire.gateway.release import Release
-from groundwire.gateway.report import StreamReport
+from groundwire.control.audit import AuditLog
+from groundwire.gateway.chat.recording import Recorder
+from groundwire.gateway.chat.release import Release
+from groundwire.gateway.chat.report import StreamReport
 from groundwire.gateway.services import Services
 from groundwire.gateway.verifying import Verifications
+from tests.control.audit.trails import KEY, ListSink
+from tests.control.audit.trails import event as about
 from tests.gateway import chats
 from tests.gateway.admin.plane import plane
 from tests.gateway.answers import HEADER, checked
-from tests.gateway.audit.trails import KEY, ListSink
-from tests.gateway.audit.trails import event as about
 from tests.gateway.chats import WRONG, events_of, finish_of, request, text_of, without_ids
 from tests.gateway.native_app import SomeServices
 from tests.gateway.settled import ENDS, GIVES_UP_S, GRACE_S, ask, watched

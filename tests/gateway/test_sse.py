@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.gateway.sse import Event, EventSplitter, EventTooLargeError, encode
+from groundwire.gateway.http.sse import Event, EventSplitter, EventTooLargeError, encode
 
 END = st.sampled_from(["\n", "\r\n", "\r"])
 LINE = st.sampled_from(["data: {}", "data:{}", "data", ": note", "event: x", "data: é中😀"])

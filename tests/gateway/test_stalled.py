@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from groundwire.gateway.streamed import Streamed
+from groundwire.gateway.http.streamed import Streamed
 
 pytestmark = pytest.mark.asyncio
 

@@ -14,7 +14,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import Message
 
-from groundwire.gateway.streamed import (
+from groundwire.gateway.http.streamed import (
     ClientGoneError,
     Streamed,
     gone_response,

@@ -11,9 +11,9 @@ from groundwire import __version__
 from groundwire.config import parse
 from groundwire.gateway.admin.app import create_admin_app
 from groundwire.gateway.control import ControlPlane
+from groundwire.gateway.http.readiness import Readiness
 from groundwire.gateway.metrics import Metrics
 from groundwire.gateway.native import document
-from groundwire.gateway.readiness import Readiness
 from groundwire.mcp.backend import Backend
 from groundwire.mcp.files import Roots
 from groundwire.mcp.models import Models

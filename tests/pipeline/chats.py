@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from groundwire.detection import Entailment, EvidenceRef
+from groundwire.detection.example import Source
+from groundwire.detection.values import Entailment, EvidenceRef
 from groundwire.detector import Detector
-from groundwire.example import Source
 from groundwire.explain import Explainer
 from groundwire.pipeline import Pipeline
 from tests.fixed_judge import FixedJudge, FixedReading

@@ -3,8 +3,8 @@
 from groundwire import Gate
 from groundwire.config import parse
 from groundwire.pipeline import CheckPath, Pipeline
-from groundwire.policy import Action
-from groundwire.signals import Signals
+from groundwire.policy.policy import Action
+from groundwire.policy.signals import Signals
 from tests.pipeline.chats import FACTS, POEM, QUESTION, RIGHT, WRONG, asked, piped, sent
 
 FINDINGS = """

@@ -9,7 +9,7 @@ from groundwire import Label, Outcome
 from groundwire.config import parse
 from groundwire.pipeline import CheckPath, Pipeline
 from groundwire.pipeline.load import HighThresholdWarning
-from groundwire.policy import Action
+from groundwire.policy.policy import Action
 from tests.config.documented import REFERENCE, SNIPPET
 from tests.pipeline.chats import FACTS, QUESTION, RIGHT, TOOLS, WRONG, answered, asked
 

@@ -8,14 +8,14 @@ from typing import Any, NoReturn
 import pytest
 
 from groundwire import Detector, Gate, Outcome
-from groundwire.decisions import Decision, Rule
-from groundwire.detection import Detection
+from groundwire.detection.example import Source
+from groundwire.detection.values import Detection
 from groundwire.errors import InvalidConversationError, InvalidTextError
-from groundwire.example import Source
 from groundwire.pipeline import CheckPath, GateStatus
 from groundwire.pipeline.pipeline import Pipeline
-from groundwire.policy import Action, HallucinationPlugin, OnError, Policy
-from groundwire.signals import (
+from groundwire.policy.decisions import Decision, Rule
+from groundwire.policy.policy import Action, HallucinationPlugin, OnError, Policy
+from groundwire.policy.signals import (
     Condition,
     DomainRule,
     Operator,

@@ -9,11 +9,11 @@ from jsonschema import Draft202012Validator
 from referencing import Registry, Resource
 
 from groundwire import Gate, Outcome
-from groundwire.conversation import AnswerKind, Origin
-from groundwire.detection import Entailment, EvidenceRef, Label
+from groundwire.detection.values import Entailment, EvidenceRef, Label
 from groundwire.explain import Category, Explainer, Subtype
 from groundwire.pipeline import CheckPath, GateStatus
-from groundwire.policy import Action, Limits, Policy
+from groundwire.pipeline.conversation import AnswerKind, Origin
+from groundwire.policy.policy import Action, Limits, Policy
 from tests.pipeline.chats import (
     EXPLAINER,
     FACTS,

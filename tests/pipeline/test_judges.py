@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from groundwire import Detector, Outcome, Pipeline
-from groundwire.choosing import Detectors
 from groundwire.config import parse
 from groundwire.engine.reader import Reader
 from groundwire.errors import ConfigError, DetectionError, ModelError, UnknownModelError
+from groundwire.pipeline.detector_pool import Judges
 from groundwire.pipeline.explaining import LazyExplainer
-from groundwire.pipeline.judges import Judges
-from groundwire.policy import Action, OnError, Overrides, Policy
+from groundwire.policy.detector_selection import Detectors
+from groundwire.policy.policy import Action, OnError, Overrides, Policy
 from tests.fixed_judge import FixedJudge
 from tests.pipeline.chats import FACTS, QUESTION, WRONG, asked, judged, sent
 

@@ -6,7 +6,7 @@ import pytest
 
 from groundwire import Gate, Outcome, Reason
 from groundwire.pipeline import CheckPath, GateStatus
-from groundwire.policy import Action, Limits, Overrides, Policy, Request
+from groundwire.policy.policy import Action, Limits, Overrides, Policy, Request
 from tests.pipeline.chats import (
     FACTS,
     POEM,

@@ -9,13 +9,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from groundwire import Gate, Outcome
-from groundwire.conversation import Answer, AnswerKind
-from groundwire.detection import Claim, Entailment, EvidenceRef, Reason
+from groundwire.detection.values import Claim, Entailment, EvidenceRef, Reason
 from groundwire.detector import Detector
 from groundwire.explain import Explainer
 from groundwire.pipeline import Flow, Pipeline, Review
-from groundwire.policy import Action, Policy
-from groundwire.segment import Segment, segment
+from groundwire.pipeline.conversation import Answer, AnswerKind
+from groundwire.policy.policy import Action, Policy
+from groundwire.text.segment import Segment, segment
 from tests.pipeline.chats import (
     EXPLAINER,
     FACTS,

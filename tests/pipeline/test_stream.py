@@ -9,10 +9,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from groundwire import Gate, Outcome
-from groundwire.conversation import Answer, AnswerKind, read_response
 from groundwire.detector import Detector
 from groundwire.pipeline import Checked, Pipeline
-from groundwire.policy import Limits
+from groundwire.pipeline.conversation import Answer, AnswerKind, read_response
+from groundwire.policy.policy import Limits
 from tests.pipeline.chats import (
     EXPLAINER,
     FACTS,

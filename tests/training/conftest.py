@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
+    from groundwire.evaluation.datasets.sets import Record
     from groundwire.training.model import Reader
-    from groundwire.training.sets import Record
 
 
 def write(path: Path, rows: Sequence[dict[str, Any]]) -> Path:
@@ -77,8 +77,8 @@ def exported(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 def record() -> "Record":
     """Several passages, a question, and an answer whose last sentences recall the first."""
     pytest.importorskip("torch")
-    from groundwire.example import read_sources
-    from groundwire.training.sets import Marked, Record
+    from groundwire.detection.example import read_sources
+    from groundwire.evaluation.datasets.sets import Marked, Record
 
     return Record(
         id="1",

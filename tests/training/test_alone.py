@@ -4,9 +4,9 @@ import random
 
 import pytest
 
-from groundwire.example import read_sources
+from groundwire.detection.example import read_sources
+from groundwire.evaluation.datasets.sets import Marked, Record, draw
 from groundwire.training.alone import alone
-from groundwire.training.sets import Marked, Record, draw
 
 pytest.importorskip("torch")
 pytestmark = pytest.mark.torch

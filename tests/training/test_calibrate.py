@@ -18,11 +18,12 @@ pytest.importorskip("torch")
 pytest.importorskip("sklearn")
 
 from groundwire import Detector
+from groundwire.detection.example import read_sources
 from groundwire.engine.features import FEATURE_RULES
+from groundwire.engine.models import Manifest, verify
 from groundwire.engine.reader import Calibration, Reader
 from groundwire.engine.scores import AnswerCalibration, SentenceCalibration
-from groundwire.example import read_sources
-from groundwire.models import Manifest, verify
+from groundwire.evaluation.datasets.sets import Marked, Record
 from groundwire.training import calibrate, loop
 from groundwire.training.calibrate import (
     Fitted,
@@ -41,7 +42,6 @@ from groundwire.training.calibrate import (
 )
 from groundwire.training.loop import Loader
 from groundwire.training.sentences import ScoredClaim
-from groundwire.training.sets import Marked, Record
 from tests.engine.lookup import LookupGraph, looking_up
 from tests.training.test_loop import RECIPE, write_records
 

@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("sklearn")
 
-from groundwire.models import Manifest, verify
+from groundwire.engine.models import Manifest, verify
 from groundwire.training.card import report_table, write_card
 
 pytestmark = pytest.mark.torch

@@ -9,14 +9,14 @@ pytest.importorskip("torch")
 
 import torch
 
+from groundwire.detection.evidence import WordWeights
 from groundwire.engine.tokenizer import WordPieces
-from groundwire.evidence import WordWeights
+from groundwire.evaluation.datasets.sets import Marked, Record
 from groundwire.training import data
 from groundwire.training.claims import SETS, claims, judged
 from groundwire.training.loop import loss_of
 from groundwire.training.model import Group, Reader
 from groundwire.training.recipe import Recipe
-from groundwire.training.sets import Marked, Record
 
 from .conftest import write
 

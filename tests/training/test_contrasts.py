@@ -7,9 +7,9 @@ import pytest
 
 pytest.importorskip("torch")
 
-from groundwire.example import read_sources
+from groundwire.detection.example import read_sources
+from groundwire.evaluation.datasets.sets import DOUBTFUL, Marked, Record
 from groundwire.training.contrasts import contrasts, with_stranger
-from groundwire.training.sets import DOUBTFUL, Marked, Record
 from groundwire.training.unlabelled import without_unlabelled
 from tests.training.conftest import write
 

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.example import read_sources
+from groundwire.detection.example import read_sources
+from groundwire.evaluation.datasets.sets import Marked, Record
 from groundwire.training.corrupt import (
     KINDS,
     Edit,
@@ -17,7 +18,6 @@ from groundwire.training.corrupt import (
     draw_corrupted,
     false_premise,
 )
-from groundwire.training.sets import Marked, Record
 
 SOURCE = (
     "The tower of Arles is 330 m tall and drew 2.1 million visitors in 1995. "

@@ -5,12 +5,12 @@ import pytest
 
 pytest.importorskip("torch")
 
+from groundwire.detection.evidence import Query, WordWeights
 from groundwire.engine.features import N_FEATURES, NEUTRAL, TABLE_ROWS
 from groundwire.engine.tokenizer import WordPieces
-from groundwire.evidence import Query, WordWeights
+from groundwire.evaluation.datasets.sets import Record
 from groundwire.training import data
 from groundwire.training.data import labels_of
-from groundwire.training.sets import Record
 
 pytestmark = pytest.mark.torch
 

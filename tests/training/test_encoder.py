@@ -16,11 +16,12 @@ import torch
 from safetensors.torch import load_file
 from tokenizers import Tokenizer
 
+from groundwire.detection.example import read_sources
 from groundwire.engine.checkpoints import load_checkpoint
-from groundwire.engine.joint import Frame, JointModel
-from groundwire.engine.whole import WholeReading
+from groundwire.engine.token_classifier import WholeReading
+from groundwire.engine.windowing import Frame, JointModel
 from groundwire.errors import InputError, UnpinnedModelError
-from groundwire.example import read_sources
+from groundwire.evaluation.datasets.sets import Marked, Record
 from groundwire.training.encoder import (
     EncoderRun,
     Inputs,
@@ -32,7 +33,6 @@ from groundwire.training.encoder import (
 )
 from groundwire.training.recipe import EncoderRecipe, Lora
 from groundwire.training.report import Logged
-from groundwire.training.sets import Marked, Record
 from tests.cli.conftest import invoke
 from tests.engine.test_checkpoints import KINDS, SIZES
 from tests.tiny import byte_tokenizer, word_tokenizer

@@ -10,11 +10,11 @@ pytest.importorskip("transformers")
 
 import transformers
 
-from groundwire.detection import EvidenceRef
+from groundwire.detection.values import EvidenceRef
 from groundwire.engine.entailment import EntailmentModel
+from groundwire.engine.models import Manifest, find_model, verify
 from groundwire.errors import InputError, UnpinnedModelError
 from groundwire.explain import Explainer
-from groundwire.models import Manifest, find_model, verify
 from groundwire.training.explainer import ExplainerRun, train_explainer
 from groundwire.training.pairs import Pair, read_pairs, split_pairs
 from groundwire.training.recipe import EncoderRecipe, Lora, RunExistsError

@@ -13,7 +13,7 @@ import pytest
 pytest.importorskip("sklearn")
 
 from groundwire.errors import DatasetError, InputError
-from groundwire.gate import Gate
+from groundwire.policy.gate import Gate
 from groundwire.training import prompts as sets
 from groundwire.training.gate import (
     GateRun,

@@ -14,16 +14,16 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from groundwire import Detector
+from groundwire.detection.evidence import WordWeights
+from groundwire.detection.example import read_sources
+from groundwire.engine.models import Manifest, verify
 from groundwire.engine.tokenizer import WordPieces
 from groundwire.errors import CorruptModelError
-from groundwire.evidence import WordWeights
-from groundwire.example import read_sources
-from groundwire.models import Manifest, verify
+from groundwire.evaluation.datasets.sets import Marked, Record
 from groundwire.training import loop
 from groundwire.training.loop import Loader, Recipe, train
 from groundwire.training.model import Group, Reader
 from groundwire.training.package import package
-from groundwire.training.sets import Marked, Record
 from tests.training.conftest import Exported, write
 
 pytestmark = pytest.mark.torch
@@ -342,7 +342,7 @@ def test_a_package_is_a_model_folder_that_a_detector_opens(
     assert (manifest.name, manifest.version, manifest.licence) == ("reader", "9.9", "Apache-2.0")
     assert manifest.labels == ("supported", "unsupported", "contradicted")
     assert manifest.total_bytes < 30_000_000
-    monkeypatch.setattr("groundwire.models._ROOT", tmp_path / "models")
+    monkeypatch.setattr("groundwire.engine.models._ROOT", tmp_path / "models")
     with Detector.load(threads=1) as detector:
         result = detector.detect(sources=["The tower is tall."], answer="The tower is red.")
     assert result.detector.threshold == 0.4

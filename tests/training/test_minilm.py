@@ -12,7 +12,7 @@ import torch
 from transformers import BertConfig, BertModel
 
 from groundwire.engine.embedder import GRAPH, Encoder
-from groundwire.models import Manifest, verify
+from groundwire.engine.models import Manifest, verify
 from groundwire.training.minilm import package, write_manifest
 
 pytestmark = pytest.mark.torch

@@ -9,11 +9,11 @@ pytest.importorskip("torch")
 import torch
 from torch import Tensor
 
+from groundwire.detection.evidence import WordWeights
 from groundwire.engine.tokenizer import WordPieces
-from groundwire.evidence import WordWeights
+from groundwire.evaluation.datasets.sets import Record
 from groundwire.training import data
 from groundwire.training.model import Group
-from groundwire.training.sets import Record
 from tests.training.conftest import BOTH_KINDS, Exported
 
 pytestmark = [pytest.mark.torch, BOTH_KINDS]

@@ -11,15 +11,15 @@ pytest.importorskip("torch")
 
 import torch
 
+from groundwire.detection.evidence import WordWeights
 from groundwire.engine.architecture import Architecture
 from groundwire.engine.cache import ByteCache
 from groundwire.engine.reader import Calibration, Reader
 from groundwire.engine.runtime import ReaderGraph
 from groundwire.engine.tokenizer import WordPieces
-from groundwire.evidence import WordWeights
-from groundwire.segment import segment
+from groundwire.evaluation.datasets.sets import Record
+from groundwire.text.segment import segment
 from groundwire.training import data
-from groundwire.training.sets import Record
 from tests.training.conftest import BOTH_KINDS, Exported
 
 pytestmark = [pytest.mark.torch, BOTH_KINDS]

@@ -4,9 +4,9 @@ import random
 
 import pytest
 
-from groundwire.example import read_sources
+from groundwire.detection.example import read_sources
+from groundwire.evaluation.datasets.sets import Marked, Record
 from groundwire.training.quoted import quoted
-from groundwire.training.sets import Marked, Record
 
 pytest.importorskip("torch")
 pytestmark = pytest.mark.torch

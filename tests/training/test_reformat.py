@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.quantities import Match, QuantityIndex, quantities
+from groundwire.evaluation.datasets.sets import Marked
+from groundwire.text.quantities import Match, QuantityIndex, quantities
 from groundwire.training.reformat import reformatted
-from groundwire.training.sets import Marked
 
 
 @pytest.fixture(autouse=True)

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 pytest.importorskip("torch")
 pytest.importorskip("scipy")
 
-from groundwire.detection import Claim, EvidenceRef, Label
+from groundwire.detection.example import read_sources
+from groundwire.detection.values import Claim, EvidenceRef, Label
 from groundwire.engine.reader import Reader
 from groundwire.engine.scores import SentenceCalibration
-from groundwire.example import read_sources
 from groundwire.explain.nearby import Lines
 from groundwire.training import sentences
 from groundwire.training.sentences import (

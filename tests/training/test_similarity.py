@@ -5,7 +5,7 @@ import pytest
 
 pytest.importorskip("torch")
 
-from groundwire.training.sets import Marked, Record
+from groundwire.evaluation.datasets.sets import Marked, Record
 from groundwire.training.similarity import (
     Compared,
     choose,

@@ -15,9 +15,10 @@ from safetensors.torch import load_file, save_file
 
 from groundwire import Detector
 from groundwire.cli.steps import Steps
+from groundwire.detection.evidence import WordWeights
+from groundwire.engine.models import Manifest, verify
 from groundwire.engine.tokenizer import WordPieces
-from groundwire.evidence import WordWeights
-from groundwire.models import Manifest, verify
+from groundwire.evaluation.datasets.sets import Marked, Record
 from groundwire.training import data, rows
 from groundwire.training.loop import Loader, Recipe, optimizer_of, train
 from groundwire.training.lora import TARGETS, add_adapters, merged
@@ -25,7 +26,6 @@ from groundwire.training.model import Reader
 from groundwire.training.recipe import Lora
 from groundwire.training.report import Logged
 from groundwire.training.rows import RowError, TooFewContextsError
-from groundwire.training.sets import Marked, Record
 from tests.cli.conftest import invoke
 from tests.training.conftest import Exported
 from tests.training.test_loop import shallow

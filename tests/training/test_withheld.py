@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from groundwire.example import read_sources
-from groundwire.training.sets import DOUBTFUL, Marked, Record
+from groundwire.detection.example import read_sources
+from groundwire.evaluation.datasets.sets import DOUBTFUL, Marked, Record
 from groundwire.training.withheld import withheld
 
 pytest.importorskip("torch")

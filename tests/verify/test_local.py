@@ -6,13 +6,13 @@ from dataclasses import replace
 import pytest
 
 from groundwire import Detector
-from groundwire.detection import Label
+from groundwire.detection.values import Label
 from groundwire.engine.architecture import MINILM
 from groundwire.engine.cache import ByteCache
+from groundwire.engine.models import find_model
 from groundwire.engine.reader import Reader
 from groundwire.engine.runtime import KeysValues
 from groundwire.errors import ModelError
-from groundwire.models import find_model
 from groundwire.verify.doubts import ReadoutByWords
 from groundwire.verify.local import LocalVerifier
 from groundwire.verify.measured import ClaimMap

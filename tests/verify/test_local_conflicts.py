@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from groundwire import Detector, detect_hallucination
-from groundwire.conflicts import ConflictKind
-from groundwire.detection import Label
+from groundwire.detection.rules import ConflictKind
+from groundwire.detection.values import Label
 from groundwire.engine.reader import Reader
 from groundwire.verify.citations import CitationFinding, CitationStatus, agreeing
 from groundwire.verify.doubts import ReadoutByWords

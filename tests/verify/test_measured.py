@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.detection import Entailment
+from groundwire.detection.values import Entailment
 from groundwire.engine.scores import ClaimScores
 from groundwire.errors import ModelError
 from groundwire.verify.measured import FILE_NAME, ClaimMap, Measured

@@ -15,12 +15,12 @@ from groundwire.cli.config import read_config
 from groundwire.cli.inputs import TEXT_FILE
 from groundwire.cli.status import ExitStatus
 from groundwire.errors import MissingExtraError, SettingError
-from groundwire.files.writing import to_json
+from groundwire.text.files.writing import to_json
 
 if TYPE_CHECKING:
     from groundwire.config import Config
-    from groundwire.gateway.audit.record import Head
-    from groundwire.gateway.audit.verdict import Verdict
+    from groundwire.control.audit.record import Head
+    from groundwire.control.audit.verdict import Verdict
 
 #: Commands of the group that are elsewhere: name → where, and its line in the list of commands.
 LAZY = {
@@ -142,9 +142,9 @@ def verify(
     if is_partial and write_anchors is not None:
         raise click.UsageError("A part of a trail does not say where it stands: verify all of it.")
     read = read_config(ctx, config)
-    from groundwire.gateway.audit.anchors import read_anchors
-    from groundwire.gateway.audit.anchors import write_anchors as write
-    from groundwire.gateway.audit.verdict import Status
+    from groundwire.control.audit.anchors import read_anchors
+    from groundwire.control.audit.anchors import write_anchors as write
+    from groundwire.control.audit.verdict import Status
 
     keys = _keys(read, key_files)
     known = () if anchors is None else read_anchors(anchors, keys)
@@ -164,8 +164,8 @@ def verify(
 
 
 def _keys(config: "Config", key_files: Sequence[Path]) -> Sequence[bytes]:
-    from groundwire.gateway.audit.signing import known_keys, read_keys
-    from groundwire.gateway.folder import data_folder
+    from groundwire.control.audit.signing import known_keys, read_keys
+    from groundwire.control.folder import data_folder
 
     own = known_keys(config, data_folder(config))
     keys = [*own, *(key for path in key_files for key in read_keys(path))]
@@ -191,7 +191,7 @@ def _configured_files(config: "Config", url: str | None) -> Sequence[Path]:
 def _verify_files(
     paths: Sequence[Path], keys: Sequence[bytes], anchors: Sequence["Head"], *, is_partial: bool
 ) -> "Verdict":
-    from groundwire.gateway.audit.verify_file import verify_files
+    from groundwire.control.audit.verify_file import verify_files
 
     with _progress() as report:
         return verify_files(paths, keys, anchors=anchors, is_partial=is_partial, report=report)
@@ -200,8 +200,8 @@ def _verify_files(
 async def _verify_store(
     config: "Config", url: str | None, keys: Sequence[bytes], anchors: Sequence["Head"]
 ) -> "Verdict":
-    from groundwire.gateway.audit.verify_store import open_unchanged, verify_store
-    from groundwire.gateway.store import Store
+    from groundwire.control.audit.verify_store import open_unchanged, verify_store
+    from groundwire.control.store import Store
 
     store = Store.of(config) if url is None else Store(url)
     await open_unchanged(store)

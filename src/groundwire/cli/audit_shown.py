@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from groundwire.render import excerpt, visible
-from groundwire.render.screen import one_line
+from groundwire.text.screen import one_line
 
 _CLAIM_CHARS = 60
 

@@ -20,23 +20,23 @@ from groundwire.cli.config import read_config
 from groundwire.cli.inputs import TEXT_FILE, refuse_empty
 from groundwire.cli.status import ExitStatus
 from groundwire.config import Config
+from groundwire.control.audit.event import AuditEvent, EventType
+from groundwire.control.audit.filters import Filter
+from groundwire.control.audit.found import Found
+from groundwire.control.audit.log import AuditLog
+from groundwire.control.audit.own_trail import check_own
+from groundwire.control.audit.pruning import Plan
+from groundwire.control.audit.retention import Pruned
+from groundwire.control.audit.signing import known_keys
+from groundwire.control.audit.store_sink import StoreSink
+from groundwire.control.audit.trail import MAX_LIMIT, Trail
+from groundwire.control.audit.verify_store import open_unchanged
+from groundwire.control.folder import data_folder
+from groundwire.control.store import Store
 from groundwire.errors import InputError, SettingError
-from groundwire.files.reading import STDIN
-from groundwire.files.writing import to_json
-from groundwire.gateway.audit.event import AuditEvent, EventType
-from groundwire.gateway.audit.filters import Filter
-from groundwire.gateway.audit.found import Found
-from groundwire.gateway.audit.log import AuditLog
-from groundwire.gateway.audit.own_trail import check_own
-from groundwire.gateway.audit.pruning import Plan
-from groundwire.gateway.audit.retention import Pruned
-from groundwire.gateway.audit.signing import known_keys
-from groundwire.gateway.audit.store_sink import StoreSink
-from groundwire.gateway.audit.trail import MAX_LIMIT, Trail
-from groundwire.gateway.audit.verify_store import open_unchanged
-from groundwire.gateway.folder import data_folder
-from groundwire.gateway.store import Store
 from groundwire.render import visible
+from groundwire.text.files.reading import STDIN
+from groundwire.text.files.writing import to_json
 
 #: Pause between two lines about how far an export is, where there is no terminal.
 LINE_EVERY_S = 10.0

@@ -15,11 +15,11 @@ from groundwire.cli.detectors import Setup
 from groundwire.cli.progress import count_rows, progress
 from groundwire.cli.results import ResultsExistError, Tally, open_writer, repair
 from groundwire.cli.rows import Row, read_rows
-from groundwire.detection import Detection, DetectorInfo
+from groundwire.detection.example import Example
+from groundwire.detection.values import Detection, DetectorInfo
 from groundwire.errors import GroundwireError, InputError
-from groundwire.example import Example
-from groundwire.files.reading import DAMAGE, STDIN, count_lines, in_blocks, open_lines
-from groundwire.loading import AnyDetector, Choice, DifferentDetectorError, judge_all
+from groundwire.evaluation.loading import AnyDetector, Choice, DifferentDetectorError, judge_all
+from groundwire.text.files.reading import DAMAGE, STDIN, count_lines, in_blocks, open_lines
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

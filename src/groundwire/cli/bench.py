@@ -19,8 +19,8 @@ from groundwire.cli.evaluate import (
     status_of,
 )
 from groundwire.cli.inputs import RESULTS, RETRY_FAILED, refuse_empty
-from groundwire.files.writing import to_json
-from groundwire.loading import Choice
+from groundwire.evaluation.loading import Choice
+from groundwire.text.files.writing import to_json
 
 if TYPE_CHECKING:
     from groundwire.evaluation.benches.bench import Bench

@@ -21,10 +21,10 @@ from groundwire.cli.inputs import (
     refuse_shared_stdin,
 )
 from groundwire.cli.status import exit_status
-from groundwire.detection import OPERATING_POINTS
-from groundwire.example import Example
-from groundwire.files.writing import to_json
-from groundwire.loading import Choice
+from groundwire.detection.example import Example
+from groundwire.detection.values import OPERATING_POINTS
+from groundwire.evaluation.loading import Choice
+from groundwire.text.files.writing import to_json
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 

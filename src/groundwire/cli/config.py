@@ -10,12 +10,12 @@ import click
 from groundwire.cli.inputs import TEXT_FILE, read_text
 from groundwire.cli.status import ExitStatus
 from groundwire.errors import ConfigError
-from groundwire.files.reading import STDIN
-from groundwire.files.writing import to_json
+from groundwire.text.files.reading import STDIN
+from groundwire.text.files.writing import to_json
 
 if TYPE_CHECKING:
     from groundwire.config import Config
-    from groundwire.decisions import Decision
+    from groundwire.policy.decisions import Decision
 
 
 @click.group(
@@ -68,7 +68,7 @@ def show(ctx: click.Context, /, *, file: Path | None, as_json: bool) -> None:
 
 def describe(config: "Config", *, name: str) -> Iterator[str]:
     """What a configuration is, in a few lines."""
-    from groundwire.decisions import in_order
+    from groundwire.policy.decisions import in_order
     from groundwire.render import visible
 
     formats = ", ".join(config.formats) or "nobody: it is empty"

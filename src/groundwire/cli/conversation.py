@@ -13,11 +13,11 @@ from groundwire.cli.console import ColorChoice, wants_color
 from groundwire.cli.detectors import Setup
 from groundwire.cli.inputs import read_text, refuse_shared_stdin
 from groundwire.cli.status import exit_status
-from groundwire.detection import FrozenMapping, Outcome
+from groundwire.detection.values import FrozenMapping, Outcome
 from groundwire.errors import InputError
-from groundwire.files.reading import STDIN
-from groundwire.files.writing import to_json
-from groundwire.loading import Choice
+from groundwire.evaluation.loading import Choice
+from groundwire.text.files.reading import STDIN
+from groundwire.text.files.writing import to_json
 
 if TYPE_CHECKING:
     from groundwire.config import Config, Origin
@@ -101,7 +101,7 @@ def check_conversation(
     config = configured.read(ctx)
     data = read_json(file, wanted='{"request": {...}, "response": {...}}')
 
-    from groundwire.conversation import divide_transcript
+    from groundwire.pipeline.conversation import divide_transcript
     from groundwire.render.checked import response_to_terminal
 
     request, response = divide_transcript(data)
@@ -120,8 +120,8 @@ def check_conversation(
 
 def _is_answer_missing(response: "CheckedResponse") -> bool:
     """Whether a check was due and no answer says anything; tool calls and refusals do."""
-    from groundwire.conversation import AnswerKind
     from groundwire.pipeline import CheckPath
+    from groundwire.pipeline.conversation import AnswerKind
 
     return (
         response.context.path in (CheckPath.CHECKED, CheckPath.NO_EVIDENCE)

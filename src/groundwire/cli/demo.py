@@ -12,7 +12,7 @@ import click
 from groundwire.cli.console import ColorChoice, color_option, wants_color
 from groundwire.cli.serve import require_gateway
 from groundwire.cli.status import ExitStatus
-from groundwire.files.writing import to_json
+from groundwire.text.files.writing import to_json
 
 #: The scenes, in order. They stand here so that --help imports no gateway.
 NAMES = (

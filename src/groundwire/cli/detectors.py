@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from groundwire.loading import (
+from groundwire.evaluation.loading import (
     AnyDetector,
     AnyExplainer,
     Choice,

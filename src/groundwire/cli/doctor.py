@@ -16,10 +16,10 @@ import click
 from groundwire import __version__
 from groundwire.cli.detectors import Setup
 from groundwire.cli.status import ExitStatus
-from groundwire.detection import Outcome
+from groundwire.detection.values import Outcome
 from groundwire.errors import GroundwireError
-from groundwire.files.writing import to_json
-from groundwire.loading import Choice
+from groundwire.evaluation.loading import Choice
+from groundwire.text.files.writing import to_json
 
 #: What the main job needs. Importing each shows more than its version does: a package can be
 #: installed and broken.
@@ -135,7 +135,7 @@ def look_at_providers() -> Finding:
 
 def look_at_models() -> Iterator[Finding]:
     """Whether the embedded models are there and intact."""
-    from groundwire.models import DEFAULT_MODEL, list_models, verify
+    from groundwire.engine.models import DEFAULT_MODEL, list_models, verify
 
     fix = "Install the package again: pip install --force-reinstall groundwire"
     try:

@@ -22,11 +22,11 @@ from groundwire.cli.progress import count_rows, progress
 from groundwire.cli.results import ResultsExistError
 from groundwire.cli.status import ExitStatus
 from groundwire.errors import InputError
-from groundwire.files.writing import to_json
-from groundwire.loading import Choice
+from groundwire.evaluation.loading import Choice
+from groundwire.text.files.writing import to_json
 
 if TYPE_CHECKING:
-    from groundwire.detection import DetectorInfo
+    from groundwire.detection.values import DetectorInfo
     from groundwire.evaluation import run
     from groundwire.evaluation.datasets.files import AnyRow
     from groundwire.evaluation.evaluation import Evaluation
@@ -167,9 +167,9 @@ class Judging:
     @contextmanager
     def start(self) -> "Iterator[tuple[DetectorInfo, run.Judging, int]]":
         """What judges, how, and how many rows at a time; the detector is gone afterwards."""
+        from groundwire.engine.models import EMBEDDERS
         from groundwire.evaluation.run import here
-        from groundwire.files.reading import MAX_BLOCK_ROWS
-        from groundwire.models import EMBEDDERS
+        from groundwire.text.files.reading import MAX_BLOCK_ROWS
 
         choice = self.choice
         if choice.cache_mb is None and choice.model in EMBEDDERS:

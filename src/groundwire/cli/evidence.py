@@ -9,9 +9,9 @@ import click
 
 from groundwire.cli.conversation import read_json
 from groundwire.cli.inputs import TEXT_FILE, read_text
+from groundwire.detection.rows import json_kind
 from groundwire.errors import InputError
-from groundwire.files.reading import STDIN
-from groundwire.rows import json_kind
+from groundwire.text.files.reading import STDIN
 
 _NEXT = 'It should hold a list such as [{"sid": "S0", "text": "..."}], or such an object a line.'
 

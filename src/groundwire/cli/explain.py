@@ -17,10 +17,10 @@ from groundwire.cli.inputs import (
     refuse_empty,
 )
 from groundwire.cli.status import exit_status
-from groundwire.detection import Detection
-from groundwire.example import Source
-from groundwire.files.writing import to_json
-from groundwire.loading import Choice, ExplainerChoice
+from groundwire.detection.example import Source
+from groundwire.detection.values import Detection
+from groundwire.evaluation.loading import Choice, ExplainerChoice
+from groundwire.text.files.writing import to_json
 
 EPILOG = """\b
 Examples:

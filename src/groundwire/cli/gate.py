@@ -5,8 +5,8 @@ import sys
 import click
 
 from groundwire.cli.inputs import FiniteRange, read_text, refuse_empty
-from groundwire.files.reading import STDIN
-from groundwire.files.writing import to_json
+from groundwire.text.files.reading import STDIN
+from groundwire.text.files.writing import to_json
 
 
 @click.command(
@@ -47,7 +47,7 @@ def gate(
     Each TEXT is a prompt; without any, each line of standard input is one. A line tells the
     decision, the confidence in it, and the prompt.
     """
-    from groundwire.gate import Gate
+    from groundwire.policy.gate import Gate
     from groundwire.render import visible
 
     opened = Gate.load(model, threshold=threshold, revision=revision)

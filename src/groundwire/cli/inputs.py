@@ -10,8 +10,8 @@ from typing import Any
 
 import click
 
-from groundwire.example import Source
-from groundwire.files.reading import STDIN, decode
+from groundwire.detection.example import Source
+from groundwire.text.files.reading import STDIN, decode
 
 
 class FilePath(click.Path):

@@ -19,14 +19,14 @@ from groundwire.cli.serve import require_gateway
 from groundwire.cli.setting_options import setting_option, with_values
 from groundwire.cli.status import ExitStatus
 from groundwire.errors import SettingError
-from groundwire.files.writing import to_json
+from groundwire.text.files.writing import to_json
 
 if TYPE_CHECKING:
     from groundwire.config import Config
-    from groundwire.gateway.audit import AuditEvent, AuditLog
-    from groundwire.gateway.audit.control_events import ControlEvents
-    from groundwire.gateway.store import Store
-    from groundwire.gateway.tenants import KeyRecord, Registry
+    from groundwire.control.audit import AuditEvent, AuditLog
+    from groundwire.control.audit.control_events import ControlEvents
+    from groundwire.control.store import Store
+    from groundwire.control.tenants import KeyRecord, Registry
 
 _T = TypeVar("_T")
 
@@ -136,7 +136,7 @@ def create(
     config, owner = _prepared(ctx, file, store), _owner(tenant, role)
     expires_at = None if days is None else datetime.now(UTC) + timedelta(days=days)
 
-    from groundwire.gateway.tenants import Role
+    from groundwire.control.tenants import Role
 
     done = _run(
         config,
@@ -226,12 +226,12 @@ def _run(config: "Config", work: _Work[_T], events: _Events[_T] | None = None) -
 
 
 async def _done(config: "Config", work: _Work[_T], events: _Events[_T] | None) -> "_Done[_T]":
-    from groundwire.gateway.audit.configured import audit_log
-    from groundwire.gateway.audit.control_events import COMMAND_LINE, ControlEvents
-    from groundwire.gateway.audit.own_trail import check_own
-    from groundwire.gateway.audit.redact import Redaction
-    from groundwire.gateway.store import Store
-    from groundwire.gateway.tenants import Configured, Registry
+    from groundwire.control.audit.configured import audit_log
+    from groundwire.control.audit.control_events import COMMAND_LINE, ControlEvents
+    from groundwire.control.audit.own_trail import check_own
+    from groundwire.control.audit.redact import Redaction
+    from groundwire.control.store import Store
+    from groundwire.control.tenants import Configured, Registry
 
     # First what could keep it from being recorded.
     keys = () if events is None else _signing_keys(config)
@@ -265,8 +265,8 @@ def _signing_keys(config: "Config") -> Sequence[bytes]:
     if config.audit.path == "-":
         _say("This is not recorded: the audit log is what a gateway prints (audit.path: -).")
         return ()
-    from groundwire.gateway.audit.signing import known_keys
-    from groundwire.gateway.folder import data_folder
+    from groundwire.control.audit.signing import known_keys
+    from groundwire.control.folder import data_folder
 
     keys = known_keys(config, data_folder(config))
     if not keys:
@@ -284,7 +284,7 @@ async def _open(store: "Store") -> None:
 
     To migrate is for a start or for who asks for it: gateways that are older would start no more.
     """
-    from groundwire.gateway.audit.verify_store import open_unchanged
+    from groundwire.control.audit.verify_store import open_unchanged
 
     if store.address.path is not None and not store.address.path.exists():
         raise SettingError(

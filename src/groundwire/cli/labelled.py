@@ -21,7 +21,7 @@ from groundwire.cli.evaluate import (
     results_file,
 )
 from groundwire.cli.inputs import READ_RESULTS, RESULTS, RETRY_FAILED
-from groundwire.loading import Choice
+from groundwire.evaluation.loading import Choice
 
 #: Options that say how data is judged, and where that is kept.
 _OF_JUDGING = frozenset(

@@ -15,7 +15,7 @@ from groundwire.cli.config import read_config
 from groundwire.cli.inputs import TEXT_FILE, refuse_empty
 from groundwire.cli.serve import say, with_options
 from groundwire.errors import MissingExtraError
-from groundwire.files.reading import STDIN
+from groundwire.text.files.reading import STDIN
 
 if TYPE_CHECKING:
     from groundwire.mcp.backend import Backend

@@ -27,8 +27,8 @@ from groundwire.cli.measure_options import (
 from groundwire.cli.progress import progress
 from groundwire.cli.results import ResultsExistError
 from groundwire.cli.status import ExitStatus
-from groundwire.files.writing import replacing, to_json
-from groundwire.loading import Choice, DifferentDetectorError, ExplainerChoice
+from groundwire.evaluation.loading import Choice, DifferentDetectorError, ExplainerChoice
+from groundwire.text.files.writing import replacing, to_json
 
 if TYPE_CHECKING:
     from groundwire.evaluation.language_model import Address

@@ -3,10 +3,10 @@
 import click
 
 from groundwire.cli.status import ExitStatus
+from groundwire.engine.models import Manifest, find_model, list_models
+from groundwire.engine.models import verify as verify_files
 from groundwire.errors import CorruptModelError
-from groundwire.files.writing import to_json
-from groundwire.models import Manifest, find_model, list_models
-from groundwire.models import verify as verify_files
+from groundwire.text.files.writing import to_json
 
 
 @click.group(

@@ -11,8 +11,8 @@ from groundwire.cli.inputs import READ_RESULTS
 from groundwire.cli.labelled import Labelled, judged_file, labelled_options
 from groundwire.cli.status import ExitStatus
 from groundwire.errors import GroundwireError
-from groundwire.files.writing import to_json
-from groundwire.loading import Choice
+from groundwire.evaluation.loading import Choice
+from groundwire.text.files.writing import to_json
 
 if TYPE_CHECKING:
     from groundwire.evaluation.regress import Check, Regression
@@ -120,7 +120,7 @@ def _compared(
 
 def to_text(found: "Regression") -> str:
     """A comparison for people."""
-    from groundwire.render.screen import one_line
+    from groundwire.text.screen import one_line
 
     rows: list[tuple[str, ...]] = [("", "before", "now", "worse by (95 %)", "allowed", "")]
     rows += [_row(check) for check in found.checks]

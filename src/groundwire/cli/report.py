@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from groundwire.cli.inputs import READ_RESULTS, RESULT_FILE
-from groundwire.files.writing import replacing
+from groundwire.text.files.writing import replacing
 
 EPILOG = """\b
 Examples:

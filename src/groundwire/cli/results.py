@@ -14,10 +14,10 @@ from typing import IO, Any, cast
 import click
 
 from groundwire.cli.status import ExitStatus, exit_status
-from groundwire.detection import DetectorInfo, Outcome
+from groundwire.detection.values import DetectorInfo, Outcome
 from groundwire.errors import InputError
-from groundwire.files.reading import fingerprint
-from groundwire.files.writing import NotResultsError, Writer, drop_cut_line, to_json
+from groundwire.text.files.reading import fingerprint
+from groundwire.text.files.writing import NotResultsError, Writer, drop_cut_line, to_json
 
 
 @dataclass(slots=True)

@@ -4,11 +4,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from groundwire.detection import Detection
+from groundwire.detection.example import Example
+from groundwire.detection.rows import RowId, parse_row, row_example, row_id
+from groundwire.detection.values import Detection
 from groundwire.errors import GroundwireError
-from groundwire.example import Example
-from groundwire.files.reading import decode, fingerprint
-from groundwire.rows import RowId, parse_row, row_example, row_id
+from groundwire.text.files.reading import decode, fingerprint
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

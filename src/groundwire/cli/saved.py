@@ -5,14 +5,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from groundwire.cli.inputs import read_text
-from groundwire.detection import (
+from groundwire.detection.detection_json import detection_of
+from groundwire.detection.example import Source
+from groundwire.detection.values import (
     Claim,
     Detection,
     Span,
 )
 from groundwire.errors import InputError
-from groundwire.example import Source
-from groundwire.saved import detection_of
 
 
 class SavedDetectionError(InputError):

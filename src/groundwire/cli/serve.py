@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from socket import socket
 
     from groundwire.config import Config
-    from groundwire.gateway.tenants.first_start import Start
+    from groundwire.control.tenants.first_start import Start
 
 #: What the gateway imports beyond the base installation.
 PACKAGES = (
@@ -346,8 +346,8 @@ def _decisions(config: "Config") -> str:
 
 def _store(config: "Config") -> str:
     from groundwire.config.kinds import StoreUrl
-    from groundwire.gateway.folder import data_folder
-    from groundwire.gateway.store.store import FILE
+    from groundwire.control.folder import data_folder
+    from groundwire.control.store.store import FILE
 
     url = config.store.url
     return str(data_folder(config) / FILE) if url is None else str(StoreUrl().write(url))

@@ -39,7 +39,7 @@ def setting_option(path: str, *names: str, **settings: Any) -> Callable[[Any], A
 def with_values(config: "Config", given: Mapping[str, Any]) -> "Config":
     """A configuration over which options have won, by the paths of their settings."""
     from groundwire.config import Origin
-    from groundwire.detection import FrozenMapping
+    from groundwire.detection.values import FrozenMapping
 
     changes: dict[str, Any] = {}
     for path, value in given.items():

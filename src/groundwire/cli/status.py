@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from enum import IntEnum
 
-from groundwire.detection import Outcome
+from groundwire.detection.values import Outcome
 
 
 class ExitStatus(IntEnum):

@@ -12,12 +12,12 @@ from groundwire.cli.config import read_config
 from groundwire.cli.inputs import TEXT_FILE
 from groundwire.cli.status import ExitStatus
 from groundwire.errors import MissingExtraError
-from groundwire.files.writing import to_json
+from groundwire.text.files.writing import to_json
 
 if TYPE_CHECKING:
     from groundwire.config import Config
-    from groundwire.gateway.store.address import Address
-    from groundwire.gateway.store.looking import Look
+    from groundwire.control.store.address import Address
+    from groundwire.control.store.looking import Look
 
 _EPILOG = """\b
 Examples:
@@ -68,7 +68,7 @@ def status(ctx: click.Context, /, *, file: Path | None, url: str | None, as_json
     It changes nothing, and makes no file.
     """
     config = read_config(ctx, file)
-    from groundwire.gateway.store.looking import look
+    from groundwire.control.store.looking import look
 
     address = _address(config, url)
     found = asyncio.run(look(address, timeout_s=config.store.timeout_s))
@@ -95,7 +95,7 @@ def migrate(ctx: click.Context, /, *, file: Path | None, url: str | None, as_jso
     A start of the gateway does the same. There is no way back: make a backup before.
     """
     config = read_config(ctx, file)
-    from groundwire.gateway.store.migrate import HEAD, make_ready
+    from groundwire.control.store.migrate import HEAD, make_ready
 
     address = _address(config, url)
     before = asyncio.run(make_ready(address, timeout_s=config.store.timeout_s))
@@ -108,14 +108,14 @@ def migrate(ctx: click.Context, /, *, file: Path | None, url: str | None, as_jso
 
 
 def _address(config: "Config", url: str | None) -> "Address":
-    from groundwire.gateway.store.address import Address
-    from groundwire.gateway.store.store import address_of
+    from groundwire.control.store.address import Address
+    from groundwire.control.store.store import address_of
 
     return address_of(config) if url is None else Address.read(url)
 
 
 def _as_text(address: "Address", found: "Look") -> Iterator[str]:
-    from groundwire.gateway.store.migrate import HEAD
+    from groundwire.control.store.migrate import HEAD
 
     yield f"store     {address.shown}"
     if found.is_current:
@@ -129,7 +129,7 @@ def _as_text(address: "Address", found: "Look") -> Iterator[str]:
 
 
 def _as_data(address: "Address", found: "Look") -> dict[str, object]:
-    from groundwire.gateway.store.migrate import HEAD
+    from groundwire.control.store.migrate import HEAD
 
     return {
         "store": address.shown,

@@ -8,9 +8,9 @@ from groundwire.cli.check import detector_options
 from groundwire.cli.inputs import refuse_empty
 from groundwire.cli.labelled import Labelled, judged_file, labelled_options
 from groundwire.cli.status import ExitStatus
+from groundwire.evaluation.loading import Choice
 from groundwire.evaluation.tuning.target import LOW
-from groundwire.files.writing import to_json
-from groundwire.loading import Choice
+from groundwire.text.files.writing import to_json
 
 if TYPE_CHECKING:
     from groundwire.evaluation.tuning.tuning import Tuning

@@ -27,7 +27,7 @@ from groundwire.cli.inputs import (
 )
 from groundwire.cli.setting_options import setting_option, with_values
 from groundwire.cli.status import ExitStatus
-from groundwire.files.writing import to_json
+from groundwire.text.files.writing import to_json
 
 if TYPE_CHECKING:
     from groundwire.config import Config
@@ -321,8 +321,8 @@ def _has_own_key(config: "Config") -> bool:
 
 def show(report: "VerificationReport", *, as_json: bool, color: ColorChoice) -> None:
     """Print a report; why there is none goes to standard error."""
-    from groundwire.render.screen import visible
     from groundwire.render.verification import WIDTH, report_to_terminal
+    from groundwire.text.screen import visible
 
     if as_json:
         click.echo(to_json(report.to_dict(), indent=2))

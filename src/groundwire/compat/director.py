@@ -11,9 +11,9 @@ from functools import cached_property
 from typing import Self
 
 from groundwire.compat.embedded import EMBEDDED, EmbeddedReader, ReadsAnswers
+from groundwire.detection.spans import Offsets, Scores, reduce_tokens
 from groundwire.engine.scores import TokenScores
 from groundwire.errors import DetectionError, SettingError
-from groundwire.spans import Offsets, Scores, reduce_tokens
 
 #: The checkpoint that Director-AI reads with.
 DEFAULT_MODEL = "anulum/director-ragtruth-token-modernbert"

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol, Self
 
-from groundwire.detection import Detection, DetectorInfo, Score
+from groundwire.detection.similarity import THRESHOLD, confidence, overall
+from groundwire.detection.source_limits import MAX_SOURCE_CHARS, MAX_SOURCES, limit_sources
+from groundwire.detection.values import Detection, DetectorInfo, Score
 from groundwire.errors import SettingError
-from groundwire.limits import MAX_SOURCE_CHARS, MAX_SOURCES, limit_sources
-from groundwire.similarity import THRESHOLD, confidence, overall
 
 log = logging.getLogger(__name__)
 

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 
+from groundwire.detection.example import read_sources
 from groundwire.engine.scores import TokenScores
 from groundwire.errors import DetectionError
-from groundwire.example import read_sources
-from groundwire.segment import segment
+from groundwire.text.segment import segment
 
 if TYPE_CHECKING:
     from groundwire.detector import Detector

@@ -20,14 +20,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from groundwire.compat.embedded import EMBEDDED, EmbeddedReader
-from groundwire.detection import Detection, Outcome
+from groundwire.detection.spans import reduce_tokens
+from groundwire.detection.values import Detection, Outcome
 from groundwire.engine.scores import TokenScores
 from groundwire.errors import DetectionError, SettingError
-from groundwire.spans import reduce_tokens
 
 if TYPE_CHECKING:
     from groundwire.detector import Detector
-    from groundwire.engine.joint import JointModel
+    from groundwire.engine.windowing import JointModel
 
 #: The published models flag a word piece by argmax: at one half.
 ARGMAX = 0.5

@@ -12,7 +12,7 @@ from typing import Any
 
 from groundwire.config.kinds import Flag, KindError, Number
 from groundwire.config.tree import SETTINGS
-from groundwire.policy import Action, OnError
+from groundwire.policy.policy import Action, OnError
 
 
 class Format(StrEnum):

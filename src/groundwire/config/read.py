@@ -7,7 +7,6 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Self
 
-from groundwire.choosing import Detectors
 from groundwire.config.document import Entry, Part, Place, Scalar, Table, read_document
 from groundwire.config.fields import HIDDEN, Problems, conflict, describe_wrong, plain
 from groundwire.config.keys import DEFAULT_TENANT, shared_key
@@ -42,11 +41,12 @@ from groundwire.config.tree import (
     policy_of,
 )
 from groundwire.config.upstreams import DEFAULT_UPSTREAM, Upstream, read_upstreams
-from groundwire.decisions import Decision
-from groundwire.detection import FrozenMapping
+from groundwire.detection.values import FrozenMapping
 from groundwire.errors import ConfigError, SettingError
-from groundwire.policy import Limits, Overrides, Policy
-from groundwire.signals import SignalRules
+from groundwire.policy.decisions import Decision
+from groundwire.policy.detector_selection import Detectors
+from groundwire.policy.policy import Limits, Overrides, Policy
+from groundwire.policy.signals import SignalRules
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,12 +17,10 @@ from groundwire.config.fields import (
 from groundwire.config.kinds import Choice, Flag, Number, Text
 from groundwire.config.names import Format
 from groundwire.config.tree import ACTION, COSINE, SEVERITY
-from groundwire.decisions import Decision, Rule
-from groundwire.detection import Label
-from groundwire.keywords import PatternError, compile_pattern
-from groundwire.language import LANGUAGES
-from groundwire.policy import HallucinationPlugin
-from groundwire.signals import (
+from groundwire.detection.values import Label
+from groundwire.policy.decisions import Decision, Rule
+from groundwire.policy.policy import HallucinationPlugin
+from groundwire.policy.signals import (
     DOMAINS,
     FINDINGS,
     GENERAL,
@@ -39,6 +37,8 @@ from groundwire.signals import (
     SignalRules,
     SignalType,
 )
+from groundwire.text.keywords import PatternError, compile_pattern
+from groundwire.text.language import LANGUAGES
 
 #: Key in ``signals`` → the type of its conditions.
 KEYS = {

@@ -9,9 +9,9 @@ from groundwire.config.kinds import Secret
 from groundwire.config.read import Config
 from groundwire.config.tree import SECTIONS, SETTINGS
 from groundwire.config.upstreams import upstream_data
-from groundwire.decisions import Decision, Rule
-from groundwire.policy import HallucinationPlugin, Overrides
-from groundwire.signals import Condition, SignalRules
+from groundwire.policy.decisions import Decision, Rule
+from groundwire.policy.policy import HallucinationPlugin, Overrides
+from groundwire.policy.signals import Condition, SignalRules
 
 
 def to_data(config: Config) -> dict[str, Any]:

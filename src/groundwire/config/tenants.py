@@ -25,7 +25,7 @@ from groundwire.config.tree import (
     THRESHOLD,
 )
 from groundwire.errors import ConfigError
-from groundwire.policy import Overrides
+from groundwire.policy.policy import Overrides
 
 #: Our fields → what they may be.
 KINDS: Mapping[str, Kind] = {

@@ -22,9 +22,9 @@ from groundwire.config.kinds import (
     Url,
     Words,
 )
-from groundwire.detection import OPERATING_POINTS
-from groundwire.policy import Action, Limits, OnError, Policy
-from groundwire.settings import MAX_THREADS
+from groundwire.detection.values import OPERATING_POINTS
+from groundwire.engine.settings import MAX_THREADS
+from groundwire.policy.policy import Action, Limits, OnError, Policy
 
 #: What other systems call the actions.
 ACTION_ALIASES = {

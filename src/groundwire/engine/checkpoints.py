@@ -20,7 +20,7 @@ import onnxruntime as ort
 from onnxruntime.capi.onnxruntime_pybind11_state import Fail, InvalidGraph, InvalidProtobuf
 from tokenizers import Tokenizer
 
-from groundwire.engine.joint import Frame, JointModel, not_supported_labels
+from groundwire.engine.windowing import Frame, JointModel, not_supported_labels
 from groundwire.errors import ModelError, SettingError, UnknownModelError, UnpinnedModelError
 
 #: Commits of hub models that are known to us; any other needs ``revision=``.

@@ -20,11 +20,11 @@ import numpy as np
 import onnxruntime
 from numpy.typing import NDArray
 
+from groundwire.engine.models import Manifest
 from groundwire.engine.runtime import open_session
 from groundwire.engine.sentence import Part, n_unknown_chars
 from groundwire.engine.tokenizer import WordPieces
-from groundwire.models import Manifest
-from groundwire.script import is_readable
+from groundwire.text.writing_system import is_readable
 
 #: Word pieces that the encoder reads at a time, without [CLS] and [SEP].
 WINDOW_PIECES = 254
@@ -118,7 +118,7 @@ class NeuralEmbedder:
         return np.asarray(total / np.sqrt(total @ total), np.float32)
 
     def reads(self, text: str) -> bool:
-        """Latin script alone; see :func:`groundwire.script.is_readable`."""
+        """Latin script alone; see :func:`groundwire.text.writing_system.is_readable`."""
         return is_readable(text)
 
     def n_unread(self, parts: Sequence[Part]) -> int:

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from groundwire.detection import Entailment, EvidenceRef
+from groundwire.detection.values import Entailment, EvidenceRef
 from groundwire.engine.checkpoints import Task, open_checkpoint
 from groundwire.engine.classifier import Classifier, shares_of
-from groundwire.engine.joint import plan_windows
+from groundwire.engine.windowing import plan_windows
 from groundwire.errors import DetectionError, ModelError, UnreadableError
 
 # Names of classes in lower case, letters and digits only: entailment, neutral, contradiction.

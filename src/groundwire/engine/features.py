@@ -10,8 +10,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from groundwire.passages import Passage
-from groundwire.quantities import QuantityIndex, quantities
+from groundwire.detection.passages import Passage
+from groundwire.text.quantities import QuantityIndex, quantities
 
 #: Features of a piece.
 N_FEATURES = 6
@@ -60,7 +60,7 @@ def match_features(
         Shape ``(n, 6)``: the length of the longest verbatim run through the piece (0 to 23; runs
         end where lines and passages do), membership (1 in a passage, 2 in the question, 4 in a
         breadcrumb, added up), the kind of token (0 word, 1 with a digit, 2 capitalised, 3 sign),
-        what became of the quantity it belongs to (:class:`groundwire.quantities.Match`), whether
+        what became of the quantity it belongs to (:class:`.quantities.Match`), whether
         the line that speaks of its neighbours holds it (:func:`line_support`), and the value of the
         fields that are named so (1 yes, 2 no, 4 nothing, added up; 8 where other fields are).
     """

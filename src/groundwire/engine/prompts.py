@@ -16,7 +16,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from groundwire.cues import WIDE, cues, is_english, plain, words
+from groundwire.text.cues import WIDE, cues, is_english, plain, words
 
 #: Raise it when the same prompt gets other features.
 PROMPT_RULES = 2

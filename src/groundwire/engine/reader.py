@@ -16,25 +16,25 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from groundwire.conflicts import MAX_LINES, Basis, Findings, find
-from groundwire.detection import Entailment, EvidenceRef, Reason, Score
+from groundwire.detection.evidence import SELECTED_PIECES, Evidence, Query, Selection, WordWeights
+from groundwire.detection.example import Source
+from groundwire.detection.passages import PASSAGE_PIECES, PASSAGE_RULES, CutSource, cut_source
+from groundwire.detection.rules import MAX_LINES, Basis, Findings, find
+from groundwire.detection.values import Entailment, EvidenceRef, Reason, Score
 from groundwire.engine.architecture import Architecture
 from groundwire.engine.cache import ByteCache
 from groundwire.engine.features import FEATURE_RULES, N_FEATURES, NEUTRAL, match_features
+from groundwire.engine.models import Manifest
 from groundwire.engine.roles import RECALLED_SENTENCES, Role
 from groundwire.engine.runtime import KeysValues, ReaderGraph, Verdict
+from groundwire.engine.scheduler import Turns
 from groundwire.engine.scores import AnswerCalibration, ClaimScores, SentenceCalibration
 from groundwire.engine.sentence import Part, n_unknown_chars, parts_of
 from groundwire.engine.tokenizer import WordPieces
-from groundwire.engine.turns import Turns
 from groundwire.errors import DetectionError, ModelError, UnreadableError
-from groundwire.evidence import SELECTED_PIECES, Evidence, Query, Selection, WordWeights
-from groundwire.example import Source
-from groundwire.models import Manifest
-from groundwire.passages import PASSAGE_PIECES, PASSAGE_RULES, CutSource, cut_source
-from groundwire.quantities import QuantityIndex
-from groundwire.script import is_readable
-from groundwire.segment import Segment, parse_citations
+from groundwire.text.quantities import QuantityIndex
+from groundwire.text.segment import Segment, parse_citations
+from groundwire.text.writing_system import is_readable
 
 log = logging.getLogger(__name__)
 

@@ -6,8 +6,8 @@ from math import log, tanh
 import numpy as np
 from numpy.typing import NDArray
 
-from groundwire.conflicts import Conflict
-from groundwire.detection import Entailment, EvidenceRef, Label, Reason
+from groundwire.detection.rules import Conflict
+from groundwire.detection.values import Entailment, EvidenceRef, Label, Reason
 
 #: The highest P(not supported) of what plainly follows from the evidence.
 SETTLED_PROBABILITY = 0.1

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from groundwire.emphasis import places_without_emphasis, without_emphasis
+from groundwire.detection.passages import PASSAGE_PIECES
 from groundwire.engine.tokenizer import WordPieces
-from groundwire.passages import PASSAGE_PIECES
-from groundwire.segment import Segment
+from groundwire.text.emphasis import places_without_emphasis, without_emphasis
+from groundwire.text.segment import Segment
 
 _ALNUM = re.compile(r"[^\W_]")
 

@@ -3,9 +3,9 @@
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Self
 
+from groundwire.detection.passages import CutSource
 from groundwire.engine.cache import ByteCache
-from groundwire.engine.turns import Turns
-from groundwire.passages import CutSource
+from groundwire.engine.scheduler import Turns
 
 
 class Shared:

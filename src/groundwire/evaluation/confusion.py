@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from groundwire.detection import Claim, Detection, Label, Outcome
+from groundwire.detection.values import Claim, Detection, Label, Outcome
 from groundwire.errors import GroundwireError
 from groundwire.evaluation.datasets.labelled import Known, LabelledAnswer
+from groundwire.evaluation.loading import AnyDetector
 from groundwire.evaluation.metrics import Overlap, Range, count_characters, count_pairs
-from groundwire.loading import AnyDetector
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from groundwire.detection import Detection
+from groundwire.detection.detection_json import detection_of
+from groundwire.detection.values import Detection
 from groundwire.errors import DetectionError, GroundwireError
 from groundwire.evaluation.calibration import brier, reliability
 from groundwire.evaluation.columns import Collector, Columns
@@ -21,9 +22,8 @@ from groundwire.evaluation.intervals import N_RESAMPLES, SEED
 from groundwire.evaluation.judged_row import SCHEMA, Header, JudgedRow, ResultsError
 from groundwire.evaluation.results_file import read_header, read_judged
 from groundwire.evaluation.scores import PREVALENCES, defined, scores_of
-from groundwire.files.reading import fingerprint
-from groundwire.files.writing import to_json
-from groundwire.saved import detection_of
+from groundwire.text.files.reading import fingerprint
+from groundwire.text.files.writing import to_json
 
 #: Failed rows that are told one by one; how many there are is told in any case.
 MAX_FAILURES = 100

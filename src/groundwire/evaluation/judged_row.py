@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any, Self
 
 from groundwire import __version__
-from groundwire.detection import DetectorInfo, Score
-from groundwire.files.writing import WrittenError, other_data
-from groundwire.loading import DifferentDetectorError
+from groundwire.detection.values import DetectorInfo, Score
+from groundwire.evaluation.loading import DifferentDetectorError
+from groundwire.text.files.writing import WrittenError, other_data
 
 #: Counts up when a line means something else than before.
 SCHEMA = 1

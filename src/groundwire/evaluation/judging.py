@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
 
-from groundwire.detection import Detection, Outcome
+from groundwire.detection.values import Detection, Outcome
 from groundwire.errors import GroundwireError
 from groundwire.evaluation.datasets.files import AnyRow, FailedRow, NumberedAnswer
 from groundwire.evaluation.datasets.labelled import Known, LabelledAnswer
 from groundwire.evaluation.judged_row import JudgedRow
-from groundwire.loading import AnyDetector, judge_all
+from groundwire.evaluation.loading import AnyDetector, judge_all
 
 
 def judge_block(detector: AnyDetector, block: Sequence[AnyRow]) -> Iterator[JudgedRow]:

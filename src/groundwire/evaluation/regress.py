@@ -12,7 +12,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, Self
 
-from groundwire.detection import Outcome
+from groundwire.detection.values import Outcome
 from groundwire.errors import InputError, SettingError
 from groundwire.evaluation.confusion import Judged
 from groundwire.evaluation.evaluation import Evaluation, judged_of, verdict_of

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import IO, Protocol
 
 from groundwire.evaluation.judged_row import Header, JudgedRow, ResultsError, require_same
-from groundwire.files.reading import DAMAGE, open_lines
-from groundwire.files.writing import (
+from groundwire.text.files.reading import DAMAGE, open_lines
+from groundwire.text.files.writing import (
     Writer,
     drop_cut_line,
     keep_lines,

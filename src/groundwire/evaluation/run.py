@@ -12,9 +12,9 @@ from pathlib import Path
 from groundwire.evaluation.datasets.files import AnyRow, FailedRow
 from groundwire.evaluation.judged_row import Header, JudgedRow, ResultsError
 from groundwire.evaluation.judging import judge_block
+from groundwire.evaluation.loading import AnyDetector
 from groundwire.evaluation.results_file import open_results, resume
-from groundwire.files.reading import MAX_BLOCK_BYTES, MAX_BLOCK_ROWS
-from groundwire.loading import AnyDetector
+from groundwire.text.files.reading import MAX_BLOCK_BYTES, MAX_BLOCK_ROWS
 
 #: Told how many rows are done, those of earlier runs included.
 OnRow = Callable[[int], None]

@@ -5,7 +5,7 @@ from typing import Any
 
 from groundwire.evaluation.intervals import MIN_CONTEXTS
 from groundwire.evaluation.no_verdict import WITHOUT
-from groundwire.render.screen import one_line
+from groundwire.text.screen import one_line
 
 #: Failed rows that are shown.
 _MAX_FAILURES = 5

@@ -13,9 +13,12 @@ state; ``subtype`` says what differs, ``counterpart`` which words of the evidenc
 joins them, ``loaded`` puts a model in.
 """
 
-from groundwire.detection import Entailment
-from groundwire.explain.counterpart import counterpart
-from groundwire.explain.explainer import (
+from groundwire.detection.comparison.counterpart import counterpart
+from groundwire.detection.comparison.finding import Category, Explanation, Subtype
+from groundwire.detection.comparison.subtype import subtype_of
+from groundwire.detection.values import Entailment
+from groundwire.explain.explainer import Explained, Explainer
+from groundwire.explain.explanations import (
     ENTAILMENT_THRESHOLD,
     THRESHOLD,
     JudgeEntailment,
@@ -23,11 +26,8 @@ from groundwire.explain.explainer import (
     is_false_positive,
     severity,
 )
-from groundwire.explain.finding import Category, Explanation, Subtype
-from groundwire.explain.loaded import Explained, Explainer
 from groundwire.explain.premise import MAX_PREMISE_CHARS, best_lines
 from groundwire.explain.references import Reference, fabricated_reference
-from groundwire.explain.subtype import subtype_of
 from groundwire.explain.wording import MAX_TEXT_CHARS
 
 __all__ = [

@@ -1,304 +1,249 @@
-"""From a detection to its explanations: one for each span."""
+"""The explainer: a model that judges entailment, with what follows from its verdicts."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from enum import Enum
-from typing import TypeAlias
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from time import perf_counter
+from typing import Any, Self
 
-from groundwire.detection import (
-    SEVERITY,
+from groundwire.detection.comparison.finding import Explanation
+from groundwire.detection.example import Source
+from groundwire.detection.values import (
     Claim,
     Detection,
     Entailment,
     EvidenceRef,
-    Label,
-    Span,
+    claim_label,
+    decide_outcome,
 )
-from groundwire.errors import SettingError
-from groundwire.example import Source
-from groundwire.explain.counterpart import counterpart_of_held
-from groundwire.explain.differences import differs
-from groundwire.explain.finding import Category, Explanation, Subtype
-from groundwire.explain.held import Held, Text
-from groundwire.explain.nearby import Lines
-from groundwire.explain.references import Library, Reference, fabricated_references
-from groundwire.explain.subtype import subtype_of_held
-from groundwire.explain.wording import explanation_text
-from groundwire.settings import is_number
+from groundwire.engine.models import find_reader, verify
+from groundwire.engine.settings import MAX_THREADS, check_for_embedded, require_whole
+from groundwire.errors import UnreadableError
+from groundwire.explain.explanations import (
+    ENTAILMENT_THRESHOLD,
+    THRESHOLD,
+    JudgeEntailment,
+    explain,
+    require_thresholds,
+    unexplained,
+)
+from groundwire.text.segment.characters import ALNUM
 
-#: HaluGate's: a finding of which the explainer is less sure is one less severe.
-THRESHOLD = 0.9
-#: HaluGate's: P(entailed) from which a span is a false positive.
-ENTAILMENT_THRESHOLD = 0.75
-#: Judges a hypothesis, which is the text of a claim, against lines of evidence.
-JudgeEntailment: TypeAlias = Callable[[str, tuple[EvidenceRef, ...]], Entailment]
-
-_QUANTITIES = (Subtype.DATE_TIME, Subtype.NUMBER, Subtype.QUANTITY_UNIT)
-_NOT_RUN = "the explainer was not run"
+#: Names of the sentence head inside the package; the last is HaluGate's.
+EMBEDDED = ("reader", "embedded", "models/halugate-explainer")
 
 
-@dataclass(frozen=True, slots=True)
-class _Verdict:
-    """What the explainer said about a claim, or why it said nothing."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explained:
+    """A detection whose spans are explained, without those that the explainer acquits.
 
-    entailment: Entailment | None = None
+    Two are equal if all but the time is.
+
+    Attributes:
+        detection: As it was found, without the spans that were dropped: labels of claims and the
+            outcome follow from those that stay. Labels, probabilities and severities of these, and
+            the probability of the answer, are the detector's.
+        explanations: One for each span of ``detection``, in their order.
+        dropped: One for each span that was dropped.
+        reason: The class name of what the model raised, or ``None``. The spans concerned stay
+            marked, unexplained.
+        timing_ms: Wall time.
+    """
+
+    detection: Detection
+    explanations: tuple[Explanation, ...]
+    dropped: tuple[Explanation, ...] = ()
     reason: str | None = None
-
-
-def explain(
-    detection: Detection,
-    sources: Sequence[Source],
-    judge_entailment: JudgeEntailment | None = None,
-    *,
-    threshold: float = THRESHOLD,
-    entailment_threshold: float = ENTAILMENT_THRESHOLD,
-) -> tuple[Explanation, ...]:
-    """Say of every span of a detection what is wrong with it, and how bad that is.
-
-    Args:
-        detection: What was found. It is not changed.
-        sources: What the answer was held against, with the ids that the detection has.
-        judge_entailment: Gives three probabilities for a claim and its evidence. A span is never
-            the hypothesis: "1950" alone says nothing. Whatever it raises leaves its spans
-            unexplained, with the reason. ``None``: what the detection says of its claims counts;
-            those of which it says nothing are unexplained.
-        threshold: Severity is one less where the label has a lower probability, in (0, 1].
-        entailment_threshold: P(entailed) from which a span is a false positive, in (0, 1].
-
-    Returns:
-        One explanation for each of ``detection.spans``, in their order. Those with
-        ``is_false_positive`` are for the caller to drop.
-
-    Raises:
-        SettingError: If a threshold is out of its range. Nothing in answer or sources raises.
-    """
-    require_thresholds(threshold, entailment_threshold)
-    lines, library = Lines(sources), Library(sources)
-    judged: dict[tuple[str, tuple[EvidenceRef, ...]], _Verdict] = {}
-    explanations = []
-    for claim in detection.claims:
-        fabricated = fabricated_references(claim, library) if claim.spans else ()
-        text = Text(claim.text)
-        for span in claim.spans:
-            held = lines.held(span, claim, text)
-            key = (claim.text, held.evidence)
-            if judge_entailment is None:
-                verdict = _Verdict(claim.entailment)
-            elif key in judged:
-                verdict = judged[key]
-            else:
-                verdict = judged[key] = _judge(judge_entailment, *key)
-            finding = _Finding.of(span, held, verdict.entailment, entailment_threshold)
-            explanations.append(
-                _explained(span, held, verdict, fabricated, finding=finding, threshold=threshold)
-            )
-    return tuple(explanations)
-
-
-def severity(
-    label: Label,
-    entailment: Entailment | None,
-    threshold: float = THRESHOLD,
-    *,
-    is_stated: bool = False,
-) -> int:
-    """How bad a finding is: entailed 0, unsupported 2, contradicted 4.
-
-    One less, but not below 0, if the explainer gave the label a probability under the threshold.
-
-    Args:
-        label: What it is.
-        entailment: What the explainer said, if it did.
-        threshold: In (0, 1].
-        is_stated: Whether the evidence states another number or date in the place of the span's.
-            Then there is no more to be sure of: it is contradicted.
-    """
-    full = SEVERITY.get(label, 0)
-    is_sure = (
-        entailment is None
-        or entailment.of(label) >= threshold
-        or (is_stated and label is Label.CONTRADICTED)
-    )
-    return full if is_sure else max(0, full - 1)
-
-
-def is_false_positive(
-    span: Span,
-    claim: Claim,
-    evidence: Sequence[EvidenceRef],
-    entailment: Entailment | None,
-    threshold: float = ENTAILMENT_THRESHOLD,
-) -> bool:
-    """Whether the evidence says what the claim says, so that the span should not be marked.
-
-    It takes P(entailed) at or above the threshold, no conflict that a rule found, and no number,
-    date, unit or negation of the claim that differs from the evidence: models overlook these.
-    """
-    held = Held.of(span, claim, evidence)
-    return _Finding.of(span, held, entailment, threshold) is _Finding.ACQUITTED
-
-
-def _explained(
-    span: Span,
-    held: Held,
-    verdict: _Verdict,
-    fabricated: tuple[Reference, ...],
-    *,
-    finding: "_Finding",
-    threshold: float,
-) -> Explanation:
-    subtype = subtype_of_held(held)
-    counterpart = counterpart_of_held(held, subtype)
-    is_stated = counterpart is not None and subtype in _QUANTITIES
-    label = _label(span, verdict.entailment, finding, is_stated=is_stated)
-    is_acquitted = finding is _Finding.ACQUITTED
-    reference = _reference(span, label, fabricated)
-    if reference is not None:
-        subtype, counterpart, is_acquitted = reference.subtype, None, False
-        label = Label.UNSUPPORTED if label is Label.SUPPORTED else label
-    line = _line_of(counterpart, held.evidence)
-    return Explanation(
-        start=span.start,
-        end=span.end,
-        label=label,
-        category=_category(span, label, reference),
-        subtype=subtype,
-        severity=severity(
-            label,
-            verdict.entailment,
-            threshold,
-            is_stated=is_stated,
-        ),
-        entailment=verdict.entailment,
-        text=explanation_text(
-            span.text,
-            label=label,
-            reference=reference,
-            counterpart=counterpart,
-            evidence=line,
-            unexplained=(verdict.reason or _NOT_RUN) if verdict.entailment is None else None,
-        ),
-        evidence=line,
-        counterpart=counterpart,
-        is_false_positive=is_acquitted,
-        reason=verdict.reason,
-    )
-
-
-def _judge(judge: JudgeEntailment, hypothesis: str, evidence: tuple[EvidenceRef, ...]) -> _Verdict:
-    try:
-        entailment = judge(hypothesis, evidence)
-    except Exception as error:  # noqa: BLE001 - whatever went wrong, the span stays marked
-        # The message may quote the answer, which has no place in a reason.
-        return _Verdict(reason=type(error).__name__)
-    if not isinstance(entailment, Entailment):
-        return _Verdict(reason=TypeError.__name__)
-    return _Verdict(entailment)
-
-
-class _Finding(Enum):
-    """What becomes of a span by P(entailed) and by what differs."""
-
-    STANDS = "stands"  # under the threshold
-    DIFFERS = "differs"  # over it, and a rule or a number, date, unit or negation speaks against it
-    ACQUITTED = "acquitted"
+    timing_ms: float = field(default=0.0, compare=False)
 
     @classmethod
-    def of(
-        cls, span: Span, held: Held, entailment: Entailment | None, threshold: float
-    ) -> "_Finding":
-        if entailment is None or entailment.entailment < threshold:
-            return cls.STANDS
-        # What a rule found plainly wrong is among what models overlook.
-        is_plain = span.conflict is not None
-        return cls.DIFFERS if is_plain or differs(held) else cls.ACQUITTED
+    def failed(cls, detection: Detection, reason: str) -> Self:
+        """What is left if an explainer failed: all spans as they are, each told unexplained."""
+        explanations = tuple(unexplained(span, reason) for span in detection.spans)
+        return cls(detection=detection, explanations=explanations, reason=reason)
+
+    @property
+    def max_severity(self) -> int:
+        """The highest severity of what stays; 0 if nothing does."""
+        return max((explanation.severity for explanation in self.explanations), default=0)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON data."""
+        return {
+            "detection": self.detection.to_dict(),
+            "explanations": [explanation.to_dict() for explanation in self.explanations],
+            "dropped": [explanation.to_dict() for explanation in self.dropped],
+            "reason": self.reason,
+            "timing_ms": self.timing_ms,
+        }
 
 
-def _label(
-    span: Span, entailment: Entailment | None, finding: "_Finding", *, is_stated: bool
-) -> Label:
-    """What stays marked is unsupported or contradicted, whichever is likelier.
+class Explainer:
+    """Says why words were marked, and acquits what follows from the evidence.
 
-    That the evidence says it is said from the threshold on alone: a claim with a marked span is
-    often more likely entailed than either, and to call it so would play the finding down. Where the
-    explainer is sure and what differs stands against it, the detector's label remains, and so does
-    that of a conflict, which a rule has found. Evidence that states another number or date in the
-    place of the span's says otherwise, whatever a model thinks likelier.
+    It holds no state between calls, so threads may share it.
     """
-    if finding is _Finding.ACQUITTED:
-        return Label.SUPPORTED
-    if entailment is None or finding is _Finding.DIFFERS or span.conflict is not None:
-        return span.label
-    is_contradicted = is_stated or entailment.contradiction >= entailment.neutral
-    return Label.CONTRADICTED if is_contradicted else Label.UNSUPPORTED
+
+    def __init__(
+        self,
+        judge: JudgeEntailment,
+        *,
+        name: str = "custom",
+        revision: str = "",
+        takes_detectors: bool = False,
+        threshold: float = THRESHOLD,
+        entailment_threshold: float = ENTAILMENT_THRESHOLD,
+        drops_entailed: bool = True,
+    ) -> None:
+        """Put an explainer together; :meth:`load` is the usual way.
+
+        Args:
+            judge: Gives three probabilities for a claim and lines of evidence.
+            name: What it is called.
+            revision: What pins the judge: the commit of a hub model, or a hash of its files.
+            takes_detectors: Whether the detector's own verdict on a claim stands, where it has one.
+            threshold: Severity is one less where the explainer is less sure, in (0, 1].
+            entailment_threshold: P(entailed) from which a span is a false positive, in (0, 1].
+            drops_entailed: Whether false positives are dropped.
+
+        Raises:
+            SettingError: If a threshold is outside its range.
+        """
+        require_thresholds(threshold, entailment_threshold)
+        self.name, self.revision = name, revision
+        self._judge, self._takes_detectors = judge, takes_detectors
+        self._threshold, self._entailment_threshold = threshold, entailment_threshold
+        self._drops_entailed = drops_entailed
+
+    @classmethod
+    def load(
+        cls,
+        model: str | Path | None = None,
+        *,
+        revision: str | None = None,
+        threshold: float = THRESHOLD,
+        drops_entailed: bool = True,
+        entailment_threshold: float = ENTAILMENT_THRESHOLD,
+        device: str = "cpu",
+        threads: int | None = None,
+    ) -> Self:
+        """Load a model and make an explainer of it.
+
+        Args:
+            model: ``None`` for the sentence head of the embedded reader: what it said of a claim
+                as it read it, or where another detector judged, what it says of the claim and the
+                best lines of evidence. Else a folder, of a reader or of an NLI model, or the id of
+                an NLI model on the Hugging Face hub: it reads each claim with its best lines.
+            revision: Commit of a hub model, 40 hexadecimal digits.
+            threshold: Severity is one less where the explainer gave its label a lower probability,
+                in (0, 1].
+            drops_entailed: Whether spans are dropped that follow from the evidence.
+            entailment_threshold: P(entailed) from which they are, in (0, 1].
+            device: ``cpu`` or ``cuda:N``, for NLI models; the embedded one runs on the CPU.
+            threads: CPU threads, at most 256; by default one for each processor this process may
+                use.
+
+        Raises:
+            UnknownModelError: If there is no such model.
+            UnpinnedModelError: If a hub model has no pinned revision.
+            CorruptModelError: If a file does not have the hash of its manifest.
+            ModelError: If its files are not those of an NLI model, or its classes are not named.
+            MissingExtraError: If it has no ONNX graph and the ``train`` extra is not installed.
+            SettingError: If a setting is outside its range.
+        """
+        require_thresholds(threshold, entailment_threshold)
+        if threads is not None:
+            require_whole("threads", threads, 1, MAX_THREADS, otherwise=", or None")
+        is_embedded = model is None or str(model) in EMBEDDED
+        manifest = find_reader(None if is_embedded else model)
+        judge: JudgeEntailment
+        if manifest is not None:
+            from groundwire.engine.reader import Reader
+
+            check_for_embedded(revision=revision, device=device, max_length=None)
+            verify(manifest)
+            # Nothing is kept: a claim and its lines come once, and are a tenant's own.
+            judge = Reader.load_alone(manifest, threads=threads, cache_bytes=0).entailment
+            pinned = manifest.revision
+        else:
+            from groundwire.engine.entailment import EntailmentModel
+
+            opened = EntailmentModel(str(model), revision=revision, device=device, threads=threads)
+            judge, pinned = opened, opened.revision
+        return cls(
+            judge,
+            name="reader" if is_embedded else str(model),
+            revision=pinned,
+            takes_detectors=is_embedded,
+            threshold=threshold,
+            entailment_threshold=entailment_threshold,
+            drops_entailed=drops_entailed,
+        )
+
+    def entailment(self, hypothesis: str, evidence: Sequence[EvidenceRef]) -> Entailment:
+        """What the model says of a claim and some lines, as it does to explain a finding.
+
+        Args:
+            hypothesis: The claim.
+            evidence: Lines of one text or of several. All of them are read, so these are few:
+                :func:`groundwire.explain.best_lines` chooses them.
+
+        Raises:
+            UnreadableError: If there is nothing that the model can read.
+            DetectionError: If it failed.
+        """
+        if not evidence or not ALNUM.search(hypothesis):
+            raise UnreadableError
+        return self._judge(hypothesis, tuple(evidence))
+
+    def explain(self, detection: Detection, sources: Sequence[Source]) -> Explained:
+        """Explain each span of a detection, and drop those that are none.
+
+        Args:
+            detection: What was found; it is not changed.
+            sources: What the answer was held against, with the ids that the detection has.
+
+        Returns:
+            What stays, with its explanations. Nothing is raised: what fails leaves its spans
+            marked, with the reason.
+        """
+        started = perf_counter()
+        marked = [claim for claim in detection.claims if claim.spans]
+        is_known = all(claim.entailment is not None for claim in marked)
+        try:
+            found = explain(
+                detection,
+                sources,
+                None if is_known and self._takes_detectors else self._judge,
+                threshold=self._threshold,
+                entailment_threshold=self._entailment_threshold,
+            )
+        except Exception as error:  # noqa: BLE001 - whatever went wrong, the spans stay marked
+            found = tuple(unexplained(span, type(error).__name__) for span in detection.spans)
+        is_dropped = [self._drops_entailed and each.is_false_positive for each in found]
+        return Explained(
+            detection=without_spans(detection, is_dropped) if any(is_dropped) else detection,
+            explanations=tuple(e for e, out in zip(found, is_dropped, strict=True) if not out),
+            dropped=tuple(e for e, out in zip(found, is_dropped, strict=True) if out),
+            reason=next((each.reason for each in found if each.reason is not None), None),
+            timing_ms=round(1000 * (perf_counter() - started), 3),
+        )
 
 
-def _reference(span: Span, label: Label, fabricated: tuple[Reference, ...]) -> Reference | None:
-    """The fabricated reference that a span touches.
+def without_spans(detection: Detection, is_dropped: Sequence[bool]) -> Detection:
+    """A detection without some of its spans; labels of claims and the outcome follow.
 
-    Of an unsupported span, any that its claim names: "the tower is green [S7]".
+    Args:
+        detection: What was found.
+        is_dropped: Of each of ``detection.spans``.
     """
-    touched = [found for found in fabricated if found.start < span.end and found.end > span.start]
-    if not touched and label is Label.UNSUPPORTED:
-        touched = list(fabricated)
-    return touched[0] if touched else None
-
-
-def _category(span: Span, label: Label, reference: Reference | None) -> Category:
-    if reference is not None:
-        return Category.FABRICATED_REFERENCE
-    # What is acquitted has the category that it would have if it were not.
-    stands = span.label if label is Label.SUPPORTED else label
-    is_contradiction = stands is Label.CONTRADICTED
-    return Category.CONTRADICTION if is_contradiction else Category.UNSUPPORTED_ADDITION
-
-
-def _line_of(
-    counterpart: EvidenceRef | None, evidence: tuple[EvidenceRef, ...]
-) -> EvidenceRef | None:
-    """The line that holds the counterpart, else the best."""
-    for line in evidence:
-        if (
-            counterpart is not None
-            and line.source_id == counterpart.source_id
-            and line.start <= counterpart.start
-            and counterpart.end <= line.end
-        ):
-            return line
-    return evidence[0] if evidence else None
-
-
-def require_thresholds(threshold: float, entailment_threshold: float) -> None:
-    """Refuse what is no threshold.
-
-    Raises:
-        SettingError: If one is not in (0, 1].
-    """
-    given = {"threshold": threshold, "entailment_threshold": entailment_threshold}
-    for name, value in given.items():
-        if not is_number(value) or not 0 < value <= 1:
-            raise SettingError(name, value, "in (0, 1]")
-
-
-def unexplained(span: Span, reason: str) -> Explanation:
-    """A span of which nothing could be found out: it stays as the detector marked it."""
-    return Explanation(
-        start=span.start,
-        end=span.end,
-        label=span.label,
-        category=_category(span, span.label, None),
-        subtype=Subtype.OTHER,
-        severity=SEVERITY.get(span.label, 0),
-        entailment=None,
-        text=explanation_text(
-            span.text,
-            label=span.label,
-            reference=None,
-            counterpart=None,
-            evidence=None,
-            unexplained=reason,
-        ),
-        evidence=None,
-        counterpart=None,
-        reason=reason,
+    flags = iter(is_dropped)
+    claims = tuple(
+        _without(claim, [next(flags) for _ in claim.spans]) for claim in detection.claims
     )
+    return replace(detection, claims=claims, outcome=decide_outcome(claims, detection.coverage))
+
+
+def _without(claim: Claim, is_dropped: Sequence[bool]) -> Claim:
+    spans = tuple(span for span, out in zip(claim.spans, is_dropped, strict=True) if not out)
+    return replace(claim, spans=spans, label=claim_label(spans, claim.reason))

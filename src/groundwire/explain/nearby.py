@@ -7,11 +7,11 @@ right beside them: under ``"height"`` of a record whose ``"name"`` is what match
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from groundwire.detection import Claim, EvidenceRef, Span
-from groundwire.example import Source
-from groundwire.explain.held import Held, Text
-from groundwire.lines import lines_of
-from groundwire.quantities import Quantity
+from groundwire.detection.comparison.aligned_span import Held, Text
+from groundwire.detection.example import Source
+from groundwire.detection.values import Claim, EvidenceRef, Span
+from groundwire.text.lines import lines_of
+from groundwire.text.quantities import Quantity
 
 #: Lines that a span is held against, those of the detection included.
 MAX_LINES = 6

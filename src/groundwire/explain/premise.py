@@ -8,10 +8,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from math import log1p
 
-from groundwire.detection import EvidenceRef
-from groundwire.explain.held import Text
+from groundwire.detection.comparison.aligned_span import Text
+from groundwire.detection.values import EvidenceRef
 from groundwire.explain.nearby import MAX_LINES, measure
-from groundwire.lines import lines_of
+from groundwire.text.lines import lines_of
 
 #: Characters that are read at once: about the 1,024 word pieces that the reader has for a claim.
 MAX_PREMISE_CHARS = 4_000

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 
-from groundwire.detection import Claim, Span
-from groundwire.example import Source
-from groundwire.explain.finding import Subtype
-from groundwire.explain.words import Word, words_of
-from groundwire.segment import parse_citations
-from groundwire.vocabulary import FUNCTION_WORDS
+from groundwire.detection.comparison.finding import Subtype
+from groundwire.detection.comparison.words import Word, words_of
+from groundwire.detection.example import Source
+from groundwire.detection.values import Claim, Span
+from groundwire.text.segment import parse_citations
+from groundwire.text.vocabulary import FUNCTION_WORDS
 
 
 class ReferenceKind(StrEnum):

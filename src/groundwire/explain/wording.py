@@ -4,10 +4,10 @@ Whatever is quoted stands in the answer or in a source, on one line, at most :da
 characters long; ``…`` stands where it was cut. What would act on a screen is written out.
 """
 
-from groundwire.detection import EvidenceRef, Label
+from groundwire.detection.values import EvidenceRef, Label
 from groundwire.explain.references import Reference
-from groundwire.render.quotes import QUOTE_CHARS, stretch
-from groundwire.render.screen import one_line
+from groundwire.text.quotes import QUOTE_CHARS, stretch
+from groundwire.text.screen import one_line
 
 #: The longest name of a source or of an exception that is written out.
 NAME_CHARS = 60

@@ -20,19 +20,20 @@ from starlette.routing import BaseRoute, Route
 
 from groundwire import __version__
 from groundwire.config import Config
+from groundwire.control.keys import Keyring, Keys
 from groundwire.errors import ConfigError, GroundwireError
-from groundwire.gateway import chat, native, relay
-from groundwire.gateway.auth import Authentication
-from groundwire.gateway.counting import Counting
-from groundwire.gateway.health import livez, metrics, readyz
-from groundwire.gateway.keys import Keyring, Keys
-from groundwire.gateway.limits import Limits
+from groundwire.gateway import native, relay
+from groundwire.gateway.chat import chat
+from groundwire.gateway.http.auth import Authentication
+from groundwire.gateway.http.counting import Counting
+from groundwire.gateway.http.health import livez, metrics, readyz
+from groundwire.gateway.http.limits import Limits
+from groundwire.gateway.http.problems import Problem, as_problem, not_found, problem_response
+from groundwire.gateway.http.readiness import Readiness, Waiting
+from groundwire.gateway.http.state import trace_id
+from groundwire.gateway.http.trace import Tracing, log_failure
 from groundwire.gateway.metrics import Metrics
-from groundwire.gateway.problems import Problem, as_problem, not_found, problem_response
-from groundwire.gateway.readiness import Readiness, Waiting
 from groundwire.gateway.services import open_services, tenants_of
-from groundwire.gateway.state import trace_id
-from groundwire.gateway.trace import Tracing, log_failure
 from groundwire.pipeline import Pipeline
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from groundwire.control.audit.log import AuditStats
 from groundwire.engine.cache import CacheStats
-from groundwire.gateway.audit.log import AuditStats
 
 if TYPE_CHECKING:
     from groundwire.gateway.control_state import ControlState

@@ -11,35 +11,35 @@ from contextlib import suppress
 from typing import Any, TypeVar
 
 from groundwire.config import Config
-from groundwire.gateway.admin.logins import Logins
-from groundwire.gateway.audit import AuditEvent, AuditLog
-from groundwire.gateway.audit.configured import audit_log
-from groundwire.gateway.audit.control_events import (
+from groundwire.control.audit import AuditEvent, AuditLog
+from groundwire.control.audit.configured import audit_log
+from groundwire.control.audit.control_events import (
     FIRST_START,
     ControlEvents,
     login,
     login_failed,
 )
-from groundwire.gateway.audit.own_trail import check_start
-from groundwire.gateway.audit.redact import Redaction
-from groundwire.gateway.audit.retention import Retention
-from groundwire.gateway.audit.signing import signing_keys
-from groundwire.gateway.audit.trail import Trail
-from groundwire.gateway.control_state import PATIENCE_S, ControlState
-from groundwire.gateway.folder import data_folder
-from groundwire.gateway.problems import SERVER, Problem
-from groundwire.gateway.store import (
+from groundwire.control.audit.own_trail import check_start
+from groundwire.control.audit.redact import Redaction
+from groundwire.control.audit.retention import Retention
+from groundwire.control.audit.signing import signing_keys
+from groundwire.control.audit.trail import Trail
+from groundwire.control.folder import data_folder
+from groundwire.control.logins import Logins
+from groundwire.control.store import (
     Store,
     StoreBusyError,
     StoreError,
     StoreFullError,
     wait_until_open,
 )
-from groundwire.gateway.store.opening import pauses
-from groundwire.gateway.tenants import Directory, Registry, Role, Watcher
-from groundwire.gateway.tenants.first_start import Start, prepare
+from groundwire.control.store.opening import pauses
+from groundwire.control.tenants import Directory, Registry, Role, Watcher
+from groundwire.control.tenants.first_start import Start, prepare
+from groundwire.gateway.control_state import PATIENCE_S, ControlState
+from groundwire.gateway.http.problems import SERVER, Problem
 from groundwire.pipeline import Pipeline
-from groundwire.policy import Overrides
+from groundwire.policy.policy import Overrides
 
 _T = TypeVar("_T")
 

@@ -18,18 +18,18 @@ from prometheus_client import (
 )
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 
-from groundwire.detection import Outcome
+from groundwire.control.audit.log import AuditStats
+from groundwire.detection.values import Outcome
 from groundwire.engine.cache import CacheStats
-from groundwire.gateway.audit.log import AuditStats
+from groundwire.gateway.chat.refusals import RefusalCode
 from groundwire.gateway.collectors import (
     AuditCollector,
     CacheCollector,
     ControlCollector,
     WithoutCreated,
 )
-from groundwire.gateway.refusals import RefusalCode
 from groundwire.pipeline import Checked
-from groundwire.policy import Action
+from groundwire.policy.policy import Action
 
 if TYPE_CHECKING:
     from groundwire.gateway.control_state import ControlState

@@ -7,8 +7,8 @@ from typing import Any
 
 from starlette.responses import JSONResponse, Response
 
-from groundwire.gateway.coding import KNOWN, CodingError, Decoder
-from groundwire.gateway.problems import SERVER, Problem
+from groundwire.gateway.http.coding import KNOWN, CodingError, Decoder
+from groundwire.gateway.http.problems import SERVER, Problem
 from groundwire.gateway.upstream import UpstreamBrokenError, Upstreams, routing
 from groundwire.gateway.upstream.asking import Ask
 

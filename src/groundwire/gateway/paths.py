@@ -11,7 +11,7 @@ import unicodedata
 from dataclasses import dataclass
 from urllib.parse import unquote_to_bytes
 
-from groundwire.gateway.problems import INVALID_REQUEST, NOT_FOUND, Problem
+from groundwire.gateway.http.problems import INVALID_REQUEST, NOT_FOUND, Problem
 
 PREFIX = b"/v1/"
 

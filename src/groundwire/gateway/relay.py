@@ -8,23 +8,24 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from groundwire.config.tree import Admin
-from groundwire.gateway import state, unchecked
-from groundwire.gateway.audit import Keeping, unchecked_endpoint_event
-from groundwire.gateway.coding import CodingError, Decoder, is_known
-from groundwire.gateway.incoming import Incoming
-from groundwire.gateway.keys import holds_key
-from groundwire.gateway.model_list import ACCEPTED, all_models
-from groundwire.gateway.paths import Target, target_of
-from groundwire.gateway.problems import INVALID_REQUEST, NOT_FOUND, Problem
-from groundwire.gateway.recording import Recorder
-from groundwire.gateway.refusals import RefusalCode, refused
-from groundwire.gateway.services import Services
-from groundwire.gateway.streamed import (
+from groundwire.control.audit import Keeping, unchecked_endpoint_event
+from groundwire.control.keys import holds_key
+from groundwire.gateway import unchecked
+from groundwire.gateway.chat.recording import Recorder
+from groundwire.gateway.chat.refusals import RefusalCode, refused
+from groundwire.gateway.http import state
+from groundwire.gateway.http.coding import CodingError, Decoder, is_known
+from groundwire.gateway.http.incoming import Incoming
+from groundwire.gateway.http.problems import INVALID_REQUEST, NOT_FOUND, Problem
+from groundwire.gateway.http.streamed import (
     ClientGoneError,
     Streamed,
     gone_response,
     until_disconnect,
 )
+from groundwire.gateway.model_list import ACCEPTED, all_models
+from groundwire.gateway.paths import Target, target_of
+from groundwire.gateway.services import Services
 from groundwire.gateway.upstream import Reply
 from groundwire.gateway.upstream.asking import Ask
 from groundwire.gateway.upstream.headers import Pairs

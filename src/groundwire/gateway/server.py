@@ -20,9 +20,9 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 
 from groundwire.config import Config
 from groundwire.errors import ConfigError
-from groundwire.gateway.loopback import is_loopback
-from groundwire.gateway.problems import INVALID_REQUEST, Problem, problem_response
-from groundwire.gateway.trace import HEADER as TRACE_HEADER
+from groundwire.gateway.http.loopback import is_loopback
+from groundwire.gateway.http.problems import INVALID_REQUEST, Problem, problem_response
+from groundwire.gateway.http.trace import HEADER as TRACE_HEADER
 
 log = logging.getLogger(__name__)
 

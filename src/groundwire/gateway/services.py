@@ -9,15 +9,15 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from groundwire.config import Config
+from groundwire.control.audit import AuditLog
+from groundwire.control.audit.configured import audit_log
 from groundwire.engine.reader import n_threads
-from groundwire.gateway.audit import AuditLog
-from groundwire.gateway.audit.configured import audit_log
-from groundwire.gateway.background import Background
+from groundwire.gateway.http.background import Background
 from groundwire.gateway.metrics import Metrics
 from groundwire.gateway.upstream import Upstreams
 from groundwire.gateway.verifying import Verifications
 from groundwire.pipeline import Pipeline
-from groundwire.policy import Overrides
+from groundwire.policy.policy import Overrides
 
 if TYPE_CHECKING:
     from groundwire.gateway.control import ControlPlane

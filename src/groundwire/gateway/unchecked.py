@@ -2,7 +2,7 @@
 
 from groundwire.config import Config
 from groundwire.config.tree import policy_of
-from groundwire.policy import Action, Overrides, Policy, reach, resolve
+from groundwire.policy.policy import Action, Overrides, Policy, reach, resolve
 
 MARK, REFUSE = "mark", "refuse"
 

@@ -7,8 +7,8 @@ import json
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from groundwire.detection.example import require_text
 from groundwire.errors import InputError, InvalidTextError
-from groundwire.example import require_text
 
 #: Bounds of what one call may hold; the schemas tell them.
 MAX_ANSWER_CHARS = 200_000

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from groundwire.detection import Detection, Outcome
-from groundwire.example import Example, Source, read_sources
+from groundwire.detection.example import Example, Source, read_sources
+from groundwire.detection.values import Detection, Outcome
 from groundwire.mcp import results, schemas
 from groundwire.mcp.arguments import (
     MAX_ANSWER_CHARS,
@@ -15,7 +15,7 @@ from groundwire.mcp.arguments import (
 )
 from groundwire.mcp.backend import Backend
 from groundwire.mcp.given import Given, given
-from groundwire.mcp.told import tell_answer, tell_origins
+from groundwire.mcp.text_results import tell_answer, tell_origins
 from groundwire.mcp.tool import Call, Schema, Told, Tool
 from groundwire.mcp.verifying import evidence_inputs
 from groundwire.render import explain_outcome

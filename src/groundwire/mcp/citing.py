@@ -7,13 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 from groundwire.config.tree import Verify
+from groundwire.detection.example import require_text
 from groundwire.errors import InvalidTextError
-from groundwire.example import require_text
 from groundwire.mcp import results, schemas
 from groundwire.mcp.arguments import MAX_ANSWER_CHARS, Arguments, CallError
 from groundwire.mcp.backend import Backend
 from groundwire.mcp.given import given
-from groundwire.mcp.told import tell_citations, tell_origins
+from groundwire.mcp.text_results import tell_citations, tell_origins
 from groundwire.mcp.tool import Call, Schema, Told, Tool
 from groundwire.mcp.verifying import (
     OF_AGENTS,

@@ -17,7 +17,7 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from groundwire.config.keys import key_hash
-from groundwire.gateway.loopback import is_loopback
+from groundwire.gateway.http.loopback import is_loopback
 from groundwire.mcp.server import ToolServer
 from groundwire.mcp.store import Limits
 

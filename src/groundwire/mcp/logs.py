@@ -5,7 +5,7 @@ import sys
 import traceback
 from typing import Any
 
-from groundwire.render.screen import one_line
+from groundwire.text.screen import one_line
 
 
 def log_to_stderr() -> None:

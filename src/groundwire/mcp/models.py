@@ -4,7 +4,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from groundwire.config import Config
-from groundwire.models import DEFAULT_MODEL
+from groundwire.engine.models import DEFAULT_MODEL
 
 if TYPE_CHECKING:
     from groundwire.detector import Detector

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from groundwire.conflicts import ConflictKind
-from groundwire.detection import Label, Outcome
+from groundwire.detection.rules import ConflictKind
+from groundwire.detection.values import Label, Outcome
 from groundwire.mcp import schemas
 from groundwire.mcp.store import Origin
 from groundwire.mcp.tool import Schema

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from groundwire.detection.evidence import Query
+from groundwire.detection.example import Source
 from groundwire.engine.reader import Reader
-from groundwire.evidence import Query
-from groundwire.example import Source
 from groundwire.mcp.store import HeldSpan
 
 _MAX_LINE_CHARS = 400

@@ -6,7 +6,7 @@ from groundwire.errors import DetectionError, GroundwireError, ModelError
 from groundwire.mcp.backend import Backend
 from groundwire.mcp.checking import answer_tool
 from groundwire.mcp.citing import citations_tool
-from groundwire.mcp.holding import holding_tools
+from groundwire.mcp.evidence_tools import holding_tools
 from groundwire.mcp.tool import Call, Told, Tool
 from groundwire.mcp.verifying import audit_tool, detect_tool
 from groundwire.verify.verifier import FailureKind

@@ -20,7 +20,7 @@ from groundwire.mcp.arguments import (
 )
 from groundwire.mcp.backend import Backend
 from groundwire.mcp.given import given, ids_of
-from groundwire.mcp.told import tell_origins, tell_report
+from groundwire.mcp.text_results import tell_origins, tell_report
 from groundwire.mcp.tool import Call, Schema, Told, Tool
 from groundwire.verify.report import VerificationReport
 from groundwire.verify.run import refused, run

@@ -9,10 +9,10 @@ answers, ``deciding`` which policy holds, ``explaining`` what an explainer has t
 checks an answer in flight, ``pipeline`` joins the stages, ``load`` makes them from a configuration.
 """
 
+from groundwire.pipeline.answer_stream import Flow, Review
 from groundwire.pipeline.checked import Checked, CheckedResponse
 from groundwire.pipeline.context import CheckPath, GateReport, GateStatus, RequestContext
 from groundwire.pipeline.explaining import AnyExplainer
-from groundwire.pipeline.flow import Flow, Review
 from groundwire.pipeline.pipeline import Pipeline
 
 __all__ = [

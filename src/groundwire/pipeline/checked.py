@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from groundwire.conversation import Answer
-from groundwire.detection import Claim, Detection, FrozenMapping, Outcome, Reason, worst
+from groundwire.detection.values import Claim, Detection, FrozenMapping, Outcome, Reason, worst
 from groundwire.explain import Explanation
 from groundwire.pipeline.context import CheckPath, RequestContext
-from groundwire.policy import Action, Policy, Ruling, decide
+from groundwire.pipeline.conversation import Answer
+from groundwire.policy.policy import Action, Policy, Ruling, decide
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

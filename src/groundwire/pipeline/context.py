@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from groundwire.conversation import Conversation
-from groundwire.decisions import Choice
-from groundwire.detection import FrozenMapping
-from groundwire.gate import GateResult
-from groundwire.policy import Limits, Overrides, Policy, Request
-from groundwire.signals import Readings
+from groundwire.detection.values import FrozenMapping
+from groundwire.pipeline.conversation import Conversation
+from groundwire.policy.decisions import Choice
+from groundwire.policy.gate import GateResult
+from groundwire.policy.policy import Limits, Overrides, Policy, Request
+from groundwire.policy.signals import Readings
 
 
 class CheckPath(StrEnum):

@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from groundwire.detection import Claim, Detection, Label, Span, claim_label, decide_outcome
-from groundwire.example import Source
+from groundwire.detection.example import Source
+from groundwire.detection.values import Claim, Detection, Label, Span, claim_label, decide_outcome
 from groundwire.explain import Explained, Explanation
 from groundwire.pipeline.lazy import Lazy
 

@@ -10,17 +10,17 @@ from groundwire.config import Config, Origin
 from groundwire.config.tree import SETTINGS
 from groundwire.detector import Detector
 from groundwire.engine.embedder import NeuralEmbedder
+from groundwire.engine.models import DEFAULT_MODEL, EMBEDDERS, ENCODER, find_model, verify
 from groundwire.engine.reader import Reader, n_threads
+from groundwire.engine.settings import check_for_embedded
 from groundwire.engine.tokenizer import WordPieces
 from groundwire.errors import ConfigError, ModelError, SettingError, UnpinnedModelError
 from groundwire.explain import Explainer
-from groundwire.gate import Gate
-from groundwire.models import DEFAULT_MODEL, EMBEDDERS, ENCODER, find_model, verify
+from groundwire.pipeline.detector_pool import Judges
 from groundwire.pipeline.explaining import AnyExplainer, LazyExplainer
-from groundwire.pipeline.judges import Judges
-from groundwire.policy import Overrides
-from groundwire.settings import check_for_embedded
-from groundwire.signals import Embedder, Signals
+from groundwire.policy.gate import Gate
+from groundwire.policy.policy import Overrides
+from groundwire.policy.signals import Embedder, Signals
 
 _EMBEDDED = "embedded"
 

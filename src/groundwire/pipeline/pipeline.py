@@ -8,7 +8,17 @@ from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Self
 
-from groundwire.conversation import (
+from groundwire.detection.example import Source
+from groundwire.detection.similarity import without_short
+from groundwire.detection.source_limits import account_for, limit_by
+from groundwire.detection.values import Detection, Outcome, Reason
+from groundwire.detector import Detector
+from groundwire.errors import ConfigError, DetectionError, SettingError
+from groundwire.explain import Explained
+from groundwire.pipeline.answer_stream import Flow, Found, read_answer
+from groundwire.pipeline.checked import Checked, CheckedResponse
+from groundwire.pipeline.context import CheckPath, GateReport, GateStatus, RequestContext
+from groundwire.pipeline.conversation import (
     Answer,
     AnswerKind,
     Conversation,
@@ -17,26 +27,17 @@ from groundwire.conversation import (
     read_request,
     read_response,
 )
-from groundwire.decisions import Choice, Decision
-from groundwire.detection import Detection, Outcome, Reason
-from groundwire.detector import Detector
-from groundwire.errors import ConfigError, DetectionError, SettingError
-from groundwire.example import Source
-from groundwire.explain import Explained
-from groundwire.gate import Gate
-from groundwire.limits import account_for, limit_by
-from groundwire.pipeline.checked import Checked, CheckedResponse
-from groundwire.pipeline.context import CheckPath, GateReport, GateStatus, RequestContext
-from groundwire.pipeline.deciding import Decider
+from groundwire.pipeline.detector_pool import Judges
 from groundwire.pipeline.explaining import (
     AnyExplainer,
     LazyExplainer,
     Remembered,
     as_explained,
 )
-from groundwire.pipeline.flow import Flow, Found, read_answer
-from groundwire.pipeline.judges import Judges
-from groundwire.policy import (
+from groundwire.pipeline.policy_resolver import Decider
+from groundwire.policy.decisions import Choice, Decision
+from groundwire.policy.gate import Gate
+from groundwire.policy.policy import (
     Limits,
     Overrides,
     Policy,
@@ -45,9 +46,8 @@ from groundwire.policy import (
     rule,
     rule_outcome,
 )
-from groundwire.prompt import with_previous
-from groundwire.signals import SignalRules, Signals
-from groundwire.similarity import without_short
+from groundwire.policy.signals import SignalRules, Signals
+from groundwire.text.prompt_excerpt import with_previous
 
 if TYPE_CHECKING:
     from groundwire.config import Config

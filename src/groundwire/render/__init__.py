@@ -13,9 +13,9 @@ from groundwire.render.descriptions import (
     percent,
 )
 from groundwire.render.page import to_html
-from groundwire.render.quotes import QUOTE_CHARS, excerpt
-from groundwire.render.screen import visible
 from groundwire.render.terminal import to_terminal, to_text
+from groundwire.text.quotes import QUOTE_CHARS, excerpt
+from groundwire.text.screen import visible
 
 __all__ = [
     "QUOTE_CHARS",

@@ -4,10 +4,8 @@ from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypeVar
 
-from groundwire.detection import Outcome
+from groundwire.detection.values import Outcome
 from groundwire.render.descriptions import OUTCOMES
-from groundwire.render.quotes import QUOTE_CHARS, excerpt
-from groundwire.render.screen import one_line
 from groundwire.render.terminal import (
     DIM,
     OUTCOME_STYLES,
@@ -17,6 +15,8 @@ from groundwire.render.terminal import (
     painter,
     to_terminal,
 )
+from groundwire.text.quotes import QUOTE_CHARS, excerpt
+from groundwire.text.screen import one_line
 
 if TYPE_CHECKING:
     from groundwire.pipeline import Checked, CheckedResponse, GateReport, RequestContext

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Protocol, TypeVar
 
-from groundwire.detection import (
+from groundwire.detection.values import (
     Claim,
     Coverage,
     Detection,
@@ -14,7 +14,7 @@ from groundwire.detection import (
     Score,
     Span,
 )
-from groundwire.render.screen import one_line
+from groundwire.text.screen import one_line
 
 OUTCOMES = {
     Outcome.GROUNDED: "the sources support all of the answer",

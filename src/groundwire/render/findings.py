@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from groundwire.explain import Explained, Explanation
 from groundwire.render.descriptions import explain_outcome
-from groundwire.render.screen import one_line
 from groundwire.render.terminal import LABEL_STYLES, OUTCOME_STYLES, painter
+from groundwire.text.screen import one_line
 
 
 def findings_to_terminal(explained: Explained, *, color: bool) -> str:

@@ -6,7 +6,7 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from groundwire.render.screen import visible
+from groundwire.text.screen import visible
 
 if TYPE_CHECKING:
     from jinja2 import Environment

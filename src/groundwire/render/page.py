@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from groundwire.detection import Detection
+from groundwire.detection.values import Detection
 from groundwire.render.descriptions import (
     REASONS,
     describe_coverage,

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from groundwire.detection import Claim, Detection, EvidenceRef, Label, Outcome, Span
+from groundwire.detection.values import Claim, Detection, EvidenceRef, Label, Outcome, Span
 from groundwire.render.descriptions import (
     REASONS,
     Marked,
@@ -18,8 +18,8 @@ from groundwire.render.descriptions import (
     pieces,
     unchecked,
 )
-from groundwire.render.quotes import excerpt
-from groundwire.render.screen import one_line, visible
+from groundwire.text.quotes import excerpt
+from groundwire.text.screen import one_line, visible
 
 if TYPE_CHECKING:  # explanations are written with the quotes of this package
     from groundwire.explain import Explanation

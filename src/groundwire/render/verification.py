@@ -6,9 +6,9 @@ from io import StringIO
 from typing import TYPE_CHECKING, Literal
 
 from groundwire.render.descriptions import Marked
-from groundwire.render.quotes import excerpt
-from groundwire.render.screen import one_line
 from groundwire.render.terminal import DIM, mark_words, painter
+from groundwire.text.quotes import excerpt
+from groundwire.text.screen import one_line
 from groundwire.verify.budget import Amount
 from groundwire.verify.citations import CitationFinding, CitationStatus
 from groundwire.verify.doubts import ReadoutByWords

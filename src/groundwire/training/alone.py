@@ -8,13 +8,13 @@ import random
 from collections.abc import Sequence
 from dataclasses import replace
 
-from groundwire.example import read_sources
+from groundwire.detection.example import read_sources
+from groundwire.evaluation.datasets.sets import Marked, Record
 from groundwire.explain.nearby import MAX_LINES
-from groundwire.lines import lines_of
-from groundwire.segment import segment
+from groundwire.text.lines import lines_of
+from groundwire.text.segment import segment
 from groundwire.training.corrupt.edits import UNSUPPORTED
 from groundwire.training.corrupt.wording import stems
-from groundwire.training.sets import Marked, Record
 
 # Lines to keep, at least: the explainer finds more than one wherever there are more.
 _LEAST = 2

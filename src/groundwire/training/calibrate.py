@@ -21,22 +21,23 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 
-from groundwire.conflicts import Conflict
-from groundwire.detection import Claim, Label
+from groundwire.detection.rules import Conflict
+from groundwire.detection.values import Claim, Label
 from groundwire.engine.architecture import Architecture
+from groundwire.engine.models import Manifest
 from groundwire.engine.reader import Calibration, Reader
 from groundwire.engine.scores import AnswerCalibration, ClaimScores, SentenceCalibration
 from groundwire.evaluation.calibration import brier, ece_by_chance, reliability
+from groundwire.evaluation.datasets import sets
+from groundwire.evaluation.datasets.sets import Marked, Record
 from groundwire.evaluation.intervals import Bootstrap
 from groundwire.evaluation.metrics import AnswerCounts, Ranking, count_characters, f1_of
 from groundwire.explain.nearby import Lines
-from groundwire.models import Manifest
-from groundwire.segment import Segment, segment
-from groundwire.training import data, rows, sentences, sets
+from groundwire.text.segment import Segment, segment
+from groundwire.training import data, rows, sentences
 from groundwire.training.loop import VALIDATION_CONTEXTS
 from groundwire.training.package import write_manifest
 from groundwire.training.sentences import ScoredClaim
-from groundwire.training.sets import Marked, Record
 
 #: The second look is taken as it would be near the balanced threshold.
 _SECOND_LOOK_AT = 0.3

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from groundwire.engine.architecture import Architecture
+from groundwire.engine.models import Manifest
 from groundwire.evaluation.table import percent, with_ends
-from groundwire.models import Manifest
 from groundwire.training.package import write_manifest
 
 CARD = "MODEL_CARD.md"
@@ -76,7 +76,7 @@ samples of that size stay below if the probabilities are exactly right.
 {shipped}
 Of marked word pieces, `contradicted` is told from `unsupported` with AUROC {kinds}.
 
-`python -m groundwire.training.calibrate --data DATA --model src/groundwire/models/reader`
+`python -m groundwire.training.calibrate --data DATA --model src/groundwire/engine/models/reader`
 {other}
 {reports}
 

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from groundwire.example import read_sources
-from groundwire.training.sets import Marked, Record, changed_words, read_rows
+from groundwire.detection.example import read_sources
+from groundwire.evaluation.datasets.sets import Marked, Record, changed_words, read_rows
 
 #: Sets under ``nli/`` and the parts of each that are for training: InfoTabs
 #: (https://aclanthology.org/2020.acl-main.210), SNLI (https://aclanthology.org/D15-1075), ConTRoL

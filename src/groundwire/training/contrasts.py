@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from groundwire.example import read_sources
+from groundwire.detection.example import read_sources
+from groundwire.evaluation.datasets.sets import Marked, Record, read_rows
 from groundwire.training.claims import judged
-from groundwire.training.sets import Marked, Record, read_rows
 
 _CONFLICT, _BASELESS = 2, 1
 _LABELS = {"entailment": 0, "neutral": _BASELESS, "contradiction": _CONFLICT}

@@ -8,15 +8,15 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from groundwire.detection.evidence import Evidence, Query, WordWeights
+from groundwire.detection.passages import PASSAGE_PIECES, Passage, cut_source
 from groundwire.engine.features import N_FEATURES, NEUTRAL, TABLE_ROWS, match_features
 from groundwire.engine.roles import RECALLED_SENTENCES
 from groundwire.engine.sentence import parts_of
 from groundwire.engine.tokenizer import WordPieces
-from groundwire.evidence import Evidence, Query, WordWeights
-from groundwire.passages import PASSAGE_PIECES, Passage, cut_source
-from groundwire.segment import segment
+from groundwire.evaluation.datasets.sets import Record
+from groundwire.text.segment import segment
 from groundwire.training.model import Group
-from groundwire.training.sets import Record
 
 #: What no loss is taken of; and a word piece that is wrong or not, nobody said.
 IGNORED, UNKNOWN = -100, -1

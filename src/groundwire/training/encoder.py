@@ -1,10 +1,11 @@
-"""Fine-tuning a Hugging Face encoder into a token classifier that :mod:`groundwire.engine.joint`
-runs: ``[CLS] context [SEP] question [SEP] answer [SEP]``, as LettuceDetect and HaluGate read.
+"""Fine-tune a Hugging Face encoder into a token classifier that :mod:`.windowing` runs.
+
+It reads ``[CLS] context [SEP] question [SEP] answer [SEP]``, as LettuceDetect and HaluGate do.
 
 The loop is ``transformers.Trainer``: it knows the devices, precisions and checkpoints that users of
 such models have, and restores the state of every random generator when it resumes. What is ours is
 what goes in: the sequences are those that the deployed model is fed.
-"""  # noqa: D205
+"""
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,16 +31,17 @@ from transformers import (
 from transformers.trainer_utils import get_last_checkpoint
 
 from groundwire.engine.checkpoints import pinned_revision
-from groundwire.engine.joint import QUESTION_SHARE, Frame, Window, plan_windows
-from groundwire.engine.whole import WholeReading
+from groundwire.engine.token_classifier import WholeReading
+from groundwire.engine.windowing import QUESTION_SHARE, Frame, Window, plan_windows
 from groundwire.errors import InputError, ModelError
+from groundwire.evaluation.datasets import sets
+from groundwire.evaluation.datasets.sets import Record
 from groundwire.evaluation.metrics import AnswerCounts, Ranking
-from groundwire.training import rows, sets
+from groundwire.training import rows
 from groundwire.training.data import labels_of
 from groundwire.training.loop import VALIDATION_CONTEXTS
 from groundwire.training.recipe import EncoderRecipe, Lora, settle
 from groundwire.training.report import Report
-from groundwire.training.sets import Record
 
 #: Names of the classes, by how many there are. The engine tells from them what is not supported.
 LABELS = {2: ("supported", "hallucinated"), 3: ("supported", "unsupported", "contradicted")}
@@ -145,7 +147,7 @@ class Inputs:
         return list(self.tokenizer.encode(text, add_special_tokens=False).ids)
 
     def _question(self, question: str | None) -> list[int]:
-        """A long question without its middle, as :class:`groundwire.engine.joint.JointModel`."""
+        """A long question without its middle, as :class:`.windowing.JointModel`."""
         ids = self._ids(question) if question else []
         limit = int(self.max_length * QUESTION_SHARE)
         head = limit // 2

@@ -15,19 +15,19 @@ import numpy as np
 import torch
 from transformers import AutoConfig
 
-from groundwire.detection import Claim, Label
+from groundwire.detection.evidence import Query
+from groundwire.detection.example import Source
+from groundwire.detection.values import Claim, Label
 from groundwire.engine.architecture import Architecture
 from groundwire.engine.checkpoints import pinned_revision
 from groundwire.engine.entailment import entailment_labels
-from groundwire.engine.joint import plan_windows
+from groundwire.engine.models import MANIFEST_NAME, Manifest, find_model
 from groundwire.engine.reader import Reader
 from groundwire.engine.scores import SentenceCalibration
+from groundwire.engine.windowing import plan_windows
 from groundwire.errors import InputError, ModelError
 from groundwire.evaluation.metrics import f1_of
-from groundwire.evidence import Query
-from groundwire.example import Source
 from groundwire.explain.nearby import Lines
-from groundwire.models import MANIFEST_NAME, Manifest, find_model
 from groundwire.training import sentences
 from groundwire.training.encoder import MODEL, frame_of, nearest, open_tokenizer
 from groundwire.training.package import write_manifest

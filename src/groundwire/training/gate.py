@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, hstack
 from sklearn.linear_model import LogisticRegression
 
-from groundwire.cues import language, plain, words
 from groundwire.engine.embedder import NeuralEmbedder
+from groundwire.engine.models import DEFAULT_MODEL, ENCODER, GATE, MANIFEST_NAME, find_model
 from groundwire.engine.prompts import (
     N_HASHED,
     N_MAPS,
@@ -29,8 +29,8 @@ from groundwire.engine.prompts import (
 from groundwire.engine.tokenizer import WordPieces
 from groundwire.errors import InputError
 from groundwire.evaluation.intervals import wilson
-from groundwire.gate import HEAD, THRESHOLD
-from groundwire.models import DEFAULT_MODEL, ENCODER, GATE, MANIFEST_NAME, find_model
+from groundwire.policy.gate import HEAD, THRESHOLD
+from groundwire.text.cues import language, plain, words
 from groundwire.training import prompts as sets
 from groundwire.training.described import described
 from groundwire.training.prompts import OWN, Prompt

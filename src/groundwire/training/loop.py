@@ -15,11 +15,13 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
+from groundwire.detection.evidence import WordWeights
+from groundwire.detection.example import read_sources
 from groundwire.engine.tokenizer import WordPieces
+from groundwire.evaluation.datasets import sets
+from groundwire.evaluation.datasets.sets import Record
 from groundwire.evaluation.metrics import AnswerCounts, Ranking
-from groundwire.evidence import WordWeights
-from groundwire.example import read_sources
-from groundwire.training import claims, data, rows, sets
+from groundwire.training import claims, data, rows
 from groundwire.training.alone import alone
 from groundwire.training.bases import save_weights
 from groundwire.training.contrasts import contrasts, with_stranger
@@ -31,7 +33,6 @@ from groundwire.training.quoted import quoted
 from groundwire.training.recipe import Recipe as Recipe
 from groundwire.training.reformat import reformatted
 from groundwire.training.report import Logged, Report
-from groundwire.training.sets import Record
 from groundwire.training.unlabelled import without_unlabelled
 from groundwire.training.withheld import withheld
 

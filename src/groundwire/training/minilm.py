@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from groundwire.engine.architecture import MINILM
 from groundwire.engine.embedder import GRAPH, Encoder, NeuralEmbedder
+from groundwire.engine.models import DEFAULT_MODEL, MANIFEST_NAME, Manifest, find_model
 from groundwire.engine.tokenizer import WordPieces
-from groundwire.models import DEFAULT_MODEL, MANIFEST_NAME, Manifest, find_model
 from groundwire.training.bases import read_base
 from groundwire.training.described import described
 from groundwire.training.export import export_encoder

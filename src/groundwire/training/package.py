@@ -11,7 +11,7 @@ from pathlib import Path
 
 from groundwire.engine.architecture import MINILM, MPNET, Architecture
 from groundwire.engine.features import FEATURE_RULES
-from groundwire.models import MANIFEST_NAME
+from groundwire.engine.models import MANIFEST_NAME
 from groundwire.training.bases import read_weights
 from groundwire.training.described import described
 from groundwire.training.export import export

@@ -6,9 +6,9 @@ sentence that repeats its evidence.
 
 import random
 
-from groundwire.segment import segment
+from groundwire.evaluation.datasets.sets import Marked, Record
+from groundwire.text.segment import segment
 from groundwire.training.corrupt import Grounds, corrupt_any
-from groundwire.training.sets import Marked, Record
 
 # Words of a sentence that makes an answer by itself.
 _LEAST, _MOST = 3, 30

@@ -8,7 +8,7 @@ import random
 import re
 from collections.abc import Callable
 
-from groundwire.training.sets import Marked
+from groundwire.evaluation.datasets.sets import Marked
 
 _WORDS = [
     "zero",

@@ -13,11 +13,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+from groundwire.detection.example import Example
 from groundwire.errors import GroundwireError, InputError
-from groundwire.example import Example
-from groundwire.training.sets import Marked, Record
+from groundwire.evaluation.datasets.sets import Marked, Record
 
-#: Labels by name, as :class:`groundwire.training.sets.Marked` counts them.
+#: Labels by name, as :class:`groundwire.evaluation.datasets.sets.Marked` counts them.
 LABELS = {"unsupported": 1, "contradicted": 2}
 #: Share of the contexts that training never sees; at least one, at most :data:`_MAX_HELD`.
 _HELD_SHARE = 0.1

@@ -6,10 +6,10 @@ from pathlib import Path
 import torch
 from safetensors import SafetensorError
 
+from groundwire.detection.evidence import WordWeights
+from groundwire.engine.models import Manifest, find_model
 from groundwire.engine.tokenizer import WordPieces
 from groundwire.errors import ModelError
-from groundwire.evidence import WordWeights
-from groundwire.models import Manifest, find_model
 from groundwire.training import calibrate
 from groundwire.training.bases import read_base, read_weights
 from groundwire.training.devices import is_mixed

@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from groundwire.detection import Claim, EvidenceRef, Label, Span
+from groundwire.detection.comparison.aligned_span import Text
+from groundwire.detection.values import Claim, EvidenceRef, Label, Span
 from groundwire.engine.reader import Reader
 from groundwire.engine.scores import SentenceCalibration
 from groundwire.errors import DetectionError
 from groundwire.evaluation.calibration import reliability
 from groundwire.evaluation.metrics import Ranking
-from groundwire.explain.held import Text
 from groundwire.explain.nearby import Lines
 
 #: Weight of the squared offsets, for a label that a small file hardly has.

@@ -19,19 +19,20 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from groundwire.detection.similarity import is_ungrounded
 from groundwire.engine.cache import ByteCache
-from groundwire.engine.comparer import Comparer
-from groundwire.engine.turns import Turns
+from groundwire.engine.models import EMBEDDERS, ENCODER, find_model
+from groundwire.engine.scheduler import Turns
+from groundwire.engine.similarity_detector import Comparer
+from groundwire.evaluation.datasets import sets
+from groundwire.evaluation.datasets.sets import Marked, Record
 from groundwire.evaluation.intervals import Bootstrap, Interval
 from groundwire.evaluation.metrics import AnswerCounts, Ranking, count_characters, f1_of
 from groundwire.evaluation.scores import defined
 from groundwire.evaluation.table import percent
-from groundwire.models import EMBEDDERS, ENCODER, find_model
-from groundwire.segment import segment
-from groundwire.similarity import is_ungrounded
-from groundwire.training import minilm, sets
+from groundwire.text.segment import segment
+from groundwire.training import minilm
 from groundwire.training.loop import VALIDATION_CONTEXTS
-from groundwire.training.sets import Marked, Record
 
 #: As in ``training/calibrate.py``.
 _PREVALENCE, _MAX_FALSE_POSITIVES, _MIN_RECALL, _FOLDS = 0.35, 0.02, 0.90, 5

@@ -7,8 +7,8 @@ learns from these learns to pass them, so sentences with such a number or name a
 import re
 from dataclasses import replace
 
-from groundwire.segment import segment
-from groundwire.training.sets import DOUBTFUL, Marked, Record
+from groundwire.evaluation.datasets.sets import DOUBTFUL, Marked, Record
+from groundwire.text.segment import segment
 
 _NUMBER = re.compile(r"\d[\d,.]*\d|\d")
 #: A capitalised word that does not begin a sentence: in summaries nearly always part of a name.

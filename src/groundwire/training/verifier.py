@@ -26,13 +26,13 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from sklearn.linear_model import LogisticRegression
 
+from groundwire.engine.models import DEFAULT_MODEL, Manifest, find_reader
 from groundwire.evaluation.calibration import reliability
 from groundwire.evaluation.datasets.cited import read_cited
 from groundwire.evaluation.datasets.slots import read_slots
 from groundwire.evaluation.intervals import Bootstrap, Interval
 from groundwire.evaluation.metrics import Ranking, ratios
-from groundwire.models import DEFAULT_MODEL, Manifest, find_reader
-from groundwire.segment import segment
+from groundwire.text.segment import segment
 from groundwire.training.calibrate import validation_records
 from groundwire.training.package import GRAPH
 from groundwire.verify.local import LocalVerifier, Looked, ruled

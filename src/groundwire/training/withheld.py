@@ -8,10 +8,10 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from groundwire.segment import segment
+from groundwire.evaluation.datasets.sets import DOUBTFUL, Marked, Record
+from groundwire.text.segment import segment
 from groundwire.training.corrupt.grounds import Grounds
 from groundwire.training.corrupt.wording import stems
-from groundwire.training.sets import DOUBTFUL, Marked, Record
 
 # Shares of a sentence's stems that one sentence of the source has: at least this to be its
 # evidence, at most that for nothing to be left, and the least loss that says so.

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from groundwire.engine.architecture import VOCABULARY
 from groundwire.engine.roles import Role
 from groundwire.engine.tokenizer import WordPieces
+from groundwire.evaluation.datasets.sets import read_rows
 from groundwire.training.bases import read_base
 from groundwire.training.export import quantise
 from groundwire.training.model import Look
-from groundwire.training.sets import read_rows
 
 #: Word pieces that count as one document: about a passage.
 _WINDOW = 200

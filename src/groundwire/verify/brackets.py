@@ -1,6 +1,6 @@
 """Brackets that cite, beyond those that every text has: what an answer made up must not vanish.
 
-``[S0]``, ``[1, 3-5]`` and the like are read by :mod:`groundwire.segment`. With spans at hand more
+``[S0]``, ``[1, 3-5]`` and the like are read by :mod:`.text.segment`. With spans at hand more
 is certain: ``[intro]`` and ``[doc-1]`` name spans, ``[doc-9]`` looks as if it did, and of
 ``[S0, nope]`` one part does, so the other is an id that nobody has. A range that is too long or
 runs backwards is one id as written, and unknown. One word alone is an id where citations stand:
@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from groundwire.segment import MAX_CITED_IDS, Citation, written_out
+from groundwire.text.segment import MAX_CITED_IDS, Citation, written_out
 from groundwire.verify.citing import IdMap
 
 _INSIDE = r"[^\[\]【】［］\n]{1,2000}"
@@ -63,7 +63,7 @@ def bracketed(
     Args:
         text: The answer.
         known: Ids of the spans.
-        taken: What :func:`~groundwire.segment.parse_citations` found in it.
+        taken: What :func:`~groundwire.text.segment.parse_citations` found in it.
     """
     if not _OPENS.search(text):
         return ()

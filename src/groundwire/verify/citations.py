@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
-from groundwire.detection import FrozenMapping
+from groundwire.detection.values import FrozenMapping
+from groundwire.engine.settings import is_number
 from groundwire.errors import SettingError
-from groundwire.settings import is_number
 from groundwire.verify.budget import kl_bits, log_odds
 from groundwire.verify.claims import VerifiableClaim
 from groundwire.verify.doubts import Doubt

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from groundwire.keywords import PatternError, compile_pattern
-from groundwire.segment import Citation, parse_citations, segment
+from groundwire.text.keywords import PatternError, compile_pattern
+from groundwire.text.segment import Citation, parse_citations, segment
 from groundwire.verify.brackets import bracketed
 from groundwire.verify.citing import Cites, IdMap, Normalization
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from groundwire.segment.characters import ALNUM
+from groundwire.text.segment.characters import ALNUM
 from groundwire.verify.claims import VerifiableClaim
 from groundwire.verify.hygiene import clean
 from groundwire.verify.spans import CitedSpan

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from groundwire.detection import Label
+from groundwire.detection.values import Label
 from groundwire.verify.verifier import Readout
 
 

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from groundwire.segment import segment
+from groundwire.text.segment import segment
 
 _MAX_HEADING_WORDS = 10
 

@@ -11,7 +11,7 @@ world, so this does not say whether the claim is true; it says how much the clai
 near 0 for "It was built in 1950", more for "Here is a summary". The level is that nothing follows
 from nothing, as surely as the contexts it was fitted on can say.
 
-The model overlooks a "not", and rules beside it do not (:mod:`groundwire.conflicts`): a claim with
+The model overlooks a "not", and rules beside it do not (:mod:`.detection.rules`): a claim with
 a conflict is answered with NO, whatever the model says. Those conflicts count that need no doubt of
 the model. What only stands nowhere is in its doubts, which the map weighs; and right claims take
 names and years from elsewhere, and compute. A claim that is a line of the evidence, word for
@@ -27,17 +27,17 @@ from typing import Self
 
 import numpy as np
 
-from groundwire.conflicts import Conflict
-from groundwire.detection import Label, Reason
+from groundwire.detection.example import Source
+from groundwire.detection.rules import Conflict
+from groundwire.detection.spans import FlaggedSpan, reduce_tokens, trim, whole_words
+from groundwire.detection.values import Label, Reason
 from groundwire.detector import Detector
+from groundwire.engine.models import Manifest, find_reader
 from groundwire.engine.reader import Calibration, Reader
 from groundwire.engine.scores import ClaimScores, SentenceCalibration
 from groundwire.errors import ModelError
-from groundwire.example import Source
-from groundwire.models import Manifest, find_reader
-from groundwire.segment import Segment
-from groundwire.segment.characters import ALNUM
-from groundwire.spans import FlaggedSpan, reduce_tokens, trim, whole_words
+from groundwire.text.segment import Segment
+from groundwire.text.segment.characters import ALNUM
 from groundwire.verify.doubts import Doubt, ReadoutByWords
 from groundwire.verify.interval import Interval
 from groundwire.verify.measured import ClaimMap, Measured

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 
+from groundwire.detection.example import Source, require_text
 from groundwire.errors import InvalidTextError
-from groundwire.example import Source, require_text
 
 _SHOWN_CHARS = 80
 _NEXT = 'Pass a list such as [{"sid": "S0", "text": "..."}].'

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
+from groundwire.detection.example import require_text
 from groundwire.errors import InvalidTextError
-from groundwire.example import require_text
 from groundwire.verify.citing import IdMap
 from groundwire.verify.claims import VerifiableClaim, bare_text, find_citations
 

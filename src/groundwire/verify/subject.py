@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from groundwire.config.tree import Verify
+from groundwire.detection.example import require_text
 from groundwire.errors import InvalidTextError
-from groundwire.example import require_text
 from groundwire.verify.claims import VerifiableClaim, read_claims
 from groundwire.verify.report import CLAIMS, STEPS, Words
 from groundwire.verify.steps import StepError, read_steps

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from groundwire import Detection, Detector
-from groundwire.detection import Label, Outcome
+from groundwire.detection.example import Example, Source
+from groundwire.detection.values import Label, Outcome
 from groundwire.errors import GroundwireError, MissingExtraError
 from groundwire.evaluation.adapters.adapter import adapter
 from groundwire.evaluation.adapters.judge import JudgeFailedError, LlmJudge
@@ -23,7 +24,6 @@ from groundwire.evaluation.adapters.verdicts import (
 )
 from groundwire.evaluation.language_model import EndpointSettingError
 from groundwire.evaluation.results_file import read_judged
-from groundwire.example import Example, Source
 from tests.cli.conftest import invoke
 from tests.evaluation.datasets.tables import json_lines, write
 from tests.verify.scripted import Asked, Reply, ScriptedEndpoint, error, in_turn

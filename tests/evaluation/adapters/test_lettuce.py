@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from groundwire import Detection
-from groundwire.detection import Outcome, Reason
+from groundwire.detection.example import Example
+from groundwire.detection.values import Outcome, Reason
 from groundwire.errors import AnswerFailedError, SettingError, UnpinnedModelError
 from groundwire.evaluation.adapters.adapter import adapter
 from groundwire.evaluation.adapters.lettuce import NoLettuceDetectError
-from groundwire.example import Example
 
 STAND_IN = """
 import re

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from groundwire import Detection
-from groundwire.detection import Outcome
+from groundwire.detection.values import Outcome
 from groundwire.evaluation.adapters.adapter import adapter
 from tests.cli.conftest import invoke
 from tests.evaluation.datasets.tables import json_lines, write

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from groundwire.detection import Label, Outcome
+from groundwire.detection.values import Label, Outcome
 from groundwire.errors import ModelError, UnpinnedModelError
 from groundwire.evaluation.adapters.adapter import adapter
 from tests.tiny import pair_graph, word_tokenizer, write_checkpoint
@@ -50,7 +50,7 @@ def test_sources_longer_than_a_pass_are_read_to_their_end(model: Path) -> None:
 
 
 def test_a_batch_keeps_its_order(model: Path) -> None:
-    from groundwire.example import Example
+    from groundwire.detection.example import Example
 
     answers = ["Rome is big.", "Paris is big."] * 4
     examples = [Example.of(sources=["Italy."], answer=answer) for answer in answers]

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from groundwire.detection import Label
+from groundwire.detection.example import Example
+from groundwire.detection.values import Label
 from groundwire.errors import DatasetError
 from groundwire.evaluation.datasets.labelled import GoldSpan, LabelledAnswer
 from groundwire.evaluation.datasets.ragtruth import ReleaseSources, read_ragtruth
 from groundwire.evaluation.datasets.rows import read_rows
-from groundwire.example import Example
 
 ROW = {
     "id": "7",

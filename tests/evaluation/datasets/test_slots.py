@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from groundwire.detection import Label
+from groundwire.detection.values import Label
 from groundwire.errors import DatasetError
 from groundwire.evaluation.datasets.files import FailedRow, NumberedAnswer
 from groundwire.evaluation.datasets.formats import reader

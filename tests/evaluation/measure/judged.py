@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from groundwire.detection import DetectorInfo
+from groundwire.detection.values import DetectorInfo
 from groundwire.evaluation.judged_row import Header, JudgedRow
 from groundwire.evaluation.results_file import LinesWriter
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from groundwire.detection.example import Source
 from groundwire.evaluation.datasets.asked import Question
 from groundwire.evaluation.datasets.files import (
     FailedRow,
@@ -26,7 +27,6 @@ from groundwire.evaluation.measure.generate import (
     user_message,
 )
 from groundwire.evaluation.measure.questions import AnyQuestion
-from groundwire.example import Source
 from tests.evaluation.measure.chats import ScriptedModel, echo, language_model
 from tests.verify.scripted import ScriptedEndpoint
 

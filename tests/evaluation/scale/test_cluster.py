@@ -15,12 +15,12 @@ import pytest
 ray: Any = pytest.importorskip("ray", reason="needs the ray extra")
 pytest.importorskip("ray.data", reason="needs the ray extra")
 
+from groundwire.evaluation.loading import Choice, load_detector  # noqa: E402
 from groundwire.evaluation.results_file import read_judged  # noqa: E402
 from groundwire.evaluation.run import here, run_on  # noqa: E402
 from groundwire.evaluation.scale.cluster import on_ray, start_local  # noqa: E402
 from groundwire.evaluation.scale.parts import parts_of  # noqa: E402
 from groundwire.evaluation.scale.workers import Recipe, WorkerError  # noqa: E402
-from groundwire.loading import Choice, load_detector  # noqa: E402
 from tests.evaluation.datasets.tables import json_lines, write  # noqa: E402
 from tests.evaluation.results import header, rows_of, some_answers, without_times  # noqa: E402
 from tests.evaluation.scale.data import (  # noqa: E402

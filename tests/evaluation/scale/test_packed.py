@@ -3,11 +3,11 @@
 from dataclasses import replace
 from pathlib import Path
 
-from groundwire.detection import Label
+from groundwire.detection.example import Example, Source
+from groundwire.detection.values import Label
 from groundwire.evaluation.datasets.files import FailedRow, NumberedAnswer
 from groundwire.evaluation.datasets.labelled import GoldSpan, Known
 from groundwire.evaluation.scale.packed import pack, pack_judged, unpack, unpack_judged
-from groundwire.example import Example, Source
 from tests.evaluation.labelled import labelled
 from tests.evaluation.results import judged, some_answers
 from tests.evaluation.scale.data import rows_in

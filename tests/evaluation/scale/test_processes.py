@@ -11,17 +11,17 @@ from pathlib import Path
 
 import pytest
 
-from groundwire.detection import Detection
+from groundwire.detection.example import Example
+from groundwire.detection.values import Detection
 from groundwire.errors import GroundwireError
 from groundwire.evaluation.datasets.files import AnyRow, read_labelled
 from groundwire.evaluation.evaluation import Evaluation
 from groundwire.evaluation.judging import judge_block
+from groundwire.evaluation.loading import AnyDetector, Choice, load_detector
 from groundwire.evaluation.results_file import read_header, read_judged
 from groundwire.evaluation.run import Block, here, run_on
 from groundwire.evaluation.scale.processes import on_processes
 from groundwire.evaluation.scale.workers import Recipe, WorkerError
-from groundwire.example import Example
-from groundwire.loading import AnyDetector, Choice, load_detector
 from tests.evaluation.datasets.tables import json_lines, write
 from tests.evaluation.results import failed, header, rows_of, some_answers, without_times
 from tests.evaluation.scale.data import CHOICE, generated, info, recipe, rows_in, scores

@@ -15,9 +15,9 @@ from pyarrow import parquet  # noqa: E402
 
 from groundwire.evaluation.datasets.files import read_labelled  # noqa: E402
 from groundwire.evaluation.evaluation import Evaluation  # noqa: E402
+from groundwire.evaluation.loading import load_detector  # noqa: E402
 from groundwire.evaluation.results_file import read_judged  # noqa: E402
 from groundwire.evaluation.run import run  # noqa: E402
-from groundwire.loading import load_detector  # noqa: E402
 from tests.evaluation.scale.data import CHOICE, generated, header  # noqa: E402
 
 pytestmark = [

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from groundwire import Detector
-from groundwire.detection import DetectorInfo, Score
+from groundwire.detection.values import DetectorInfo, Score
 from groundwire.evaluation.judged_row import Header, JudgedRow, ResultsError
 from groundwire.evaluation.results_file import LinesWriter
 from groundwire.evaluation.tuning.sample import SampleError, Thresholds, read_sample, sample_of

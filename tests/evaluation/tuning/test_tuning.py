@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from groundwire import config
-from groundwire.detection import DetectorInfo
+from groundwire.detection.values import DetectorInfo
 from groundwire.errors import SettingError
 from groundwire.evaluation.judged_row import Header
 from groundwire.evaluation.tuning.rows import Rows

@@ -13,10 +13,10 @@ from sqlalchemy import select
 
 from groundwire import Detector, Pipeline
 from groundwire.config import Config, parse
+from groundwire.control.store import Store, tables
+from groundwire.control.tenants.first_start import Start
 from groundwire.gateway.app import create_app
 from groundwire.gateway.control import ControlPlane
-from groundwire.gateway.store import Store, tables
-from groundwire.gateway.tenants.first_start import Start
 from tests.gateway.chats import KEY, fixed, request
 from tests.gateway.client import Reply, fetch
 from tests.gateway.serving import serving_both

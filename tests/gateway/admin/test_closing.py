@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from groundwire.control import logins
 from groundwire.gateway import control
-from groundwire.gateway.admin import logins
 from groundwire.gateway.control import ControlPlane
 from tests.gateway.admin.plane import config_of
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from groundwire.gateway.audit.alone import alone
+from groundwire.control.audit.advisory_lock import alone
 from groundwire.gateway.control import ControlPlane
+from tests.control.audit.trails import event
 from tests.gateway.admin.plane import config_of
-from tests.gateway.audit.trails import event
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.postgres]
 

@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.gateway.admin.logins import FAILURE_S, LOGIN_S, OTHERS, Logins
+from groundwire.control.logins import FAILURE_S, LOGIN_S, OTHERS, Logins
 
 
 def test_a_key_is_new_once_and_again_after_an_hour() -> None:

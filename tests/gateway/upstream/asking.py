@@ -7,9 +7,9 @@ from typing import Any
 
 from groundwire.config.tree import UpstreamDefaults
 from groundwire.config.upstreams import Upstream
-from groundwire.gateway.caller import Caller
+from groundwire.gateway.http.caller import Caller
 from groundwire.gateway.upstream import Reply, Upstreams
-from groundwire.policy import Overrides
+from groundwire.policy.policy import Overrides
 from tests.gateway.wire import ScriptedUpstream, eventually
 
 CALLER = Caller(tenant="acme", key_id="k1", passes_authorization=False, overrides=Overrides())

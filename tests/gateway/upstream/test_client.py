@@ -9,7 +9,7 @@ import pytest
 
 from groundwire.config import parse
 from groundwire.config.upstreams import Upstream
-from groundwire.gateway.problems import Problem
+from groundwire.gateway.http.problems import Problem
 from groundwire.gateway.upstream import Reply, Upstreams
 from tests.gateway.upstream.asking import CALLER, MAX_BYTES, Observed, ask, asking, until
 from tests.gateway.wire import Gate, Script, ScriptedUpstream, completion

@@ -5,7 +5,7 @@ from contextlib import aclosing
 
 import pytest
 
-from groundwire.gateway.problems import Problem
+from groundwire.gateway.http.problems import Problem
 from groundwire.gateway.upstream import Breakage, UpstreamBrokenError
 from tests.gateway.upstream.asking import MAX_BYTES, Observed, ask, asking, until
 from tests.gateway.wire import (

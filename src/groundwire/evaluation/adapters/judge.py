@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from weakref import finalize
 
-from groundwire.detection import Label, Score
+from groundwire.detection.example import Source
+from groundwire.detection.values import Label, Score
 from groundwire.engine.scores import ClaimScores
 from groundwire.engine.sentence import without_citations
 from groundwire.errors import AnswerFailedError
@@ -31,8 +32,7 @@ from groundwire.evaluation.language_model import (
     LanguageModel,
     body_of,
 )
-from groundwire.example import Source
-from groundwire.segment import Segment
+from groundwire.text.segment import Segment
 from groundwire.verify.prompts import Prompt
 
 #: Seconds that one attempt of a call may take, and how often it is made again.

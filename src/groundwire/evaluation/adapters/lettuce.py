@@ -11,14 +11,14 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from groundwire.detection import Reason, Score
+from groundwire.detection.example import Source
+from groundwire.detection.values import Reason, Score
 from groundwire.engine.checkpoints import content_hash, pinned_revision
 from groundwire.engine.scores import ClaimScores
 from groundwire.errors import AnswerFailedError, ModelError
 from groundwire.evaluation.adapters.reading import AdapterReading
 from groundwire.evaluation.adapters.tables import Tables
-from groundwire.example import Source
-from groundwire.segment import Segment
+from groundwire.text.segment import Segment
 
 #: The first version that cuts long contexts into groups of passages, and not off.
 OLDEST = (0, 2)

@@ -9,14 +9,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 
-from groundwire.detection import Reason, Score
-from groundwire.emphasis import without_emphasis
+from groundwire.detection.example import Source
+from groundwire.detection.values import Reason, Score
 from groundwire.engine.scores import ClaimScores
 from groundwire.engine.sentence import without_citations
 from groundwire.evaluation.adapters.reading import AdapterReading
 from groundwire.evaluation.adapters.tables import Tables
-from groundwire.example import Source
-from groundwire.segment import Segment
+from groundwire.text.emphasis import without_emphasis
+from groundwire.text.segment import Segment
 
 #: Words that are compared together.
 N = 2

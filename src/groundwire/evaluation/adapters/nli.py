@@ -4,16 +4,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Self
 
-from groundwire.detection import Score
-from groundwire.emphasis import without_emphasis
+from groundwire.detection.example import Source
+from groundwire.detection.values import Score
 from groundwire.engine.entailment import EntailmentModel
 from groundwire.engine.scores import ClaimScores
 from groundwire.engine.sentence import without_citations
-from groundwire.engine.whole import WholeReading
+from groundwire.engine.token_classifier import WholeReading
 from groundwire.evaluation.adapters.reading import AdapterReading
 from groundwire.evaluation.adapters.tables import Tables
-from groundwire.example import Source
-from groundwire.segment import Segment
+from groundwire.text.emphasis import without_emphasis
+from groundwire.text.segment import Segment
 
 
 @dataclass(frozen=True, slots=True, eq=False)

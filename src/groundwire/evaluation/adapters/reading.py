@@ -5,12 +5,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from groundwire.detection import Entailment, Reason
+from groundwire.detection.evidence import Evidence
+from groundwire.detection.example import Source
+from groundwire.detection.values import Entailment, Reason
 from groundwire.engine.scores import ClaimScores
 from groundwire.evaluation.adapters.tables import Tables
-from groundwire.evidence import Evidence
-from groundwire.example import Source
-from groundwire.segment import Segment
+from groundwire.text.segment import Segment
 
 
 class AdapterReading:

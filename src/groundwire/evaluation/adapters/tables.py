@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Self
 
-from groundwire.detection import EvidenceRef
+from groundwire.detection.evidence import Evidence, Query, WordWeights
+from groundwire.detection.example import Source
+from groundwire.detection.passages import cut_source
+from groundwire.detection.values import EvidenceRef
+from groundwire.engine.models import DEFAULT_MODEL, find_model
 from groundwire.engine.tokenizer import WordPieces
-from groundwire.evidence import Evidence, Query, WordWeights
-from groundwire.example import Source
-from groundwire.models import DEFAULT_MODEL, find_model
-from groundwire.passages import cut_source
 
 
 @dataclass(frozen=True, slots=True, eq=False)

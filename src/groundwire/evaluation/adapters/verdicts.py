@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from groundwire.detection import Label
-from groundwire.example import Source
+from groundwire.detection.example import Source
+from groundwire.detection.values import Label
 from groundwire.verify.prompts import Prompt, quoted
 
 RULES = """\

@@ -8,7 +8,8 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from groundwire.detection import Label
+from groundwire.detection.rows import RowError
+from groundwire.detection.values import Label
 from groundwire.errors import DatasetError
 from groundwire.evaluation.benches.records import (
     Record,
@@ -22,7 +23,6 @@ from groundwire.evaluation.datasets.files import AnyRow, read_labelled
 from groundwire.evaluation.datasets.labelled import GoldSpan, LabelledAnswer
 from groundwire.evaluation.datasets.ragtruth import RESPONSES, SOURCES, ReleaseSources
 from groundwire.evaluation.datasets.rows import Row
-from groundwire.rows import RowError
 
 #: A label that says whether an answer is supported → whether it is hallucinated.
 _SUPPORTED = {"1": False, "0": True, "1.0": False, "0.0": True, "true": False, "false": True}

@@ -11,13 +11,13 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from groundwire.detection.example import Example
+from groundwire.detection.rows import RowError
 from groundwire.errors import DatasetError, InputError
 from groundwire.evaluation.datasets.files import AnyRow, FailedRow, NumberedAnswer, Seen
 from groundwire.evaluation.datasets.labelled import GoldSpan, Known, LabelledAnswer, context_of
 from groundwire.evaluation.datasets.lines import SUFFIXES, Line, lines_of
-from groundwire.example import Example
-from groundwire.files.reading import DAMAGE, decode, open_lines
-from groundwire.rows import RowError
+from groundwire.text.files.reading import DAMAGE, decode, open_lines
 
 #: How much of a text a message shows.
 _SHOWN_CHARS = 40

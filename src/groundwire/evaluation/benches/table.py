@@ -7,7 +7,7 @@ from groundwire.evaluation.benches.registry import BENCHES
 from groundwire.evaluation.benches.result import BenchResult, Scores
 from groundwire.evaluation.table import aligned, percent
 from groundwire.evaluation.table import to_text as scores_to_text
-from groundwire.render.screen import one_line
+from groundwire.text.screen import one_line
 
 
 def to_text(result: BenchResult, *, wall_s: float | None = None) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from groundwire.example import Source
+from groundwire.detection.example import Source
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from groundwire.evaluation.datasets.rows import Row, read_rows
-from groundwire.training.sets import Marked, n_slots, render_slots
+from groundwire.evaluation.datasets.sets import Marked, n_slots, render_slots
 from groundwire.verify.claims import VerifiableClaim, read_claims
 
 #: What a citation may be labelled.

@@ -11,12 +11,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Generic, TypeAlias, TypeVar
 
+from groundwire.detection.rows import RowError
 from groundwire.errors import DatasetError, InputError
 from groundwire.evaluation.datasets.asked import Question
 from groundwire.evaluation.datasets.labelled import LabelledAnswer
 from groundwire.evaluation.datasets.lines import Line, content_of, files_of, lines_of, suffix_of
 from groundwire.evaluation.datasets.mapping import ColumnMapping
-from groundwire.rows import RowError
 
 _T = TypeVar("_T")
 

@@ -6,8 +6,8 @@ from enum import StrEnum
 from hashlib import sha256
 from types import MappingProxyType
 
-from groundwire.detection import Label
-from groundwire.example import Example, Source
+from groundwire.detection.example import Example, Source
+from groundwire.detection.values import Label
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,8 +11,9 @@ from hashlib import file_digest
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias
 
+from groundwire.detection.rows import parse_row
 from groundwire.errors import DatasetError, GroundwireError, InputError, MissingExtraError
-from groundwire.files.reading import (
+from groundwire.text.files.reading import (
     DAMAGE,
     conversion,
     count_lines,
@@ -20,7 +21,6 @@ from groundwire.files.reading import (
     open_lines,
     other_encoding,
 )
-from groundwire.rows import parse_row
 
 SUFFIXES = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet")
 

@@ -7,12 +7,12 @@ from math import isnan
 from types import MappingProxyType
 from typing import Any, Self
 
-from groundwire.detection import Label
+from groundwire.detection.example import Example, read_sources, require_text
+from groundwire.detection.rows import RowError, json_kind
+from groundwire.detection.values import Label
 from groundwire.errors import SettingError
 from groundwire.evaluation.datasets.asked import Question
 from groundwire.evaluation.datasets.labelled import GoldSpan, Known, LabelledAnswer, context_of
-from groundwire.example import Example, read_sources, require_text
-from groundwire.rows import RowError, json_kind
 
 #: Field → the columns that may hold it, the first that is there counts.
 COLUMNS: Mapping[str, tuple[str, ...]] = {

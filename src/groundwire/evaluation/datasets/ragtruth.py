@@ -9,10 +9,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from groundwire.detection import Label
+from groundwire.detection.example import Example
+from groundwire.detection.values import Label
 from groundwire.evaluation.datasets.labelled import GoldSpan, LabelledAnswer
 from groundwire.evaluation.datasets.rows import Row, read_rows
-from groundwire.example import Example
 
 #: The files of the release: answers, and what they were written from.
 RESPONSES, SOURCES = "response.jsonl", "source_info.jsonl"

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from groundwire.detection.example import Example, SourceLike
 from groundwire.errors import DatasetError, InputError
 from groundwire.evaluation.datasets.lines import json_lines
-from groundwire.example import Example, SourceLike
 
 T = TypeVar("T")
 

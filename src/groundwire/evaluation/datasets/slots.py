@@ -6,11 +6,11 @@ A slot is ``{{supported||hallucinated||kind}}`` in the text of an answer.
 from collections.abc import Iterator
 from pathlib import Path
 
-from groundwire.detection import Label
+from groundwire.detection.values import Label
 from groundwire.errors import DatasetError
 from groundwire.evaluation.datasets.labelled import GoldSpan, LabelledAnswer
 from groundwire.evaluation.datasets.rows import Row, each_row
-from groundwire.training.sets import Marked, n_slots, render_slots
+from groundwire.evaluation.datasets.sets import Marked, n_slots, render_slots
 
 _LABELS = {1: Label.UNSUPPORTED, 2: Label.CONTRADICTED}
 

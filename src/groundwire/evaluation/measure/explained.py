@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from groundwire.detection import Claim, Detection, DetectorInfo, Span, claim_label
+from groundwire.detection.example import Example, Source, SourceLike, read_sources
+from groundwire.detection.values import Claim, Detection, DetectorInfo, Span, claim_label
 from groundwire.errors import GroundwireError
-from groundwire.example import Example, Source, SourceLike, read_sources
+from groundwire.evaluation.loading import AnyDetector, AnyExplainer, Choice
 from groundwire.explain import Explanation
-from groundwire.loading import AnyDetector, AnyExplainer, Choice
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

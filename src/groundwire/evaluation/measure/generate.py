@@ -20,7 +20,7 @@ from groundwire.evaluation.datasets.files import FailedRow
 from groundwire.evaluation.datasets.mapping import COLUMNS
 from groundwire.evaluation.language_model import GenerationError, Reply, body_of
 from groundwire.evaluation.measure.questions import AnyQuestion
-from groundwire.files.writing import replacing, to_json
+from groundwire.text.files.writing import replacing, to_json
 
 #: The system prompt unless another is given.
 SYSTEM = (
@@ -91,7 +91,7 @@ class Prompting:
 def user_message(question: Question) -> str:
     """Write the sources with their numbers, then the question.
 
-    >>> from groundwire.example import Source
+    >>> from groundwire.detection.example import Source
     >>> found = (Source(text="It opened in 1889.", title="Towers"),)
     >>> asked = Question(id="1", task="", context_id="", text="When?", sources=found)
     >>> print(user_message(asked))

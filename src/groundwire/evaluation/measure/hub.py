@@ -7,11 +7,11 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from groundwire.detection.rows import RowError
 from groundwire.errors import InputError, MissingExtraError
 from groundwire.evaluation.datasets.files import FailedRow, RowReader, numbered_question
 from groundwire.evaluation.datasets.mapping import ColumnMapping
 from groundwire.evaluation.measure.questions import AnyQuestion
-from groundwire.rows import RowError
 
 Values: TypeAlias = Mapping[str, Any]
 

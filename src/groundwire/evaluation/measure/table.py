@@ -6,7 +6,7 @@ from typing import Any
 from groundwire.evaluation.measure.verdicts import OUTCOMES, VERDICTS
 from groundwire.evaluation.reports.markdown import code
 from groundwire.evaluation.table import aligned, percent
-from groundwire.render.screen import one_line
+from groundwire.text.screen import one_line
 
 _COLUMNS = (
     *("answers", "verdicts", "halluc.", "rate % (95 %)", "contradicted", "severity 1-4"),

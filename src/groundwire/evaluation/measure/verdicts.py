@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from groundwire.detection import DetectorInfo, Label, Outcome
+from groundwire.detection.values import DetectorInfo, Label, Outcome
 from groundwire.errors import InputError
 from groundwire.evaluation.judged_row import Header, JudgedRow, ResultsError
 from groundwire.evaluation.results_file import open_results

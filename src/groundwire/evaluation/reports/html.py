@@ -7,7 +7,7 @@ from xml.etree.ElementTree import Element
 
 from markupsafe import Markup
 
-from groundwire.detection import Claim, Detection, Label, Score
+from groundwire.detection.values import Claim, Detection, Label, Score
 from groundwire.evaluation.datasets.labelled import Known
 from groundwire.evaluation.no_verdict import told
 from groundwire.evaluation.reports.curves import Curve

@@ -15,7 +15,7 @@ from groundwire.evaluation.reports.kinds import MEANINGS, Example, Kind
 from groundwire.evaluation.reports.markup import element, write_xml
 from groundwire.evaluation.reports.summary import Summary, examples_of
 from groundwire.evaluation.reports.words import marked_text
-from groundwire.render.screen import one_line, visible
+from groundwire.text.screen import one_line, visible
 
 
 def write_junit(summary: Summary, results: Path, stream: IO[str]) -> None:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Self
 
-from groundwire.detection import Detection, DetectorInfo, Score
+from groundwire.detection.values import Detection, DetectorInfo, Score
 from groundwire.errors import GroundwireError
 from groundwire.evaluation.confusion import Judged, is_judged
 from groundwire.evaluation.evaluation import judged_of, verdict_of

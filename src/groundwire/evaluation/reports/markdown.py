@@ -23,7 +23,7 @@ from groundwire.evaluation.reports.tables import (
 from groundwire.evaluation.reports.words import marked_text
 from groundwire.evaluation.table import percent
 from groundwire.render import describe_detector
-from groundwire.render.screen import one_line, visible
+from groundwire.text.screen import one_line, visible
 
 #: Characters of a comment on GitHub, at most; what would exceed them is left out, and told.
 MAX_TEXT = 65_536

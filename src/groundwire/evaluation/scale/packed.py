@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from groundwire.detection import Label
+from groundwire.detection.example import Example, Source
+from groundwire.detection.values import Label
 from groundwire.evaluation.datasets.files import AnyRow, FailedRow, NumberedAnswer
 from groundwire.evaluation.datasets.labelled import GoldSpan, Known, LabelledAnswer
 from groundwire.evaluation.judged_row import JudgedRow
-from groundwire.example import Example, Source
-from groundwire.files.writing import to_json
+from groundwire.text.files.writing import to_json
 
 
 def pack(row: AnyRow) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 from groundwire.errors import MissingExtraError
 from groundwire.evaluation.judged_row import Header, JudgedRow, ResultsError, require_same
 from groundwire.evaluation.scale.tables import judged_rows, judged_table
-from groundwire.files.writing import to_json
+from groundwire.text.files.writing import to_json
 
 try:
     from pyarrow import parquet

@@ -9,9 +9,9 @@ from groundwire.evaluation.datasets.files import AnyRow, table_row
 from groundwire.evaluation.datasets.mapping import ColumnMapping
 from groundwire.evaluation.judged_row import JudgedRow
 from groundwire.evaluation.judging import judge_block
+from groundwire.evaluation.loading import AnyDetector
 from groundwire.evaluation.scale.packed import pack, unpack
-from groundwire.files.writing import to_json
-from groundwire.loading import AnyDetector
+from groundwire.text.files.writing import to_json
 
 try:
     import pyarrow as pa

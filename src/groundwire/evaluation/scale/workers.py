@@ -4,9 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from groundwire import __version__
-from groundwire.detection import DetectorInfo
+from groundwire.detection.values import DetectorInfo
 from groundwire.errors import GroundwireError
-from groundwire.loading import AnyDetector, Choice
+from groundwire.evaluation.loading import AnyDetector, Choice
 
 #: Rows that are judged, and kept, together: fewer than on one processor, so that no worker is left
 #: with much while the others have nothing.

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
 
-from groundwire.detection import Label
+from groundwire.detection.values import Label
 from groundwire.evaluation.evaluation import MAX_FAILURES
 from groundwire.evaluation.judged_row import JudgedRow
 

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from groundwire.detection import DetectorInfo, Score
+from groundwire.detection.values import DetectorInfo, Score
 from groundwire.errors import InputError
 from groundwire.evaluation.judged_row import Header, JudgedRow, ResultsError
 from groundwire.evaluation.metrics import Bools, Floats

@@ -4,10 +4,10 @@ import json
 import re
 from collections.abc import Iterator
 
-from groundwire.detection import Score
+from groundwire.detection.values import Score
+from groundwire.engine.models import EMBEDDERS
 from groundwire.evaluation.adapters.names import is_adapter
 from groundwire.evaluation.tuning.tuning import Tuning
-from groundwire.models import EMBEDDERS
 
 _COMMIT = re.compile("[0-9a-f]{40}")
 #: The column whose groups are tenants of a configuration.

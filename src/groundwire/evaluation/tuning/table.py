@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from math import ceil, floor
 
-from groundwire.detection import Score
+from groundwire.detection.values import Score
 from groundwire.evaluation.intervals import Interval
 from groundwire.evaluation.no_verdict import told
 from groundwire.evaluation.scores import PREVALENCES
@@ -13,7 +13,7 @@ from groundwire.evaluation.tuning.rows import Rows
 from groundwire.evaluation.tuning.snippet import to_yaml
 from groundwire.evaluation.tuning.target import LOW, Aim, Target
 from groundwire.evaluation.tuning.tuning import Cost, Tuned, Tuning
-from groundwire.render.screen import one_line
+from groundwire.text.screen import one_line
 
 #: Failed rows that are shown, and characters of the id of one.
 _MAX_FAILURES, _MAX_NAME = 5, 40

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from groundwire.detection import Score
+from groundwire.detection.values import Score
 from groundwire.errors import SettingError
 from groundwire.evaluation.intervals import Bootstrap, Interval
 from groundwire.evaluation.judged_row import Header

@@ -2,7 +2,7 @@
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from groundwire.gateway.counting import CLIENT_LEFT
+from groundwire.gateway.http.counting import CLIENT_LEFT
 from groundwire.gateway.metrics import Metrics
 
 

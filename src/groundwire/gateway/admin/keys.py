@@ -4,6 +4,9 @@ from collections.abc import Awaitable, Callable
 
 from fastapi import APIRouter, Request
 
+from groundwire.control.audit.cursor import InvalidCursorError
+from groundwire.control.tenants import KeyRecord, Registry, UnknownKeyError
+from groundwire.control.tenants import NewKey as Made
 from groundwire.gateway.admin.auth import admin
 from groundwire.gateway.admin.models import (
     Cursor,
@@ -24,10 +27,7 @@ from groundwire.gateway.admin.route import (
     events_of,
     read_cursor,
 )
-from groundwire.gateway.audit.cursor import InvalidCursorError
-from groundwire.gateway.problems import INVALID_REQUEST, Problem
-from groundwire.gateway.tenants import KeyRecord, Registry, UnknownKeyError
-from groundwire.gateway.tenants import NewKey as Made
+from groundwire.gateway.http.problems import INVALID_REQUEST, Problem
 
 router = APIRouter(route_class=AdminRoute, tags=["Keys"])
 

@@ -13,7 +13,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, WithJsonSchema
 
 from groundwire.config.kinds import Choice, Flag, Kind, Number, OneOf
 from groundwire.config.tenants import KINDS
-from groundwire.gateway.tenants import KeyRecord, KeyStatus, Role, TenantRecord
+from groundwire.control.tenants import KeyRecord, KeyStatus, Role, TenantRecord
 
 #: Entries of a page.
 MAX_LIMIT = 500

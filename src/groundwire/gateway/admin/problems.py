@@ -3,13 +3,10 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from groundwire.errors import ConfigError
-from groundwire.gateway.audit.cursor import InvalidCursorError
-from groundwire.gateway.audit.filters import InvalidFilterError
-from groundwire.gateway.control import store_unavailable
-from groundwire.gateway.problems import INVALID_REQUEST, NOT_FOUND, Problem, as_problem
-from groundwire.gateway.store import StoreError
-from groundwire.gateway.tenants import (
+from groundwire.control.audit.cursor import InvalidCursorError
+from groundwire.control.audit.filters import InvalidFilterError
+from groundwire.control.store import StoreError
+from groundwire.control.tenants import (
     ConfiguredError,
     InvalidKeyError,
     InvalidTenantError,
@@ -19,6 +16,9 @@ from groundwire.gateway.tenants import (
     UnknownTenantError,
     VersionMismatchError,
 )
+from groundwire.errors import ConfigError
+from groundwire.gateway.control import store_unavailable
+from groundwire.gateway.http.problems import INVALID_REQUEST, NOT_FOUND, Problem, as_problem
 
 
 def admin_problem(error: BaseException) -> Problem:

@@ -9,16 +9,16 @@ from typing import Annotated, Any, cast
 from fastapi import Header, Request, Response
 from fastapi.routing import APIRoute
 
+from groundwire.control.audit.control_events import ControlEvents
+from groundwire.control.audit.cursor import InvalidCursorError
+from groundwire.control.store import StoreUnavailableError
+from groundwire.control.tenants.record import IfVersion
 from groundwire.gateway.admin.auth import admin
-from groundwire.gateway.audit.control_events import ControlEvents
-from groundwire.gateway.audit.cursor import InvalidCursorError
 from groundwire.gateway.control import ControlPlane, store_unavailable
+from groundwire.gateway.http.problems import INVALID_REQUEST, Problem
+from groundwire.gateway.http.state import trace_id
 from groundwire.gateway.native.models import ErrorResponse
 from groundwire.gateway.native.route import NativeRoute
-from groundwire.gateway.problems import INVALID_REQUEST, Problem
-from groundwire.gateway.state import trace_id
-from groundwire.gateway.store import StoreUnavailableError
-from groundwire.gateway.tenants.record import IfVersion
 
 _ETAG = re.compile(r'(?:W/)?"([0-9]{1,10})"')
 

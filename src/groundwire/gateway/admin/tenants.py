@@ -4,6 +4,8 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Request, Response
 
+from groundwire.control.tenants import Changed, Registry, TenantRecord
+from groundwire.control.tenants.effective import effective
 from groundwire.gateway.admin.examples import DVARA, POLICY
 from groundwire.gateway.admin.models import (
     Cursor,
@@ -30,8 +32,6 @@ from groundwire.gateway.admin.route import (
     tagged,
     version_of,
 )
-from groundwire.gateway.tenants import Changed, Registry, TenantRecord
-from groundwire.gateway.tenants.effective import effective
 
 PREFIX = "/v1/admin/tenants"
 

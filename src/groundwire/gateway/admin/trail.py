@@ -8,15 +8,15 @@ from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from pydantic import AwareDatetime
 from starlette.responses import StreamingResponse
 
+from groundwire.control.audit.filters import Filter
+from groundwire.control.audit.signing import signing_keys
+from groundwire.control.audit.verify_store import verify_store
+from groundwire.control.folder import data_folder
 from groundwire.gateway.admin.models import MAX_LIMIT, Cursor, EventPage, WholeEvent
 from groundwire.gateway.admin.models import Verdict as VerdictShape
 from groundwire.gateway.admin.route import AdminRoute, control_of, errors, events_of
-from groundwire.gateway.audit.filters import Filter
-from groundwire.gateway.audit.signing import signing_keys
-from groundwire.gateway.audit.verify_store import verify_store
-from groundwire.gateway.folder import data_folder
+from groundwire.gateway.http.problems import INVALID_REQUEST, NOT_FOUND, Problem
 from groundwire.gateway.native.running import json_response, to_json
-from groundwire.gateway.problems import INVALID_REQUEST, NOT_FOUND, Problem
 
 PREFIX = "/v1/admin/audit"
 

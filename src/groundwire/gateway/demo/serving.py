@@ -14,11 +14,11 @@ from urllib.parse import urlsplit
 from starlette.types import ASGIApp
 
 from groundwire.config import Config, parse
+from groundwire.control.keys import PREFIX
 from groundwire.errors import GroundwireError
 from groundwire.gateway.app import create_app
 from groundwire.gateway.demo.model import ScriptedModel
 from groundwire.gateway.demo.settings import SETTINGS
-from groundwire.gateway.keys import PREFIX
 from groundwire.gateway.server import Server, listen
 
 #: A start takes a second; nothing waits this long if all is well.

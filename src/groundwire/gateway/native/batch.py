@@ -12,16 +12,16 @@ from fastapi import APIRouter, Request, Response
 from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
 
+from groundwire.detection.rows import RowError, as_row, parse_row, row_id
 from groundwire.engine.reader import n_threads
-from groundwire.gateway.limits import parse_json
+from groundwire.gateway.http.limits import parse_json
+from groundwire.gateway.http.problems import INVALID_REQUEST, Problem, as_problem
+from groundwire.gateway.http.streamed import Streamed
 from groundwire.gateway.native.check import asked_by, require_point, result_of
 from groundwire.gateway.native.models import BatchRequest
 from groundwire.gateway.native.recorded import Asked, Result, recorded
 from groundwire.gateway.native.route import JSON, require_content_type
 from groundwire.gateway.native.running import in_thread, to_json
-from groundwire.gateway.problems import INVALID_REQUEST, Problem, as_problem
-from groundwire.gateway.streamed import Streamed
-from groundwire.rows import RowError, as_row, parse_row, row_id
 
 log = logging.getLogger(__name__)
 

@@ -5,18 +5,18 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Request, Response
 
-from groundwire.conversation import divide_transcript
+from groundwire.detection.example import Example
+from groundwire.detection.rows import json_kind, row_example
+from groundwire.engine.settings import is_number
 from groundwire.errors import InvalidConversationError
-from groundwire.example import Example
+from groundwire.gateway.http.problems import INVALID_REQUEST, Problem, as_problem
+from groundwire.gateway.http.state import caller, services, trace_id
 from groundwire.gateway.native.examples import CHECKS
 from groundwire.gateway.native.models import AnyCheck, shape_of
 from groundwire.gateway.native.recorded import Asked, Result, failed, recorded
 from groundwire.gateway.native.route import SHAPES, NativeRoute
 from groundwire.gateway.native.running import json_response, pipeline_of, to_json, while_there
-from groundwire.gateway.problems import INVALID_REQUEST, Problem, as_problem
-from groundwire.gateway.state import caller, services, trace_id
-from groundwire.rows import json_kind, row_example
-from groundwire.settings import is_number
+from groundwire.pipeline.conversation import divide_transcript
 
 router = APIRouter(route_class=NativeRoute)
 

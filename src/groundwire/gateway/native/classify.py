@@ -7,11 +7,12 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body, Request, Response
 from fastapi.exceptions import RequestValidationError
 
-from groundwire.detection import Entailment
+from groundwire.detection.example import require_text
+from groundwire.detection.values import Entailment
 from groundwire.errors import GateError, InputError, UnreadableError
-from groundwire.example import require_text
 from groundwire.explain import Explainer, best_lines
-from groundwire.gate import Gate, GateResult, decide
+from groundwire.gateway.http.problems import INVALID_REQUEST, SERVER, Problem, as_problem
+from groundwire.gateway.http.state import services
 from groundwire.gateway.native.examples import FACT_CHECKS, NLI_PAIRS
 from groundwire.gateway.native.models import (
     FactCheckRequest,
@@ -26,8 +27,7 @@ from groundwire.gateway.native.running import (
     pipeline_of,
     to_json,
 )
-from groundwire.gateway.problems import INVALID_REQUEST, SERVER, Problem, as_problem
-from groundwire.gateway.state import services
+from groundwire.policy.gate import Gate, GateResult, decide
 
 #: HaluGate's codes.
 INVALID_INPUT = "INVALID_INPUT"

@@ -226,7 +226,7 @@ def published_schemas() -> dict[str, Any]:
 
 
 def _load(name: str) -> dict[str, Any]:
-    file = resources.files("groundwire").joinpath(f"schemas/{name}.schema.json")
+    file = resources.files("groundwire").joinpath(f"detection/schemas/{name}.schema.json")
     schema: dict[str, Any] = json.loads(file.read_text("utf-8"))
     return schema
 

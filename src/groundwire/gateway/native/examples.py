@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from groundwire.conflicts import ConflictKind
-from groundwire.detection import (
+from groundwire.detection.rules import ConflictKind
+from groundwire.detection.values import (
     Claim,
     Coverage,
     Detection,

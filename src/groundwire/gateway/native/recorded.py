@@ -3,14 +3,14 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from groundwire.conversation import Answer, AnswerKind
-from groundwire.gateway.judging import CheckTimeoutError
+from groundwire.gateway.chat.judging import CheckTimeoutError
+from groundwire.gateway.chat.recording import Recorder
+from groundwire.gateway.chat.refusals import RefusalCode, refused
 from groundwire.gateway.native.running import bounded, too_slow
-from groundwire.gateway.recording import Recorder
-from groundwire.gateway.refusals import RefusalCode, refused
 from groundwire.gateway.services import Services
 from groundwire.pipeline import Checked, Pipeline, RequestContext
-from groundwire.policy import Overrides
+from groundwire.pipeline.conversation import Answer, AnswerKind
+from groundwire.policy.policy import Overrides
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,8 +2,8 @@
 
 from fastapi import APIRouter, Request, Response
 
+from groundwire.gateway.http.problems import INVALID_REQUEST, Problem
 from groundwire.gateway.native import batch, check, classify, verify
-from groundwire.gateway.problems import INVALID_REQUEST, Problem
 
 #: Where they are.
 PATHS = (

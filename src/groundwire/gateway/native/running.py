@@ -8,12 +8,12 @@ from typing import Any, TypeVar
 
 from fastapi import Request, Response
 
-from groundwire.gateway.judging import CheckTimeoutError
+from groundwire.gateway.chat.judging import CheckTimeoutError
+from groundwire.gateway.http.problems import INVALID_REQUEST, SERVER, Problem
+from groundwire.gateway.http.state import services
+from groundwire.gateway.http.streamed import ClientGoneError, until_disconnect
 from groundwire.gateway.native.route import JSON
-from groundwire.gateway.problems import INVALID_REQUEST, SERVER, Problem
 from groundwire.gateway.services import Services
-from groundwire.gateway.state import services
-from groundwire.gateway.streamed import ClientGoneError, until_disconnect
 from groundwire.pipeline import Pipeline
 
 T = TypeVar("T")

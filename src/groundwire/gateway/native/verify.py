@@ -9,6 +9,8 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body, Request, Response
 
 from groundwire.errors import LimitExceededError, MissingExtraError
+from groundwire.gateway.http.problems import INVALID_REQUEST, SERVER, Problem
+from groundwire.gateway.http.state import caller, services
 from groundwire.gateway.native.route import NativeRoute
 from groundwire.gateway.native.running import json_response, submitted, to_json, while_there
 from groundwire.gateway.native.verify_examples import ANSWERS, TRACES
@@ -19,10 +21,8 @@ from groundwire.gateway.native.verify_models import (
     TraceRequest,
     VerifyRequest,
 )
-from groundwire.gateway.problems import INVALID_REQUEST, SERVER, Problem
-from groundwire.gateway.state import caller, services
 from groundwire.gateway.verifying import Verifications
-from groundwire.policy import resolve_limits
+from groundwire.policy.policy import resolve_limits
 from groundwire.verify.report import VerificationReport
 from groundwire.verify.subject import AnswerSubject, Subject, TraceSubject
 from groundwire.verify.verifier import Scope

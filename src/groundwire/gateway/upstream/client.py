@@ -13,7 +13,7 @@ from yarl import URL
 from groundwire.config import Config
 from groundwire.config.tree import UpstreamDefaults
 from groundwire.config.upstreams import Upstream
-from groundwire.gateway.caller import Caller
+from groundwire.gateway.http.caller import Caller
 from groundwire.gateway.upstream import errors, routing
 from groundwire.gateway.upstream.asking import Ask, Upload
 from groundwire.gateway.upstream.health import Health, HealthRules

@@ -3,7 +3,7 @@
 from enum import StrEnum
 
 from groundwire.errors import GroundwireError
-from groundwire.gateway.problems import Problem
+from groundwire.gateway.http.problems import Problem
 
 
 class Breakage(StrEnum):

@@ -7,8 +7,8 @@ is lost on the way. Order and repetition are kept.
 import re
 from collections.abc import Iterable
 
-from groundwire.gateway.caller import CREDENTIALS
-from groundwire.gateway.keys import holds_key
+from groundwire.control.keys import holds_key
+from groundwire.gateway.http.caller import CREDENTIALS
 
 Pairs = list[tuple[str, str]]
 

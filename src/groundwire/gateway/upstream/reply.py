@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator, Callable
 
 import aiohttp
 
-from groundwire.gateway.problems import Problem
+from groundwire.gateway.http.problems import Problem
 from groundwire.gateway.upstream.errors import Breakage, UpstreamBrokenError
 from groundwire.gateway.upstream.headers import coming_back
 

@@ -3,7 +3,7 @@
 import random
 import re
 
-from groundwire.quantities import Kind, Match, quantities
+from groundwire.text.quantities import Kind, Match, quantities
 from groundwire.training.corrupt.edits import Edit, Mistakes, shuffled
 from groundwire.training.corrupt.grounds import Grounds
 from groundwire.training.corrupt.wording import RANGE, YEAR, listed, sentence_at

@@ -4,6 +4,7 @@ import random
 from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
+from groundwire.evaluation.datasets.sets import Marked, Record
 from groundwire.training.corrupt.dates import date
 from groundwire.training.corrupt.edits import Edit, Mistakes, applied, is_free, shuffled
 from groundwire.training.corrupt.entities import entity
@@ -15,7 +16,6 @@ from groundwire.training.corrupt.opposites import opposite
 from groundwire.training.corrupt.swaps import swap
 from groundwire.training.corrupt.units import unit
 from groundwire.training.corrupt.wording import WORD
-from groundwire.training.sets import Marked, Record
 
 
 class Kind(NamedTuple):

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TypeVar
 
-from groundwire.training.sets import Marked
+from groundwire.evaluation.datasets.sets import Marked
 
-#: Labels, as in ``groundwire.training.sets``.
+#: Labels, as in ``groundwire.evaluation.datasets.sets``.
 UNSUPPORTED, CONTRADICTED = 1, 2
 
 _T = TypeVar("_T")

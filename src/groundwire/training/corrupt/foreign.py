@@ -3,7 +3,7 @@
 import random
 import re
 
-from groundwire.segment import segment
+from groundwire.text.segment import segment
 from groundwire.training.corrupt.edits import UNSUPPORTED, Edit, Mistakes, shuffled
 from groundwire.training.corrupt.grounds import Grounds
 from groundwire.training.corrupt.wording import stems

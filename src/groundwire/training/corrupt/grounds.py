@@ -5,10 +5,10 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from functools import cached_property
 
-from groundwire.quantities import Quantity, QuantityIndex, quantities
+from groundwire.evaluation.datasets.sets import Record
+from groundwire.text.quantities import Quantity, QuantityIndex, quantities
 from groundwire.training.corrupt.names import names_of
 from groundwire.training.corrupt.wording import FIGURE, WORD, plain, stems
-from groundwire.training.sets import Record
 
 
 class Grounds:

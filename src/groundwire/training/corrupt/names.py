@@ -4,8 +4,8 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
+from groundwire.text.vocabulary import CALENDAR, OFFICES, OPENERS, PEOPLES
 from groundwire.training.corrupt.wording import listed
-from groundwire.vocabulary import CALENDAR, OFFICES, OPENERS, PEOPLES
 
 _NAME = re.compile(r"\b[A-Z][a-z]+(?:-[A-Z][a-z]+)?(?: [A-Z][a-z]+(?:-[A-Z][a-z]+)?)*\b")
 #: Not a name alone: the words of offices, peoples, calendars and of what begins a sentence.

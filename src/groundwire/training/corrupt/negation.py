@@ -3,10 +3,10 @@
 import random
 import re
 
+from groundwire.text.vocabulary import VERBS
 from groundwire.training.corrupt.edits import Edit, Mistakes, shuffled
 from groundwire.training.corrupt.grounds import Grounds
 from groundwire.training.corrupt.wording import WORD, listed, piece_at
-from groundwire.vocabulary import VERBS
 
 _BASES = dict(VERBS)
 _THIRDS = {base: third for third, base in _BASES.items()}

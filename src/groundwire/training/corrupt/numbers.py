@@ -4,7 +4,7 @@ import random
 import re
 from collections.abc import Iterator
 
-from groundwire.quantities import Kind, Match, Quantity, quantities
+from groundwire.text.quantities import Kind, Match, Quantity, quantities
 from groundwire.training.corrupt.edits import Edit, Mistakes, shuffled
 from groundwire.training.corrupt.grounds import Grounds
 from groundwire.training.corrupt.wording import FIGURE, RANGE, SMALL_NUMBERS, YEAR, stems

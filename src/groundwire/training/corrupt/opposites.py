@@ -4,10 +4,10 @@ import random
 import re
 from typing import NamedTuple
 
+from groundwire.text.vocabulary import OPPOSITES
 from groundwire.training.corrupt.edits import CONTRADICTED, UNSUPPORTED, Edit, Mistakes, shuffled
 from groundwire.training.corrupt.grounds import Grounds
 from groundwire.training.corrupt.wording import sentence_at, stands
-from groundwire.vocabulary import OPPOSITES
 
 
 class _Turn(NamedTuple):

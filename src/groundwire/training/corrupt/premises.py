@@ -4,11 +4,11 @@ import random
 import re
 from dataclasses import replace
 
+from groundwire.evaluation.datasets.sets import Marked, Record
 from groundwire.training.corrupt.draw import KINDS, corrupt_any
 from groundwire.training.corrupt.edits import shuffled
 from groundwire.training.corrupt.grounds import Grounds
 from groundwire.training.corrupt.wording import WORD, listed, piece_at
-from groundwire.training.sets import Marked, Record
 
 _QUESTIONS = (
     "Is it true that {}?",

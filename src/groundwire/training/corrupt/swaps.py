@@ -4,8 +4,8 @@ import random
 import re
 from itertools import combinations
 
-from groundwire.quantities import quantities
-from groundwire.segment import segment
+from groundwire.text.quantities import quantities
+from groundwire.text.segment import segment
 from groundwire.training.corrupt.edits import Edit, Mistakes, shuffled
 from groundwire.training.corrupt.grounds import Grounds
 from groundwire.training.corrupt.numbers import is_counted

@@ -2,7 +2,7 @@
 
 import re
 
-from groundwire.segment import segment
+from groundwire.text.segment import segment
 
 
 def listed(text: str) -> list[str]:

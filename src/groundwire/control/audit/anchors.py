@@ -1,0 +1,65 @@
+"""Anchors: where chains stood at some time, kept where nobody who can write to the trail can.
+
+With them also the newest end of a trail cannot go unnoticed.
+"""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from groundwire.control.audit.chain import anchors_mac
+from groundwire.control.audit.claims import is_same
+from groundwire.control.audit.record import Head
+from groundwire.errors import GroundwireError
+
+_VERSION = 1
+_MAX_BYTES = 100_000_000
+
+
+class AnchorsError(GroundwireError):
+    """A file of anchors cannot be used: without it, less would be verified than was asked for."""
+
+    def __init__(self, path: Path, problem: str) -> None:
+        super().__init__(path, problem)
+        self.path, self.problem = path, problem
+
+    def __str__(self) -> str:
+        return (
+            f"{self.path}: the anchors cannot be used: {self.problem}. Give a file that "
+            "groundwire audit verify --write-anchors wrote, and the key of that time."
+        )
+
+
+def write_anchors(path: Path, heads: Sequence[Head], key: bytes) -> None:
+    """Write a file of anchors, all at once.
+
+    Raises:
+        OSError: If that is not possible.
+    """
+    data = {
+        "version": _VERSION,
+        "heads": [each.to_dict() for each in heads],
+        "mac": anchors_mac(key, heads),
+    }
+    temporary = path.with_name(f".{path.name}.new")
+    temporary.write_text(f"{json.dumps(data, indent=1)}\n", encoding="ascii")
+    temporary.replace(path)
+
+
+def read_anchors(path: Path, keys: Sequence[bytes]) -> Sequence[Head]:
+    """The anchors of a file.
+
+    Raises:
+        AnchorsError: If there is none, or none that one of the keys has signed.
+    """
+    try:
+        with path.open("rb") as file:
+            data = json.loads(file.read(_MAX_BYTES))
+        heads, mac = [Head.of(each) for each in data["heads"]], str(data["mac"])
+    except OSError as error:
+        raise AnchorsError(path, error.strerror or type(error).__name__) from error
+    except (ValueError, RecursionError, KeyError, TypeError) as error:
+        raise AnchorsError(path, "it is not as we write it") from error
+    if not any(is_same(anchors_mac(key, heads), mac) for key in keys):
+        raise AnchorsError(path, "none of the keys has signed it")
+    return heads

@@ -1,0 +1,52 @@
+"""The audit log of a configuration."""
+
+from groundwire.config import Config
+from groundwire.control.audit.log import AuditLog
+from groundwire.control.audit.own_trail import refuses_foreign
+from groundwire.control.audit.signing import signing_keys
+from groundwire.control.audit.sinks import FileSink, Sink, StdoutSink
+from groundwire.control.audit.store_sink import StoreSink
+from groundwire.control.folder import data_folder
+from groundwire.control.store import Store
+
+#: How long events wait for others, if nothing waits for them: a busy gateway then commits ten times
+#: a second and not with every answer. A full batch, or someone who waits, is not kept.
+LINGER_S = 0.1
+
+#: The log where there is no store and no other path, in the folder of what the gateway keeps.
+FILE = "audit.jsonl"
+
+
+def audit_log(config: Config, *, is_stored: bool) -> AuditLog:
+    """The audit log of a configuration; nothing is started yet.
+
+    Args:
+        config: What it is made of.
+        is_stored: Whether there is a store for it; a path that is configured goes before.
+
+    Raises:
+        ConfigError: If there is no key, and none can be made.
+        SettingError: If its file cannot be written.
+    """
+    own = config.audit
+    if not own.enabled:
+        return AuditLog(None)
+    is_synced = own.durability == "before_response"
+    keys = signing_keys(config, data_folder(config))
+    sink: Sink
+    if own.path == "-":
+        sink = StdoutSink()
+    elif own.path is None and is_stored:
+        store = Store.of(config, is_synced=is_synced)
+        sink = StoreSink(store, keys, refuses_foreign=refuses_foreign(config))
+    else:
+        sink = FileSink(own.path or data_folder(config) / FILE, is_synced=is_synced)
+    # Nothing removes details from a file: they are kept there if they are to be kept for ever.
+    keeps = own.detail_days != 0 if isinstance(sink, StoreSink) else own.detail_days is None
+    return AuditLog(
+        sink,
+        key=keys[0],
+        queue_size=own.queue_size,
+        keeps_details=keeps,
+        linger_s=0.0 if is_synced else LINGER_S,
+    )

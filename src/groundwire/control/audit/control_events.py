@@ -1,0 +1,192 @@
+"""Events of the control plane: who changed which tenant or key, and who came to the admin plane.
+
+No key and nothing of one is in them but its id, which is of no use to anybody. What people wrote,
+such as the values of metadata, is redacted as all texts are.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from groundwire.control.audit.event import NO_TENANT, AuditEvent, EventType
+from groundwire.control.audit.redact import Kind
+from groundwire.control.tenants import Changed, Deleted, KeyRecord, NewKey, Revoked, Role
+
+#: Who did what needs no key: ``groundwire keys``, and a start that finds no key.
+COMMAND_LINE, FIRST_START = "command-line", "first-start"
+
+#: Filters that nobody wrote a text in.
+_MOMENTS = frozenset({"since", "until"})
+
+_PARTS = {
+    "metadata": EventType.TENANT_METADATA_UPDATED,
+    "policy": EventType.TENANT_POLICY_UPDATED,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControlEvents:
+    """Makes the events of one request.
+
+    Attributes:
+        actor: The id of the key that it came with.
+        trace_id: Of the request.
+        redact: What is taken out of texts before they are kept.
+    """
+
+    actor: str
+    trace_id: str
+    redact: Callable[[str], str] = str
+
+    def changed(self, change: Changed) -> tuple[AuditEvent, ...]:
+        """What a change of a tenant made of it; nothing, if it left all as it was."""
+        record = change.record
+        version = {"version": record.version}
+        events = []
+        if change.is_new:
+            named = {} if record.name is None else {"name": self.redact(record.name)}
+            events.append(self._event(EventType.TENANT_CREATED, record.id, version | named))
+        for part, type_ in _PARTS.items():
+            before, after = change.diff.before.get(part, {}), change.diff.after.get(part, {})
+            if before or after:
+                diff = self._redacted(diff_of(before, after))
+                events.append(self._event(type_, record.id, version | {"diff": diff}))
+        if not change.is_new and (renamed := self._renamed(change)):
+            # There is no event for a name alone: it is told beside the metadata.
+            events = _with_name(events, renamed) or [
+                self._event(
+                    EventType.TENANT_METADATA_UPDATED,
+                    record.id,
+                    version | {"diff": diff_of({}, {}), "name": renamed},
+                )
+            ]
+        return tuple(events)
+
+    def deleted(self, deleted: Deleted) -> AuditEvent:
+        """A tenant was deleted, with its keys and all that it said."""
+        record = deleted.record
+        named = {} if record.name is None else {"name": self.redact(record.name)}
+        payload = {
+            "version": record.version,
+            "keys": [each.id for each in deleted.keys],
+            **self._redacted({part: getattr(record, part) for part in _PARTS}),
+        }
+        return self._event(EventType.TENANT_DELETED, record.id, payload | named)
+
+    def key_made(self, made: NewKey) -> tuple[AuditEvent, ...]:
+        """A key was made; and before it its tenant, if that is stored only now."""
+        stored = (event for change in made.tenants for event in self.changed(change))
+        return (*stored, self.key_created(made.record))
+
+    def key_created(self, key: KeyRecord) -> AuditEvent:
+        """A key was made."""
+        expires = None if key.expires_at is None else moment_of(key.expires_at)
+        return self._event(
+            EventType.KEY_CREATED, key.tenant, self._key(key) | {"expires_at": expires}
+        )
+
+    def key_revoked(self, revoked: Revoked) -> tuple[AuditEvent, ...]:
+        """A key was revoked; nothing, if it was so before."""
+        key = revoked.record
+        if not revoked.is_new:
+            return ()
+        return (self._event(EventType.KEY_REVOKED, key.tenant, self._key(key)),)
+
+    def exported(self, filters: Mapping[str, Any]) -> AuditEvent:
+        """Records left the trail for a file."""
+        told = {
+            name: value if name in _MOMENTS else self._text(value)
+            for name, value in filters.items()
+        }
+        return self._event(EventType.RECORDS_EXPORTED, None, {"filters": told})
+
+    def _key(self, key: KeyRecord) -> dict[str, Any]:
+        role = None if key.role is None else str(key.role)
+        name = None if key.name is None else self.redact(key.name)
+        return {"key_id": key.id, "role": role, "name": name}
+
+    def _event(self, type_: EventType, tenant: str | None, payload: dict[str, Any]) -> AuditEvent:
+        return AuditEvent(
+            type=type_,
+            tenant=NO_TENANT if tenant is None else tenant,
+            trace_id=self.trace_id,
+            payload={"actor": self.actor, **payload},
+        )
+
+    def _renamed(self, change: Changed) -> dict[str, Any]:
+        before, after = change.diff.before.get("name"), change.diff.after.get("name")
+        return {} if before == after else {"from": self._text(before), "to": self._text(after)}
+
+    def _redacted(self, parts: dict[str, Any]) -> dict[str, Any]:
+        return {
+            part: {self.redact(key): self._text(value, key) for key, value in values.items()}
+            for part, values in parts.items()
+        }
+
+    def _text(self, value: Any, key: str = "") -> Any:  # noqa: ANN401 - of a policy
+        if isinstance(value, dict):
+            return {name: self._text(each, key) for name, each in value.items()}
+        return self._named(key, value) if isinstance(value, str) else value
+
+    def _named(self, key: str, value: str) -> str:
+        """A text under its key: what is a secret by its name is one, and all of it."""
+        apart = self.redact(value)
+        if self.redact(f"{key}: {value}") == f"{self.redact(key)}: {apart}":
+            return apart
+        return Kind.SECRET.marker
+
+
+def login(key_id: str, role: Role, address: str, *, trace_id: str) -> AuditEvent:
+    """An admin key was used that was not used from there lately."""
+    return AuditEvent(
+        type=EventType.ADMIN_LOGIN,
+        tenant=NO_TENANT,
+        trace_id=trace_id,
+        payload={"actor": key_id, "role": str(role), "address": address},
+    )
+
+
+def login_failed(address: str, n_times: int, *, trace_id: str) -> AuditEvent:
+    """Somebody came with a key that is none for the admin plane.
+
+    Args:
+        address: From where.
+        n_times: How often, since the last event about it.
+        trace_id: Of the first such request, if there is one event for it alone.
+    """
+    return AuditEvent(
+        type=EventType.ADMIN_LOGIN_FAILED,
+        tenant=NO_TENANT,
+        trace_id=trace_id,
+        payload={"actor": None, "address": address, "count": n_times},
+    )
+
+
+def diff_of(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
+    """What was added, changed and removed.
+
+    >>> diff_of({"a": "1", "b": "2"}, {"b": "3", "c": "4"})
+    {'added': {'c': '4'}, 'changed': {'b': {'from': '2', 'to': '3'}}, 'removed': {'a': '1'}}
+    """
+    return {
+        "added": {key: value for key, value in after.items() if key not in before},
+        "changed": {
+            key: {"from": before[key], "to": value}
+            for key, value in after.items()
+            if key in before and before[key] != value
+        },
+        "removed": {key: value for key, value in before.items() if key not in after},
+    }
+
+
+def moment_of(moment: datetime) -> str:
+    """A moment as events have it."""
+    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _with_name(events: list[AuditEvent], renamed: dict[str, Any]) -> list[AuditEvent]:
+    if not events:
+        return []
+    first, *rest = events
+    return [replace(first, payload={**first.payload, "name": renamed}), *rest]

@@ -1,0 +1,234 @@
+"""What was found of an answer, kept in full beside its event, for people who look at it later.
+
+The shape is that of ``groundwire/schemas/audit_detail.schema.json``. Offsets count in the answer,
+and in sources, as they were: the texts that stand beside them may be cut or redacted, and then are
+not as long. ``answer.redactions`` says which stretches of the answer are not kept.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from functools import cache
+from math import isfinite
+from typing import Any, TypeVar
+
+from groundwire.control.audit.quoted import AuditText, Keeping, Quotes, hashed
+from groundwire.control.audit.redact import RedactedText
+from groundwire.detection.values import Claim, Detection, EvidenceRef, Span
+from groundwire.explain import Explanation
+from groundwire.pipeline import Checked, RequestContext
+
+#: Of the shape; a change that readers have to know of raises it.
+VERSION = 1
+
+#: Claims, spans, explanations, sources, redactions: so many of each; the rest is counted.
+MAX_ROWS = 1000
+#: Places of evidence for a claim or a span, the best ones; citations of a claim.
+MAX_EVIDENCE, MAX_CITATIONS = 3, 20
+#: Characters of texts that are kept whole; longer ones are cut then.
+MAX_CHARS = 500_000
+
+T = TypeVar("T")
+
+
+def detail_of(answer: Checked, keeping: Keeping) -> dict[str, Any]:
+    """What is kept of what became of an answer, as JSON data.
+
+    Args:
+        answer: The answer, checked or not.
+        keeping: What may be kept of its texts, and of those it was held against.
+    """
+    return _Detail(answer, keeping).to_dict()
+
+
+class _Detail:
+    """One answer while its detail is written: each text is read once, the answer's first."""
+
+    def __init__(self, answer: Checked, keeping: Keeping) -> None:
+        self._answer, self._keeping = answer, keeping
+        self._quotes = Quotes(keeping, max_chars=MAX_CHARS)
+        self._omitted: dict[str, int] = {}
+        detection = answer.detection
+        text = answer.answer.text if detection is None else detection.answer
+        self._text = self._quotes.read(text)
+        self._offered = self._first("sources", answer.context.conversation.offered)
+        self._places = {each.source.id: i for i, each in enumerate(self._offered)}
+        self._read = cache(self._quotes.read)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON data."""
+        answer, ruling, detection = self._answer, self._answer.ruling, self._answer.detection
+        return {
+            "version": VERSION,
+            "text": str(self._keeping.text),
+            "redact": [str(kind) for kind in self._keeping.redaction.kinds],
+            "index": answer.answer.index,
+            "kind": str(answer.answer.kind),
+            "path": str(answer.path),
+            "outcome": str(ruling.outcome),
+            "reason": answer.reason,
+            "action": str(ruling.action),
+            "label": None if ruling.label is None else str(ruling.label),
+            "severity": ruling.severity,
+            "is_failure": ruling.is_failure,
+            "policy": {
+                name: _plain(value) for name, value in asdict(answer.context.policy).items()
+            },
+            "limits": asdict(answer.context.limits),
+            "detection": None if detection is None else self._detection(detection),
+            "explanations": self._explanations("explanations", answer.explanations),
+            "dropped": self._explanations("dropped", answer.dropped),
+            "unexplained": answer.unexplained,
+            "request": self._request(answer.context),
+            "answer": self._whole(),
+            "sources": [self._offered_source(i) for i in range(len(self._offered))],
+            "timings_ms": _numbers(answer.timings_ms),
+            "omitted": self._omitted,
+        }
+
+    def _detection(self, detection: Detection) -> dict[str, Any]:
+        return {
+            "probability": _number(detection.probability),
+            "similarity": _number(detection.similarity),
+            "claims": [self._claim(each) for each in self._first("claims", detection.claims)],
+            "spans": [self._span(each) for each in self._first("spans", detection.spans)],
+            "coverage": detection.coverage.to_dict(),
+            "detector": detection.detector.to_dict()
+            | {"name": self._quotes.name(detection.detector.name)},
+            "timings_ms": _numbers(detection.timings_ms),
+        }
+
+    def _claim(self, claim: Claim) -> dict[str, Any]:
+        in_hashes = self._keeping.text is AuditText.HASH
+        return {
+            "start": claim.start,
+            "end": claim.end,
+            "text": self._quotes.part(self._text, claim),
+            "hash": hashed(claim.text) if in_hashes else None,
+            "label": str(claim.label),
+            "probability": _number(claim.probability),
+            "similarity": _number(claim.similarity),
+            "entailment": None if claim.entailment is None else claim.entailment.to_dict(),
+            "citations": self._citations(claim),
+            "evidence": self._evidence(claim.evidence),
+            "reason": None if claim.reason is None else str(claim.reason),
+        }
+
+    def _span(self, span: Span) -> dict[str, Any]:
+        return {
+            "start": span.start,
+            "end": span.end,
+            "text": self._quotes.part(self._text, span),
+            "label": str(span.label),
+            "probability": _number(span.probability),
+            "similarity": _number(span.similarity),
+            "severity": span.severity,
+            "conflict": span.conflict,
+            "evidence": self._evidence(span.evidence),
+        }
+
+    def _explanations(self, what: str, given: Sequence[Explanation]) -> list[dict[str, Any]]:
+        return [self._explanation(each) for each in self._first(what, given)]
+
+    def _explanation(self, given: Explanation) -> dict[str, Any]:
+        evidence = None if given.evidence is None else self._place(given.evidence)
+        counterpart = None if given.counterpart is None else self._place(given.counterpart)
+        return {
+            **given.to_dict(),
+            "text": self._prose(given),
+            "evidence": evidence,
+            "counterpart": counterpart,
+        }
+
+    def _prose(self, given: Explanation) -> str | None:
+        """What is kept of the text of an explanation.
+
+        It quotes the answer and the evidence, and perhaps only the beginning of a line: where
+        something in these is redacted, no part of the text is sure to be clean.
+        """
+        touched = list(self._text.touched(given.start, given.end))
+        for place in (given.evidence, given.counterpart):
+            if place is not None:
+                text, start, end = self._where(place)
+                touched += text.touched(start, end)
+        if touched:
+            return self._quotes.redacted(touched[0].kind.marker)
+        return self._quotes.text(given.text)
+
+    def _citations(self, claim: Claim) -> list[str]:
+        given = self._first("citations", claim.citations, MAX_CITATIONS)
+        kept = [self._quotes.text(each) for each in given]
+        return [each for each in kept if each is not None]
+
+    def _evidence(self, given: Sequence[EvidenceRef]) -> list[dict[str, Any]]:
+        return [self._place(each) for each in self._first("evidence", given, MAX_EVIDENCE)]
+
+    def _place(self, evidence: EvidenceRef) -> dict[str, Any]:
+        return {
+            "source": self._places.get(evidence.source_id),
+            "start": evidence.start,
+            "end": evidence.end,
+            "text": self._quotes.piece(*self._where(evidence)),
+        }
+
+    def _where(self, evidence: EvidenceRef) -> tuple[RedactedText, int, int]:
+        """Where evidence stands; a text of its own if that is not known."""
+        place = self._places.get(evidence.source_id)
+        if place is not None:
+            source = self._read(self._offered[place].source.text)
+            if source.text[evidence.start : evidence.end] == evidence.text:
+                return source, evidence.start, evidence.end
+        return self._read(evidence.text), 0, len(evidence.text)
+
+    def _request(self, context: RequestContext) -> dict[str, Any]:
+        told, question = context.to_dict(), context.conversation.question
+        name, gate, decision = self._quotes.name, told["gate"], told["decision"]
+        return {
+            "question": None if question is None else self._quotes.text(question),
+            "gate": gate | {key: _number(gate[key]) for key in ("confidence", "probability")},
+            "decision": {
+                "name": None if decision["name"] is None else name(decision["name"]),
+                "because": [name(each) for each in decision["because"][:MAX_ROWS]],
+                "unsettled": [name(each["name"]) for each in decision["unsettled"][:MAX_ROWS]],
+            },
+            **{key: told[key] for key in ("origin", "lost", "unused", "skipped", "has_tools")},
+        }
+
+    def _whole(self) -> dict[str, Any]:
+        in_full, found = self._keeping.text is AuditText.FULL, self._text.found
+        return {
+            "n_chars": len(self._text.text),
+            "hash": hashed(self._text.text),
+            "text": self._quotes.piece(self._text) if in_full else None,
+            "redactions": [each.to_dict() for each in self._first("redactions", found)],
+        }
+
+    def _offered_source(self, place: int) -> dict[str, Any]:
+        offered, in_full = self._offered[place], self._keeping.text is AuditText.FULL
+        source = offered.source
+        return {
+            "id": self._quotes.text(source.id),
+            "title": None if source.title is None else self._quotes.text(source.title),
+            "place": self._quotes.name(offered.place),
+            "n_chars": len(source.text),
+            "hash": hashed(source.text),
+            "text": self._quotes.piece(self._read(source.text)) if in_full else None,
+        }
+
+    def _first(self, what: str, rows: Sequence[T], n_rows: int = MAX_ROWS) -> Sequence[T]:
+        """The first of them; the rest is counted."""
+        if len(rows) > n_rows:
+            self._omitted[what] = self._omitted.get(what, 0) + len(rows) - n_rows
+        return rows[:n_rows]
+
+
+def _plain(value: object) -> object:
+    return str(value) if isinstance(value, str) else value
+
+
+def _numbers(values: Mapping[str, float]) -> dict[str, float | None]:
+    return {name: _number(value) for name, value in values.items()}
+
+
+def _number(value: float | None) -> float | None:
+    """A number that JSON has."""
+    return value if value is not None and isfinite(value) else None

@@ -1,0 +1,107 @@
+"""One event of the audit log, and how it is written."""
+
+import json
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any
+from uuid import UUID
+
+from groundwire.detection.values import FrozenMapping
+
+# The bits of a UUID: 48 of milliseconds, and all others but those of version and variant.
+_TIME, _CHANCE = (2**48 - 1) << 80, (2**12 - 1) << 64 | (2**62 - 1)
+_VERSION_7 = 7 << 76 | 2 << 62
+
+#: Whose events are those about no tenant: no tenant can have this id.
+NO_TENANT = "-"
+
+
+class EventType(StrEnum):
+    """What happened: to answers (four of DVARA's, two of ours), to tenants, to the trail."""
+
+    HALLUCINATION_DETECTED = "HALLUCINATION_DETECTED"
+    HALLUCINATION_DETECTED_STREAMING = "HALLUCINATION_DETECTED_STREAMING"
+    GROUNDING_UNAVAILABLE = "GROUNDING_UNAVAILABLE"
+    STREAMING_ENFORCEMENT_SUMMARY = "STREAMING_ENFORCEMENT_SUMMARY"
+    CHECK_INCOMPLETE = "CHECK_INCOMPLETE"  # an answer that is partial, unverified or unavailable
+    UNCHECKED_ENDPOINT = "UNCHECKED_ENDPOINT"
+    AUDIT_UNAVAILABLE = "AUDIT_UNAVAILABLE"  # a response was withheld for want of its record
+
+    TENANT_CREATED = "TENANT_CREATED"
+    TENANT_METADATA_UPDATED = "TENANT_METADATA_UPDATED"  # DVARA's
+    TENANT_POLICY_UPDATED = "TENANT_POLICY_UPDATED"
+    TENANT_DELETED = "TENANT_DELETED"
+    KEY_CREATED = "KEY_CREATED"
+    KEY_REVOKED = "KEY_REVOKED"
+    ADMIN_LOGIN = "ADMIN_LOGIN"
+    ADMIN_LOGIN_FAILED = "ADMIN_LOGIN_FAILED"
+
+    CHAIN_STARTED = "CHAIN_STARTED"
+    CHAIN_ENDED = "CHAIN_ENDED"
+    RECORDS_EXPORTED = "RECORDS_EXPORTED"
+    RETENTION_APPLIED = "RETENTION_APPLIED"
+
+
+def moment_text(moment: datetime) -> str:
+    """A moment as events write it: in UTC, with milliseconds."""
+    text = moment.astimezone(UTC).isoformat(timespec="milliseconds")
+    return text.replace("+00:00", "Z")
+
+
+def _new_id() -> str:
+    """A UUID of version 7, which begins with the time: an index of them grows at its end alone.
+
+    Where ids are random, each event writes another page of a large index.
+    """
+    milliseconds, chance = time.time_ns() // 1_000_000, int.from_bytes(os.urandom(10), "big")
+    return str(UUID(int=milliseconds << 80 & _TIME | chance & _CHANCE | _VERSION_7))
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditEvent:
+    """One event of the audit log.
+
+    Attributes:
+        type: What happened.
+        tenant: To whom.
+        trace_id: In which request, as in ``X-Trace-ID``.
+        payload: What is to be said of it, as JSON data.
+        id: A UUID; an event that stands twice in a log is one.
+        timestamp: When it was made, in UTC.
+        detail: What was found in full, as JSON data. It stands beside the line, not in it, and may
+            be kept for a shorter time.
+    """
+
+    type: EventType
+    tenant: str
+    trace_id: str
+    payload: Mapping[str, Any]
+    id: str = field(default_factory=_new_id)
+    timestamp: datetime = field(default_factory=_now)
+    detail: Mapping[str, Any] | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "payload", FrozenMapping(self.payload))
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON data, without its detail."""
+        return {
+            "id": self.id,
+            "timestamp": moment_text(self.timestamp),
+            "tenant": self.tenant,
+            "type": str(self.type),
+            "trace_id": self.trace_id,
+            "payload": dict(self.payload),
+        }
+
+    def to_line(self) -> bytes:
+        """As one line of JSON in ASCII, without its end: nothing in it acts on a terminal."""
+        return json.dumps(self.to_dict(), allow_nan=False, separators=(",", ":")).encode("ascii")

@@ -1,0 +1,151 @@
+"""What must not be kept is taken out of texts before they are: ``[REDACTED:email]`` in its place.
+
+A text that is part of another, such as a span of an answer, is looked at in its place: half of a
+card's number is no number, and still none of it is kept.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import islice, takewhile
+from typing import Any, Self
+
+from groundwire.config.kinds import guess
+from groundwire.control.audit import shapes
+from groundwire.errors import ConfigError
+
+#: What stands for nothing in the setting.
+NONE = "none"
+
+
+class Kind(StrEnum):
+    """What can be taken out. Where two of them overlap, the first gives the name."""
+
+    SECRET = "secret"
+    EMAIL = "email"
+    IBAN = "iban"
+    CARD = "card"
+    PHONE = "phone"
+    IP = "ip"
+
+    @property
+    def marker(self) -> str:
+        """What stands in its place."""
+        return f"[REDACTED:{self}]"
+
+
+_FINDERS: dict[Kind, shapes.Finder] = {
+    Kind.SECRET: shapes.secrets,
+    Kind.EMAIL: shapes.emails,
+    Kind.IBAN: shapes.ibans,
+    Kind.CARD: shapes.cards,
+    Kind.PHONE: shapes.phones,
+    Kind.IP: shapes.ips,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Redacted:
+    """A stretch of a text that is taken out: ``[start, end)``, in characters."""
+
+    start: int
+    end: int
+    kind: Kind
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON data."""
+        return {"start": self.start, "end": self.end, "kind": str(self.kind)}
+
+
+@dataclass(frozen=True, slots=True)
+class Redaction:
+    """What is taken out of texts."""
+
+    kinds: tuple[Kind, ...] = (Kind.SECRET,)
+
+    @classmethod
+    def of(cls, setting: str) -> Self:
+        """Read ``audit.redact``: names with commas between, or ``none``.
+
+        Raises:
+            ConfigError: If there is another name in it.
+        """
+        names = list(dict.fromkeys(each.strip().lower() for each in setting.split(",")))
+        if names == [NONE]:
+            return cls(())
+        wrong = [name for name in names if name not in set(Kind)]
+        if wrong:
+            raise ConfigError([_problem(setting, name) for name in wrong])
+        return cls(tuple(kind for kind in Kind if kind in names))
+
+    def find(self, text: str) -> tuple[Redacted, ...]:
+        """What is to be taken out of a text, in reading order, disjoint."""
+        plain = shapes.folded(text)
+        found = sorted(
+            (start, rank, end)
+            for rank, kind in enumerate(self.kinds)
+            for start, end in _FINDERS[kind](plain)
+        )
+        return tuple(Redacted(start, end, self.kinds[rank]) for start, end, rank in _joined(found))
+
+    def read(self, text: str) -> "RedactedText":
+        """A text, of which only what may be kept is given."""
+        return RedactedText(text, self.find(text))
+
+    def apply(self, text: str) -> str:
+        """A text without what is to be taken out.
+
+        >>> Redaction.of("email").apply("Write to alice@example.com.")
+        'Write to [REDACTED:email].'
+        """
+        return self.read(text).piece()
+
+
+class RedactedText:
+    """A text, of which only what may be kept is given."""
+
+    def __init__(self, text: str, found: tuple[Redacted, ...]) -> None:
+        """Put it together; :meth:`Redaction.read` is the usual way."""
+        self.text, self.found = text, found
+        self._ends = [each.end for each in found]
+
+    def touched(self, start: int, end: int) -> tuple[Redacted, ...]:
+        """What is taken out of a range, in whole or in part."""
+        first = bisect_right(self._ends, start)
+        return tuple(takewhile(lambda each: each.start < end, islice(self.found, first, None)))
+
+    def piece(self, start: int = 0, end: int | None = None) -> str:
+        """A stretch of it; all of it, without arguments.
+
+        What is taken out only in part leaves its marker, and no part.
+        """
+        end = len(self.text) if end is None else end
+        parts, at = [], start
+        for each in self.touched(start, end):
+            parts += [self.text[at : max(at, each.start)], each.kind.marker]
+            at = min(each.end, end)
+        return "".join([*parts, self.text[at:end]])
+
+
+def _joined(found: Iterable[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
+    """Ranges as ``(start, rank, end)`` → disjoint ones as ``(start, end, rank)``."""
+    joined: list[tuple[int, int, int]] = []
+    for start, rank, end in found:
+        if joined and start < joined[-1][1]:
+            last_start, last_end, last_rank = joined.pop()
+            joined.append((last_start, max(last_end, end), min(last_rank, rank)))
+        else:
+            joined.append((start, end, rank))
+    return joined
+
+
+def _problem(setting: str, name: str) -> str:
+    known = [*Kind, NONE]
+    meant = guess(name, [str(each) for each in known])
+    hint = f" Did you mean {meant}?" if meant else ""
+    alone = " none stands alone." if name == NONE else ""
+    return (
+        f"audit.redact: {name!r} in {setting!r} is not possible. Names with commas between: "
+        f"{', '.join(Kind)}; or {NONE}.{alone}{hint}"
+    )

@@ -1,0 +1,253 @@
+"""What is taken out of texts looks like this: keys, addresses, numbers. Pure functions.
+
+Regular expressions run on RE2, and what they find is looked at once more in a bounded window: the
+time grows with the length of a text alone, whoever wrote it.
+"""
+
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from ipaddress import IPv6Address
+from itertools import accumulate
+from typing import Any, TypeAlias
+
+from groundwire.text.keywords import compile_pattern
+
+#: Half-open, in characters.
+Range: TypeAlias = tuple[int, int]
+Finder: TypeAlias = Callable[[str], Iterator[Range]]
+
+_TOKEN = "[A-Za-z0-9_-]"
+
+#: Each as its maker writes it. A block without an end reaches to the end of the text.
+_SECRET = "|".join(
+    (
+        r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----"
+        r"(?s:.*?)(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\z)",
+        rf"\bgwa?_{_TOKEN}{{16,}}",  # ours
+        rf"\bsk-{_TOKEN}{{16,}}",  # OpenAI, Anthropic and who follows them
+        rf"\beyJ{_TOKEN}{{8,}}(?:\.{_TOKEN}*){{2,4}}",  # JSON Web Tokens
+        r"\b(?:A3T[A-Z0-9]|ABIA|ACCA|AGPA|AIDA|AIPA|AKIA|ANPA|ANVA|APKA|AROA|ASCA|ASIA)[A-Z0-9]{16}\b",
+        r"(?i:\baws_?(?:secret_?access_?key|session_?token)[\"']?\s*[:=]\s*[\"']?)[A-Za-z0-9/+=]{16,}",
+        r"\bgh[oprsu]_[A-Za-z0-9]{20,}|\bgithub_pat_[A-Za-z0-9_]{20,}",
+        rf"\bglpat-{_TOKEN}{{16,}}|\bxox[abeoprs]-[A-Za-z0-9-]{{10,}}|\bAIza{_TOKEN}{{30,}}",
+        r"\b[prs]k_(?:live|test)_[A-Za-z0-9]{10,}|\bhf_[A-Za-z0-9]{20,}",
+    )
+)
+#: Words may follow these names as well: what has a digit is taken for a secret.
+_NAMED_SECRET = "|".join(
+    (
+        r"(?i:\b(?:bearer|basic)[ \t]+)[A-Za-z0-9._~+/=-]{16,}",
+        r"(?i:(?:\b|_)(?:api[_-]?key|access[_-]?token|auth[_-]?token|client[_-]?secret|secret[_-]?key|"
+        r"password|passwd)[\"']?\s*[:=]\s*[\"']?)[^\s\"',;]{6,}",
+        r"\b[a-z][a-z0-9+.-]*://[^\s/:@]+:[^\s/@]+@",  # a password in a URL
+    )
+)
+_EMAIL = r"[\p{L}\p{N}\p{M}._%+-]+(?:@|%40)(?:[\p{L}\p{N}\p{M}-]+\.)+[\p{L}\p{N}\p{M}-]{2,}"
+_PHONE = "|".join(
+    (
+        r"\+[1-9](?:[ ()./-]{0,3}\d){6,14}",
+        r"\b00[1-9](?:[ ()./-]{0,3}\d){7,14}",
+        r"(?:\b1[ .-]?)?(?:\([2-9]\d\d\) ?|\b[2-9]\d\d[ .-])[2-9]\d\d[ .-]\d{4}",  # North America
+        r"\(?\b0\d{1,5}(?:\)[ /-]?|[ /-]{1,3})\d{2,}(?:[ -]\d{2,})*",  # within a country
+    )
+)
+_DATE = r"\d{1,4}[ /.-]\d{1,2}[ /.-]\d{1,4}"
+_DIGITS = r"\d(?:[ -]?\d){11,}"
+_IBAN_BEGINS = r"\b[A-Za-z]{2}\d\d[ -]?[A-Za-z0-9]"
+_IPV4 = r"\b\d{1,3}(?:\.\d{1,3}){3}\b"
+_IPV6 = r"[0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{0,4}){2,8}(?:\.\d{1,3}){0,3}"
+
+_CARD_DIGITS = range(13, 20)
+#: Characters of account numbers, by country; from the registry of SWIFT.
+_COUNTRIES = """
+AD24 AE23 AL28 AO25 AT20 AZ28 BA20 BE16 BF28 BG22 BH22 BI27 BJ28 BR29 BY28 CF27 CG27 CH21
+CI28 CM27 CR22 CV25 CY28 CZ24 DE22 DJ27 DK18 DO28 DZ26 EE20 EG29 ES24 FI18 FK18 FO18 FR27
+GA27 GB22 GE22 GI23 GL18 GQ27 GR27 GT28 GW25 HN28 HR21 HU28 IE22 IL23 IQ23 IR26 IS26 IT27
+JO30 KM27 KW30 KZ20 LB28 LC32 LI21 LT20 LU20 LV21 LY25 MA28 MC27 MD24 ME22 MG27 MK19 ML28
+MN20 MR27 MT31 MU30 MZ25 NE28 NI28 NL18 NO15 OM23 PK24 PL28 PS29 PT25 QA29 RO24 RS22 RU33
+SA24 SC31 SD18 SE24 SI19 SK24 SM27 SN28 SO23 ST25 SV28 TD27 TG28 TL23 TN24 TR26 UA29 VA22
+VG24 XK20 YE30
+"""
+_IBAN_CHARS = {each[:2]: int(each[2:]) for each in _COUNTRIES.split()}
+
+
+def secrets(text: str) -> Iterator[Range]:
+    """Keys, tokens, passwords that are named as such, blocks with a private key."""
+    yield from _found(_SECRET, text)
+    for start, end in _found(_NAMED_SECRET, text):
+        if text[start:end].endswith("@") or any(map(str.isdigit, text[start:end])):
+            yield start, end
+
+
+def emails(text: str) -> Iterator[Range]:
+    """Addresses, in any script, also with ``%40``."""
+    return _found(_EMAIL, text)
+
+
+def phones(text: str) -> Iterator[Range]:
+    """Numbers with a country's code, those of North America, those that begin with 0."""
+    for start, end in _found(_PHONE, text):
+        number = text[start:end]
+        stands_alone = not (_digit(text, start - 1) or _digit(text, end))
+        n_digits = sum(map(str.isdigit, number))
+        is_short = number.lstrip("(")[0] == "0" and n_digits < 9
+        if stands_alone and n_digits <= 17 and not is_short and not _whole(_DATE, number):
+            yield start, end
+
+
+def cards(text: str) -> Iterator[Range]:
+    """Numbers of 13 to 19 digits whose last digit is that of Luhn's sum; none begins with 0."""
+    for start, end in _found(_DIGITS, text):
+        groups = list(_groups(text, start, end))
+        yield from ((groups[i][0], groups[j][1]) for i, j in _cards_in(text, groups))
+
+
+def ibans(text: str) -> Iterator[Range]:
+    """Account numbers as long as their country has them, in groups or not, with the right rest."""
+    last_end = 0
+    for start, _ in _found(_IBAN_BEGINS, text):
+        end = _iban_end(text, start)
+        if start >= last_end and end is not None and _is_iban(text[start:end]):
+            yield start, end
+            last_end = end
+
+
+def ips(text: str) -> Iterator[Range]:
+    """Addresses of both versions; a version number of four parts is one, too."""
+    for start, end in _found(_IPV4, text):
+        in_longer = _dot_and_digit(text, start - 1, -1) or _dot_and_digit(text, end, 1)
+        if not in_longer and all(int(part) < 256 for part in text[start:end].split(".")):
+            yield start, end
+    for start, end in _found(_IPV6, text):
+        if start and (text[start - 1].isalnum() or text[start - 1] == ":"):
+            continue
+        while end > start and text[end - 1] in ":." and not text[start:end].endswith("::"):
+            end -= 1
+        if not text[end : end + 1].isalnum() and _is_ipv6(text[start:end]):
+            yield start, end
+
+
+def folded(text: str) -> str:
+    """A text of the same length, in which digits, blanks and dashes of all scripts are ASCII's.
+
+    Half a surrogate pair, which RE2 cannot read, becomes a replacement character.
+    """
+    return text if text.isascii() else text.translate(_FOLD)
+
+
+class _Fold:
+    """What :meth:`str.translate` looks up, worked out when it is needed."""
+
+    def __getitem__(self, code: int) -> str:
+        return _fold(code)
+
+
+_FOLD: Any = _Fold()
+
+
+@lru_cache(maxsize=4096)
+def _fold(code: int) -> str:
+    character = chr(code)
+    category = unicodedata.category(character)
+    if category == "Nd":
+        return str(unicodedata.decimal(character))
+    if category == "Zs":
+        return " "
+    if category == "Pd" or character == "\N{MINUS SIGN}":
+        return "-"
+    if category == "Cs":
+        return "\N{REPLACEMENT CHARACTER}"
+    return chr(code - 0xFEE0) if 0xFF01 <= code <= 0xFF5E else character  # full width
+
+
+def _found(pattern: str, text: str) -> Iterator[Range]:
+    # Without groups: RE2 is faster where it need not tell them.
+    for match in compile_pattern(pattern, is_case_sensitive=True).finditer(text):
+        yield match.span()
+
+
+def _whole(pattern: str, text: str) -> bool:
+    found = compile_pattern(pattern, is_case_sensitive=True).fullmatch(text)
+    return found is not None
+
+
+def _digit(text: str, at: int) -> bool:
+    return at >= 0 and text[at : at + 1].isdigit()
+
+
+def _dot_and_digit(text: str, at: int, step: int) -> bool:
+    return at >= 0 and text[at : at + 1] == "." and _digit(text, at + step)
+
+
+def _groups(text: str, start: int, end: int) -> Iterator[Range]:
+    """The runs of digits in a range of digits and single separators."""
+    begin = start
+    for at in range(start, end + 1):
+        if at == end or not text[at].isdigit():
+            yield begin, at
+            begin = at + 1
+
+
+def _cards_in(text: str, groups: Sequence[Range]) -> Iterator[tuple[int, int]]:
+    """First and last group of each number in some groups of digits; of two, the longer."""
+    digits = "".join(text[start:end] for start, end in groups)
+    sums = _luhn_sums(digits)
+    begins = [0, *accumulate(end - start for start, end in groups)]
+    ending_at = {begin: i - 1 for i, begin in enumerate(begins)}
+    first = 0
+    while first < len(groups):
+        begin = begins[first]
+        ends = (begin + n for n in reversed(_CARD_DIGITS) if begin + n in ending_at)
+        valid = (end for end in ends if digits[begin] != "0" and _is_luhn(sums, begin, end))
+        if (end := next(valid, None)) is not None:
+            yield first, ending_at[end]
+            first = ending_at[end]
+        first += 1
+
+
+def _luhn_sums(digits: str) -> tuple[Sequence[int], Sequence[int]]:
+    """Sums of all digits before each, with every second doubled: those at 0, 2..., at 1, 3..."""
+    plain = [int(digit) for digit in digits]
+    doubled = [2 * digit - 9 * (digit > 4) for digit in plain]
+    at_even, at_odd = list(plain), list(plain)
+    at_even[::2], at_odd[1::2] = doubled[::2], doubled[1::2]
+    return [0, *accumulate(at_even)], [0, *accumulate(at_odd)]
+
+
+def _is_luhn(sums: tuple[Sequence[int], Sequence[int]], begin: int, end: int) -> bool:
+    before = sums[end % 2]  # the digit before the last is doubled
+    return (before[end] - before[begin]) % 10 == 0
+
+
+def _iban_end(text: str, start: int) -> int | None:
+    """Where an account number ends that begins here."""
+    left, at = _IBAN_CHARS.get(text[start : start + 2].upper(), 0), start
+    while left and at < len(text):
+        if _is_latin(text[at]):
+            left -= 1
+        elif text[at] not in " -" or not _is_latin(text[at - 1]):
+            return None
+        at += 1
+    return at if at > start and not left and not _is_latin(text[at : at + 1]) else None
+
+
+def _is_latin(character: str) -> bool:
+    return character.isascii() and character.isalnum()
+
+
+def _is_iban(text: str) -> bool:
+    account = text.replace(" ", "").replace("-", "")
+    return int("".join(str(int(each, 36)) for each in account[4:] + account[:4])) % 97 == 1
+
+
+def _is_ipv6(text: str) -> bool:
+    # "a::b" is more often something of a programming language.
+    n_parts = sum(map(bool, text.split(":")))
+    if n_parts < 3 and not any(map(str.isdigit, text)):
+        return False
+    try:
+        IPv6Address(text)
+    except ValueError:
+        return False
+    return True

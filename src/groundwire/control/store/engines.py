@@ -1,0 +1,163 @@
+"""SQLAlchemy's engines: how connections are made, pooled and closed."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from functools import partial
+from typing import Any, Self
+from weakref import WeakSet
+
+from sqlalchemy.event import listen
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+from sqlalchemy.pool import AsyncAdaptedQueuePool, NullPool
+
+from groundwire.control.store import sqlite, threads
+from groundwire.control.store.address import Address
+
+#: A statement of PostgreSQL takes this long at most.
+STATEMENT_S = 30.0
+
+#: Transactions have this time to end, and connections to close; then they are cut off.
+CLOSE_S = 2.0
+
+
+class Engine:
+    """An engine of SQLAlchemy, which knows the connections that its driver has open."""
+
+    def __init__(self, url: str, connect: Callable[[], Awaitable[Any]], **pool: Any) -> None:  # noqa: ANN401 - SQLAlchemy's
+        self._connect = connect
+        self._open: WeakSet[Any] = WeakSet()
+        self._connecting: set[asyncio.Future[Any]] = set()
+        self._n_used = 0
+        self._unused = asyncio.Event()
+        self._unused.set()
+        # Its URL has the driver alone, so that nothing it says has a password; and no error has
+        # what was to be stored.
+        self.engine: AsyncEngine = create_async_engine(
+            url, async_creator=self._connected, hide_parameters=True, **pool
+        )
+
+    @classmethod
+    def working(
+        cls, address: Address, *, pool_size: int, timeout_s: float, is_synced: bool
+    ) -> Self:
+        """For all that is read and written."""
+        connect = (
+            _postgresql(address, timeout_s=timeout_s, statement_s=STATEMENT_S)
+            if address.path is None
+            else partial(
+                threads.connect,
+                address.path,
+                (
+                    f"synchronous={'FULL' if is_synced else 'NORMAL'}",
+                    "foreign_keys=ON",
+                    f"journal_size_limit={sqlite.LOG_BYTES}",
+                ),
+            )
+        )
+        engine = cls(
+            _driver(address),
+            connect,
+            poolclass=AsyncAdaptedQueuePool,
+            pool_size=pool_size,
+            max_overflow=0,
+            pool_timeout=timeout_s,
+            # A connection to a server that was started again is dead, and looks alive.
+            pool_pre_ping=address.path is None,
+        )
+        if address.path is not None:
+            listen(engine.engine.sync_engine, "checkout", threads.require_open)
+        return engine
+
+    @classmethod
+    def migrating(cls, address: Address, *, timeout_s: float) -> Self:
+        """For one connection that changes tables, however long that takes.
+
+        SQLite changes a table by making it anew. With foreign keys enforced, rows that refer to
+        the old one would be deleted with it.
+        """
+        connect = (
+            _postgresql(address, timeout_s=timeout_s, statement_s=None)
+            if address.path is None
+            else partial(threads.connect, address.path, ("foreign_keys=OFF",))
+        )
+        return cls(_driver(address), connect, poolclass=NullPool)
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[AsyncConnection]:
+        """A connection, for one transaction."""
+        self._n_used += 1
+        self._unused.clear()
+        try:
+            async with self.engine.connect() as connection:
+                yield connection
+        finally:
+            self._n_used -= 1
+            if not self._n_used:
+                self._unused.set()
+
+    async def separate(self) -> Any:  # noqa: ANN401 - the driver's
+        """A connection of the driver beside all others; whoever asks for it closes it."""
+        return await self._connected()
+
+    async def close(self) -> None:
+        """Close all connections, after a moment those in use as well, whatever the server does."""
+        try:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(CLOSE_S):
+                    await self._unused.wait()
+                    await self.engine.dispose()
+                    await asyncio.gather(*self._connecting, return_exceptions=True)
+        finally:
+            for attempt in self._connecting:
+                attempt.cancel()
+            for connection in tuple(self._open):
+                await _cut_off(connection)
+
+    async def _connected(self) -> Any:  # noqa: ANN401 - the driver's
+        # Drivers leave something behind if they are cancelled meanwhile: they are not.
+        attempt = asyncio.ensure_future(self._connect())
+        self._connecting.add(attempt)
+        attempt.add_done_callback(self._connecting.discard)
+        try:
+            connection = await asyncio.shield(attempt)
+        except asyncio.CancelledError:
+            attempt.add_done_callback(self._give_up)
+            raise
+        self._open.add(connection)
+        return connection
+
+    def _give_up(self, attempt: asyncio.Future[Any]) -> None:
+        """Close what nobody waits for any more."""
+        if attempt.cancelled() or attempt.exception() is not None:
+            return
+        closing = asyncio.ensure_future(_cut_off(attempt.result()))
+        self._connecting.add(closing)
+        closing.add_done_callback(self._connecting.discard)
+
+
+def _driver(address: Address) -> str:
+    return "postgresql+asyncpg://" if address.path is None else "sqlite+aiosqlite:///file"
+
+
+def _postgresql(
+    address: Address, *, timeout_s: float, statement_s: float | None
+) -> Callable[[], Awaitable[Any]]:
+    import asyncpg
+
+    return partial(
+        asyncpg.connect,
+        address.dsn,
+        timeout=timeout_s,
+        command_timeout=statement_s,
+        server_settings={"lock_timeout": f"{1000 * sqlite.BUSY_S:.0f}"},
+    )
+
+
+async def _cut_off(connection: Any) -> None:  # noqa: ANN401 - the driver's
+    """Close a connection that may be closed."""
+    if hasattr(connection, "terminate"):
+        connection.terminate()
+    else:
+        with suppress(ValueError):  # it is being closed
+            await connection.close()

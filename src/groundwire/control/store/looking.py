@@ -1,0 +1,68 @@
+"""What is in a database, for people: nothing is changed, and no file is made."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from sqlalchemy import Connection, func, inspect, select, text
+
+from groundwire.control.store import sqlite, tables
+from groundwire.control.store.address import Address
+from groundwire.control.store.engines import Engine
+from groundwire.control.store.faults import told
+from groundwire.control.store.migrate import HEAD, require_known, revision_of
+
+#: What is counted, and where it is.
+COUNTED = {"tenants": tables.tenants, "keys": tables.keys, "records": tables.audit_records}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """How a database is.
+
+    Attributes:
+        revision: That of its tables; ``None`` if it has none of ours.
+        counts: How many there are: tenants, keys, records. A table that is not there is left out.
+        is_open_to_others: Whether others than its owner can read the file.
+    """
+
+    revision: str | None = None
+    counts: Mapping[str, int] = field(default_factory=dict)
+    is_open_to_others: bool = False
+
+    @property
+    def is_current(self) -> bool:
+        """Whether no migration is due."""
+        return self.revision == HEAD
+
+
+async def look(address: Address, *, timeout_s: float) -> Look:
+    """Look at a database.
+
+    Raises:
+        StoreError: If it cannot be used, or was made by a later version.
+    """
+    if address.path is not None and not address.path.exists():
+        return Look()
+    engine = Engine.migrating(address, timeout_s=timeout_s)
+    try:
+        with told():
+            async with engine.connection() as connection:
+                if address.path is not None:
+                    await connection.execute(text("PRAGMA query_only=ON"))
+                    await connection.execute(text("BEGIN"))
+                revision, counts = await connection.run_sync(_read)
+                await connection.rollback()
+    finally:
+        await engine.close()
+    require_known(revision)
+    is_open = address.path is not None and sqlite.is_open_to_others(address.path)
+    return Look(revision=revision, counts=counts, is_open_to_others=is_open)
+
+
+def _read(connection: Connection) -> tuple[str | None, Mapping[str, int]]:
+    revision, there = revision_of(connection), set(inspect(connection).get_table_names())
+    return revision, {
+        what: connection.scalar(select(func.count()).select_from(table)) or 0
+        for what, table in COUNTED.items()
+        if revision is not None and table.name in there
+    }

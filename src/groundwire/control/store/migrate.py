@@ -1,0 +1,140 @@
+"""Bringing the tables up to date, in one transaction and by one process at a time.
+
+There is no way back: a later version may have thrown away what an earlier one needs, so that a
+downgrade is to restore the backup of before.
+"""
+
+import asyncio
+
+from sqlalchemy import Connection, inspect, text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from groundwire.control.store import sqlite
+from groundwire.control.store.address import Address
+from groundwire.control.store.engines import Engine
+from groundwire.control.store.errors import StoreUnusableError, StoreVersionError
+from groundwire.control.store.faults import told
+
+#: The revision that this version of Groundwire works with.
+HEAD = "0002"
+
+#: Where the revision of a database is. Not Alembic's own name, which other programs use.
+VERSION_TABLE = "groundwire_version"
+
+#: Where Alembic finds how the tables came about.
+SCRIPTS = "groundwire.control.store:migrations"
+
+#: Any number, the same for all that migrate.
+_LOCK = 4_713_920_518
+
+
+async def make_ready(address: Address, *, timeout_s: float) -> str | None:
+    """Make the file if it is one and is not there, and bring the tables up to date.
+
+    Returns:
+        The revision it was at; ``None`` if it had no tables of ours.
+
+    Raises:
+        StoreError: If that is not possible.
+    """
+    with told():
+        if address.path is not None:
+            await asyncio.to_thread(sqlite.prepare, address.path)
+        return await migrate(address, timeout_s=timeout_s)
+
+
+async def migrate(
+    address: Address, *, timeout_s: float = 5.0, revision: str = HEAD, scripts: str = SCRIPTS
+) -> str | None:
+    """Bring a database to a revision, from nothing or from any earlier one, or leave it as it is.
+
+    Args:
+        address: Where it is. A file exists.
+        timeout_s: To connect.
+        revision: The one to reach.
+        scripts: Where Alembic finds the migrations.
+
+    Returns:
+        The revision it was at; ``None`` if it had no tables of ours.
+
+    Raises:
+        StoreError: If it cannot be used or was made by a later version.
+    """
+    engine = Engine.migrating(address, timeout_s=timeout_s)
+    try:
+        with told():
+            async with engine.connection() as connection:
+                found = await connection.run_sync(revision_of)
+                if found == revision:
+                    return found
+                await connection.rollback()
+                await _lock(connection, is_sqlite=address.path is not None)
+                found = await connection.run_sync(_upgrade, revision, scripts)
+                await connection.commit()
+                return found
+    finally:
+        await engine.close()
+
+
+def revision_of(connection: Connection) -> str | None:
+    """The revision that a database is at; ``None`` if it has no tables of ours."""
+    if not inspect(connection).has_table(VERSION_TABLE):
+        return None
+    found = connection.scalar(text(f"SELECT version_num FROM {VERSION_TABLE}"))
+    return None if found is None else str(found)
+
+
+def require_known(found: str | None, revision: str = HEAD, *, scripts: str = SCRIPTS) -> None:
+    """Make sure that a revision can be brought to another.
+
+    Raises:
+        StoreVersionError: If it cannot.
+    """
+    if found is None or found == revision:
+        return
+    from alembic.config import Config
+    from alembic.script import ScriptDirectory
+
+    settings = Config()
+    settings.set_main_option("script_location", scripts)
+    known = {each.revision for each in ScriptDirectory.from_config(settings).walk_revisions()}
+    if found not in known:
+        raise StoreVersionError(
+            f"its tables are of revision {found}, which a later version of Groundwire made; this "
+            f"one knows {revision}",
+            "Use that version, or another database",
+        )
+
+
+async def _lock(connection: AsyncConnection, *, is_sqlite: bool) -> None:
+    """Begin a transaction that no other migration runs beside."""
+    if is_sqlite:
+        await connection.execute(text("BEGIN IMMEDIATE"))
+        return
+    await connection.execute(text(f"SELECT pg_advisory_xact_lock({_LOCK})"))
+
+
+def _upgrade(connection: Connection, revision: str, scripts: str) -> str | None:
+    # Alembic takes a while to import, and most starts find everything in place.
+    from alembic import command
+    from alembic.config import Config
+
+    found = revision_of(connection)
+    require_known(found, revision, scripts=scripts)
+    settings = Config()
+    settings.set_main_option("script_location", scripts)
+    settings.attributes["connection"] = connection
+    settings.attributes["version_table"] = VERSION_TABLE
+    command.upgrade(settings, revision)
+    if connection.dialect.name == "sqlite":
+        _require_references(connection)
+    return found
+
+
+def _require_references(connection: Connection) -> None:
+    """Foreign keys were not enforced so far."""
+    if broken := connection.execute(text("PRAGMA foreign_key_check")).all():
+        raise StoreUnusableError(
+            f"{len(broken)} of its rows refer to others that are not there",
+            "Restore a backup",
+        )

@@ -1,0 +1,14 @@
+"""Alembic's: runs migrations on the connection that it is given."""
+
+from alembic import context
+
+from groundwire.control.store.tables import metadata
+
+context.configure(
+    connection=context.config.attributes["connection"],
+    target_metadata=metadata,
+    version_table=context.config.attributes["version_table"],
+    render_as_batch=True,  # SQLite changes little of a table in place
+    transaction_per_migration=False,
+)
+context.run_migrations()

@@ -1,0 +1,142 @@
+"""Files of SQLite: who may read them, and how they are opened."""
+
+import errno
+import os
+import sqlite3
+import tempfile
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import cast
+
+from groundwire.control.store.errors import StoreError, StoreFullError, StoreUnusableError
+
+#: SQLite takes one writer at a time; others wait this long for their turn.
+BUSY_S = 5.0
+
+#: The log of what was written is cut back to this once nobody reads an old state any more.
+LOG_BYTES = 16 * 2**20
+
+_RETRY_S = 0.05
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
+
+
+def prepare(path: Path) -> None:
+    """Make a database ready to be opened: its file, which none but this user can read, and its log.
+
+    Raises:
+        StoreError: If that is not possible.
+        sqlite3.Error: The same.
+    """
+    try:
+        _make_folder(path.parent)
+        if not path.exists():
+            _make_file(path)
+        _require_access(path)
+    except OSError as error:
+        raise _unusable(error) from error
+    _keep_log(path)
+
+
+def uri(path: Path) -> str:
+    """How SQLite is told to open a file, and not to make one."""
+    return f"{path.absolute().as_uri()}?mode=rw"
+
+
+def is_open_to_others(path: Path) -> bool:
+    """Whether others than its owner can read a file, as far as its mode says."""
+    return os.name == "posix" and bool(path.stat().st_mode & 0o077)
+
+
+def file_id(path: Path) -> tuple[int, int] | None:
+    """Which file it is; ``None`` if there is none. Another in its place is another."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(mode=0o700, parents=True)
+    except FileExistsError:
+        return
+    folder.chmod(0o700)  # whatever the umask
+
+
+def _make_file(path: Path) -> None:
+    """Make an empty file that only this user can read, from its first moment on.
+
+    It gets its name once nobody has it open: a file that is closed loses all locks that this
+    process has on it, those of another connection too.
+    """
+    # mkstemp makes files of mode 0600 at most, whatever the umask.
+    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    os.close(handle)
+    try:
+        Path(temporary).chmod(0o600)
+        with suppress(FileExistsError):  # another process was faster, and its file is the one
+            _name(Path(temporary), path)
+    finally:
+        Path(temporary).unlink()
+
+
+def _name(temporary: Path, path: Path) -> None:
+    try:
+        path.hardlink_to(temporary)
+    except FileExistsError:
+        raise
+    except (OSError, NotImplementedError):  # a file system without links
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+
+
+def _require_access(path: Path) -> None:
+    # Asked of the system, since to open and close the file would end the locks on it. Without a
+    # file system that can be written, root may not either.
+    ids = os.access in os.supports_effective_ids
+    for each, mode in ((path, os.R_OK | os.W_OK), (path.parent, os.R_OK | os.W_OK | os.X_OK)):
+        if not os.access(each, mode, effective_ids=ids):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+
+def open_file(path: Path) -> sqlite3.Connection:
+    """Open a file. Transactions begin where they are told to, and nowhere else."""
+    return sqlite3.connect(uri(path), uri=True, timeout=BUSY_S, isolation_level=None)
+
+
+def _keep_log(path: Path) -> None:
+    """Have writers write to a log (WAL), so that nobody who reads waits; the file remembers it."""
+    connection = open_file(path)
+    try:
+        mode = _journal_mode(connection)
+    finally:
+        connection.close()
+    if mode != "wal":
+        raise StoreUnusableError(
+            f"its file system has no shared memory (journal mode {mode})",
+            "Put the file on a local disk, or use PostgreSQL",
+        )
+
+
+def _journal_mode(connection: sqlite3.Connection) -> str:
+    # Several that begin at once have each other wait, and SQLite waits for some locks only.
+    deadline = time.monotonic() + BUSY_S
+    while True:
+        try:
+            return cast(str, connection.execute("PRAGMA journal_mode=WAL").fetchone()[0])
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorname != "SQLITE_BUSY" or time.monotonic() > deadline:
+                raise
+        time.sleep(_RETRY_S)
+
+
+def _unusable(error: OSError) -> StoreError:
+    code = errno.errorcode.get(error.errno or 0, type(error).__name__)
+    if error.errno in _NO_ROOM:
+        return StoreFullError(f"there is no room for its file ({code})", "Make room where it is")
+    return StoreUnusableError(
+        f"its file cannot be read and written ({code})",
+        "Its folder must be one that this user can read and write, and so must the file if there "
+        "is one; or name another file in store.url",
+    )

@@ -1,0 +1,214 @@
+"""A database: its connections, and transactions in it."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, Self
+
+from sqlalchemy import text
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from groundwire.config import Config
+from groundwire.control.folder import data_folder
+from groundwire.control.store import sqlite
+from groundwire.control.store.address import Address
+from groundwire.control.store.engines import Engine
+from groundwire.control.store.errors import (
+    StoreBusyError,
+    StoreUnavailableError,
+    StoreUnusableError,
+)
+from groundwire.control.store.faults import told
+from groundwire.control.store.migrate import make_ready
+
+#: The database where none is configured, in the folder of what the gateway keeps.
+FILE = "groundwire.db"
+
+
+class Store:
+    """A database. One store serves one event loop.
+
+    ``async with`` opens and closes it. Whatever goes wrong, a transaction is kept whole or not at
+    all, and the store finds back to the database by itself once that can be used again.
+    """
+
+    def __init__(
+        self,
+        url: str | Address,
+        *,
+        pool_size: int = 5,
+        timeout_s: float = 5.0,
+        is_synced: bool = False,
+    ) -> None:
+        """Make one; :meth:`open` connects.
+
+        Args:
+            url: ``sqlite:///path/of/a/file``, or ``postgresql://user:password@host/database``.
+            pool_size: Connections at a time. Who needs one more waits.
+            timeout_s: To connect, and to wait for a connection.
+            is_synced: Whether what a SQLite file takes is on the disk once it is kept, so that it
+                outlives a power cut; otherwise it outlives the end of the process alone.
+
+        Raises:
+            SettingError: If the URL is none. The message does not have it.
+        """
+        self.address = url if isinstance(url, Address) else Address.read(url)
+        self._is_synced = is_synced
+        self._pool_size, self._timeout_s = pool_size, timeout_s
+        self._engine: Engine | None = None
+        self._file: tuple[int, int] | None = None
+        self._writer = asyncio.Lock()
+
+    @classmethod
+    def of(cls, config: Config, *, is_synced: bool = False) -> Self:
+        """The database of a configuration: ``store.url``, else a file in its folder."""
+        return cls(
+            address_of(config),
+            pool_size=config.store.max_connections,
+            timeout_s=config.store.timeout_s,
+            is_synced=is_synced,
+        )
+
+    def __repr__(self) -> str:
+        return f"Store({self.where!r})"
+
+    @property
+    def where(self) -> str:
+        """Where it is, without the password."""
+        return self.address.shown
+
+    @property
+    def url(self) -> URL:
+        """Where it is, with the password, which is not shown when this is printed."""
+        if self.address.path is None:
+            return make_url(self.address.dsn)
+        return URL.create("sqlite", database=str(self.address.path))
+
+    @property
+    def is_sqlite(self) -> bool:
+        """Whether it is a file of SQLite; else it is PostgreSQL."""
+        return self.address.path is not None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it has been opened, and not closed since."""
+        return self._engine is not None
+
+    async def open(self) -> None:
+        """Connect, and bring the tables up to date. This is one attempt.
+
+        Raises:
+            StoreError: If that is not possible: whether to try again has a point, it says.
+        """
+        if self.is_open:
+            return
+        await make_ready(self.address, timeout_s=self._timeout_s)
+        if self.is_open:  # somebody else was faster
+            return
+        self._file = self._file_id()
+        self._writer = asyncio.Lock()
+        self._engine = Engine.working(
+            self.address,
+            pool_size=self._pool_size,
+            timeout_s=self._timeout_s,
+            is_synced=self._is_synced,
+        )
+
+    async def close(self) -> None:
+        """Let go of all connections. Transactions that do not end in a moment are not kept."""
+        engine, self._engine = self._engine, None
+        if engine is not None:
+            await engine.close()
+
+    async def __aenter__(self) -> Self:
+        await self.open()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    @asynccontextmanager
+    async def reading(self) -> AsyncIterator[AsyncConnection]:
+        """A transaction that changes nothing, and sees the database as it was when it began.
+
+        Raises:
+            StoreError: If the database fails.
+        """
+        with told():
+            async with self._ready().connection() as connection:
+                if self.is_sqlite:
+                    await connection.execute(text("BEGIN"))
+                else:
+                    await connection.execution_options(
+                        isolation_level="REPEATABLE READ", postgresql_readonly=True
+                    )
+                yield connection
+                await connection.rollback()
+
+    @asynccontextmanager
+    async def writing(self) -> AsyncIterator[AsyncConnection]:
+        """A transaction that is kept whole when the block ends, and not at all if it raises.
+
+        The block does nothing but talk to the database: a file of SQLite takes one writer at a
+        time, and all others wait for it.
+
+        Raises:
+            StoreError: If the database fails.
+        """
+        with told():
+            if not self.is_sqlite:
+                async with self._ready().connection() as connection:
+                    yield connection
+                    await connection.commit()
+                return
+            async with self._turn(), self._ready().connection() as connection:
+                # Taken at once: a reader that begins to write may find that it has to give up.
+                await connection.execute(text("BEGIN IMMEDIATE"))
+                yield connection
+                await connection.commit()
+
+    async def separate(self) -> Any:  # noqa: ANN401 - asyncpg's, which has no types
+        """A connection of the driver beside the others, for who listens; the caller closes it.
+
+        Raises:
+            StoreError: If there is none to be had.
+        """
+        with told():
+            return await self._ready().separate()
+
+    @asynccontextmanager
+    async def _turn(self) -> AsyncIterator[None]:
+        """One writer of this store at a time, in their order: SQLite itself has them try again."""
+        try:
+            async with asyncio.timeout(sqlite.BUSY_S):
+                await self._writer.acquire()
+        except TimeoutError:
+            raise StoreBusyError(
+                f"others of this process have held it for {sqlite.BUSY_S:g} s", "Try again"
+            ) from None
+        try:
+            yield
+        finally:
+            self._writer.release()
+
+    def _ready(self) -> Engine:
+        if self._engine is None:
+            raise StoreUnavailableError("it is not open", "Try again once it is")
+        if self._file_id() != self._file:
+            # What is written to a file without a name is lost when it is closed.
+            raise StoreUnusableError(
+                "its file was moved, removed or replaced while it was in use",
+                "Put it back, or start again",
+            )
+        return self._engine
+
+    def _file_id(self) -> tuple[int, int] | None:
+        return None if self.address.path is None else sqlite.file_id(self.address.path)
+
+
+def address_of(config: Config) -> Address:
+    """Where the database of a configuration is."""
+    if config.store.url is not None:
+        return Address.read(config.store.url.reveal())
+    return Address.of_file(data_folder(config) / FILE)

@@ -1,0 +1,105 @@
+"""Connections to files of SQLite: each has a thread, which ends what it was given to do.
+
+A task that is cancelled waits until its statement is over, so that nobody meets a connection in the
+middle of one. That takes no longer than the statement.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import aiosqlite
+from sqlalchemy.exc import DisconnectionError
+
+from groundwire.control.store.sqlite import open_file
+
+
+async def connect(path: Path, pragmas: Iterable[str]) -> "FileConnection":
+    """Open a file.
+
+    Raises:
+        sqlite3.Error: If it cannot be opened.
+    """
+    opening = FileConnection(partial(open_file, path), iter_chunk_size=64)
+    # A connection that nobody closes must not keep the process from ending.
+    opening._thread.daemon = True
+    connection = await opening
+    assert isinstance(connection, FileConnection)
+    try:
+        for pragma in pragmas:
+            await connection.execute_fetchall(f"PRAGMA {pragma}")
+    except BaseException:
+        await connection.close()
+        raise
+    return connection
+
+
+class FileConnection(aiosqlite.Connection):
+    """aiosqlite's, whose statements and whose end are not cut short."""
+
+    #: Whether it is closed, or about to be.
+    is_stopped = False
+    _closing: asyncio.Future[None] | None = None
+
+    async def close(self) -> None:
+        """Close it, once. A task that is cancelled meanwhile is so after that."""
+        if self._closing is None:
+            self._closing = asyncio.ensure_future(self._close())
+        if await _is_cancelled_before(self._closing):
+            _cancel_again()
+        self._closing.result()
+
+    async def _close(self) -> None:
+        if not self.is_stopped:
+            await super().close()
+
+    def stop(self) -> asyncio.Future[Any] | None:
+        """Have the thread close it, and end. Who comes second has nothing to wait for."""
+        if self.is_stopped:
+            return None
+        self.is_stopped = True
+        return super().stop()
+
+    async def _execute(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+        if not self._running or self._connection is None:
+            raise ValueError("Connection closed")  # SQLAlchemy knows these words
+        future = asyncio.get_running_loop().create_future()
+        self._tx.put_nowait((future, partial(fn, *args, **kwargs)))
+        if await _is_cancelled_before(future):
+            raise asyncio.CancelledError
+        return future.result()
+
+
+def require_open(_: object, record: Any, __: object) -> None:  # noqa: ANN401 - SQLAlchemy's
+    """Have a pool make another connection in place of one that a cancelled task has stopped.
+
+    Raises:
+        DisconnectionError: If one has.
+    """
+    if record.driver_connection.is_stopped:
+        raise DisconnectionError
+
+
+async def _is_cancelled_before(future: asyncio.Future[Any]) -> bool:
+    """Wait until something is over; whether this task was cancelled meanwhile."""
+    is_cancelled = False
+    while not future.done():
+        try:
+            await asyncio.shield(future)
+        except asyncio.CancelledError:
+            is_cancelled = not future.cancelled()
+        except Exception:  # noqa: BLE001 - who asked looks at the future
+            break
+    if is_cancelled and not future.cancelled():
+        future.exception()  # nobody else looks
+    return is_cancelled
+
+
+def _cancel_again() -> None:
+    """Have this task be cancelled where it waits next, and counted once."""
+    task = asyncio.current_task()
+    assert task is not None
+    task.uncancel()
+    task.cancel()

@@ -1,0 +1,173 @@
+"""What holds for a tenant, value by value, and who says so."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from groundwire.config import Config, Origin, overrides_from_metadata
+from groundwire.config.tenants import KINDS, METADATA
+from groundwire.config.tree import SETTINGS
+from groundwire.control.tenants.record import TenantRecord, over, read_stored_policy
+from groundwire.errors import ConfigError
+from groundwire.policy.policy import HallucinationPlugin, Overrides
+
+#: Fields whose setting is not the one of their name in ``check``.
+_SETTINGS = {
+    "explain": "explain.enabled",
+    "max_sources": "evidence.max_sources",
+    "max_source_chars": "evidence.max_source_chars",
+    "detector": "detector.name",
+    "operating_point": "detector.operating_point",
+    "similarity_threshold": "similarity.threshold",
+    "release": "gateway.release",
+}
+
+#: As limits, 0 of a tenant is no limit, which the configuration writes as null.
+_LIMITS = frozenset({"max_sources", "max_source_chars"})
+
+#: What a decision says something about.
+_DECIDED = frozenset(each.name for each in fields(HallucinationPlugin))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effective:
+    """A value that holds for a tenant.
+
+    Attributes:
+        name: Of the field, as in a policy.
+        value: As JSON data.
+        origin: ``policy`` or ``metadata`` of the tenant, ``configuration (groundwire.yaml:3)``, or
+            ``default``.
+        warning: What the tenant has of it that cannot be meant, and does not count. Of ``detector``
+            also that it cannot judge as the tenant has it: then no answer can be checked.
+        decisions: Names of decision rules that say something else for the requests they apply to;
+            where the tenant says something of its own, none does.
+    """
+
+    name: str
+    value: Any
+    origin: str
+    warning: str | None = None
+    decisions: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON data."""
+        return {
+            "name": self.name,
+            "value": self.value,
+            "origin": self.origin,
+            "warning": self.warning,
+            "decisions": list(self.decisions),
+        }
+
+
+def setting_of(name: str) -> str:
+    """The setting that holds where no tenant has a field of its own."""
+    return _SETTINGS.get(name, f"check.{name}")
+
+
+def _possible(own: Overrides) -> None:
+    """All that the configuration allows is possible."""
+
+
+def effective(
+    config: Config,
+    record: TenantRecord | None,
+    *,
+    check: Callable[[Overrides], None] = _possible,
+) -> tuple[Effective, ...]:
+    """All values that hold for a tenant, in the order of the fields of a policy.
+
+    Args:
+        config: Of the process that is asked; a replica with another one holds other values.
+        record: The tenant; ``None``: one of which nothing is known.
+        check: Raises ConfigError if the detectors that are loaded cannot do what the tenant has.
+    """
+    sources, warnings = dict(_sources(config, record)), dict(_warnings(record))
+    own = Overrides()
+    for each in sources.values():
+        own = over(own, each)
+    found = {name: _effective(config, name, sources, warnings.get(name)) for name in KINDS}
+    return tuple(_judging(config, own, found, check).values())
+
+
+def _judging(
+    config: Config, own: Overrides, found: dict[str, Effective], check: Callable[[Overrides], None]
+) -> dict[str, Effective]:
+    """With what the tenant's detector makes of it, as :meth:`.Detectors.choose` has it.
+
+    A point and a threshold of the configuration are for the configured detector, and of what a
+    tenant has of both, one counts.
+    """
+    known = config.detectors
+    try:
+        name = known.choose(own).detector
+        check(own)
+    except ConfigError as error:
+        told = f"{error} Answers of this tenant cannot be checked."
+        said = found["detector"].warning
+        warning = told if said is None else f"{said} {told}"
+        return {**found, "detector": replace(found["detector"], warning=warning)}
+    is_first, changed = name == known.first, dict[str, Any]()
+    beside = known.point_beside(name, config.similarity.threshold)
+    if own.operating_point is None and not is_first:
+        changed["operating_point"] = "balanced"
+    is_inherited = is_first or not isinstance(beside, str)
+    if own.similarity_threshold is None and not (
+        known.is_comparing(name) and own.operating_point is None and is_inherited
+    ):
+        changed["similarity_threshold"] = None
+    # What the configuration says is not meant for it: the default of the detector itself holds.
+    return found | {
+        each: replace(found[each], value=value, origin=str(Origin()))
+        for each, value in changed.items()
+    }
+
+
+def _effective(
+    config: Config, name: str, sources: Mapping[str, Overrides], warning: str | None
+) -> Effective:
+    for where, own in sources.items():
+        value = getattr(own, name)
+        if value is not None:
+            # As limits, 0 of a tenant is no limit, which the configuration has as null.
+            written = None if name in _LIMITS and not value else KINDS[name].write(value)
+            return Effective(name=name, value=_plain(written), origin=where, warning=warning)
+    path = setting_of(name)
+    origin = config.origins.get(path, Origin())
+    return Effective(
+        name=name,
+        value=_plain(SETTINGS[path].kind.write(config.value(path))),
+        origin=str(origin) if origin.is_default else f"configuration ({origin})",
+        warning=warning,
+        decisions=tuple(
+            each.name for each in config.decisions if name in _DECIDED and each.plugin is not None
+        ),
+    )
+
+
+def _sources(config: Config, record: TenantRecord | None) -> Iterator[tuple[str, Overrides]]:
+    """What a tenant has of its own, the first first."""
+    if record is None:
+        return
+    yield "policy", read_stored_policy(record.policy)[0]
+    yield "metadata", overrides_from_metadata(record.metadata)[0]
+    if record.id in config.tenants:
+        origin = config.origins.get(f"tenants.{record.id}", Origin(source="tenants"))
+        yield f"configuration ({origin})", config.tenants[record.id]
+
+
+def _warnings(record: TenantRecord | None) -> Iterator[tuple[str, str]]:
+    """By field, what of a tenant does not count."""
+    if record is None:
+        return
+    _, wrong = read_stored_policy(record.policy)
+    yield from wrong.items()
+    for key, (name, _) in METADATA.items():
+        given = {key: record.metadata[key]} if key in record.metadata else {}
+        for warning in overrides_from_metadata(given)[1]:
+            yield name, f"{wrong[name]} {warning}" if name in wrong else warning
+
+
+def _plain(value: object) -> object:
+    return str(value) if isinstance(value, str) else value

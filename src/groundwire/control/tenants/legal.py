@@ -1,0 +1,188 @@
+"""What a tenant and a key may be: read strictly, before anything is stored."""
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from math import isfinite
+from typing import Any
+
+from groundwire.config import read_overrides
+from groundwire.config.tenants import KINDS
+from groundwire.control.tenants.errors import InvalidKeyError, InvalidTenantError, shown
+
+MAX_NAME_CHARS = 200
+MAX_METADATA_KEYS = 100
+MAX_METADATA_KEY_CHARS = 128
+MAX_METADATA_VALUE_CHARS = 1024
+
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}")
+_ID_LEGAL = "1 to 128 letters, digits and any of . _ : @ -, and a letter or digit first"
+
+#: What a key is called.
+KEY_ID = re.compile(r"[0-9a-f]{12}")
+
+#: What no database keeps in a text: NUL, and halves of surrogate pairs.
+_NOT_KEPT = re.compile("[\0\ud800-\udfff]")
+
+
+def is_id(raw: str) -> bool:
+    """Whether a tenant may be stored under an id; one of a file may have others."""
+    return _ID.fullmatch(raw) is not None
+
+
+def read_text(field: str, raw: str) -> str:
+    """A text that a database takes.
+
+    Raises:
+        InvalidTenantError: If it is none.
+    """
+    if _NOT_KEPT.search(raw):
+        raise InvalidTenantError(field, "it has NUL, or half a surrogate pair")
+    return raw
+
+
+def read_id(raw: object) -> str:
+    """The id of a tenant.
+
+    Raises:
+        InvalidTenantError: If it is none.
+    """
+    if not isinstance(raw, str) or not _ID.fullmatch(raw):
+        raise InvalidTenantError("id", f"{_shown(raw)} is not possible; it must be {_ID_LEGAL}")
+    return raw
+
+
+def read_name(raw: object) -> str | None:
+    """A name for people to read; ``None``, or blank: none.
+
+    Raises:
+        InvalidTenantError: If it is none.
+    """
+    if raw is None or (isinstance(raw, str) and not raw.strip()):
+        return None
+    if not isinstance(raw, str) or len(raw) > MAX_NAME_CHARS or not raw.isprintable():
+        raise InvalidTenantError(
+            "name", f"it must be one line of up to {MAX_NAME_CHARS} printable characters, or null"
+        )
+    return raw.strip()
+
+
+def read_metadata(raw: Mapping[str, object]) -> dict[str, str | None]:
+    """Metadata as texts; ``None`` stands for a key that is to be removed.
+
+    Raises:
+        InvalidTenantError: If something in it is no text, number, true, false or null, or is too
+            long to be kept.
+    """
+    if len(raw) > MAX_METADATA_KEYS:
+        raise InvalidTenantError(
+            "metadata", f"it has {len(raw):,} keys and may have {MAX_METADATA_KEYS}"
+        )
+    return {_metadata_key(key): _metadata_value(key, value) for key, value in raw.items()}
+
+
+def merge_metadata(before: Mapping[str, str], changes: Mapping[str, str | None]) -> dict[str, str]:
+    """Metadata with changes: those of ``None`` are removed, all others are put.
+
+    Raises:
+        InvalidTenantError: If there are too many keys in the end.
+    """
+    merged = {**before, **changes}
+    kept = {key: value for key, value in merged.items() if value is not None}
+    if len(kept) > MAX_METADATA_KEYS:
+        raise InvalidTenantError(
+            "metadata", f"it would have {len(kept):,} keys and may have {MAX_METADATA_KEYS}"
+        )
+    return kept
+
+
+def read_policy(raw: Mapping[str, object]) -> dict[str, Any]:
+    """A policy as JSON values that read back the same; ``None`` stands for a field that is unset.
+
+    Raises:
+        ConfigError: If a field or a value is not possible, with what is.
+        InvalidTenantError: If there are more fields than can be meant.
+    """
+    if len(raw) > 2 * len(KINDS) or any(len(str(name)) > MAX_METADATA_KEY_CHARS for name in raw):
+        raise InvalidTenantError(
+            "policy", f"it is too long to be meant; its fields are {', '.join(KINDS)}"
+        )
+    given = {name: value for name, value in raw.items() if value is not None or name not in KINDS}
+    own = read_overrides(given)
+    written = {name: _plain(KINDS[name].write(getattr(own, name))) for name in given}
+    return {name: written.get(name) for name in raw}
+
+
+def merge_policy(before: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """A policy with changes: fields of ``None`` are unset."""
+    return {name: value for name, value in {**before, **changes}.items() if value is not None}
+
+
+def read_expiry(raw: datetime | None, *, now: datetime) -> datetime | None:
+    """When a key ends.
+
+    Raises:
+        InvalidKeyError: If that is no moment to come.
+    """
+    if raw is None:
+        return None
+    if raw.tzinfo is None:
+        raise InvalidKeyError("expires_at", "it has no time zone; add Z, or an offset")
+    try:
+        moment = raw.astimezone(UTC)
+    except OverflowError:
+        raise InvalidKeyError("expires_at", "it is no date that can be kept") from None
+    if moment <= now:
+        raise InvalidKeyError("expires_at", f"it is past: it is {now:%Y-%m-%dT%H:%M:%SZ} now")
+    return moment
+
+
+def _metadata_key(key: object) -> str:
+    if not isinstance(key, str) or not 0 < len(key) <= MAX_METADATA_KEY_CHARS:
+        raise InvalidTenantError(
+            "metadata",
+            f"the key {_shown(key)} must be a text of 1 to {MAX_METADATA_KEY_CHARS} characters",
+        )
+    if not key.isprintable():
+        raise InvalidTenantError(
+            "metadata", f"the key {_shown(key)} has characters that are not printable"
+        )
+    return key
+
+
+def _metadata_value(key: str, value: object) -> str | None:
+    text = _as_text(key, value)
+    if text is None:
+        return None
+    if len(text) > MAX_METADATA_VALUE_CHARS:
+        raise InvalidTenantError(
+            "metadata",
+            f"the value of {shown(key)} has {len(text):,} characters and may have "
+            f"{MAX_METADATA_VALUE_CHARS:,}",
+        )
+    return read_text(f"metadata[{shown(key)}]", text)
+
+
+def _as_text(key: str, value: object) -> str | None:
+    """DVARA's values are texts; what JSON has beside them is kept as JSON writes it."""
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int) and abs(value) < 2**63:
+        return str(value)
+    if isinstance(value, float) and isfinite(value):
+        return repr(value)
+    raise InvalidTenantError(
+        "metadata",
+        f"the value of {shown(key)} must be a text, a number, true, false, or null, which removes "
+        "the key; lists and objects are not kept",
+    )
+
+
+def _plain(value: object) -> object:
+    return str(value) if isinstance(value, str) else value
+
+
+def _shown(raw: object) -> str:
+    return shown(raw) if isinstance(raw, str) else f"a value of type {type(raw).__name__}"

@@ -1,0 +1,251 @@
+"""Tenants and keys in the database: what the admin plane reads and changes."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
+
+from sqlalchemy import collate, select
+
+from groundwire.control.store import tables
+from groundwire.control.tenants.errors import ConfiguredError, TenantExistsError
+from groundwire.control.tenants.legal import (
+    merge_metadata,
+    merge_policy,
+    read_id,
+    read_metadata,
+    read_name,
+    read_policy,
+    read_text,
+)
+from groundwire.control.tenants.loading import load
+from groundwire.control.tenants.record import (
+    Changed,
+    Deleted,
+    Diff,
+    IfVersion,
+    Snapshot,
+    TenantRecord,
+    over,
+)
+from groundwire.control.tenants.stored_keys import MAX_PAGE, StoredKeys
+from groundwire.control.tenants.transaction import Change
+from groundwire.detection.values import FrozenMapping
+from groundwire.policy.policy import Overrides
+
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+def _possible(overrides: Overrides) -> None:
+    """All that can be read is possible."""
+
+
+class Registry(StoredKeys):
+    """Reads and changes tenants and keys. What fails raises StoreError, and changes nothing."""
+
+    async def tenants(
+        self, *, after: str | None = None, limit: int = 100
+    ) -> tuple[TenantRecord, ...]:
+        """A page of all tenants by id, those of the configuration among them.
+
+        Args:
+            after: The last id of the page before.
+            limit: How many at most, up to 1,000.
+
+        Raises:
+            InvalidTenantError: If ``after`` is no text that a database takes.
+        """
+        limit = max(1, min(limit, MAX_PAGE))
+        # By bytes, as Python sorts: each database has an order of its own.
+        id_ = tables.tenants.c.id if self._store.is_sqlite else collate(tables.tenants.c.id, "C")
+        query = select(tables.tenants).order_by(id_).limit(limit)
+        if after is not None:
+            query = query.where(id_ > read_text("after", after))
+        async with self._store.reading() as connection:
+            stored = {row.id: self._of_row(row) for row in await connection.execute(query)}
+        found = {
+            each: TenantRecord(id=each, is_configured=True)
+            for each in self._configured.tenants
+            if after is None or each > after
+        } | stored
+        return tuple(found[each] for each in sorted(found)[:limit])
+
+    async def tenant(self, id_: str) -> TenantRecord:
+        """A tenant.
+
+        Raises:
+            UnknownTenantError: If there is none.
+        """
+        async with self._store.reading() as connection:
+            return await self._known(connection, id_)
+
+    async def create(
+        self,
+        id_: str,
+        *,
+        name: str | None = None,
+        metadata: Mapping[str, object] = _NOTHING,
+        policy: Mapping[str, object] = _NOTHING,
+        check: Callable[[Overrides], None] = _possible,
+    ) -> Changed:
+        """Store a new tenant.
+
+        Args:
+            id_: Of the tenant.
+            name: For people to read.
+            metadata: Texts by key; numbers, true and false are kept as JSON writes them.
+            policy: Fields of :class:`~groundwire.policy.policy.Overrides`.
+            check: As of :meth:`set_policy`.
+
+        Raises:
+            InvalidTenantError: If it cannot be as asked.
+            ConfigError: If its policy is not possible.
+            TenantExistsError: If there is one.
+        """
+        read_id(id_)
+        wanted = TenantRecord(
+            id=id_,
+            name=read_name(name),
+            metadata=FrozenMapping(merge_metadata({}, read_metadata(metadata))),
+            policy=FrozenMapping(merge_policy({}, read_policy(policy))),
+        )
+        async with self._changes.begin() as change:
+            if id_ in self._configured.tenants or await change.tenant(id_) is not None:
+                raise TenantExistsError(id_)
+            if wanted.policy:
+                check(wanted.overrides)
+            return await self._put(change, None, wanted)
+
+    async def put_metadata(
+        self,
+        id_: str,
+        metadata: Mapping[str, object],
+        *,
+        name: str | None = None,
+        if_version: IfVersion | None = None,
+    ) -> Changed:
+        """Merge metadata; a value of ``None`` removes its key. A tenant that is new is stored.
+
+        Args:
+            id_: Of the tenant.
+            metadata: Texts by key; numbers, true and false are kept as JSON writes them.
+            name: ``None`` leaves the name as it is.
+            if_version: The version that the change is for; 0: only if it is not stored yet;
+                ``"*"``: only if it is.
+
+        Raises:
+            InvalidTenantError: If it cannot be as asked.
+            VersionMismatchError: If it was changed meanwhile.
+        """
+        read_id(id_)
+        own_name, changes = read_name(name), read_metadata(metadata)
+        async with self._changes.begin() as change:
+            before = await change.tenant(id_, if_version=if_version)
+            old = before or TenantRecord(id=id_)
+            merged = FrozenMapping(merge_metadata(old.metadata, changes))
+            return await self._put(
+                change, before, replace(old, name=own_name or old.name, metadata=merged)
+            )
+
+    async def rename(
+        self, id_: str, name: str | None, *, if_version: IfVersion | None = None
+    ) -> Changed:
+        """Give a tenant another name, or none.
+
+        Raises:
+            InvalidTenantError: If that is no name.
+            UnknownTenantError: If there is no such tenant.
+            VersionMismatchError: If it was changed meanwhile.
+        """
+        own_name = read_name(name)
+        async with self._changes.begin() as change:
+            before = await self._changeable(change, id_, if_version)
+            wanted = replace(before or TenantRecord(id=id_), name=own_name)
+            return await self._put(change, before, wanted)
+
+    async def set_policy(
+        self,
+        id_: str,
+        policy: Mapping[str, object],
+        *,
+        merges: bool,
+        if_version: IfVersion | None = None,
+        check: Callable[[Overrides], None] = _possible,
+    ) -> Changed:
+        """Give a tenant a policy.
+
+        Args:
+            id_: Of the tenant.
+            policy: Fields of :class:`~groundwire.policy.policy.Overrides`; ``None`` unsets one.
+            merges: Whether fields that are not named stay as they are.
+            if_version: The version that the change is for; 0: only if it is not stored yet;
+                ``"*"``: only if it is.
+            check: Raises ConfigError if what the tenant would then have of its own cannot hold,
+                with its metadata and what the configuration has of it. It is asked when nobody
+                else can change the tenant any more.
+
+        Raises:
+            ConfigError: If a field or a value is not possible, with what is.
+            UnknownTenantError: If there is no such tenant.
+            VersionMismatchError: If it was changed meanwhile.
+        """
+        changes = read_policy(policy)
+        async with self._changes.begin() as change:
+            before = await self._changeable(change, id_, if_version)
+            old = before or TenantRecord(id=id_)
+            own = FrozenMapping(merge_policy(old.policy if merges else {}, changes))
+            wanted = replace(old, policy=own)
+            check(over(wanted.overrides, self._configured.tenants.get(id_)))
+            return await self._put(change, before, wanted)
+
+    async def delete(self, id_: str, *, if_version: IfVersion | None = None) -> Deleted:
+        """Delete a tenant; its keys are not taken from then on.
+
+        What the configuration has of it stays, its keys too.
+
+        Raises:
+            UnknownTenantError: If there is no such tenant.
+            ConfiguredError: If it stands in the configuration alone.
+            VersionMismatchError: If it was changed meanwhile.
+        """
+        async with self._changes.begin() as change:
+            before = await self._changeable(change, id_, if_version)
+            if before is None:
+                raise ConfiguredError("tenant", id_)
+            return Deleted(record=self._marked(before), keys=await change.remove(id_))
+
+    # All of it.
+
+    async def revision(self) -> int:
+        """How many changes there have been."""
+        async with self._store.reading() as connection:
+            return int(await connection.scalar(select(tables.changes.c.revision)) or 0)
+
+    async def snapshot(self, known: Snapshot | None = None) -> Snapshot:
+        """All tenants and keys at one moment.
+
+        Args:
+            known: An earlier one: what has not changed is taken from it, and not read again.
+        """
+        configured = self._configured.tenants
+        return await load(self._store, known, is_configured=configured.__contains__)
+
+    # Parts.
+
+    async def _put(
+        self, change: Change, before: TenantRecord | None, wanted: TenantRecord
+    ) -> Changed:
+        """Store a tenant as it is wanted; what changes nothing is no change.
+
+        Raises:
+            InvalidTenantError: If its id is one of a file that no store takes.
+        """
+        read_id(wanted.id)
+        diff = Diff.between(before, wanted)
+        if before is not None and not diff:
+            return Changed(record=self._marked(before), diff=diff)
+        record = self._marked(await change.put(before, wanted))
+        return Changed(record=record, diff=diff, is_new=before is None)
+
+    def _marked(self, record: TenantRecord) -> TenantRecord:
+        return replace(record, is_configured=record.id in self._configured.tenants)

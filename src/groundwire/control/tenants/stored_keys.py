@@ -1,0 +1,278 @@
+"""The keys of tenants and of the admin plane, in the database."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, Row, Select, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from groundwire.control.keys import Key, Role
+from groundwire.control.store import Store, tables
+from groundwire.control.store.moments import now, to_datetime
+from groundwire.control.tenants.configured import Configured
+from groundwire.control.tenants.errors import (
+    ConfiguredError,
+    InvalidKeyError,
+    LastAdminKeyError,
+    UnknownKeyError,
+    UnknownTenantError,
+)
+from groundwire.control.tenants.legal import KEY_ID, is_id, read_expiry, read_id, read_name
+from groundwire.control.tenants.record import (
+    Changed,
+    Diff,
+    IfVersion,
+    KeyRecord,
+    KeyStatus,
+    NewKey,
+    Revoked,
+    TenantRecord,
+)
+from groundwire.control.tenants.rows import key_of, tenant_of
+from groundwire.control.tenants.transaction import Change, Changes
+
+#: Of what is listed, so much comes at a time at most.
+MAX_PAGE = 1000
+
+#: What the keys that nobody asked for are named.
+FIRST_START = "first start"
+IMPORTED = "keys.json"
+
+_USES_AT_ONCE = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """What a start has stored: keys of which hashes were known, and their tenants."""
+
+    keys: tuple[KeyRecord, ...] = ()
+    tenants: tuple[Changed, ...] = ()
+
+
+class StoredKeys:
+    """Reads and changes keys; the part of a registry that is about them."""
+
+    def __init__(self, store: Store, *, configured: Configured | None = None) -> None:
+        """Make one.
+
+        Args:
+            store: The database, open by the time it is used.
+            configured: What the configuration has beside it: listed here, and changed there alone.
+        """
+        self._store, self._configured = store, configured or Configured()
+        self._changes = Changes(store)
+
+    async def keys(
+        self, tenant: str, *, after: str | None = None, limit: int = 100
+    ) -> tuple[KeyRecord, ...]:
+        """A page of the keys of a tenant: those of the configuration, then the latest first.
+
+        Args:
+            tenant: Whose.
+            after: The id of the last stored key of the page before.
+            limit: How many stored keys at most, up to 1,000.
+
+        Raises:
+            UnknownTenantError: If there is no such tenant.
+            UnknownKeyError: If it has no key ``after``.
+        """
+        configured = () if after is not None else self._configured.tenant_keys(tenant)
+        async with self._store.reading() as connection:
+            await self._known(connection, tenant)
+            query = await _page(connection, tables.keys.c.tenant == tenant, after, limit)
+            return (*configured, *map(key_of, await connection.execute(query)))
+
+    async def admin_keys(
+        self, *, after: str | None = None, limit: int = 100
+    ) -> tuple[KeyRecord, ...]:
+        """A page of the keys of the admin plane, as :meth:`keys`."""
+        configured = () if after is not None else self._configured.admin_keys()
+        async with self._store.reading() as connection:
+            query = await _page(connection, tables.keys.c.role.is_not(None), after, limit)
+            return (*configured, *map(key_of, await connection.execute(query)))
+
+    async def create_key(
+        self,
+        *,
+        tenant: str | None = None,
+        role: Role | None = None,
+        name: str | None = None,
+        expires_at: datetime | None = None,
+    ) -> NewKey:
+        """Make a key of a tenant, or one with a role on the admin plane.
+
+        Raises:
+            InvalidKeyError: If it cannot be as asked.
+            UnknownTenantError: If there is no such tenant.
+        """
+        if (tenant is None) == (role is None):
+            raise InvalidKeyError("key", "it is either a tenant's, or has a role")
+        key_name, ends = read_name(name), read_expiry(expires_at, now=to_datetime(now()))
+        async with self._changes.begin() as change:
+            stored = () if tenant is None else await self._put_bare(change, tenant)
+            made = await change.make_key(tenant=tenant, role=role, name=key_name, expires_at=ends)
+            return replace(made, tenants=stored)
+
+    async def revoke_key(
+        self, key_id: str, *, tenant: str | None, keeps_admin: bool = False
+    ) -> Revoked:
+        """Let a key be taken no more, for good. One that is revoked stays as it is.
+
+        Args:
+            key_id: Of the key.
+            tenant: Whose it is; ``None``: one of the admin plane. No other's is found.
+            keeps_admin: Whether an admin key has to be left that lasts. Who has the database at
+                hand makes another, and who has keys alone cannot.
+
+        Raises:
+            UnknownKeyError: If there is no such key there.
+            ConfiguredError: If it stands in the configuration.
+            LastAdminKeyError: If no admin key would be left that lasts, and one has to be.
+        """
+        if not KEY_ID.fullmatch(key_id):
+            raise UnknownKeyError(key_id)
+        columns = tables.keys.c
+        owner = columns.role.is_not(None) if tenant is None else columns.tenant == tenant
+        async with self._changes.begin() as change:
+            found = await change.find_keys((columns.id == key_id) & owner)
+            if not found:
+                raise self._no_key(key_id, tenant)
+            record = found[0]
+            if record.revoked_at is not None:
+                return Revoked(record=record, is_new=False)
+            if keeps_admin:
+                await self._require_another_admin(change, record)
+            return Revoked(record=await change.revoke(record), is_new=True)
+
+    async def note_use(self, uses: Mapping[str, int]) -> None:
+        """Keep when keys were used last.
+
+        Args:
+            uses: Id of a key → moment, in microseconds. Keys that are not stored are left out.
+        """
+        ids = sorted(uses)
+        for start in range(0, len(ids), _USES_AT_ONCE):
+            # A transaction each: others change something in between.
+            async with self._changes.begin() as change:
+                for key_id in ids[start : start + _USES_AT_ONCE]:
+                    await change.note_use(key_id, uses[key_id])
+
+    # The first start.
+
+    async def first_keys(
+        self, *, tenant: str | None, needs_admin: bool
+    ) -> tuple[NewKey | None, NewKey | None]:
+        """Make the keys without which nobody can do anything; of many at once, one makes them.
+
+        Args:
+            tenant: Who gets a key, and is made, if no tenant has a stored one; ``None``: nobody.
+            needs_admin: Whether there has to be a stored key with the role admin that is taken.
+
+        Returns:
+            The tenant's key and the admin key, where one was made.
+        """
+        own = admin = None
+        columns = tables.keys.c
+        is_live = columns.revoked_at.is_(None) & (
+            columns.expires_at.is_(None) | (columns.expires_at > now())
+        )
+        async with self._changes.begin() as change:
+            if tenant is not None and not await change.find_keys(
+                columns.tenant.is_not(None), limit=1
+            ):
+                stored = await self._put_bare(change, tenant, is_asked=True)
+                own = await change.make_key(tenant=tenant, name=FIRST_START)
+                own = replace(own, tenants=stored)
+            if needs_admin and not await change.find_keys(
+                (columns.role == str(Role.ADMIN)) & is_live, limit=1
+            ):
+                admin = await change.make_key(role=Role.ADMIN, name=FIRST_START)
+        return own, admin
+
+    async def import_keys(self, keys: Iterable[Key]) -> Kept:
+        """Store keys of which the hash is known, and their tenants; what is stored stays."""
+        found, tenants = list[KeyRecord](), list[Changed]()
+        async with self._changes.begin() as change:
+            for key in keys:
+                if await change.find_keys(tables.keys.c.sha256 == key.sha256):
+                    continue
+                tenants += await self._put_bare(change, key.tenant, is_asked=True)
+                found.append(await change.keep_key(key.sha256, tenant=key.tenant, name=IMPORTED))
+        return Kept(keys=tuple(found), tenants=tuple(tenants))
+
+    # Parts.
+
+    async def _require_another_admin(self, change: Change, record: KeyRecord) -> None:
+        """See to it that an admin key is left that lasts: changes follow each other, so of two
+        that revoke each other's key at once, the second is refused.
+        """  # noqa: D205
+        is_idle = record.status(to_datetime(now())) is not KeyStatus.ACTIVE
+        if record.role is not Role.ADMIN or is_idle or self._configured.admin is not None:
+            return
+        columns = tables.keys.c
+        lasts = columns.revoked_at.is_(None) & columns.expires_at.is_(None)
+        is_other = (columns.role == str(Role.ADMIN)) & (columns.id != record.id)
+        if not await change.find_keys(is_other & lasts, limit=1):
+            raise LastAdminKeyError(record.id)
+
+    async def _put_bare(
+        self, change: Change, id_: str, *, is_asked: bool = False
+    ) -> tuple[Changed, ...]:
+        """See to it that a tenant is stored, so that it can have keys; what that has changed."""
+        if await self._changeable(change, id_, None, is_asked=is_asked) is not None:
+            return ()
+        record = await change.put(None, TenantRecord(id=read_id(id_)))
+        return (Changed(record=record, diff=Diff.between(None, record), is_new=True),)
+
+    async def _changeable(
+        self, change: Change, id_: str, if_version: IfVersion | None, *, is_asked: bool = False
+    ) -> TenantRecord | None:
+        """A tenant that is to be changed; ``None``: it is not stored, and may be.
+
+        Raises:
+            UnknownTenantError: If it is neither stored nor configured nor asked for.
+        """
+        before = await change.tenant(id_, if_version=if_version) if is_id(id_) else None
+        if before is None and not is_asked and id_ not in self._configured.tenants:
+            raise UnknownTenantError(id_)
+        return before
+
+    async def _known(self, connection: AsyncConnection, id_: str) -> TenantRecord:
+        if is_id(id_):
+            query = select(tables.tenants).where(tables.tenants.c.id == id_)
+            row = (await connection.execute(query)).first()
+            if row is not None:
+                return self._of_row(row)
+        if id_ in self._configured.tenants:
+            return TenantRecord(id=id_, is_configured=True)
+        raise UnknownTenantError(id_)
+
+    def _of_row(self, row: Row[Any]) -> TenantRecord:
+        return tenant_of(row, is_configured=row.id in self._configured.tenants)
+
+    def _no_key(self, key_id: str, tenant: str | None) -> Exception:
+        configured = self._configured
+        own = configured.admin_keys() if tenant is None else configured.tenant_keys(tenant)
+        if any(key.id == key_id for key in own):
+            return ConfiguredError("key", key_id)
+        return UnknownKeyError(key_id)
+
+
+async def _page(
+    connection: AsyncConnection, where: ColumnElement[bool], after: str | None, limit: int
+) -> Select[Any]:
+    """The query for a page of keys, the latest first."""
+    columns = tables.keys.c
+    query = select(tables.keys).where(where).limit(max(1, min(limit, MAX_PAGE)))
+    query = query.order_by(columns.created_at.desc(), columns.id)
+    if after is None:
+        return query
+    is_last = where & (columns.id == (after if KEY_ID.fullmatch(after) else ""))
+    last = (await connection.execute(select(tables.keys).where(is_last))).first()
+    if last is None:
+        raise UnknownKeyError(after)
+    is_earlier = columns.created_at < last.created_at
+    is_beside = (columns.created_at == last.created_at) & (columns.id > after)
+    return query.where(is_earlier | is_beside)

@@ -1,0 +1,1 @@
+"""How a claim and the text beside it differ, word by word."""

@@ -1,0 +1,225 @@
+"""Which words of the evidence say what a span should say."""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+from groundwire.detection.comparison.aligned_span import Held, Text
+from groundwire.detection.comparison.differences import differing_quantities, is_year
+from groundwire.detection.comparison.finding import Subtype
+from groundwire.detection.comparison.subtype import (
+    differing_calendar,
+    differing_names,
+    opposites_in,
+    subtype_of_held,
+)
+from groundwire.detection.comparison.words import Word, around, likeness
+from groundwire.detection.values import Claim, EvidenceRef, Span
+from groundwire.text.quantities import Kind, Match, Quantity, QuantityIndex
+from groundwire.text.vocabulary import HEDGES, MONTHS, WEEKDAYS
+
+#: Two places are about the same if a content word near one is near the other: 0.5 if it is the
+#: next on both, 0.2 if their distances sum to five.
+MIN_LIKENESS = 0.2
+#: What the same word right beside two names adds: "designed by".
+_BESIDE = 0.25
+#: Content words of a span beside a wrong name. With more, more than the name is wrong.
+_MOST_BESIDE = 2
+_RANGE = re.compile(r"[ ]?(?:[-–—]|to|until|till|through)[ ]?")
+# "between 1887 and 1889" is one range; "1887 and 1889" are two years.
+_BETWEEN, _AND = re.compile(r"\bbetween $", re.IGNORECASE), " and "
+_OTHER = frozenset({Match.ABSENT, Match.DATE_ABSENT, Match.TIME_ABSENT})
+
+
+class _Candidate(NamedTuple):
+    """Words of a line that may say it, and how much speaks for them."""
+
+    line: Text
+    start: int
+    end: int
+    score: float
+
+    @property
+    def text(self) -> str:
+        return self.line.text[self.start : self.end]
+
+
+def counterpart(span: Span, claim: Claim, evidence: Sequence[EvidenceRef]) -> EvidenceRef | None:
+    """Find the words of the evidence that say what a span should say.
+
+    For a date or a number it is a value of the same kind (a date, a time, the same measure), a
+    range as a whole; for a name another name, beside the same word; for a day or a month another
+    one; for "will", what hedges; for "increased", "decreased". What stands around it has to be what
+    stands around the span, and more so than around any other candidate.
+
+    Args:
+        span: What was marked.
+        claim: The claim that it lies in.
+        evidence: The lines to look in, best first.
+
+    Returns:
+        The place in the source, or ``None`` if nothing qualifies: there is no guessing.
+    """
+    held = Held.of(span, claim, evidence)
+    return counterpart_of_held(held, subtype_of_held(held))
+
+
+def counterpart_of_held(held: Held, subtype: Subtype) -> EvidenceRef | None:
+    """The same, of what was read already."""
+    find: Callable[[Held], Iterable[_Candidate]] | None = {
+        Subtype.NUMBER: _quantities,
+        Subtype.QUANTITY_UNIT: _quantities,
+        Subtype.DATE_TIME: _dates,
+        Subtype.ENTITY: _names,
+        Subtype.CERTAINTY: _hedges,
+        Subtype.RELATION: _opposites,
+    }.get(subtype)
+    return None if find is None else _best(find(held))
+
+
+def _best(candidates: Iterable[_Candidate]) -> EvidenceRef | None:
+    """The one for which most speaks, if it is one."""
+    likely = [found for found in candidates if found.score >= MIN_LIKENESS]
+    most = max((found.score for found in likely), default=0.0)
+    best = [found for found in likely if found.score == most]
+    if not best or len({found.text.casefold() for found in best}) > 1:
+        return None
+    place = best[0].line.place
+    if place is None:
+        return None
+    start, end = place.start + best[0].start, place.start + best[0].end
+    return EvidenceRef(source_id=place.source_id, start=start, end=end, text=best[0].text)
+
+
+def _dates(held: Held) -> Iterable[_Candidate]:
+    if differing_quantities(held, of_claim=False):
+        return _quantities(held)
+    return _calendar(held)
+
+
+def _quantities(held: Held) -> list[_Candidate]:
+    wrong, *_ = differing_quantities(held, of_claim=False)
+    others = QuantityIndex.of(q for q in held.claim.quantities if q != wrong)
+    context = held.claim.near(wrong.start, wrong.end)
+    return [
+        _Candidate(line, start, end, likeness(context, line.near(start, end)))
+        for line in held.lines
+        for start, end, members in _ranges(line)
+        if any(same_kind(wrong, held.claim.text, other, line.text) for other in members)
+        # What the claim states elsewhere is not what is missing here.
+        and any(others.match(other) in _OTHER for other in members)
+    ]
+
+
+def _joins(text: str, start: int, end: int, following: int) -> bool:
+    """Whether what stands between two quantities makes a range of them."""
+    if _RANGE.fullmatch(text, end, following):
+        return True
+    return (
+        text[end:following] == _AND and _BETWEEN.search(text[max(0, start - 8) : start]) is not None
+    )
+
+
+def _ranges(line: Text) -> list[tuple[int, int, list[Quantity]]]:
+    """The quantities of a line, "1887-1889" as one."""
+    found: list[tuple[int, int, list[Quantity]]] = []
+    for quantity in line.quantities:
+        if found and _joins(line.text, found[-1][0], found[-1][1], quantity.start):
+            start, _, members = found[-1]
+            members.append(quantity)
+            found[-1] = (start, quantity.end, members)
+        else:
+            found.append((quantity.start, quantity.end, [quantity]))
+    return found
+
+
+def same_kind(one: Quantity, one_text: str, other: Quantity, other_text: str) -> bool:
+    """Whether two quantities may stand for each other: both dates, both times, one measure."""
+    dates = [
+        q.kind is Kind.DATE or is_year(q, t) for q, t in ((one, one_text), (other, other_text))
+    ]
+    if any(dates):
+        return all(dates)
+    if one.kind is not other.kind:
+        return False
+    if one.kind is Kind.TIME:
+        return True
+    is_same_number = one.unit is not None and other.unit is not None and one.number == other.number
+    return (one.unit == other.unit and (one.name == "th") == (other.name == "th")) or is_same_number
+
+
+def _calendar(held: Held) -> list[_Candidate]:
+    wrong = differing_calendar(held)[0]
+    kind = WEEKDAYS if wrong.lower in WEEKDAYS else MONTHS
+    said = {word.lower for word in held.claim.words}
+    return [
+        _beside(held.claim, wrong, line, word)
+        for line in held.lines
+        for word in line.words
+        if word.lower in kind and word.text[0].isupper() and word.lower not in said
+    ]
+
+
+def _names(held: Held) -> list[_Candidate]:
+    wrong = differing_names(held)[0]
+    beside = [w for w in held.span_words if w.is_content and not _inside(w, wrong)]
+    if len(beside) > _MOST_BESIDE:
+        return []
+    is_first = wrong.start == 0
+    return [
+        candidate
+        for line in held.lines
+        for name in _names_in(line, with_first=is_first)
+        # What the claim names elsewhere is not what is missing here.
+        if not {word.stem for word in line.words if _inside(word, name)} <= held.rest_content
+        and (candidate := _beside(held.claim, wrong, line, name)).score >= _BESIDE + MIN_LIKENESS
+    ]
+
+
+def _names_in(line: Text, *, with_first: bool) -> list[Word]:
+    names = line.names
+    first = line.words[:1]
+    starts = {name.start for name in names}
+    if with_first and first and first[0].is_content and first[0].start not in starts:
+        return [*first, *names] if first[0].text[0].isupper() else names
+    return names
+
+
+def _inside(word: Word, name: Word) -> bool:
+    return name.start <= word.start and word.end <= name.end
+
+
+def _beside(claim: Text, wrong: Word, line: Text, other: Word) -> _Candidate:
+    """A word of a line that may stand for one of the claim: the same words are beside both."""
+    ours, theirs = _neighbours(claim, wrong), _neighbours(line, other)
+    n_same = sum(one == two != "" for one, two in zip(ours, theirs, strict=True))
+    context = claim.near(wrong.start, wrong.end)
+    score = likeness(context, line.near(other.start, other.end)) + _BESIDE * n_same
+    return _Candidate(line, other.start, other.end, round(score, 6))
+
+
+def _neighbours(text: Text, word: Word) -> tuple[str, str]:
+    """The words right before and right after one; empty where there is none."""
+    before, after = around(text.words, word.start, word.end, 1)
+    return (before[0].stem if before else "", after[0].stem if after else "")
+
+
+def _hedges(held: Held) -> list[_Candidate]:
+    inside = {word.lower for word in held.span_words}
+    context = held.claim.near(held.start, held.end)
+    context |= {word.stem: 1 for word in held.span_words if word.is_content}
+    return [
+        _Candidate(line, word.start, word.end, likeness(context, line.near(*word[:2])))
+        for line in held.relevant
+        for word in line.words
+        if word.lower in HEDGES and word.text != "May" and word.lower not in inside
+    ]
+
+
+def _opposites(held: Held) -> list[_Candidate]:
+    context = held.claim.near(held.start, held.end)
+    context |= {word.stem: 1 for word in held.span_words if word.is_content}
+    return [
+        _Candidate(line, word.start, word.end, likeness(context, line.near(*word[:2])))
+        for line, word in opposites_in(held)
+    ]

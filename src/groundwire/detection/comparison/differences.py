@@ -1,0 +1,97 @@
+"""What a claim and its evidence state differently: quantities, and what is negated."""
+
+import re
+from bisect import bisect_left
+
+from groundwire.detection.comparison.aligned_span import Held
+from groundwire.text.quantities import Kind, Match, Quantity
+
+_EQUAL = frozenset({Match.EQUAL, Match.TIME_EQUAL, Match.DATE_EQUAL, Match.UNIT_MISSING})
+_ROUGHLY = re.compile(
+    r"(?:(?P<about>about|around|approximately|roughly|circa|some|ca?\.|~)"
+    r"|(?P<over>over|more than|above|at least)"
+    r"|(?P<under>nearly|almost|under|less than|just below|up to))\s*$",
+    re.IGNORECASE,
+)
+_BEFORE_CHARS = 20
+#: Where the exact number may lie, in units of the last figure that is not 0.
+_BOUNDS = {"about": (-0.5, 0.5), "over": (0.0, 1.0), "under": (-1.0, 0.0)}
+
+
+def differing_quantities(held: Held, *, of_claim: bool) -> tuple[Quantity, ...]:
+    """What the span, or all of the claim, states and the evidence does not.
+
+    "About 21,000 km" is what a line with "21,196 km" says. What could be computed from two numbers
+    of the evidence is not what it says.
+
+    Returns:
+        Quantities of the claim's text, in reading order.
+    """
+    index = held.index
+    return tuple(
+        quantity
+        for quantity in held.claim.quantities
+        if (of_claim or (quantity.start < held.end and quantity.end > held.start))
+        and index.match(quantity) not in _EQUAL
+        and not is_rounded(held, quantity)
+    )
+
+
+def differs(held: Held) -> bool:
+    """Whether numbers, dates, units or negations of the claim differ from the evidence.
+
+    In doubt they do: this keeps a span that a model would acquit.
+    """
+    return bool(differing_quantities(held, of_claim=True)) or _negations_differ(held)
+
+
+def is_year(quantity: Quantity, text: str) -> bool:
+    """Whether a bare number is written like a year: four digits, from 1000 to 2199; "1990s"."""
+    written = text[quantity.start : quantity.end].rstrip("s")
+    return (
+        quantity.kind is Kind.NUMBER
+        and quantity.unit is None
+        and quantity.name is None
+        and len(written) == 4
+        and written.isdecimal()
+        and 1000 <= quantity.number < 2200
+    )
+
+
+def negated_otherwise(held: Held) -> frozenset[str]:
+    """Stems that are negated on one side, and stand plain on the other."""
+    claim = held.claim
+    line_negated = frozenset().union(*(line.negated for line in held.relevant))
+    line_plain = frozenset().union(*(line.content - line.negated for line in held.relevant))
+    turned = (claim.negated & line_plain) - line_negated
+    return turned | ((line_negated & (claim.content - claim.negated)) - line_plain)
+
+
+def is_negated_alone(held: Held) -> bool:
+    """Whether the claim has a "not", and no line about it has one."""
+    return held.claim.has_negation and not any(line.has_negation for line in held.relevant)
+
+
+def _negations_differ(held: Held) -> bool:
+    return is_negated_alone(held) or bool(negated_otherwise(held))
+
+
+def is_rounded(held: Held, stated: Quantity) -> bool:
+    """Whether a line has what it is, rounded, and it says so: "about 21,000 km"."""
+    before = held.claim.text[max(0, stated.start - _BEFORE_CHARS) : stated.start]
+    hedge = _ROUGHLY.search(before)
+    step = _last_place(stated.number)
+    if stated.kind is not Kind.NUMBER or hedge is None or not step:
+        return False
+    low, high = _BOUNDS[hedge.lastgroup or ""]
+    exact = held.numbers.get((stated.unit, stated.name), [])
+    first = bisect_left(exact, stated.number + low * step)
+    return first < len(exact) and exact[first] <= stated.number + high * step
+
+
+def _last_place(number: float) -> float:
+    """The unit of the last figure that is not 0: 1,000 of 21,000; 0 of what is no whole number."""
+    if not number or number != int(number):
+        return 0.0
+    figures = f"{abs(int(number))}"
+    return float(10 ** (len(figures) - len(figures.rstrip("0"))))

@@ -1,0 +1,82 @@
+"""What an explanation is: frozen values, and how they are written as JSON."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from groundwire.detection.values import Entailment, EvidenceRef, Label
+
+
+class Category(StrEnum):
+    """What is wrong with a span."""
+
+    CONTRADICTION = "contradiction"  # the evidence says otherwise
+    UNSUPPORTED_ADDITION = "unsupported_addition"  # the evidence does not say so
+    FABRICATED_REFERENCE = (
+        "fabricated_reference"  # it names a source, link or work that is not there
+    )
+
+
+class Subtype(StrEnum):
+    """What differs between a span and the evidence."""
+
+    ENTITY = "entity"  # a name
+    NUMBER = "number"  # without a unit
+    DATE_TIME = "date_time"  # a date, year, time of day, day of the week or month
+    QUANTITY_UNIT = "quantity_unit"  # a number with a unit, or the unit
+    RELATION = "relation"  # who does what to whom, more or less, before or after
+    NEGATION = "negation"
+    CERTAINTY = "certainty"  # what may be is said to be, or the other way round
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """Why a span was marked, and how bad it is.
+
+    Attributes:
+        start: First character of the span in the answer.
+        end: One past the last.
+        label: What the explainer says, or the detector where the explainer did not say.
+        category: What is wrong.
+        subtype: What differs.
+        severity: 0 to 4.
+        entailment: Of the claim that holds the span, against the evidence; ``None`` if the
+            explainer was not run or failed.
+        text: One or two sentences for people. What it quotes is named with its place.
+        evidence: The line it was held against, or ``None`` if there was none.
+        counterpart: The words there that say what the span should say, or ``None`` if none
+            clearly do.
+        is_false_positive: Whether the span is better not marked: the evidence says the same.
+        reason: Why there is no entailment: the class name of what was raised, or ``None``.
+    """
+
+    start: int
+    end: int
+    label: Label
+    category: Category
+    subtype: Subtype
+    severity: int
+    entailment: Entailment | None
+    text: str
+    evidence: EvidenceRef | None
+    counterpart: EvidenceRef | None
+    is_false_positive: bool = False
+    reason: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON data."""
+        return {
+            "start": self.start,
+            "end": self.end,
+            "label": str(self.label),
+            "category": str(self.category),
+            "subtype": str(self.subtype),
+            "severity": self.severity,
+            "entailment": None if self.entailment is None else self.entailment.to_dict(),
+            "text": self.text,
+            "evidence": None if self.evidence is None else self.evidence.to_dict(),
+            "counterpart": None if self.counterpart is None else self.counterpart.to_dict(),
+            "is_false_positive": self.is_false_positive,
+            "reason": self.reason,
+        }

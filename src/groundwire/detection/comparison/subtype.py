@@ -1,0 +1,160 @@
+"""What differs between a span and the evidence."""
+
+import re
+from collections.abc import Sequence
+
+from groundwire.detection.comparison.aligned_span import Held, Text
+from groundwire.detection.comparison.differences import (
+    differing_quantities,
+    is_negated_alone,
+    is_year,
+    negated_otherwise,
+)
+from groundwire.detection.comparison.finding import Subtype
+from groundwire.detection.comparison.words import Word, has_negation, is_negation
+from groundwire.detection.values import Claim, EvidenceRef, Span
+from groundwire.text.quantities import Kind, Quantity
+from groundwire.text.vocabulary import (
+    CALENDAR,
+    FIRM,
+    HEDGES,
+    IRREGULAR_PASTS,
+    LOOSE_OPPOSITES,
+    OPPOSITES,
+    VERBS,
+    opposites_of,
+)
+
+_OPPOSITES = opposites_of(OPPOSITES + LOOSE_OPPOSITES)
+_VERBS = IRREGULAR_PASTS | {verb for pair in VERBS for verb in pair}
+_VERB_END = re.compile(r"(?:ed|ing)$")
+
+
+def subtype_of(span: Span, claim: Claim, evidence: Sequence[EvidenceRef]) -> Subtype:
+    """What differs between a span and the evidence; the first of these that holds.
+
+    1. A quantity in the span that no line states: a date, time or year (``date_time``), a number
+       with a unit (``quantity_unit``), a bare number (``number``); then a day of the week or a
+       month.
+    2. A "not" on one side only (``negation``).
+    3. A hedge on one side only, or a firm word beside a hedge (``certainty``).
+    4. A name in the span with a word that no line has (``entity``).
+    5. Opposite words; or all words of the span stand in the evidence, so that they are joined
+       differently; or between the same words another verb (``relation``).
+    6. ``other``.
+
+    Args:
+        span: What was marked.
+        claim: The claim that it lies in.
+        evidence: The lines that the claim was held against, best first.
+    """
+    return subtype_of_held(Held.of(span, claim, evidence))
+
+
+def subtype_of_held(held: Held) -> Subtype:
+    """The same, of what was read already."""
+    if differing := differing_quantities(held, of_claim=False):
+        return _kind(differing[0], held.claim.text)
+    if differing_calendar(held):
+        return Subtype.DATE_TIME
+    if _is_negation(held):
+        return Subtype.NEGATION
+    if _is_certainty(held):
+        return Subtype.CERTAINTY
+    if differing_names(held):
+        return Subtype.ENTITY
+    return Subtype.RELATION if _is_relation(held) else Subtype.OTHER
+
+
+def differing_calendar(held: Held) -> list[Word]:
+    """Days of the week and months in the span that no line has."""
+    known = {word.lower for line in held.lines for word in line.words}
+    return [
+        word
+        for word in held.span_words
+        if word.lower in CALENDAR and word.text[0].isupper() and word.lower not in known
+    ]
+
+
+def differing_names(held: Held) -> list[Word]:
+    """Names that reach into the span, with a word in it that no line has."""
+    names = held.claim.names
+    first = held.span_words[:1]
+    if len(held.span_words) == 1 and first[0].start == 0 and first[0].text[0].isupper():
+        names = [*first, *names]  # what was marked alone, at the start: more likely a name
+    unknown = [
+        word
+        for word in held.span_words
+        if word.is_content and word.stem not in held.line_content and word.text[0].isupper()
+    ]
+    return [
+        name
+        for name in names
+        if any(name.start <= word.start and word.end <= name.end for word in unknown)
+    ]
+
+
+def opposites_in(held: Held) -> list[tuple[Text, Word]]:
+    """Words of the relevant lines that are the opposite of a word in the span."""
+    inside = {word.lower for word in held.span_words}
+    return [
+        (line, word)
+        for line in held.relevant
+        for word in line.words
+        if (inside & _OPPOSITES.get(word.lower, frozenset())) - line.lowers
+    ]
+
+
+def _kind(quantity: Quantity, text: str) -> Subtype:
+    if quantity.kind is not Kind.NUMBER or is_year(quantity, text):
+        return Subtype.DATE_TIME
+    return Subtype.NUMBER if quantity.unit is None else Subtype.QUANTITY_UNIT
+
+
+def _is_negation(held: Held) -> bool:
+    otherwise = negated_otherwise(held)
+    if held.span_content & otherwise:
+        return True
+    if not has_negation(held.span_words):
+        return False
+    # A "not" in the span is what differs if the rest of the span does not.
+    known = held.span_content & held.line_content
+    return bool(otherwise) or (is_negated_alone(held) and 2 * len(known) >= len(held.span_content))
+
+
+def _is_certainty(held: Held) -> bool:
+    lines = frozenset().union(*(line.lowers for line in held.relevant))
+    inside = {word.lower for word in held.span_words if word.text != "May"}
+    firm, hedges = (inside & FIRM) - lines, (inside & HEDGES) - lines
+    if firm and (lines & HEDGES or inside <= FIRM):
+        return True
+    telling = held.span_content - {word.stem for word in held.span_words if word.lower in HEDGES}
+    if hedges and not lines & HEDGES:
+        return telling <= held.line_content
+    hedged = frozenset().union(*(line.hedged for line in held.relevant))
+    return not held.claim.lowers & HEDGES and bool(telling) and telling <= hedged
+
+
+def _is_relation(held: Held) -> bool:
+    if held.span_content and held.span_content <= held.line_content:
+        return True
+    if opposites_in(held):
+        return True
+    unknown = [
+        word for word in held.span_words if word.is_content and word.stem not in held.line_content
+    ]
+    if not unknown or not all(is_verb(word) for word in unknown):
+        return False
+    before = held.claim.near(held.start, len(held.claim.text))
+    after = held.claim.near(0, held.end)
+    left = {stem for stem, distance in before.items() if distance == 1}
+    right = {stem for stem, distance in after.items() if distance == 1}
+    return any(left & line.content and right & line.content for line in held.lines)
+
+
+def is_verb(word: Word) -> bool:
+    """Whether a word may be one: of the lists, or by its end."""
+    lower = word.lower
+    if is_negation(lower) or not word.text[0].islower():
+        return False
+    return lower in _VERBS or _VERB_END.search(lower) is not None

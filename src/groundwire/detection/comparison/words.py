@@ -1,0 +1,179 @@
+"""The words of a text with their places: which count, which are near, which are names."""
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from groundwire.text.vocabulary import (
+    CALENDAR,
+    FUNCTION_WORDS,
+    MEASURES,
+    NEGATIONS,
+    NOT_NEGATED,
+    PREPOSITIONS,
+)
+
+_WORD = re.compile(r"\w+(?:['’]\w+)*")
+_POSSESSIVE = re.compile(r"['’]s$", re.IGNORECASE)
+_CLAUSE_END = re.compile(r"[.,;:!?()—]|\bbut\b")
+_MEASURE = {word: f"{min(group)}~" for group in MEASURES for word in group}
+#: What may stand within a name: "Tower-Bridge", "University of Oxford", "Ludwig van Beethoven".
+_WITHIN_NAME = re.compile(r"(?:[ -]|\.? | (?:of|de|la|le|du|von|van|der|den|di|da|al|bin) )")
+#: Words of one stem are about the same: "founded", "founding".
+_STEM_CHARS = 5
+#: Content words on each side that say what a word is about.
+_NEAR = 4
+#: Content words after a "not" or a "may" that it is about.
+_SCOPE = 3
+_SCOPE_WORDS = 12  # with those that say nothing by themselves
+_BEFORE_CHARS = 20
+
+
+class Word(NamedTuple):
+    """A word and its place; without the "'s" of a possessive."""
+
+    start: int
+    end: int
+    text: str
+
+    @property
+    def lower(self) -> str:
+        """As the lists have it."""
+        return self.text.casefold()
+
+    @property
+    def stem(self) -> str:
+        """What it has in common with its kin; figures are compared whole."""
+        lower = self.lower
+        if not lower.isalpha():
+            return lower
+        return _MEASURE.get(lower, lower[:_STEM_CHARS])
+
+    @property
+    def is_content(self) -> bool:
+        """Whether it says something by itself."""
+        is_month = self.text in ("May", "March")
+        return is_month or (self.lower not in FUNCTION_WORDS and not is_negation(self.lower))
+
+
+def words_of(text: str) -> list[Word]:
+    """The words of a text, in reading order."""
+    return [
+        Word(match.start(), match.start() + len(word), word)
+        for match in _WORD.finditer(text)
+        if (word := _POSSESSIVE.sub("", match[0]))
+    ]
+
+
+def within(words: Iterable[Word], start: int, end: int) -> list[Word]:
+    """The words that reach into ``[start, end)``."""
+    return [word for word in words if word.start < end and word.end > start]
+
+
+def content_of(words: Iterable[Word]) -> frozenset[str]:
+    """The stems of the words that say something."""
+    return frozenset(word.stem for word in words if word.is_content)
+
+
+def telling(words: Iterable[Word]) -> list[Word]:
+    """The words that say what a place is about: figures do not."""
+    return [word for word in words if word.is_content and not word.text[0].isdigit()]
+
+
+def around(words: Sequence[Word], start: int, end: int, most: int) -> tuple[list[Word], list[Word]]:
+    """The words on both sides of a place, at most so many, the nearest first."""
+    n_before = bisect_right(words, start, key=lambda word: word.end)
+    n_until = bisect_left(words, end, key=lambda word: word.start)
+    before = words[max(0, n_before - most) : n_before]
+    return [*reversed(before)], [*words[n_until : n_until + most]]
+
+
+def near(words: Sequence[Word], start: int, end: int) -> dict[str, int]:
+    """What stands around a place: stems, and how many words away.
+
+    Args:
+        words: The :func:`telling` ones.
+        start: Where the place begins.
+        end: Where it ends.
+    """
+    found: dict[str, int] = {}
+    for side in around(words, start, end, _NEAR):
+        for distance, word in enumerate(side, start=1):
+            found[word.stem] = min(distance, found.get(word.stem, distance))
+    return found
+
+
+def likeness(one: Mapping[str, int], other: Mapping[str, int]) -> float:
+    """How much two places have around them in common: 0.5 for a shared neighbour, less if far."""
+    return round(sum(1 / (one[stem] + other[stem]) for stem in one.keys() & other.keys()), 6)
+
+
+def scope(text: str, words: Sequence[Word], triggers: Collection[str]) -> frozenset[str]:
+    """The stems of what some words are about: a few content words after them.
+
+    Not past the end of the clause, nor past what comes next in it: of "not open in winter" it is
+    "open", of "not in winter", "winter".
+    """
+    found: set[str] = set()
+    for index, trigger in enumerate(words):
+        if _is_trigger(words, index, triggers):
+            following = words[index + 1 : index + 1 + _SCOPE_WORDS]
+            until = following[-1].end if following else trigger.end
+            clause = _CLAUSE_END.search(text, trigger.end, until)
+            found.update(_first_content(following, clause.start() if clause else until))
+    return frozenset(found)
+
+
+def _first_content(words: Sequence[Word], end: int) -> list[str]:
+    found: list[str] = []
+    for word in words:
+        is_next_part = bool(found) and word.lower in PREPOSITIONS
+        if word.end > end or is_next_part or len(found) == _SCOPE:
+            break
+        if word.is_content:
+            found.append(word.stem)
+    return found
+
+
+def is_negation(lower: str) -> bool:
+    """Whether a word says "not"."""
+    return lower in NEGATIONS or lower.endswith(("n't", "n’t"))
+
+
+def has_negation(words: Sequence[Word]) -> bool:
+    """Whether a "not" is among the words."""
+    return any(_is_trigger(words, index, NEGATIONS) for index in range(len(words)))
+
+
+def _is_trigger(words: Sequence[Word], index: int, triggers: Collection[str]) -> bool:
+    lower = words[index].lower
+    if triggers is NEGATIONS:
+        following = words[index + 1].lower if index + 1 < len(words) else ""
+        return is_negation(lower) and following not in NOT_NEGATED
+    return lower in triggers and words[index].text != "May"
+
+
+def names_of(text: str, words: Sequence[Word]) -> list[Word]:
+    """Runs of capitalised words: names of people, places, things; no days and no months.
+
+    A single word at the start of a sentence has its capital letter from there and does not count.
+    """
+    runs: list[list[Word]] = []
+    for word in words:
+        if not word.text[0].isupper() or word.lower in FUNCTION_WORDS or word.lower in CALENDAR:
+            continue
+        if runs and _WITHIN_NAME.fullmatch(text, runs[-1][-1].end, word.start):
+            runs[-1].append(word)
+        else:
+            runs.append([word])
+    return [
+        Word(run[0].start, run[-1].end, text[run[0].start : run[-1].end])
+        for run in runs
+        if len(run) > 1 or not _begins_sentence(text, run[0].start)
+    ]
+
+
+def _begins_sentence(text: str, place: int) -> bool:
+    before = text[max(0, place - _BEFORE_CHARS) : place].rstrip(" \t\"'“‘(*-•>#|")
+    return not before or before[-1] in ".!?\n"

@@ -1,0 +1,246 @@
+"""Sources in passages: what the model reads at a time.
+
+A passage ends where a sentence, a field or a row does, carries a breadcrumb that says where it
+comes from, and depends on nothing but the text and the title of its source.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import blake2b
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from groundwire.detection.example import Source
+from groundwire.text.lines import Line, lines_of
+from groundwire.text.quantities import QuantityIndex, quantities
+from groundwire.text.writing_system import is_readable
+
+#: Word pieces of a passage at most, breadcrumb included; with [CLS] and [SEP] it fills 256.
+PASSAGE_PIECES = 254
+#: Word pieces of a breadcrumb at most.
+BREADCRUMB_PIECES = 40
+_SWITCHES = {"true": 1, "yes": 1, "free": 1, "false": 2, "no": 2, "none": 4, "null": 4, "": 4}
+_SWITCH = re.compile(
+    r"[^:]{1,80}:\s*u?['\"]?(true|yes|free|false|no|none|null|)['\"]?", re.IGNORECASE
+)
+#: Part of the cache key: raise it when passages are cut differently.
+PASSAGE_RULES = 2
+
+
+class Pieces(Protocol):
+    """Word pieces of a text: ids ``(n,)`` and character ranges ``(n, 2)``."""
+
+    @property
+    def ids(self) -> NDArray[np.int32]: ...  # noqa: D102
+    @property
+    def offsets(self) -> NDArray[np.int32]: ...  # noqa: D102
+
+
+class WordPieces(Protocol):
+    """What cuts texts into word pieces."""
+
+    def encode_batch(self, texts: Sequence[str]) -> Sequence[Pieces]: ...  # noqa: D102
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PassageLine:
+    """One line of a passage.
+
+    Attributes:
+        start: First character in the source's text.
+        end: One past the last.
+        first: Its first word piece among the passage's ids.
+        reading: What the model reads.
+    """
+
+    start: int
+    end: int
+    first: int
+    reading: str
+
+
+@dataclass(frozen=True, eq=False)  # no slots: what is derived is kept beside the fields
+class Passage:
+    """What the model reads at a time.
+
+    Attributes:
+        key: Hash of the content, 16 bytes.
+        ids: Word pieces, at most 254, without special tokens, shape ``(n,)``, int32.
+        n_breadcrumb: How many pieces at the beginning are breadcrumb, which is no evidence.
+        lines: What stands in it, in order.
+        n_own_chars: Characters of the source that no earlier passage holds.
+    """
+
+    key: bytes
+    ids: NDArray[np.int32]
+    n_breadcrumb: int
+    lines: tuple[PassageLine, ...]
+    n_own_chars: int
+
+    @property
+    def n_read(self) -> int:
+        """Word pieces that the model reads, [CLS] and [SEP] included."""
+        return len(self.ids) + 2
+
+    @cached_property
+    def line_starts(self) -> NDArray[np.intp]:
+        """Where lines begin among the ids: no verbatim run crosses them."""
+        return np.array([line.first for line in self.lines], np.intp)
+
+    @cached_property
+    def quantities(self) -> QuantityIndex:
+        """The numbers, dates and amounts it states."""
+        return QuantityIndex.of(q for line in self.lines for q in quantities(line.reading))
+
+    def line_weights(self, weights: NDArray[np.float32]) -> NDArray[np.float32]:
+        """What each line holds of some word pieces, each counted once a line.
+
+        Args:
+            weights: Of each word piece, shape ``(vocabulary,)``.
+
+        Returns:
+            Sums, shape ``(n_lines,)``; a line without word pieces has 0.
+        """
+        lines, ids = self.line_pieces
+        return np.bincount(lines, weights[ids], len(self.lines)).astype(np.float32)
+
+    @cached_property
+    def switches(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """The fields whose value is yes, no or nothing: word pieces of their names, and which.
+
+        Returns:
+            Ids, and 1 (yes), 2 (no) or 4 (nothing) for each, both of shape ``(n,)``.
+        """
+        ids, values = [np.empty(0, np.int32)], [np.empty(0, np.int64)]
+        bounds = [*self.line_starts.tolist(), len(self.ids)]
+        for line, start, end in zip(self.lines, bounds[:-1], bounds[1:], strict=True):
+            field = _SWITCH.fullmatch(line.reading)
+            if field is not None:
+                # Pieces of the value stand in it too; nothing in an answer turns on "true".
+                ids.append(self.ids[start:end])
+                values.append(np.full(end - start, _SWITCHES[field[1].lower()]))
+        return np.concatenate(ids), np.concatenate(values)
+
+    @cached_property
+    def line_pieces(self) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
+        """Each line's distinct word pieces: the lines' numbers, and the ids."""
+        bounds = np.append(self.line_starts, len(self.ids))
+        lines = np.repeat(np.arange(len(self.lines)), np.diff(bounds))
+        ids = self.ids[bounds[0] :].astype(np.int64)
+        _, firsts = np.unique((lines << 32) + ids, return_index=True)
+        return lines[firsts], ids[firsts]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CutSource:
+    """A source in passages. It depends on the source's text and title alone, so it can be kept.
+
+    Attributes:
+        passages: In the order of the text.
+        offered_chars: Characters of its lines.
+        indexed_chars: Of these, characters that a passage holds; the rest is of a script that the
+            model cannot read.
+    """
+
+    passages: tuple[Passage, ...]
+    offered_chars: int
+    indexed_chars: int
+
+    @property
+    def nbytes(self) -> int:
+        """About what it takes in memory, in bytes."""
+        n_lines = sum(len(passage.lines) for passage in self.passages)
+        n_pieces = sum(len(passage.ids) for passage in self.passages)
+        return 900 * len(self.passages) + 400 * n_lines + 4 * n_pieces + 2 * self.offered_chars
+
+
+def cut_source(
+    source: Source, pieces: WordPieces, *, reads: Callable[[str], bool] = is_readable
+) -> CutSource:
+    """Cut a source into passages of at most 254 word pieces, with one line of overlap.
+
+    Args:
+        source: What to cut.
+        pieces: Cuts text into word pieces.
+        reads: Says whether the model can read a line; others are left out, and counted.
+    """
+    lines = lines_of(source.text)
+    readable = [line for line in lines if reads(line.reading)]
+    return CutSource(
+        tuple(_passages(source.title, readable, pieces)),
+        sum(line.end - line.start for line in lines),
+        sum(line.end - line.start for line in readable),
+    )
+
+
+def _passages(title: str | None, lines: Sequence[Line], pieces: WordPieces) -> Iterator[Passage]:
+    """Pack lines: each passage ends at a line's end, and the next begins with its last line."""
+    encoded = [found.ids for found in pieces.encode_batch([line.reading for line in lines])]
+    crumbs: dict[str, NDArray[np.int32]] = {}
+    packed = _Pack()
+    for line, ids in zip(lines, encoded, strict=True):
+        if line.heading not in crumbs:
+            text = " > ".join(part for part in (title, line.heading) if part)
+            found = pieces.encode_batch([text])[0].ids if text else np.empty(0, np.int32)
+            crumbs[line.heading] = found[:BREADCRUMB_PIECES]
+        crumb = crumbs[line.heading]
+        room = PASSAGE_PIECES - len(crumb)
+        if packed.lines and (
+            line.group != packed.group
+            or line.heading != packed.heading
+            or packed.n_pieces + len(ids) > room
+        ):
+            yield packed.passage()
+            carries = line.group == packed.group and line.heading == packed.heading
+            packed = packed.next(carries=carries, room=room - min(len(ids), room))
+        packed.group, packed.heading, packed.crumb = line.group, line.heading, crumb
+        for start in range(0, max(len(ids), 1), room):
+            part = ids[start : start + room]
+            if packed.lines and packed.n_pieces + len(part) > room:
+                yield packed.passage()
+                packed = packed.next(carries=False, room=0)
+                packed.group, packed.heading, packed.crumb = line.group, line.heading, crumb
+            packed.add(line, part, is_new=start == 0)
+    if packed.lines:
+        yield packed.passage()
+
+
+class _Pack:
+    """A passage being packed."""
+
+    def __init__(self) -> None:
+        self.lines: list[tuple[Line, NDArray[np.int32]]] = []
+        self.n_pieces = self.n_own_chars = self.group = 0
+        self.heading = ""
+        self.crumb = np.empty(0, np.int32)
+
+    def add(self, line: Line, ids: NDArray[np.int32], *, is_new: bool) -> None:
+        self.lines.append((line, ids))
+        self.n_pieces += len(ids)
+        self.n_own_chars += (line.end - line.start) if is_new else 0
+
+    def next(self, *, carries: bool, room: int) -> "_Pack":
+        """The pack that follows; it begins with the last line of this one, if there is room."""
+        following = _Pack()
+        line, ids = self.lines[-1]
+        if carries and len(ids) <= min(room, PASSAGE_PIECES // 3):
+            following.add(line, ids, is_new=False)
+        return following
+
+    def passage(self) -> Passage:
+        firsts = np.cumsum([len(self.crumb), *(len(ids) for _, ids in self.lines)])
+        ids = np.concatenate([self.crumb, *(ids for _, ids in self.lines)]).astype(np.int32)
+        lines = tuple(
+            PassageLine(line.start, line.end, int(first), line.reading)
+            for (line, _), first in zip(self.lines, firsts, strict=False)
+        )
+        layout = np.array([len(self.crumb), *firsts], np.int32)
+        # The readings too: word pieces are without case, and "5 mW" is not "5 MW".
+        readings = "\n".join(line.reading for line in lines).encode()
+        content = b"|".join((ids.tobytes(), layout.tobytes(), readings))
+        key = blake2b(content, digest_size=16).digest()
+        return Passage(key, ids, len(self.crumb), lines, self.n_own_chars)

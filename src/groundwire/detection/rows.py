@@ -1,0 +1,137 @@
+"""Rows of a batch, as files and requests have them: JSON objects → examples.
+
+A row has sources (a list; or ``source`` or ``context``), an answer, and perhaps a question and an
+id. What else it has is nobody's business here.
+"""
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any, NoReturn, TypeAlias
+
+from groundwire.detection.example import Example
+from groundwire.errors import InputError
+
+_SOURCE_KEYS = ("sources", "context", "source")
+
+#: What a row may call itself.
+RowId: TypeAlias = str | int | float | None
+
+
+class RowError(InputError):
+    """A row of a batch cannot be read."""
+
+
+class ConstantError(ValueError):
+    """A number is none that JSON has: NaN, or an infinity."""
+
+
+def parse_row(text: str) -> Mapping[str, Any]:
+    """Read the text of a row.
+
+    Raises:
+        RowError: If it is no JSON object.
+    """
+    try:
+        return as_row(json.loads(text, parse_constant=refuse_constant))
+    except json.JSONDecodeError as error:
+        raise RowError(f"The row is not JSON: {error.msg} at character {error.pos:,}.") from error
+    except RowError:
+        raise
+    except RecursionError as error:
+        raise RowError("The row is not JSON that can be read: it is nested too deeply.") from error
+    except ConstantError as error:
+        raise RowError(f"The row is not JSON: {error}. Write null in its place.") from error
+    except ValueError as error:  # Python's words advise to lift a limit
+        raise RowError("The row is not JSON that can be read: a number is too long.") from error
+
+
+def as_row(data: object) -> Mapping[str, Any]:
+    """Data that is a row.
+
+    Raises:
+        RowError: If it is no object.
+    """
+    if not isinstance(data, dict):
+        raise RowError(f"The row is a JSON {json_kind(data)}. It must be an object with an answer.")
+    return data
+
+
+def row_id(data: Mapping[str, Any]) -> RowId:
+    """What a row calls itself, if it does.
+
+    Raises:
+        RowError: If that is neither a text nor a number.
+    """
+    match data.get("id"):
+        case (None | str()) as name:
+            return name
+        case (int() | float()) as number if not isinstance(number, bool) and math.isfinite(number):
+            return number
+        case other:
+            raise RowError(f"The id is a JSON {json_kind(other)}. It must be a text or a number.")
+
+
+def row_example(data: Mapping[str, Any]) -> Example:
+    """What a row wants checked.
+
+    Raises:
+        RowError: If the answer or the sources are missing, or the sources are no list.
+        InputError: As :meth:`groundwire.Example.of`.
+    """
+    sources = _sources(data)  # what is missing is told first
+    return Example.of(sources=sources, question=data.get("question"), answer=_answer(data))
+
+
+def refuse_constant(name: str) -> NoReturn:
+    """For :func:`json.loads`, which would take NaN and infinities.
+
+    Raises:
+        ConstantError: Always.
+    """
+    raise ConstantError(f"{name} is no JSON value")
+
+
+def _answer(data: Mapping[str, Any]) -> Any:  # noqa: ANN401  # Example.of checks its type
+    if "answer" not in data:
+        raise RowError(f"The row has no key 'answer'. Its keys: {_keys(data)}.")
+    return data["answer"]
+
+
+def _sources(data: Mapping[str, Any]) -> list[Any]:
+    given = [key for key in _SOURCE_KEYS if key in data]
+    if not given:
+        raise RowError(
+            f"The row has none of the keys {', '.join(_SOURCE_KEYS)}. Its keys: {_keys(data)}. "
+            'To check without any source, say "sources": [].'
+        )
+    if len(given) > 1 and given[0] != "sources":
+        raise RowError("The row has both 'context' and 'source'. Name the sources 'sources'.")
+    value = data[given[0]]
+    if isinstance(value, list) and given[0] != "source":
+        return value
+    if given[0] == "sources":
+        raise RowError(f"'sources' is a JSON {json_kind(value)}. It must be an array.")
+    return [value]
+
+
+def _keys(data: Mapping[str, Any]) -> str:
+    names = [repr(key[:40]) for key in data]
+    more = f" and {len(names) - 10} more" if len(names) > 10 else ""
+    return (", ".join(names[:10]) or "none") + more
+
+
+def json_kind(value: object) -> str:
+    """What JSON calls the type of a value that it can hold."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "boolean"
+        case int() | float():
+            return "number"
+        case str():
+            return "string"
+        case list():
+            return "array"
+    return "object"

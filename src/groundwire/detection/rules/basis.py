@@ -1,0 +1,200 @@
+"""The evidence of a claim as rules read it: its lines, and what stands in them."""
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from groundwire.detection.comparison.aligned_span import Text
+from groundwire.detection.comparison.words import Word, content_of, words_of
+from groundwire.detection.rules.clauses import Clause, clauses_of
+from groundwire.text.quantities import Match, Quantity, QuantityIndex
+from groundwire.text.vocabulary import words
+
+_SWITCH_ENDS = (": true", ": false", ": yes", ": no")
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+#: Of a field's path, these say where it stands and not what it is.
+_PLACES = words("attribute attributes business restaurant restaurants is has good for by only")
+_FIELD = re.compile(r"[\w .'()/-]{1,80}: ")
+_FIGURES = re.compile(r"\d[\d.,:]*")
+#: Words that hardly an English text is without, and that other languages lack.
+_ENGLISH = words("the of is are and")
+#: What is around a sentence and no part of what it says.
+_OUTER = " \t\r\n."
+#: Letters at the beginning that two words of one stem share: "Italy", "Italian".
+_ROOT = 4
+#: Shorter words are compared whole.
+_MIN_ROOTED = 6
+#: Lines that a claim is held against.
+MAX_LINES = 8
+#: Names, numbers or words of a claim or a line that a rule looks at; of more, at the first. No
+#: sentence has so many, and each costs as much as the lines are long.
+MAX_PLACES = 64
+#: Agreements by which one text states what another does.
+STATED = frozenset({Match.EQUAL, Match.TIME_EQUAL, Match.DATE_EQUAL})
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """A field whose value is yes or no.
+
+    Attributes:
+        words: What it is called, in lower case, without what only says where it stands.
+        is_on: Its value.
+    """
+
+    words: tuple[str, ...]
+    is_on: bool
+
+
+class Basis:
+    """What a claim is held against: the lines of some passages.
+
+    Lines are read as words when a rule first looks at them, once.
+    """
+
+    def __init__(self, readings: Sequence[str], stated: QuantityIndex, question: str = "") -> None:
+        """Take lines as the model reads them.
+
+        Args:
+            readings: The lines; equal ones count once.
+            stated: The quantities of all of them.
+            question: What was asked. It is no evidence, and tells which row is meant.
+        """
+        self.question = question
+        self.readings = tuple(dict.fromkeys(readings))
+        self.stated = stated
+        self._texts: dict[str, Text] = {}
+        self._clauses: dict[str, tuple[Clause, ...]] = {}
+
+    def text(self, reading: str) -> Text:
+        """A line, read."""
+        found = self._texts.get(reading)
+        if found is None:
+            found = self._texts[reading] = Text(reading)
+        return found
+
+    def clauses(self, line: Text) -> tuple[Clause, ...]:
+        """The clauses of a line."""
+        found = self._clauses.get(line.text)
+        if found is None:
+            found = self._clauses[line.text] = tuple(clauses_of(line))
+        return found
+
+    def lines_with(self, words: str) -> list[Text]:
+        """The lines in which some words stand as they are written."""
+        return [self.text(reading) for reading in self.readings if words in reading]
+
+    def has(self, word: Word) -> bool:
+        """Whether a word, or one that begins like it, stands anywhere; in doubt it does."""
+        lower = word.lower
+        if lower in self._lower or lower.rstrip("s") in self._lower:
+            return True
+        return len(lower) >= _MIN_ROOTED and lower[:_ROOT] in self._lower
+
+    def writes(self, word: str) -> bool:
+        """Whether a word stands in the lines, written just so."""
+        return re.search(rf"\b{re.escape(word)}\b", self.all_text) is not None
+
+    def has_line(self, claim: str) -> bool:
+        """Whether a claim is one of the lines, word for word."""
+        return claim.strip(_OUTER) in self._whole
+
+    def mentions(self, words: str) -> bool:
+        """Whether some words stand in the lines, in whichever case."""
+        return words.casefold() in self._lower
+
+    @cached_property
+    def all_text(self) -> str:
+        """All lines."""
+        return "\n".join(self.readings)
+
+    @cached_property
+    def _whole(self) -> frozenset[str]:
+        return frozenset(reading.strip(_OUTER) for reading in self.readings)
+
+    @cached_property
+    def _lower(self) -> str:
+        return self.all_text.casefold()
+
+    @cached_property
+    def stems(self) -> frozenset[str]:
+        """The stems of all content words in the lines."""
+        return frozenset().union(*(content_of(words_of(reading)) for reading in self.readings))
+
+    @cached_property
+    def is_english(self) -> bool:
+        """Whether words that join others in English stand in the lines."""
+        lowers = {word.lower for reading in self.readings for word in words_of(reading)}
+        return not _ENGLISH.isdisjoint(lowers)
+
+    @cached_property
+    def switches(self) -> tuple[Switch, ...]:
+        """The fields that say yes or no, in reading order."""
+        return tuple(
+            Switch(named, value.casefold() in ("true", "yes"))
+            for reading in self.readings
+            if reading.casefold().endswith(_SWITCH_ENDS)
+            for path, _, value in (reading.rpartition(": "),)
+            if (named := _named(path))
+        )
+
+    @cached_property
+    def rows(self) -> tuple[Mapping[str, str], ...]:
+        """The rows of tables: names of columns and cells."""
+        rows = (dict(_cells(reading)) for reading in self.readings if "; " in reading)
+        return tuple(row for row in rows if len(row) > 1)
+
+
+def is_field(reading: str) -> bool:
+    """Whether a line is a field or a row, which states nothing in a sentence."""
+    return _FIELD.match(reading) is not None
+
+
+def quantities_in(text: Text) -> tuple[Quantity, ...]:
+    """The quantities of a claim or a line, as many as rules look at."""
+    return text.quantities[:MAX_PLACES]
+
+
+def stating(basis: Basis, claim: Text, quantity: Quantity) -> list[Text]:
+    """The lines that state a quantity of a claim, and write it with the same figures."""
+    written = claim.text[quantity.start : quantity.end]
+    figures = _FIGURES.search(written)
+    lines = basis.lines_with(figures[0].rstrip(".,:") if figures else written)
+    return [line for line in lines if any(states(other, quantity) for other in quantities_in(line))]
+
+
+def states(stated: Quantity, wanted: Quantity) -> bool:
+    """Whether one quantity says what another does."""
+    return QuantityIndex.of([stated]).match(wanted) in STATED
+
+
+def overlap(claim: Text, line: Text, *, without: frozenset[str] = frozenset()) -> float:
+    """Share of the claim's content words that a line has, in [0, 1]; 0 if there are none."""
+    wanted = claim.content - without
+    return len(wanted & line.content) / len(wanted) if wanted else 0.0
+
+
+def content_in(text: Text, start: int, end: int) -> list[Word]:
+    """The content words that lie within ``[start, end)``, in reading order."""
+    first = bisect_left(text.words, start, key=lambda word: word.start)
+    last = bisect_left(text.words, end, key=lambda word: word.start)
+    return [word for word in text.words[first:last] if word.is_content and word.end <= end]
+
+
+def stems_in(text: Text, start: int, end: int) -> frozenset[str]:
+    """The stems of the content words within ``[start, end)``."""
+    return content_of(content_in(text, start, end))
+
+
+def _named(path: str) -> tuple[str, ...]:
+    lowers = (word.lower for word in words_of(_CAMEL.sub(" ", path)))
+    return tuple(word for word in lowers if word not in _PLACES)
+
+
+def _cells(reading: str) -> Iterator[tuple[str, str]]:
+    for part in reading.split("; "):
+        name, colon, cell = part.partition(": ")
+        if colon and name.strip():
+            yield name.strip(), cell.strip()

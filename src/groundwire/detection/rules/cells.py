@@ -1,0 +1,160 @@
+"""Fields and cells that say otherwise."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+
+from groundwire.detection.comparison.aligned_span import Text
+from groundwire.detection.comparison.subtype import is_verb
+from groundwire.detection.comparison.words import Word, content_of, words_of
+from groundwire.detection.rules.basis import MAX_PLACES, Basis, Switch
+from groundwire.detection.rules.conflict import ConflictKind
+from groundwire.detection.rules.found import Found
+from groundwire.text.vocabulary import words
+
+_NEGATIVE = re.compile(
+    r"\b(?:no|not|without|never|neither|nor|none|cannot|lack\w*|missing|unavailable|absent|except"
+    r"|only|off|disabled|false)\b|n['’]t|\b(?:un|dis)[a-z]+",
+    re.IGNORECASE,
+)
+_CLAUSE_END = re.compile(r"[.,;:!?]|\b(?:and|but|while)\b", re.IGNORECASE)
+_BE = frozenset(("is", "are", "was", "were", "comes", "come"))
+#: Words between a thing and what is said to be of it: "sign-in by code is on".
+_BEFORE_BE = 3
+_ENTRY_WORDS = 2
+#: These say whether, and not what.
+_SWITCHES = words("true false yes no null none empty")
+_WHETHER = words("available offered provided included given welcome possible listed")
+_OFFERS = re.compile(
+    r"\b(?:is|are|was|were|has|have|had|offer\w*|provid\w*|includ\w*|with|accept\w*|allow\w*|featur\w*"
+    r"|support\w*|com(?:es?|ing) with|serves?|enabled|available|on)\b",
+    re.IGNORECASE,
+)
+
+
+def fields(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Found]:
+    """What a claim says there is, and a field says there is not."""
+    if _NEGATIVE.search(claim.text):
+        return
+    said = {_singular(word.lower) for word in claim.words}
+    off = (switch for switch in dict.fromkeys(basis.switches) if not switch.is_on)
+    denied = (wanted for switch in off if (wanted := _singulars(switch)) <= said)
+    for wanted in islice(denied, MAX_PLACES):
+        named = [word for word in claim.words if _singular(word.lower) in wanted]
+        if len(wanted) == 1 and not _is_offered(claim, named[0]):
+            continue
+        yield Found(named[0].start, _end_of(claim, named[-1]), ConflictKind.FIELD)
+
+
+def cells(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Found]:
+    """A cell of another row, where claim or question name a row, and the claim a column."""
+    said = _spaced(claim.text)
+    named = _meant(basis.rows, said, _spaced(basis.question))
+    if len(named) != 1:
+        return
+    row, own = named[0], frozenset(named[0].values())
+    for column in _asked(claim, row, said):
+        others = {other[column] for other in basis.rows if other is not row and column in other}
+        for other in sorted(cell for cell in others - own if _says(said, cell)):
+            place = re.search(rf"(?<!\w){re.escape(other)}(?!\w)", claim.text, re.IGNORECASE)
+            if place:
+                yield Found(place.start(), place.end(), ConflictKind.FIELD)
+
+
+def entries(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Found]:
+    """What a claim says of a field, in a word that stands nowhere, where the field says otherwise.
+
+    "An automatic transmission" of ``transmission: manual``; "the status is open" of ``closed``.
+    """
+    if _NEGATIVE.search(claim.text):
+        return
+    for line in lines:
+        name, _, value = line.text.rpartition(": ")
+        path, wanted = Text(name).words, Text(value)
+        if not path or not _is_entry(wanted) or wanted.lowers & claim.lowers:
+            continue
+        for place, word in _said_of(claim, path[-1]):
+            is_said = word.is_content and word.text.islower() and not is_verb(word)
+            if is_said and word.lower not in _WHETHER and not basis.has(word):
+                yield Found(*sorted_ends(place, word), ConflictKind.FIELD)
+
+
+def _is_offered(claim: Text, word: Word) -> bool:
+    """Whether a claim says of one word that there is such a thing: no "delivery pizza"."""
+    index = claim.words.index(word)
+    following = claim.words[index + 1 : index + 2]
+    is_part = bool(following) and following[0].is_content and not is_verb(following[0])
+    is_compound = is_part and claim.text[word.end : following[0].start] == " "
+    return _OFFERS.search(claim.text) is not None and not is_compound
+
+
+def _is_entry(value: Text) -> bool:
+    """Whether a value is one or two words that name nobody."""
+    is_said = all(word.text.isalpha() and word.text.islower() for word in value.words)
+    return is_said and 0 < len(value.words) <= _ENTRY_WORDS and not value.lowers & _SWITCHES
+
+
+def _said_of(claim: Text, name: Word) -> Iterator[tuple[Word, Word]]:
+    """Where a claim names a field, and the word before the name, or after it and "is"."""
+    for index, word in enumerate(claim.words):
+        if _singular(word.lower) != _singular(name.lower):
+            continue
+        if index:
+            yield word, claim.words[index - 1]
+        following = claim.words[index + 1 : index + 3]
+        if len(following) > 1 and following[0].lower in _BE:
+            yield word, following[1]
+
+
+def sorted_ends(one: Word, other: Word) -> tuple[int, int]:
+    """Where two words begin and end together."""
+    return min(one.start, other.start), max(one.end, other.end)
+
+
+def _end_of(claim: Text, word: Word) -> int:
+    """Where what is said of a thing ends: "two-factor sign-in is on"."""
+    index = claim.words.index(word)
+    following = claim.words[index + 1 : index + 1 + _BEFORE_BE]
+    is_subject = any(other.lower in _BE for other in following)
+    cut = _CLAUSE_END.search(claim.text, word.end)
+    last = claim.words[-1].end if cut is None else cut.start()
+    return max(last, word.end) if is_subject else word.end
+
+
+def _singular(lower: str) -> str:
+    return lower.rstrip("s")
+
+
+def _singulars(switch: Switch) -> frozenset[str]:
+    return frozenset(map(_singular, switch.words))
+
+
+def _asked(claim: Text, row: Mapping[str, str], said: str) -> list[str]:
+    """The columns that a claim names without saying what the row has there."""
+    asked = (
+        column
+        for column, cell in row.items()
+        if content_of(words_of(column)) & claim.content and _spaced(cell) not in said
+    )
+    return list(islice(asked, MAX_PLACES))
+
+
+def _meant(rows: Sequence[Mapping[str, str]], said: str, asked: str) -> list[Mapping[str, str]]:
+    """The rows that are named: by the first cell, there or in the question, or by the second."""
+    for text, place in ((said, 0), (asked, 0), (said, 1)):
+        cells = ((row, next(islice(row.values(), place, None))) for row in rows)
+        named = [row for row, cell in cells if not cell.isdigit() and _says(text, cell)]
+        if named:
+            return named
+    return []
+
+
+def _says(said: str, cell: str) -> bool:
+    """Whether the words of a cell stand in what is said."""
+    words = _spaced(cell)
+    return bool(words.strip()) and words in said
+
+
+def _spaced(text: str) -> str:
+    """The words of a text in lower case, a space around each."""
+    return f" {' '.join(word.lower for word in words_of(text))} "

@@ -1,0 +1,220 @@
+"""A sentence as clauses: what each is about, what it negates, whether it holds at all."""
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice, pairwise
+
+from groundwire.detection.comparison.aligned_span import Text
+from groundwire.detection.comparison.words import Word, is_negation
+from groundwire.text.vocabulary import (
+    LOOSE_OPPOSITES,
+    NOT_NEGATED,
+    OPPOSITES,
+    PASTS,
+    opposites_of,
+    words,
+)
+
+#: Content words after a "not" that it is about.
+_SCOPE = 3
+#: Words of the shortest statement: "It is safe."
+_STATEMENT = 3
+#: Content words in common that are enough where nothing is stated.
+_MIN_COMMON = 2
+#: Words after a "no" or "not" within which a "than" makes it a limit.
+_UNTIL_THAN = 6
+#: Letters of a stem, as words have them.
+_STEM_CHARS = 5
+#: Of a claim or a line; the rest of a longer one counts as one clause.
+_MAX_CLAUSES = 64
+
+_CUT = re.compile(
+    r"[;!?()—\n]|[.,:](?!\d)|\b(?:but|although|though|while|whereas|because|since|if|unless|when|so"
+    r"|which|who|and that|as (?:it|they|this|you|he|she|we|there))\b",
+    re.IGNORECASE,
+)
+_CONDITION = re.compile(
+    r"\b(?:if|unless|whether|when|provided|until|would|in case|or not)\b", re.IGNORECASE
+)
+#: Says "not" in another way, or may: such a clause is not compared.
+_OTHERWISE = re.compile(
+    r"\b(?:lack\w*|fail\w*|without|except\w*|rather than|instead|avoid\w*|prevent\w*|refus\w*"
+    r"|den(?:y|ies|ied)|prohibit\w*|forb[ia]d\w*|bans?|banned|ceased?|absen\w*|missing|exclud\w*"
+    r"|un[a-z]{4,}|in[a-z]+[ai]ble|im?possible|dis[a-z]{4,}|false(?! that)|only|few|fewer|rarely"
+    r"|seldom|barely|zero|less|free of|optional|ended|stopp?\w*|nil|none|non|neither|nor|yet to"
+    r"|sure|exceed\w*)\b",
+    re.IGNORECASE,
+)
+_VERBAL = words("""
+    is are was were be been being do does did has have had can could will would may might must
+    should allowed permitted included available needed required
+""")
+_FALSE_THAT = re.compile(r"\b(?:false|untrue|wrong) that\b", re.IGNORECASE)
+_BASES = dict(PASTS)
+_ENDING = re.compile(r"(?:(?<=ss)|(?<=x)|(?<=[cs]h))es$|(?<![ius])s$")
+
+
+#: What stands in a sentence for other reasons as well.
+_LOOSEST = frozenset(("before", "first", "up", "over"))
+_OPPOSITE = opposites_of(pair for pair in (*OPPOSITES, *LOOSE_OPPOSITES) if pair[0] not in _LOOSEST)
+# Of all it is said of some too; not the other way round.
+_OPPOSITE |= {word: _OPPOSITE.get(word, frozenset()) | {"some"} for word in ("all", "every")}
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A part of a sentence.
+
+    Attributes:
+        all_words: Its words.
+        words: Those of them that say something.
+        content: Their stems.
+        negated: The stems that it negates.
+        lowers: All of its words, as the lists have them.
+        negations: Its words that say "not".
+        is_open: Whether it holds under a condition, or negates in another way.
+    """
+
+    all_words: tuple[Word, ...]
+    words: tuple[Word, ...]
+    content: frozenset[str]
+    negated: frozenset[str]
+    lowers: frozenset[str]
+    negations: tuple[Word, ...]
+    is_open: bool
+
+    @property
+    def is_stated(self) -> bool:
+        """Whether it denies in a sentence, if it denies: not "no towels, no rags"."""
+        if not self.negations:
+            return True
+        return self.negations[0].start > self.all_words[0].start or bool(self.lowers & _VERBAL)
+
+    @property
+    def is_elliptical(self) -> bool:
+        """Whether it denies what stands before it: "most rooms do not"."""
+        return is_negation(self.all_words[-1].lower)
+
+    def likeness(self, line: "Clause") -> float:
+        """Share of the content words of both that it has in common with a clause of a line.
+
+        One word in common is enough for a statement, and not for the key of a field.
+        """
+        common = len(self.content & line.content)
+        is_enough = common >= _MIN_COMMON or len(line.lowers) >= _STATEMENT
+        # Opposites stand in the same place: "open on Sundays", "closed on Sundays".
+        n_all = len(self.content | line.content) - len(self._opposite(line))
+        return common / n_all if is_enough and n_all else 0.0
+
+    def against(self, other: "Clause") -> tuple[Word, ...]:
+        """The words of this clause that the other says the opposite of; none if it does not."""
+        is_turned = bool(self.negations) != bool(other.negations)
+        opposite = self._opposite(other)
+        # "Did not rise" and "fell" may both be true, "not all have" and "some have not" too.
+        if is_turned:
+            return () if opposite else self._turned(other)
+        return () if self.negations else opposite
+
+    def _opposite(self, other: "Clause") -> tuple[Word, ...]:
+        return tuple(
+            word
+            for word in self.all_words
+            # First what few words have: this is asked of every pair of clauses.
+            if (wanted := _OPPOSITE.get(word.lower))
+            and not wanted.isdisjoint(other.lowers)
+            and word.lower not in other.lowers
+            and any(
+                not is_crossed(self.all_words, word, other.all_words, each)
+                for each in other.all_words
+                if each.lower in wanted and each.lower not in self.lowers
+            )
+        )
+
+    def _turned(self, other: "Clause") -> tuple[Word, ...]:
+        about = (self.negated | other.negated) & self.content & other.content
+        said = tuple(word for word in self.words if stem_of(word) in about)
+        return (*self.negations, *said) if said else ()
+
+
+def is_crossed(words: Sequence[Word], word: Word, others: Sequence[Word], opposite: Word) -> bool:
+    """Whether opposite words say the same, for what stands on their sides has changed them.
+
+    "Mary is younger than John" of "John is older than Mary"; bought from, and sold to.
+    """
+    before, after = _sides(words, word)
+    left, right = _sides(others, opposite)
+    return bool(before & right and after & left)
+
+
+def _sides(words: Sequence[Word], at: Word) -> tuple[frozenset[str], frozenset[str]]:
+    content = [word for word in words if word.is_content]
+    before = frozenset(stem_of(word) for word in content if word.end <= at.start)
+    return before, frozenset(stem_of(word) for word in content if word.start >= at.end)
+
+
+def clauses_of(text: Text) -> Iterator[Clause]:
+    """The clauses of a sentence that say anything, in reading order."""
+    starts = [word.start for word in text.words]
+    negations = tuple(_negations(text.text, text.words))
+    cuts = [cut.span() for cut in islice(_CUT.finditer(text.text), _MAX_CLAUSES)]
+    last = len(text.text)
+    for (start, _), (end, after) in pairwise([(0, 0), *cuts, (last, last)]):
+        words = text.words[bisect_left(starts, start) : bisect_left(starts, end)]
+        if any(word.is_content for word in words):
+            # What follows may be its condition: "Add salt if ...".
+            is_open = _is_open(text.text, start, after)
+            yield _clause(
+                words, [no for no in negations if start <= no.start < end], is_open=is_open
+            )
+
+
+def _clause(words: Sequence[Word], negations: Sequence[Word], *, is_open: bool) -> Clause:
+    content = tuple(word for word in words if word.is_content)
+    return Clause(
+        all_words=tuple(words),
+        words=content,
+        content=frozenset(map(stem_of, content)),
+        negated=frozenset(map(stem_of, _after(negations, content))),
+        lowers=frozenset(word.lower for word in words),
+        negations=tuple(negations),
+        is_open=is_open,
+    )
+
+
+def is_conditional(text: str) -> bool:
+    """Whether something in a text holds under a condition."""
+    return _CONDITION.search(text) is not None
+
+
+def stem_of(word: Word) -> str:
+    """A word's stem without its ending: "did not run" denies "runs" and "ran"."""
+    base = _BASES.get(word.lower) or _ENDING.sub("", word.lower)
+    return Word(word.start, word.end, base).stem
+
+
+def _after(negations: Iterable[Word], content: Sequence[Word]) -> Iterator[Word]:
+    """What is said not to be so: the next content words of the clause."""
+    for no in negations:
+        first = bisect_left(content, no.end, key=lambda word: word.start)
+        yield from content[first : first + _SCOPE]
+
+
+def _is_open(text: str, start: int, end: int) -> bool:
+    said = (match[0].lower() for match in _OTHERWISE.finditer(text, start, end))
+    is_negative = any(word not in _OPPOSITE for word in said)
+    return is_negative or _CONDITION.search(text, start, end) is not None
+
+
+def _negations(text: str, words: Sequence[Word]) -> Iterator[Word]:
+    """What says "not" for certain: not "no later than", "not only", "no-brainer"."""
+    false_that = {match.start() for match in _FALSE_THAT.finditer(text)}
+    for index, word in enumerate(words):
+        following = [each.lower for each in words[index + 1 : index + 3]]
+        is_no = is_negation(word.lower) and bool(following) and following[0] not in NOT_NEGATED
+        # "No later than", "do not take more than": a limit, whichever way it is put.
+        is_compared = any(each.lower == "than" for each in words[index + 2 : index + _UNTIL_THAN])
+        is_joined = text[word.end : word.end + 1] == "-"
+        if word.start in false_that or (is_no and not is_compared and not is_joined):
+            yield word

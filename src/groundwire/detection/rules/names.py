@@ -1,0 +1,104 @@
+"""Names in a claim and in lines, and what stands beside them."""
+
+import re
+
+from groundwire.detection.comparison.aligned_span import Text
+from groundwire.detection.comparison.words import Word, around, likeness
+from groundwire.detection.rules.basis import MAX_PLACES, Basis, stems_in
+from groundwire.text.vocabulary import CALENDAR, words
+
+#: Written with a capital letter, and no names.
+_OTHERS = words("""
+    according approximately roughly based answer note question step passage passages source sources
+    therefore however additionally overall furthermore moreover finally also yes no once okay
+    confirm click select enter fahrenheit celsius am pm
+    tb gb mb kb kg km cm mm ml mg mp mhz ghz usd eur gbp
+""")
+#: Letters of what may be initials, and what may stand between the words that they are of.
+_INITIALS = range(2, 7)
+_JOINS = "[ -](?:(?:of|the|and|for) ){0,2}"
+#: What the same word right beside two names adds to their likeness.
+_BESIDE = 0.25
+
+
+def names_in(claim: Text, basis: Basis) -> list[Word]:
+    """The names of a claim, in reading order.
+
+    The first word counts if the evidence writes it with a capital letter, and never without; or if
+    it is all that the claim says.
+    """
+    names = [
+        name
+        for name in claim.names[:MAX_PLACES]
+        if not _is_other(name.text.split()[0].lower()) and not _begins(claim.text, name)
+    ]
+    first = claim.words[0] if claim.words else None
+    if first is None or any(name.start == first.start for name in names) or not _may_name(first):
+        return names
+    is_alone = len(claim.words) == 1
+    is_written = basis.writes(first.text) and not basis.writes(first.text.lower())
+    return [first, *names] if is_alone or is_written else names
+
+
+def names_of_line(line: Text) -> list[Word]:
+    """The names of a line; its first word counts if it may be one."""
+    names = line.names[:MAX_PLACES]
+    first = line.words[0] if line.words else None
+    if first is None or any(name.start == first.start for name in names):
+        return names
+    return [first, *names] if _may_name(first) else names
+
+
+def is_abbreviated(name: Word, basis: Basis) -> bool:
+    """Whether the evidence has the initials of a name of several words, or what they stand for."""
+    if name.text.isupper() and name.text.isalpha() and len(name.text) in _INITIALS:
+        written = _JOINS.join(rf"{re.escape(letter)}\w*" for letter in name.text)
+        return re.search(rf"\b{written}", basis.all_text) is not None
+    words = name.text.split()
+    capitals = [word[0] for word in words if word[0].isupper()]
+    if len(capitals) < 2:
+        return False
+    forms = {"".join(capitals), "".join(word[0] for word in words)}
+    return any(map(basis.writes, forms)) or ".".join(capitals) + "." in basis.all_text
+
+
+def stems_of(text: Text, name: Word) -> frozenset[str]:
+    """The stems of the words of a name."""
+    return stems_in(text, name.start, name.end)
+
+
+def neighbours(text: Text, place: Word) -> tuple[str, str]:
+    """The stems right before and right after some words; empty where there is none."""
+    before, after = around(text.words, place.start, place.end, 1)
+    return (before[0].stem if before else "", after[0].stem if after else "")
+
+
+def alike(claim: Text, place: Word, line: Text, other: Word) -> float:
+    """How much speaks for some words of a line standing in the place of some of a claim."""
+    ours, theirs = neighbours(claim, place), neighbours(line, other)
+    n_same = sum(one == two != "" for one, two in zip(ours, theirs, strict=True))
+    context = claim.near(place.start, place.end)
+    return likeness(context, line.near(other.start, other.end)) + _BESIDE * n_same
+
+
+def is_name(word: Word) -> bool:
+    """Whether a word is written as a name is; days and months are none."""
+    return word.text[0].isupper() and word.is_content and not _is_day(word.lower)
+
+
+def _is_other(lower: str) -> bool:
+    return lower in _OTHERS or _is_day(lower)
+
+
+def _is_day(lower: str) -> bool:
+    """Whether a word names a day or a month, or several: "Tuesdays"."""
+    return lower in CALENDAR or lower.removesuffix("s") in CALENDAR
+
+
+def _begins(text: str, name: Word) -> bool:
+    """Whether a single word has its capital letter from a colon before it: "Soil: Use ..."."""
+    return " " not in name.text and text[: name.start].rstrip().endswith(":")
+
+
+def _may_name(word: Word) -> bool:
+    return is_name(word) and word.lower not in _OTHERS and not re.match(r"\w+ly$", word.lower)

@@ -1,0 +1,166 @@
+"""Who did what to whom, and whose a value is."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from groundwire.detection.comparison.aligned_span import Text
+from groundwire.detection.comparison.counterpart import same_kind
+from groundwire.detection.comparison.subtype import is_verb
+from groundwire.detection.comparison.words import Word, likeness
+from groundwire.detection.rules.basis import (
+    MAX_PLACES,
+    STATED,
+    Basis,
+    quantities_in,
+    states,
+    stating,
+)
+from groundwire.detection.rules.clauses import stem_of
+from groundwire.detection.rules.conflict import ConflictKind
+from groundwire.detection.rules.found import Found
+from groundwire.detection.rules.names import is_name, names_in, names_of_line, stems_of
+from groundwire.text.quantities import Quantity
+from groundwire.text.vocabulary import words
+
+#: What both sides do to each other, and what joins names.
+_MUTUAL = words("""
+    met meet meets married marries marry faced faces played plays play joined merged tied drew and
+    with between starred stars starring featured features
+""")
+_LESS = words("less not no never")
+_BE = words("is are was were be been being")
+_JOINING = words("and or of for with to")
+#: Words between a name and its verb.
+_SKIPPED = 3
+#: Words before a verb in which a "was" belongs to it.
+_BEFORE_VERB = 2
+_LINES = 3
+#: What speaks for another value standing in the place of one, and what a unit adds to it.
+_IN_PLACE = 0.4
+_SAME_UNIT = 0.1
+_PRONOUNS = words("he she it they his her its their this these")
+
+
+@dataclass(frozen=True, slots=True)
+class _Act:
+    """A verb with the stems of the names on both sides of it."""
+
+    stem: str
+    before: frozenset[str]
+    after: frozenset[str]
+    is_passive: bool
+
+    @property
+    def is_between_names(self) -> bool:
+        return bool(self.before and self.after)
+
+    def is_turned(self, other: "_Act") -> bool:
+        """Whether both names stand on the other sides of the same verb, in the same voice."""
+        if (self.stem, self.is_passive) != (other.stem, other.is_passive):
+            return False
+        is_crossed = bool(self.before & other.after and self.after & other.before)
+        return is_crossed and not self.before & other.before and not self.after & other.after
+
+
+def roles(claim: Text, lines: tuple[Text, ...], _: Basis) -> Iterator[Found]:
+    """Two names on the other sides of a verb, or of an "older than", than in the evidence."""
+    acting = (
+        index
+        for index, word in enumerate(claim.words)
+        if _may_act(word) or _compares(claim.words, index)
+    )
+    for act in (_act(claim.words, index) for index in islice(acting, MAX_PLACES)):
+        if not act.is_between_names:
+            continue
+        if any(act.is_turned(other) for line in lines[:_LINES] for other in _acts(line, act.stem)):
+            ends = [word for word in claim.words if word.stem in act.before | act.after]
+            yield Found(ends[0].start, ends[-1].end, ConflictKind.ROLES)
+            return
+
+
+def owners(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Found]:
+    """A value that stands with another name, where the claim's name has another value."""
+    names = names_in(claim, basis)
+    for quantity in quantities_in(claim):
+        name = next((name for name in names if name.end <= quantity.start), None)
+        is_spelled = claim.text[quantity.start : quantity.end].isalpha()
+        if name is None or is_spelled or basis.stated.match(quantity) not in STATED:
+            continue
+        own = stems_of(claim, name)
+        stated = stating(basis, claim, quantity)
+        if not own or not stated or not all(_is_anothers(line, own, claim) for line in stated):
+            continue
+        first = claim.words[next(i for i, w in enumerate(claim.words) if w.start >= name.start)]
+        its = [line for line in basis.lines_with(first.text) if own <= line.content]
+        if any(_has_other(line, claim, quantity) for line in its):
+            yield Found(quantity.start, quantity.end, ConflictKind.ENTITY)
+
+
+def _may_act(word: Word) -> bool:
+    return is_verb(word) and word.is_content and word.lower not in _MUTUAL
+
+
+def _compares(words: Sequence[Word], index: int) -> bool:
+    """Whether a word is what a "than" goes with; of a "less", the sides may be either way."""
+    is_than = index + 1 < len(words) and words[index + 1].lower == "than"
+    return is_than and (index == 0 or words[index - 1].lower not in _LESS)
+
+
+def _acts(line: Text, stem: str) -> Iterator[_Act]:
+    """What a line says with a verb."""
+    verbs = (
+        index
+        for index, word in enumerate(line.words)
+        if word.text[0].islower()
+        and stem_of(word) == stem
+        and (index == 0 or line.words[index - 1].lower not in _LESS)
+    )
+    return (_act(line.words, index) for index in islice(verbs, MAX_PLACES))
+
+
+def _act(words: Sequence[Word], index: int) -> _Act:
+    return _Act(
+        stem=stem_of(words[index]),
+        before=_name_towards(words, range(index - 1, -1, -1)),
+        after=_name_towards(words, range(index + 1, len(words))),
+        is_passive=_is_passive(words, index),
+    )
+
+
+def _name_towards(words: Sequence[Word], order: range) -> frozenset[str]:
+    found: set[str] = set()
+    for n, index in enumerate(order):
+        word = words[index]
+        if is_name(word):
+            found.add(word.stem)
+        elif found or n >= _SKIPPED or word.lower in _JOINING:
+            break
+    return frozenset(found)
+
+
+def _is_passive(words: Sequence[Word], index: int) -> bool:
+    """Whether it is done by what follows: "was beaten by", and "tools used by" too."""
+    before = words[max(0, index - _BEFORE_VERB) : index]
+    after = [word.lower for word in words[index + 1 : index + 1 + _SKIPPED]]
+    has_be = any(word.lower in _BE for word in before)
+    return after[:1] == ["by"] or (has_be and "by" in after)
+
+
+def _is_anothers(line: Text, own: frozenset[str], claim: Text) -> bool:
+    """Whether a line speaks of another name than the claim's, and not of that by a pronoun."""
+    if own & line.content or line.lowers & _PRONOUNS:
+        return False
+    return any(stems_of(line, name) - claim.content for name in names_of_line(line)[:1])
+
+
+def _has_other(line: Text, claim: Text, quantity: Quantity) -> bool:
+    """Whether a line has another value of the kind in the place of a claim's."""
+    context = claim.near(quantity.start, quantity.end)
+    return any(
+        likeness(context, line.near(other.start, other.end))
+        + _SAME_UNIT * (quantity.unit is not None and quantity.unit == other.unit)
+        >= _IN_PLACE
+        for other in quantities_in(line)
+        if same_kind(quantity, claim.text, other, line.text) and not states(other, quantity)
+    )

@@ -1,0 +1,201 @@
+"""Names and words of a claim in whose place the evidence has others."""
+
+import re
+from collections.abc import Iterator
+from itertools import islice
+
+from groundwire.detection.comparison.aligned_span import Text
+from groundwire.detection.comparison.words import Word
+from groundwire.detection.rules.basis import MAX_PLACES, Basis, content_in, stems_in
+from groundwire.detection.rules.clauses import is_conditional
+from groundwire.detection.rules.conflict import ConflictKind
+from groundwire.detection.rules.found import Found
+from groundwire.detection.rules.names import (
+    alike,
+    is_abbreviated,
+    names_in,
+    names_of_line,
+    neighbours,
+    stems_of,
+)
+from groundwire.text.vocabulary import FUNCTION_WORDS
+
+#: What speaks for another name standing in the place of one: the same word beside both, and near.
+_IN_PLACE = 0.45
+#: Content words of a claim beside the one that is replaced.
+_MIN_REST = 3
+#: Content words that stand nowhere; of more, none stands in the place of one.
+_MOST_ABSENT = 2
+#: Content words that a claim says of a name; of fewer, much is said of many.
+_MIN_SAID = 2
+#: Share of what a claim says of a name that lines with the name say, and then it may be so.
+_MOSTLY = 0.8
+#: The items of a list at least.
+_MIN_ITEMS = 3
+#: Lines that are read as a whole: the claim says what one of them says.
+_LINES, _FEWER_LINES = 3, 2
+# Possessive, because a list that does not end in "and" would else be tried in every division.
+_LIST = re.compile(
+    r"(?:[^,.;:()\n]{1,60}+,\s*+){1,12}[^,.;:()\n]{0,60}?,?\s*\b(?:and|or)\s+[^,.;:()\n]{1,60}"
+)
+_ADDRESS = re.compile(r"\bhttps?://\S{1,400}|\b[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64}){1,5}")
+_BETWEEN = re.compile(r"\s*(?:,\s*(?:(?:and|or)\b)?|\band\b|\bor\b)\s*")
+_MOST_ITEM_WORDS = 3
+_PRONOUN = re.compile(r"(?:he|she|it|they|his|her|its|their|this|these)\b", re.IGNORECASE)
+#: Before a name of which it is not said: "Bell, not Edison".
+_NOT_HERE = frozenset(("not", "unlike"))
+#: What stands in no one's place.
+_BESIDE = frozenset(
+    ("almost", "nearly", "roughly", "approximately", "mr", "mrs", "ms", "dr", "sir")
+)
+_SIZE = re.compile(r"\d+[A-Za-z]+")
+
+
+def names(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Found]:
+    """Names that stand nowhere, where a line has another beside the same words."""
+    for name in names_in(claim, basis):
+        words = content_in(claim, name.start, name.end)
+        is_denied = neighbours(claim, name)[0] in _NOT_HERE
+        if not is_denied and _is_namesake(claim, name, lines, basis):
+            yield Found(name.start, name.end, ConflictKind.NAME, is_enough=True)
+            continue
+        if is_denied or not words or any(map(basis.has, words)) or is_abbreviated(name, basis):
+            continue
+        others = (
+            alike(claim, name, line, other)
+            for line in lines
+            for other in names_of_line(line)
+            if not stems_of(line, other) <= claim.content
+        )
+        if max(others, default=0.0) >= _IN_PLACE:
+            yield Found(name.start, name.end, ConflictKind.NAME)
+
+
+def subjects(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Found]:
+    """Names of which a claim says what a line says, word for word, of another name."""
+    for name in names_in(claim, basis):
+        own = stems_of(claim, name)
+        said = claim.content - own
+        known = [
+            line.content
+            for word in content_in(claim, name.start, name.end)
+            for line in basis.lines_with(word.text)
+        ]
+        if not own or not known or len(said) < _MIN_SAID or is_conditional(claim.text):
+            continue
+        if any(len(said & content) >= _MOSTLY * len(said) for content in known):
+            continue
+        if any(_says_of_another(claim, name, line) for line in lines[:_LINES]):
+            yield Found(name.start, name.end, ConflictKind.ENTITY)
+
+
+def words(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Found]:
+    """The one word of a claim that stands nowhere, where a line has another between the same."""
+    place = _absent(claim, basis)
+    if place is None or _is_incomparable(claim, place):
+        return
+    rest = claim.content - stems_in(claim, place.start, place.end)
+    ours = neighbours(claim, place)
+    if any(
+        _stands_between(ours, neighbours(line, other))
+        for line in lines[:_FEWER_LINES]
+        if rest <= line.content
+        for other in line.words
+        if other.is_content and other.stem not in claim.content
+    ):
+        yield Found(place.start, place.end, ConflictKind.WORD)
+
+
+def addresses(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Found]:
+    """Web and mail addresses that stand nowhere: nobody knows these by heart."""
+    for match in islice(_ADDRESS.finditer(claim.text), MAX_PLACES):
+        written = match[0].rstrip(".,;:!?)'\"")
+        if not basis.mentions(written.removeprefix("https://").removeprefix("http://")):
+            yield Found(match.start(), match.start() + len(written), ConflictKind.REFERENCE)
+
+
+def items(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Found]:
+    """The one item of a list that stands nowhere, where a line has all the others."""
+    for match in islice(_LIST.finditer(claim.text), MAX_PLACES):
+        listed = _items(claim, match)
+        absent = [item for item in listed if not any(map(basis.has, item))]
+        if len(listed) < _MIN_ITEMS or len(absent) != 1:
+            continue
+        others = {word.stem for item in listed if item is not absent[0] for word in item}
+        start, end = absent[0][0].start, absent[0][-1].end
+        is_number = any(letter.isdigit() for letter in claim.text[start:end])
+        if not is_number and any(others <= line.content for line in lines):
+            yield Found(start, end, ConflictKind.ITEM)
+
+
+def _absent(claim: Text, basis: Basis) -> Word | None:
+    """The one word of a claim, or two side by side, that stand nowhere; None if there are more."""
+    content = [word for word in claim.words if word.is_content]
+    absent = list(islice((word for word in content if not basis.has(word)), _MOST_ABSENT + 1))
+    if not absent or len(absent) > _MOST_ABSENT or len(content) - len(absent) < _MIN_REST:
+        return None
+    start, end = absent[0].start, absent[-1].end
+    is_apart = len(stems_in(claim, start, end)) > len({word.stem for word in absent})
+    return None if is_apart else Word(start, end, claim.text[start:end])
+
+
+def _is_namesake(claim: Text, name: Word, lines: tuple[Text, ...], basis: Basis) -> bool:
+    """Whether the last word of a name stands nowhere, and a line has the first with another."""
+    own = content_in(claim, name.start, name.end)
+    if len(own) != 2 or basis.has(own[1]) or not basis.has(own[0]):
+        return False
+    return any(
+        len(theirs) == 2 and theirs[0].lower == own[0].lower and theirs[1].stem != own[1].stem
+        for line in lines[:_LINES]
+        for other in names_of_line(line)
+        for theirs in (content_in(line, other.start, other.end),)
+    )
+
+
+def _says_of_another(claim: Text, name: Word, line: Text) -> bool:
+    """Whether a line says of another name, in its place, all that the claim says of one."""
+    own = stems_of(claim, name)
+    if own & line.content or not claim.content - own <= line.content or _PRONOUN.match(line.text):
+        return False
+    before, after = neighbours(claim, name)
+    for other in names_of_line(line):
+        stems = stems_of(line, other)
+        if not stems or stems & claim.content:
+            continue
+        theirs = neighbours(line, other)
+        if (after and after == theirs[1]) or (before and before == theirs[0]):
+            return True
+    return False
+
+
+def _stands_between(ours: tuple[str, str], theirs: tuple[str, str]) -> bool:
+    """Whether the same words are on both sides, or at the end of a text on the one there is.
+
+    One alone has to say something: "the" is beside many words.
+    """
+    before, after = (one == two != "" for one, two in zip(ours, theirs, strict=True))
+    if before and after:
+        return True
+    is_alone = (before and not ours[1]) or (after and not ours[0])
+    is_same_end = ours[1] == theirs[1] if before else ours[0] == theirs[0]
+    return is_alone and (is_same_end or not FUNCTION_WORDS.issuperset(filter(None, ours)))
+
+
+def _is_incomparable(claim: Text, place: Word) -> bool:
+    """Whether words are a number, whose conflicts are others, or beside what is said: adverbs."""
+    if place.lower.endswith("ly") or place.lower.split()[0] in _BESIDE:
+        return True
+    is_stated = any(q.start < place.end and place.start < q.end for q in claim.quantities)
+    return place.text.isdigit() or (is_stated and not _SIZE.fullmatch(place.text))
+
+
+def _items(claim: Text, match: re.Match[str]) -> list[list[Word]]:
+    """The items of a list, as content words; none if one of them is more than a few words."""
+    cuts = list(_BETWEEN.finditer(claim.text, match.start(), match.end()))
+    starts = [match.start(), *(cut.end() for cut in cuts)]
+    ends = [*(cut.start() for cut in cuts), match.end()]
+    found = [content_in(claim, start, end) for start, end in zip(starts, ends, strict=True)]
+    if found:
+        # Before the first and after the last stands the rest of the sentence.
+        found[0], found[-1] = found[0][-1:], found[-1][:2]
+    return found if all(1 <= len(item) <= _MOST_ITEM_WORDS for item in found) else []

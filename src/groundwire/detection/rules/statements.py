@@ -1,0 +1,211 @@
+"""What a claim says the opposite of, or more of than its evidence."""
+
+import re
+from collections.abc import Container, Iterator, Sequence
+from itertools import islice
+
+from groundwire.detection.comparison.aligned_span import Text
+from groundwire.detection.comparison.words import Word
+from groundwire.detection.rules.basis import MAX_PLACES, Basis, is_field, overlap
+from groundwire.detection.rules.clauses import Clause, clauses_of, is_crossed
+from groundwire.detection.rules.conflict import ConflictKind
+from groundwire.detection.rules.found import Found
+from groundwire.text.vocabulary import OPPOSITES, opposites_of, words
+
+#: Share of all their content words that two clauses have in common if they are about the same.
+LIKENESS = 0.6
+#: Clauses that have nearly as much in common with it as the best count as well.
+_SHARE = 0.9
+#: The same of a claim's words and a line's.
+_ABOUT = 0.6
+_CLOSELY = 0.7
+#: Content words that two clauses have in common at least, and that a claim has beside an opposite.
+_MIN_WORDS = 2
+#: Lines that are read clause by clause; that are read for how much they say; and for one word.
+_CLAUSE_LINES, _COUNTED_LINES, _LINES = 2, 3, 4
+#: Words after an "all" that name what it counts, and how many of them may.
+_AFTER_ALL, _MOST_THINGS = 4, 2
+#: Words before a thing that say how many there are.
+_BEFORE_THING = 4
+_UNTOLD = re.compile(
+    r"\b(?:(?:could|can|do|did|does)(?:n['’]t| not)|cannot|unable to) "
+    r"(?:find|see|tell|answer|determine|confirm|say|know)"
+    r"|\bnot? (?:information|mention(?:ed)?|stated?|provided?|specif(?:y|ied)|say|given|available"
+    r"|details?)\b",
+    re.IGNORECASE,
+)
+_OPPOSITE = opposites_of(
+    (
+        *OPPOSITES,
+        ("mandatory", "voluntary"),
+        ("required", "optional"),
+        ("included", "excluded"),
+        ("failed", "succeeded"),
+        ("successful", "failed"),
+        ("successfully", "failed"),
+        ("complete", "partial"),
+        ("start", "stop"),
+        ("starts", "stops"),
+        ("began", "stopped"),
+        ("northeast", "southwest"),
+        ("northwest", "southeast"),
+        ("manual", "automatic"),
+        ("public", "private"),
+        ("import", "export"),
+        ("imports", "exports"),
+    )
+)
+_ALL = words("all every everyone everybody each entire")
+_MOST = words("most majority")
+_SOME = words("some few several minority half certain selected part most many")
+_FEW = words("minority few")
+_ROSE = words("""
+    rose rises increased increase increases higher grew grows climbed gained jumped surged
+""")
+_FELL = words("""
+    fell decreased decrease decreases lower dropped drops declined declines shrank plunged slumped
+""")
+_UP, _DOWN = _ROSE | {"up", "rise", "rising"}, _FELL | {"down", "falls", "fall", "falling"}
+_SUPERLATIVE = re.compile(r"\b(?:most [a-z]+|[a-z]{3,}est|best|worst)\b", re.IGNORECASE)
+_NO_SUPERLATIVE = words("""
+    interest request forest west test rest guest harvest invest suggest digest honest modest protest
+    arrest contest quest latest northwest southwest midwest chest manifest conquest
+""")
+_RANKED = re.compile(
+    r"\b(?:second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|\d+(?:nd|rd|th)"
+    r"|(?:one|some|two|three|many|any) of (?:the|its|his|her|their|[\w.]+['’]s?)|among (?:the|its)"
+    r"|nearly the|almost the)[ -]+(?:\w+ ){0,2}$",
+    re.IGNORECASE,
+)
+_RANK_CHARS = 40
+
+
+def negations(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Found]:
+    """Clauses that say "not" where the most alike of the evidence do not, or the other way round.
+
+    What the evidence does not tell is no denial, nor is a field a statement.
+    """
+    if _UNTOLD.search(claim.text):
+        return
+    stated = islice((line for line in lines if not is_field(line.text)), _CLAUSE_LINES)
+    read = [basis.clauses(line) for line in stated]
+    # "Some rooms have it; most do not": of which ones the claim speaks is not to be told.
+    whole = (clauses for clauses in read if not any(each.is_elliptical for each in clauses))
+    clauses = [clause for each in whole for clause in each]
+    for own in clauses_of(claim):
+        denied = _denying(own, clauses)
+        if denied:
+            start, end = min(w.start for w in denied), max(w.end for w in denied)
+            yield Found(start, end, ConflictKind.NEGATION)
+
+
+def opposites(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Found]:
+    """Words whose opposite all lines have that say the rest of the claim."""
+    if claim.has_negation:
+        return
+    if len(claim.content) <= _MIN_WORDS:
+        return
+    for _, word in _said(claim, _OPPOSITE):
+        without = frozenset({word.stem})
+        shares = ((line, overlap(claim, line, without=without)) for line in lines[:_LINES])
+        about = [line for line, share in shares if share >= _CLOSELY]
+        if about and all(_has_instead(line, claim, word) for line in about):
+            yield Found(word.start, word.end, ConflictKind.NEGATION)
+
+
+def directions(claim: Text, lines: tuple[Text, ...], _: Basis) -> Iterator[Found]:
+    """What rose, where it fell."""
+    if claim.has_negation:
+        return
+    about = [line for line in lines[:_LINES] if overlap(claim, line) >= _ABOUT]
+    for own, same, other in ((_ROSE, _UP, _DOWN), (_FELL, _DOWN, _UP)):
+        said = [word for word in claim.words if word.lower in own]
+        if not said or claim.lowers & other or not about:
+            continue
+        if all(line.lowers & other and not line.lowers & same for line in about):
+            yield Found(said[0].start, said[0].end, ConflictKind.DIRECTION)
+
+
+def quantifiers(claim: Text, lines: tuple[Text, ...], _: Basis) -> Iterator[Found]:
+    """Says "all" or "most" of what the evidence says of some or few."""
+    about = [line for line in lines[:_COUNTED_LINES] if overlap(claim, line) >= _ABOUT]
+    for index, word in _said(claim, _ALL | _MOST):
+        if index > 0 and claim.words[index - 1].lower == "not":
+            continue
+        following = claim.words[index + 1 : index + 1 + _AFTER_ALL]
+        things = [other.stem for other in following if other.is_content][:_MOST_THINGS]
+        more, less = (_ALL, _SOME) if word.lower in _ALL else (_MOST, _FEW)
+        verdicts = [
+            bool(counts & less) and not counts & more
+            for line in about
+            for counts in _counts(line, things)
+        ]
+        if verdicts and all(verdicts):
+            yield Found(word.start, word.end, ConflictKind.QUANTIFIER)
+
+
+def ranks(claim: Text, lines: tuple[Text, ...], _: Basis) -> Iterator[Found]:
+    """Says "the longest" of what the evidence calls the second longest, or one of the longest."""
+    about = [(line, overlap(claim, line) >= _ABOUT) for line in lines[:_LINES]]
+    for match in islice(_SUPERLATIVE.finditer(claim.text), MAX_PLACES):
+        if match[0].lower() in _NO_SUPERLATIVE or _is_ranked(claim.text, match.start()):
+            continue
+        said = re.compile(rf"\b{re.escape(match[0])}\b", re.IGNORECASE)
+        ranked = [
+            is_ranked
+            for line, is_about in about
+            for other in islice(said.finditer(line.text), MAX_PLACES)
+            if (is_ranked := _is_ranked(line.text, other.start())) or is_about
+        ]
+        if ranked and all(ranked):
+            yield Found(match.start(), match.end(), ConflictKind.RANK)
+
+
+def _denying(own: Clause, clauses: Sequence[Clause]) -> tuple[Word, ...]:
+    """The words of a clause that all clauses most like it deny."""
+    alike = [
+        (own.likeness(clause), clause)
+        for clause in clauses
+        if _is_enough(own, clause) and clause.is_stated
+    ]
+    best = max((likeness for likeness, _ in alike), default=0.0)
+    is_inside = any(own.content <= clause.content for _, clause in alike)
+    if own.is_open or not own.is_stated or (best < LIKENESS and not is_inside):
+        return ()
+    same = [c for likeness, c in alike if likeness >= _SHARE * best or own.content <= c.content]
+    denied: tuple[Word, ...] = ()
+    for clause in same:
+        against = () if clause.is_open else own.against(clause)
+        if not against:
+            return ()
+        denied = denied or against
+    return denied
+
+
+def _is_enough(own: Clause, clause: Clause) -> bool:
+    """Whether two clauses have enough in common; "it is not safe" has one word that says all."""
+    return len(own.content & clause.content) >= _MIN_WORDS or own.likeness(clause) == 1
+
+
+def _said(claim: Text, listed: Container[str]) -> Iterator[tuple[int, Word]]:
+    """The words of a claim that are on a list, and which they are."""
+    said = ((n, word) for n, word in enumerate(claim.words) if word.lower in listed)
+    return islice(said, MAX_PLACES)
+
+
+def _has_instead(line: Text, claim: Text, word: Word) -> bool:
+    if line.has_negation or word.lower in line.lowers:
+        return False
+    opposites = (each for each in line.words if each.lower in _OPPOSITE[word.lower])
+    return any(not is_crossed(claim.words, word, line.words, each) for each in opposites)
+
+
+def _counts(line: Text, things: Sequence[str]) -> Iterator[set[str]]:
+    """What stands before each mention of some things in a line."""
+    for index, word in enumerate(line.words):
+        if word.stem in things:
+            yield {other.lower for other in line.words[max(0, index - _BEFORE_THING) : index]}
+
+
+def _is_ranked(text: str, start: int) -> bool:
+    return _RANKED.search(text, max(0, start - _RANK_CHARS), start) is not None

@@ -1,0 +1,47 @@
+"""A claim that has no word in common with its evidence."""
+
+import re
+from collections.abc import Iterator
+
+from groundwire.detection.comparison.aligned_span import Text
+from groundwire.detection.comparison.words import is_negation
+from groundwire.detection.rules.basis import Basis, quantities_in
+from groundwire.detection.rules.conflict import ConflictKind
+from groundwire.detection.rules.found import Found
+from groundwire.text.vocabulary import FUNCTION_WORDS, words
+
+#: Content words of a claim beside its numbers, at least: "It depends." is about nothing yet.
+_MIN_CONTENT = 3
+#: English words that only join others, at least: text in another language shares no word either.
+_MIN_ENGLISH = 2
+#: Remarks of the speaker, framing and farewells: "Here is a summary", "I hope this helps".
+_REMARKS = words(
+    "i i'm i'd i'll me my let let's please here here's hope enjoy sorry thanks free sure"
+)
+_STATEMENT = re.compile(r"[.!]\W*$")
+
+
+def unrelated(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Found]:
+    """Find a claim of which no content word stands in the evidence, in any form.
+
+    Questions, headings, remarks and statements that something is missing are left alone: those of
+    the validation answers that share no word with their sources are faithful nearly always.
+    """
+    del lines
+    numbers = quantities_in(claim)
+    content = [
+        word
+        for word in claim.words
+        # A number may follow from others, and then shares nothing with them.
+        if word.is_content and not any(q.start <= word.start < q.end for q in numbers)
+    ]
+    lowers = [word.lower for word in claim.words]
+    if len({word.stem for word in content}) < _MIN_CONTENT or not _STATEMENT.search(claim.text):
+        return
+    if len(FUNCTION_WORDS.intersection(lowers)) < _MIN_ENGLISH:
+        return
+    if any(word in _REMARKS or is_negation(word) for word in lowers):
+        return
+    if basis.is_english and not any(map(basis.has, content)) and not claim.content & basis.stems:
+        start, end = claim.words[0].start, claim.words[-1].end
+        yield Found(start, end, ConflictKind.UNRELATED, is_enough=True)

@@ -1,0 +1,319 @@
+"""Numbers, units, days and times that the evidence states otherwise."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations, islice, permutations
+
+from groundwire.detection.comparison.aligned_span import Held, Text
+from groundwire.detection.comparison.counterpart import same_kind
+from groundwire.detection.comparison.differences import is_rounded
+from groundwire.detection.comparison.words import likeness
+from groundwire.detection.rules.basis import MAX_PLACES, STATED, Basis, is_field, quantities_in
+from groundwire.detection.rules.conflict import ConflictKind
+from groundwire.detection.rules.found import Found
+from groundwire.detection.rules.names import alike
+from groundwire.text.quantities import Kind, Match, Quantity, QuantityIndex
+from groundwire.text.vocabulary import CALENDAR, MONTHS, WEEKDAYS
+
+_ABSENT = frozenset({Match.ABSENT, Match.DATE_ABSENT, Match.DATE_PARTLY})
+_STATED = STATED | {Match.UNIT_MISSING}
+#: What speaks for another value standing in the place of one: 0.5 is a shared neighbour.
+_IN_PLACE = 0.6
+#: What it adds if nothing else stands around the one: "It was built in 1950."
+_ALL_AROUND = 0.1
+#: What the same unit adds to it.
+_SAME_UNIT = 0.1
+#: "15 November" and "15 December", 1,487 and 1,847: a slip.
+_NEAR_MISS = 0.6
+#: The same, of a day or a month, which have fewer neighbours.
+_DAY_IN_PLACE = 0.3
+#: Fewer figures stand in another order by chance.
+_FIGURES = 3
+#: Numbers that the claim does not name are compared where it compares.
+_COMPARES = re.compile(
+    r"\b(?:than|more|less|fewer|difference|between|after|later|earlier|per ?cent|share|out of|so"
+    r"|sum|total|totals?|together|altogether|combined|remain\w*|left|taken|in all)\b|%",
+    re.IGNORECASE,
+)
+#: Of more numbers, some two give almost any third.
+_MOST_OPERANDS = 12
+#: Lines whose numbers a claim may compute with.
+_OPERAND_LINES = 2
+#: Share by which a result may be rounded.
+_ROUNDED = 0.005
+_DAY = 24 * 60
+_FIRST_YEAR, _LAST_YEAR = 1000, 2199
+
+
+def values(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Found]:
+    """Numbers, dates and times of a claim that are others in the evidence.
+
+    A time, and a number whose unit is another, are enough by themselves. A number or a date that
+    stands nowhere has another in its place; what can be computed is no conflict.
+    """
+    for quantity in quantities_in(claim):
+        match = basis.stated.match(quantity)
+        if _is_counted(claim, quantity, match, lines) or is_rounded(
+            _held(claim, quantity, lines), quantity
+        ):
+            continue
+        is_other = (match is Match.TIME_ABSENT and not _is_bare_hour(quantity, lines)) or (
+            match is Match.UNIT_DIFFERS and _has_other_unit(quantity, lines)
+        )
+        if is_other or (match in _ABSENT and _is_replaced(claim, quantity, lines)):
+            yield Found(quantity.start, quantity.end, _kind(quantity, match), is_other)
+
+
+def days(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Found]:
+    """Days and months of a claim that stand nowhere, where a line has another in their place."""
+    said = {word.lower for word in claim.words}
+    named = (word for word in claim.words if word.lower in CALENDAR and word.text[0].isupper())
+    for word in islice(named, MAX_PLACES):
+        if _has_day(word.lower, basis):
+            continue
+        kind = WEEKDAYS if word.lower in WEEKDAYS else MONTHS
+        others = (
+            alike(claim, word, line, other)
+            for line in lines
+            for other in line.words
+            if other.lower in kind and other.text[0].isupper() and other.lower not in said
+        )
+        if max(others, default=0.0) >= _DAY_IN_PLACE:
+            yield Found(word.start, word.end, ConflictKind.DATE)
+
+
+def settled(claim: Text, lines: tuple[Text, ...], basis: Basis) -> tuple[tuple[int, int], ...]:
+    """Numbers of a claim that follow: rounded, and it says so, or computed from others.
+
+    With what is computed goes what it is computed from, if the nearest lines state it.
+    """
+    known = [other for other in quantities_in(claim) if basis.stated.match(other) in _STATED]
+    near = _stated_by(lines)[:_MOST_OPERANDS]
+    found: list[Quantity] = []
+    computes = False
+    for quantity in quantities_in(claim):
+        if quantity in known or not _has_figures(claim, quantity):
+            continue
+        own = [*known, *found][:_MOST_OPERANDS]
+        is_round = is_rounded(_held(claim, quantity, lines), quantity)
+        is_later = quantity.kind is Kind.TIME and _is_shifted(quantity, [*own, *near])
+        follows = is_later or _is_computed(claim, quantity, own, near)
+        if is_round or follows:
+            found.append(quantity)
+        computes = computes or follows
+    if computes:
+        stated = QuantityIndex.of(near)
+        found += [other for other in known if stated.match(other) in _STATED]
+    return tuple(sorted((quantity.start, quantity.end) for quantity in found))
+
+
+def _has_day(lower: str, basis: Basis) -> bool:
+    """Whether a day or month stands anywhere, shortened ones too."""
+    return re.search(rf"\b(?:{lower}|{lower[:3]}\b)", basis.all_text, re.IGNORECASE) is not None
+
+
+def _kind(quantity: Quantity, match: Match) -> ConflictKind:
+    if match is Match.UNIT_DIFFERS:
+        return ConflictKind.UNIT
+    return ConflictKind.NUMBER if quantity.kind is Kind.NUMBER else ConflictKind.DATE
+
+
+def _held(claim: Text, quantity: Quantity, lines: tuple[Text, ...]) -> Held:
+    return Held(claim, quantity.start, quantity.end, lines)
+
+
+def _has_other_unit(quantity: Quantity, lines: tuple[Text, ...]) -> bool:
+    """Whether a line has the same number, of something else that is measured."""
+    return any(
+        other.number == quantity.number and other.unit is not None and other.name != quantity.name
+        for line in lines
+        for other in quantities_in(line)
+    )
+
+
+def _is_bare_hour(time: Quantity, lines: tuple[Text, ...]) -> bool:
+    """Whether a line has the hour of a time alone: "9 am" of "opens at 9"."""
+    if not isinstance(time.value, float):
+        return False
+    hour, minute = divmod(time.value, 60)
+    return minute == 0 and any(
+        other.kind is Kind.NUMBER and other.unit is None and other.number in (hour, hour % 12 or 12)
+        for line in lines
+        for other in quantities_in(line)
+    )
+
+
+def _is_replaced(claim: Text, quantity: Quantity, lines: tuple[Text, ...]) -> bool:
+    if "=" in claim.text:
+        return False
+    others = QuantityIndex.of(other for other in quantities_in(claim) if other != quantity)
+    context = claim.near(quantity.start, quantity.end)
+    return any(
+        likeness(context, around := line.near(other.start, other.end))
+        + _ALL_AROUND * _is_all_around(context, around, line)
+        + _SAME_UNIT * (quantity.unit is not None and quantity.unit == other.unit)
+        + _NEAR_MISS * _is_near_miss(claim, quantity, line, other)
+        >= _IN_PLACE
+        for line in lines
+        for other in quantities_in(line)
+        if _may_replace(claim, quantity, line, other)
+        # What the claim states elsewhere is not what is missing here.
+        and others.match(other) not in _STATED
+    )
+
+
+def _is_all_around(context: Mapping[str, int], around: Mapping[str, int], line: Text) -> bool:
+    """Whether nothing else stands around the one than around the other.
+
+    Of a field that is its name: "built: 1887-1889" says less than the claim, and all it can.
+    """
+    if not context or not around:
+        return False
+    is_named = is_field(line.text) and around.keys() <= context.keys()
+    return is_named or context.keys() <= around.keys()
+
+
+def _may_replace(claim: Text, one: Quantity, line: Text, other: Quantity) -> bool:
+    """Whether two are of one kind; the sum of an invoice names no currency."""
+    if _agrees(one, other):
+        return False
+    if same_kind(one, claim.text, other, line.text):
+        return True
+    is_bare = other.unit is None and one.unit is not None and one.kind is other.kind
+    return is_bare and _is_near_miss(claim, one, line, other)
+
+
+def _agrees(one: Quantity, other: Quantity) -> bool:
+    """Whether two dates are the same, as far as both are told: "13 March" may be of any year."""
+    if not (isinstance(one.value, tuple) and isinstance(other.value, tuple)):
+        return False
+    pairs = [(a, b) for a, b in zip(one.value, other.value, strict=True) if a and b]
+    return bool(pairs) and all(a == b for a, b in pairs)
+
+
+def _is_near_miss(claim: Text, one: Quantity, line: Text, other: Quantity) -> bool:
+    """Whether two dates differ in one part, or two numbers in the order of their figures."""
+    if isinstance(one.value, tuple) and isinstance(other.value, tuple):
+        pairs = [(a, b) for a, b in zip(one.value, other.value, strict=True) if a and b]
+        return sum(a != b for a, b in pairs) == 1 and any(a == b for a, b in pairs)
+    ours, theirs = _figures(claim, one), _figures(line, other)
+    return len(ours) >= _FIGURES and ours != theirs and sorted(ours) == sorted(theirs)
+
+
+def _has_figures(claim: Text, quantity: Quantity) -> bool:
+    """Whether it is written in figures; "two" is counted as often as read."""
+    return any(letter.isdigit() for letter in claim.text[quantity.start : quantity.end])
+
+
+def _is_counted(claim: Text, quantity: Quantity, match: Match, lines: tuple[Text, ...]) -> bool:
+    """Whether a number in words may be counted rather than read: "two ways: A and B".
+
+    It is read if the best line has another in words before the same word: "three children".
+    """
+    if _has_figures(claim, quantity) or match is Match.UNIT_DIFFERS:
+        return False
+    counted = _following(claim, quantity)
+    if counted is None or ":" in claim.text[quantity.end :]:
+        return True
+    return not any(
+        not _has_figures(line, other) and counted == _following(line, other)
+        for line in lines[:1]
+        for other in quantities_in(line)
+    )
+
+
+def _following(text: Text, quantity: Quantity) -> str | None:
+    """The stem of the word after a quantity, if it says anything."""
+    after = next((word for word in text.words if word.start >= quantity.end), None)
+    return after.stem if after is not None and after.is_content else None
+
+
+def _figures(text: Text, quantity: Quantity) -> str:
+    return "".join(re.findall(r"\d", text.text[quantity.start : quantity.end])).rstrip("0")
+
+
+def _is_shifted(time: Quantity, others: Sequence[Quantity]) -> bool:
+    """Whether a time is another, so much earlier or later: 9:50 is 9:10 and 40 minutes."""
+    times = [o.value for o in others if o.kind is Kind.TIME and isinstance(o.value, float)]
+    lengths = [o.value / 60 for o in others if o.unit == "s" and isinstance(o.value, float)]
+    return any(
+        abs((other + sign * length - minute) % _DAY) < 1
+        for minute in (time.value,)
+        if isinstance(minute, float)
+        for other in times
+        for length in lengths
+        for sign in (1, -1)
+    )
+
+
+def _stated_by(lines: tuple[Text, ...]) -> list[Quantity]:
+    return [other for line in lines[:_OPERAND_LINES] for other in quantities_in(line)]
+
+
+def _is_computed(
+    claim: Text, quantity: Quantity, own: Sequence[Quantity], near: Sequence[Quantity]
+) -> bool:
+    """Whether a number is what stated ones give that count the same, or one of which counts.
+
+    The sum of all others of its unit; of two, sum and difference, years apart, a price times how
+    many, a share in per cent.
+    """
+    if quantity.kind is not Kind.NUMBER or _is_in_range(claim, quantity):
+        return False
+    compares = _COMPARES.search(claim.text) is not None
+    if _is_sum(quantity, own) or (compares and _is_sum(quantity, near)):
+        return True
+    if any(_is_price(a, b, quantity) for a, b in permutations(own, 2)):
+        return True
+    operands = (own, [*own, *near][:_MOST_OPERANDS]) if compares else (own,)
+    return any(_gives(a, b, quantity) for group in operands for a, b in permutations(group, 2))
+
+
+def _is_sum(result: Quantity, parts: Sequence[Quantity]) -> bool:
+    """Whether a number is what all others of its unit give, or two of them."""
+    numbers = [part.number for part in parts if part.unit == result.unit and part.value]
+    sums = [a + b for a, b in combinations(numbers, 2)]
+    sums += [sum(numbers)] if len(numbers) > 1 else []
+    return any(_is_close(each, result.number) for each in sums)
+
+
+def _is_in_range(claim: Text, quantity: Quantity) -> bool:
+    before = claim.text[: quantity.start].rstrip()
+    after = claim.text[quantity.end :].lstrip()
+    return before.endswith(("-", "–", " to")) or after.startswith(("-", "–", "to "))
+
+
+def _gives(a: Quantity, b: Quantity, result: Quantity) -> bool:
+    one, other = _amount(a), _amount(b)
+    if one is None or other is None:
+        return False
+    (x, unit_x), (y, unit_y), wanted = one, other, result.number
+    if result.unit == "%":
+        return unit_x == unit_y and bool(y) and 0 < x < y and _is_close(100 * x / y, wanted)
+    if unit_x == unit_y == "year":
+        return result.unit in ("s", None) and x > y and _is_close(x - y, wanted)
+    if unit_x == unit_y == result.unit and _is_close(wanted, x + y):
+        return True
+    return unit_x == unit_y == result.unit and x > y and _is_close(wanted, x - y)
+
+
+def _is_price(count: Quantity, each: Quantity, result: Quantity) -> bool:
+    """Whether so many of what is measured give it: three at $24 are $72."""
+    is_of_one = each.unit == result.unit is not None and count.unit is None
+    return is_of_one and count.number > 1 and _is_close(result.number, count.number * each.number)
+
+
+def _amount(quantity: Quantity) -> tuple[float, str | None] | None:
+    """A number and what it counts; of a date, its year."""
+    if isinstance(quantity.value, tuple):
+        year = quantity.value[0]
+        return None if year is None else (float(year), "year")
+    if quantity.kind is not Kind.NUMBER:
+        return None
+    is_year = quantity.unit is None and _FIRST_YEAR <= quantity.number <= _LAST_YEAR
+    is_whole = quantity.number == int(quantity.number)
+    return (quantity.number, "year" if is_year and is_whole else quantity.unit)
+
+
+def _is_close(one: float, other: float) -> bool:
+    return abs(one - other) <= _ROUNDED * abs(other)

@@ -1,0 +1,97 @@
+"""Limits on sources, as DVARA has them: too long ones and those beyond a number are left out.
+
+The library itself reads all it is given. Who sets limits leaves sources out visibly: what was
+dropped counts as evidence offered and not indexed, so the outcome is at best ``partial``.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
+
+from groundwire.detection.values import Detection, Reason, decide_outcome
+
+#: DVARA's ``max-sources`` and ``max-source-length``.
+MAX_SOURCES, MAX_SOURCE_CHARS = 50, 10_000
+
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limited(Generic[_T]):
+    """Sources within the limits, and what was left out.
+
+    Attributes:
+        kept: In their order.
+        n_long: How many were over the length.
+        n_over_cap: How many were left out as there were enough before them.
+        dropped_chars: Characters of all that were left out.
+    """
+
+    kept: tuple[_T, ...]
+    n_long: int
+    n_over_cap: int
+    dropped_chars: int
+
+    @property
+    def reasons(self) -> dict[Reason, int]:
+        """How many were left out for which reason, as coverage names them."""
+        dropped = {Reason.DROPPED_LONG: self.n_long, Reason.DROPPED_OVER_CAP: self.n_over_cap}
+        return {reason: count for reason, count in dropped.items() if count}
+
+    def account_for(self, detection: Detection) -> Detection:
+        """The detection of what was kept, as that of all that was offered."""
+        return account_for(detection, self.reasons, dropped_chars=self.dropped_chars)
+
+
+def account_for(
+    detection: Detection, reasons: Mapping[Reason, int], *, dropped_chars: int = 0
+) -> Detection:
+    """The detection of what was read, as that of all there was.
+
+    Args:
+        detection: Of what was read.
+        reasons: What was left out, and how often.
+        dropped_chars: Characters of evidence among that.
+    """
+    added = {reason: count for reason, count in reasons.items() if count}
+    if not added:
+        return detection
+    known = detection.coverage.reasons
+    coverage = replace(
+        detection.coverage,
+        offered_chars=detection.coverage.offered_chars + dropped_chars,
+        reasons={**known, **{each: known.get(each, 0) + added[each] for each in added}},
+    )
+    return replace(detection, coverage=coverage, outcome=decide_outcome(detection.claims, coverage))
+
+
+def limit_sources(
+    sources: Iterable[str],
+    *,
+    max_sources: int = MAX_SOURCES,
+    max_source_chars: int = MAX_SOURCE_CHARS,
+) -> Limited[str]:
+    """Leave out sources that are too long, then those beyond a number.
+
+    Args:
+        sources: Texts.
+        max_sources: How many are kept, the first; 0 or less keeps all.
+        max_source_chars: A source with more characters is left out whole; 0 or less keeps all.
+    """
+    return limit_by(sources, len, max_sources=max_sources, max_source_chars=max_source_chars)
+
+
+def limit_by(
+    sources: Iterable[_T], n_chars: Callable[[_T], int], *, max_sources: int, max_source_chars: int
+) -> Limited[_T]:
+    """The same for what has a text: ``n_chars`` tells how many characters it has."""
+    given = list(sources)
+    fitting = [each for each in given if max_source_chars <= 0 or n_chars(each) <= max_source_chars]
+    kept = tuple(fitting if max_sources <= 0 else fitting[:max_sources])
+    return Limited(
+        kept=kept,
+        n_long=len(given) - len(fitting),
+        n_over_cap=len(fitting) - len(kept),
+        dropped_chars=sum(map(n_chars, given)) - sum(map(n_chars, kept)),
+    )

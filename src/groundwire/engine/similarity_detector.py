@@ -1,0 +1,311 @@
+"""The similarity detector: each claim is compared with every source, nothing is read together."""
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from hashlib import blake2b
+from threading import Event, Lock
+
+import numpy as np
+from numpy.typing import NDArray
+
+from groundwire.detection.evidence import Evidence, WordWeights
+from groundwire.detection.example import Source
+from groundwire.detection.passages import PASSAGE_RULES, CutSource, cut_source
+from groundwire.detection.similarity import MIN_WORDS, THRESHOLD, is_compared, nearest
+from groundwire.detection.values import EvidenceRef, Reason, Score
+from groundwire.engine.cache import ByteCache
+from groundwire.engine.embedder import Embedder, HashEmbedder, NeuralEmbedder
+from groundwire.engine.models import DEFAULT_MODEL, EMBEDDERS, ENCODER, find_model
+from groundwire.engine.reader import Work
+from groundwire.engine.scheduler import Turns
+from groundwire.engine.scores import ClaimScores
+from groundwire.engine.sentence import parts_of, without_citations
+from groundwire.engine.tokenizer import WordPieces
+from groundwire.errors import DetectionError
+from groundwire.text.emphasis import without_emphasis
+from groundwire.text.segment import Segment
+
+log = logging.getLogger(__name__)
+
+#: A source of at most so many sentences, fields or rows is compared whole, as DVARA does; its guide
+#: wants sources of 1 to 3 sentences, since a longer one is near to nothing in particular. A longer
+#: one is compared line by line (docs/similarity.md has the numbers).
+WHOLE_LINES = 3
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Comparer:
+    """An embedder, with the tokenizer that cuts sources, and what it has embedded so far."""
+
+    name: str
+    operating_points: Mapping[str, float]
+    embedder: Embedder
+    pieces: WordPieces
+    words: WordWeights
+    cache: ByteCache[NDArray[np.float32]]
+    sources: ByteCache[CutSource]
+    workers: ThreadPoolExecutor
+    turns: Turns
+    threads: int = 1
+    whole_lines: int = WHOLE_LINES
+    min_words: int = MIN_WORDS
+    counter: Work = field(default_factory=Work)
+    score: Score = field(default=Score.SIMILARITY, init=False)
+    answers: None = field(default=None, init=False)  # a similarity is no probability
+
+    @classmethod
+    def load(
+        cls,
+        name: str,
+        *,
+        threads: int,
+        cache: ByteCache[NDArray[np.float32]],
+        sources: ByteCache[CutSource],
+        workers: ThreadPoolExecutor,
+        turns: Turns,
+        min_words: int = MIN_WORDS,
+    ) -> "Comparer":
+        """Open the embedder; the files of the embedded models are taken to be verified.
+
+        Args:
+            name: One of :data:`groundwire.engine.models.EMBEDDERS`.
+            threads: How many texts are embedded side by side, each by one thread.
+            cache: For the vectors of sources.
+            sources: For sources that were cut into passages.
+            workers: Threads that embed texts.
+            turns: How many texts are embedded at a time, and which.
+            min_words: A claim of fewer is not compared.
+        """
+        tables = find_model(DEFAULT_MODEL).folder
+        pieces = WordPieces(tables / "tokenizer.json")
+        embedder: Embedder
+        if EMBEDDERS[name] == "hash":
+            embedder, points = HashEmbedder(), {"balanced": THRESHOLD}
+        else:
+            name, manifest = "similarity", find_model(ENCODER)
+            embedder = NeuralEmbedder.load(manifest, pieces, threads=1)
+            points = dict(manifest.operating_points)
+        words = WordWeights.load(tables)
+        return cls(
+            name,
+            points,
+            embedder,
+            pieces,
+            words,
+            cache,
+            sources,
+            workers,
+            turns,
+            threads,
+            min_words=min_words,
+        )
+
+    @property
+    def revision(self) -> str:
+        """That of the embedder."""
+        return self.embedder.revision
+
+    @property
+    def work(self) -> dict[str, int]:
+        """What was really done so far: texts embedded, claims compared."""
+        return self.counter.counts()
+
+    def open(
+        self, sources: Sequence[Source], question: str | None, *, threshold: float, tenant: str
+    ) -> "Comparison":
+        """Cut the sources of a request; the question and the threshold change no similarity."""
+        cuts: list[tuple[Source, CutSource]] = []
+
+        def cut(source: Source) -> CutSource:
+            key = blake2b(repr((source.title, source.text)).encode(), digest_size=16).digest()
+            found = self.sources.get(
+                (tenant, self.revision, PASSAGE_RULES, key),
+                lambda: cut_source(source, self.pieces, reads=self.embedder.reads),
+            )
+            cuts.append((source, found))
+            return found
+
+        evidence = Evidence.of(sources, cut, self.words)
+        return Comparison(self, evidence, _units(cuts, self.whole_lines), tenant)
+
+    def vector(self, text: str, tenant: str) -> NDArray[np.float32]:
+        """The vector of a source or line, from the cache or anew."""
+
+        def compute() -> NDArray[np.float32]:
+            with self.turns.answer():
+                return self._embed(text)
+
+        return self.cache.get(self._key(text, tenant), compute)
+
+    def vector_ahead(
+        self, text: str, tenant: str, *, is_wanted: Callable[[], bool]
+    ) -> NDArray[np.float32] | None:
+        """The same before an answer asks for it: ``None`` if it is there, or no longer wanted."""
+        key = self._key(text, tenant)
+        if not self.cache.lacks(key):
+            return None
+        with self.turns.source():
+            # A turn may be long in coming.
+            return self.cache.read_ahead(key, partial(self._embed, text)) if is_wanted() else None
+
+    def _embed(self, text: str) -> NDArray[np.float32]:
+        self.counter.add(texts_embedded=1)
+        return np.asarray(self.embedder.embed([text])[0])
+
+    def _key(self, text: str, tenant: str) -> Hashable:
+        return (tenant, self.revision, blake2b(text.encode(), digest_size=16).digest())
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """What a claim is compared with: a short source, or a line of a long one.
+
+    Attributes:
+        text: What is embedded.
+        place: Where that stands.
+    """
+
+    text: str
+    place: EvidenceRef
+
+
+def _units(cuts: Sequence[tuple[Source, CutSource]], whole_lines: int) -> list[Unit]:
+    """Each text once, from the first of the sources that hold it."""
+    units: dict[str, Unit] = {}
+    for source, found in cuts:
+        lines = {(line.start, line.end): line for p in found.passages for line in p.lines}
+        if len(lines) > whole_lines or found.indexed_chars < found.offered_chars:
+            for (start, end), line in lines.items():
+                units.setdefault(line.reading, _unit(line.reading, source, start, end))
+        elif lines:
+            text = source.text.strip()
+            start = source.text.index(text)
+            units.setdefault(text, _unit(text, source, start, start + len(text)))
+    return list(units.values())
+
+
+def _unit(text: str, source: Source, start: int, end: int) -> Unit:
+    quoted = source.text[start:end]
+    return Unit(text, EvidenceRef(source_id=source.id, start=start, end=end, text=quoted))
+
+
+class Comparison:
+    """One answer being compared, claim by claim.
+
+    The similarity of a claim depends on its own text and on the sources, and on nothing else.
+    """
+
+    is_incremental = True
+
+    def __init__(
+        self, judge: Comparer, evidence: Evidence, units: Sequence[Unit], tenant: str
+    ) -> None:
+        self.evidence = evidence
+        self.attended: set[int] = set()
+        self.reasons: Counter[Reason] = Counter(evidence.reasons)
+        self._judge, self._units, self._tenant = judge, units, tenant
+        # Threads take the next unit off the row until it is empty. A text is a tensor of its own,
+        # so it does not matter which of them embeds it, and when.
+        self._row = iter(range(len(units)))
+        self._next = Lock()
+        self._found: dict[int, NDArray[np.float32]] = {}
+        self._vectors: NDArray[np.float32] | None = None
+        self._closed = Event()
+
+    def prefetch(self) -> None:
+        """Embed the sources in the background."""
+        for _ in range(min(self._judge.threads, len(self._units))):
+            self._judge.turns.ahead(self._embed_ahead)
+
+    def close(self) -> None:
+        """Stop embedding ahead."""
+        self._closed.set()
+
+    def _take(self) -> int | None:
+        with self._next:
+            return next(self._row, None)
+
+    def _embed_ahead(self) -> None:
+        while self._is_wanted() and (index := self._take()) is not None:
+            # An answer that cannot wait may embed it in the meantime.
+            found = self._judge.vector_ahead(
+                self._units[index].text, self._tenant, is_wanted=partial(self._is_wanted, index)
+            )
+            if found is not None:
+                self._found[index] = found
+
+    def _is_wanted(self, index: int | None = None) -> bool:
+        return self._vectors is None and not self._closed.is_set() and index not in self._found
+
+    def _embed(self) -> None:
+        """Embed units until there is none left."""
+        while (index := self._take()) is not None:
+            self._found[index] = self._judge.vector(self._units[index].text, self._tenant)
+
+    def read(self, answer: str, segments: Sequence[Segment]) -> list[ClaimScores]:
+        """Compare the next claims; one that fails does not take the others with it."""
+        texts = [answer[segment.start : segment.end] for segment in segments]
+        if any(is_compared(text) and self._judge.embedder.reads(text) for text in texts):
+            # Before claims take the workers. What fails here fails again where it is told.
+            with suppress(Exception):
+                self._sources()
+        if len(segments) < 2:
+            return [self._claim(answer, segment) for segment in segments]
+        return list(self._judge.workers.map(partial(self._claim, answer), segments))
+
+    def _claim(self, answer: str, segment: Segment) -> ClaimScores:
+        text = answer[segment.start : segment.end]
+        if not is_compared(text, self._judge.min_words):
+            return ClaimScores.unread(Reason.TOO_SHORT)
+        if not self._judge.embedder.reads(text):
+            return ClaimScores.unread(Reason.LANGUAGE)
+        try:
+            return self._compare(answer, segment)
+        except Exception as error:  # noqa: BLE001 - whatever went wrong, it was not checked
+            # The message may quote the answer, which has no place in a log.
+            log.warning("A claim could not be compared: %s", type(error).__name__)
+            return ClaimScores.unread(Reason.DETECTOR_FAILED)
+
+    def _compare(self, answer: str, segment: Segment) -> ClaimScores:
+        judge = self._judge
+        # A citation is no statement, nor is a mark of emphasis.
+        text = without_emphasis(without_citations(answer, segment))
+        with judge.turns.answer():
+            vector = judge.embedder.embed([text])[0]
+        similarity, index = nearest(vector, self._sources())
+        if similarity != similarity:
+            raise DetectionError("The embedder's output is not a number.")
+        judge.counter.add(claims_compared=1)
+        self.attended.update(range(len(self.evidence.passages)))
+        parts = parts_of(answer, segment, judge.pieces)
+        return ClaimScores.compared(
+            similarity, (self._units[index].place,), judge.embedder.n_unread(parts)
+        )
+
+    def _sources(self) -> NDArray[np.float32]:
+        """Vectors of all units, shape ``(n_units, d)``."""
+        if self._vectors is None:
+            n_left = len(self._units) - len(self._found)
+            n_helpers = min(self._judge.threads, n_left) - 1
+            helpers = [self._judge.workers.submit(self._embed) for _ in range(n_helpers)]
+            self._embed()
+            for helper in helpers:
+                # One that never began has nothing to wait for; one that failed left a gap.
+                if not helper.cancel():
+                    helper.exception()
+            # What is taken and not embedded yet, for sources wait longer, is not waited for.
+            self._vectors = np.stack([self._vector(index) for index in range(len(self._units))])
+            self._found.clear()
+        return self._vectors
+
+    def _vector(self, index: int) -> NDArray[np.float32]:
+        found = self._found.get(index)
+        if found is None:
+            found = self._judge.vector(self._units[index].text, self._tenant)
+            self._found[index] = found
+        return found

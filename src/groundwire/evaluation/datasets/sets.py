@@ -1,0 +1,240 @@
+"""Labelled answers from files: every set becomes records with exact character spans.
+
+Formats are those of the sets as published, one JSON object a line, gzipped; docs/training.md names
+the fields. A set that is new gets a function here and a line in :data:`SETS`.
+"""
+
+import difflib
+import gzip
+import json
+import random
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from groundwire.detection.example import Source, SourceLike, read_sources
+from groundwire.detection.values import Label
+from groundwire.evaluation.datasets.labelled import LabelledAnswer
+from groundwire.evaluation.datasets.ragtruth import read_ragtruth
+
+_SLOT = re.compile(r"\{\{(.*?)\}\}", re.S)
+_WORD = re.compile(r"\w+|[^\w\s]")
+_UNSUPPORTED, _CONTRADICTED = 1, 2
+#: Of a stretch that nobody has judged.
+DOUBTFUL = -1
+# Answers of one record of edits, at most.
+_EDITS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """An answer with its hallucinated stretches.
+
+    Attributes:
+        text: What it says.
+        spans: ``(start, end, label)``, label 1 or 2: these words are wrong.
+        doubts: ``(start, end, label)``: somewhere in these words is a mistake with label 1 or 2,
+            or there may be one (:data:`DOUBTFUL`).
+    """
+
+    text: str
+    spans: tuple[tuple[int, int, int], ...]
+    doubts: tuple[tuple[int, int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A context and answers to it."""
+
+    id: str
+    task: str
+    sources: tuple[Source, ...]
+    question: str | None
+    answers: tuple[Marked, ...]
+    slots: str | None = None  # a slot-annotated answer: variants are drawn anew each time
+
+    def with_last(self, answer: Marked) -> "Record":
+        """With another answer in place of the last; beside it if it is the only one."""
+        kept = self.answers[:-1] or self.answers
+        return replace(self, answers=(*kept, answer))
+
+
+def read_rows(path: Path) -> Iterator[dict[str, Any]]:
+    """Rows of a file of JSON lines, gzipped or not."""
+    with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8") as lines:
+        yield from map(json.loads, lines)
+
+
+def ragtruth(path: Path) -> list[Record]:
+    """RAGTruth answers (https://arxiv.org/abs/2401.00396), grouped by context."""
+    groups: dict[str, list[LabelledAnswer]] = {}
+    for answer in read_ragtruth(path):
+        groups.setdefault(answer.context_id, []).append(answer)
+    return [
+        Record(
+            id=context_id,
+            task=answers[0].task,
+            sources=answers[0].example.sources,
+            question=answers[0].example.question,
+            answers=tuple(Marked(answer.example.answer, _marks(answer)) for answer in answers),
+        )
+        for context_id, answers in groups.items()
+    ]
+
+
+def _marks(answer: LabelledAnswer) -> tuple[tuple[int, int, int], ...]:
+    return tuple(
+        (span.start, span.end, _CONTRADICTED if span.label is Label.CONTRADICTED else _UNSUPPORTED)
+        for span in answer.spans
+    )
+
+
+def edits(path: Path) -> list[Record]:
+    """Answers with one known mistake beside their corrected text (BUMP, DeFacto, SummEdits).
+
+    BUMP (https://aclanthology.org/2023.acl-long.716) puts one error into a reference summary;
+    DeFacto (https://arxiv.org/abs/2212.09968) has people repair a model's summary; SummEdits
+    (https://aclanthology.org/2023.emnlp-main.600) has many edits of one summary, harmless ones too.
+    The words that differ are the span; both texts are answers, so that a pair differs in the
+    mistake alone.
+    """
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for row in read_rows(path):
+        groups.setdefault(row["context"], []).append(row)
+    records = []
+    for context, rows in groups.items():
+        answers = list(dict.fromkeys(answer for row in rows for answer in _edited(row)))
+        sources = read_sources([context])
+        # An article with many edits comes as often as its edits are worth.
+        for start in range(0, len(answers), _EDITS):
+            some = tuple(answers[start : start + _EDITS])
+            records.append(Record(rows[0]["id"], "Summary", sources, None, some))
+    return records
+
+
+def shares_text(records: Iterable[Record], held_out: Iterable[Record]) -> list[bool]:
+    """Of each record, whether a source of it has twelve words in a row of a source held out.
+
+    The same article comes with other headlines and white space in different sets.
+    """
+    known = {run for record in held_out for run in _runs(record)}
+    return [not known.isdisjoint(_runs(record)) for record in records]
+
+
+def _runs(record: Record, n: int = 12) -> Iterator[tuple[str, ...]]:
+    for source in record.sources:
+        words = re.findall(r"\w+", source.text.lower())
+        yield from zip(*(words[i:] for i in range(n)), strict=False)
+
+
+def _edited(row: Mapping[str, Any]) -> list[Marked]:
+    wrong = row["answer"]
+    right = row.get("original_answer") or (row.get("feedback") or {}).get("summary")
+    if row["label"] != "inconsistent":
+        return [Marked(wrong, ())]
+    if not right:
+        return []
+    outside = (
+        row.get("extrinsic")
+        or "Extrinsic" in row.get("error_type", "")
+        or "hallucinated_fact_insertion" in row.get("edit_types", ())
+    )
+    label = _UNSUPPORTED if outside else _CONTRADICTED
+    spans = tuple((start, end, label) for start, end in changed_words(right, wrong))
+    # What was only left out leaves nothing to mark; what was rewritten says nothing about words.
+    if not spans or sum(end - start for start, end, _ in spans) > len(wrong) / 2:
+        return []
+    return [Marked(wrong, spans), Marked(right, ())]
+
+
+def changed_words(right: str, wrong: str) -> list[tuple[int, int]]:
+    """Character ranges of ``wrong`` whose words do not stand in ``right`` at that place."""
+    # Word by word: some letters are more than one in lower case, which moves what follows.
+    a, b = [[word.lower() for word in _WORD.findall(text)] for text in (right, wrong)]
+    places = [match.span() for match in _WORD.finditer(wrong)]
+    matcher = difflib.SequenceMatcher(None, a, b, autojunk=False)
+    return [
+        (places[start][0], places[end - 1][1])
+        for kind, _, _, start, end in matcher.get_opcodes()
+        if kind in ("replace", "insert")
+    ]
+
+
+def slots(path: Path) -> list[Record]:
+    """Slot-annotated answers: ``{{supported||hallucinated||kind}}`` inline."""
+    records = []
+    for row in read_rows(path):
+        context: SourceLike | list[SourceLike] = row["context"]
+        sources = context if isinstance(context, list) else [context]
+        faithful = render_slots(row["answer"], frozenset())
+        records.append(
+            Record(
+                row["id"],
+                "slots-" + row["domain"],
+                read_sources(sources),
+                row["question"],
+                (faithful,),
+                row["answer"],
+            )
+        )
+    return records
+
+
+def render_slots(annotated: str, hallucinated: frozenset[int]) -> Marked:
+    """Write out a slot-annotated answer.
+
+    Args:
+        annotated: Text with ``{{supported||hallucinated||kind}}``.
+        hallucinated: Which slots take their second text, counted from 0.
+
+    Returns:
+        The text, with the exact ranges of what was put in, trimmed of white space.
+    """
+    text = ""
+    spans = []
+    for i, part in enumerate(_SLOT.split(annotated)):
+        if i % 2 == 0:
+            text += part
+            continue
+        good, bad, kind = part.split("||")
+        if i // 2 not in hallucinated:
+            text += good
+            continue
+        start = len(text) + len(bad) - len(bad.lstrip())
+        if bad.strip():
+            label = _CONTRADICTED if kind == "conflict" else _UNSUPPORTED
+            spans.append((start, len(text) + len(bad.rstrip()), label))
+        text += bad
+    return Marked(text, tuple(spans))
+
+
+def n_slots(annotated: str) -> int:
+    """How many slots an annotated answer has."""
+    return len(_SLOT.findall(annotated))
+
+
+def draw(record: Record, n: int, rng: random.Random, *, one_slot_share: float = 0.0) -> Record:
+    """Some answers of a record; of a slot record the faithful one and random variants.
+
+    Args:
+        record: Of any set.
+        n: How many, at most.
+        rng: The only source of chance.
+        one_slot_share: How often a variant is wrong in one slot only; else each slot is wrong with
+            probability 0.35, and one is at least.
+    """
+    if record.slots is None:
+        return replace(
+            record, answers=tuple(rng.sample(record.answers, min(n, len(record.answers))))
+        )
+    count = n_slots(record.slots)
+    answers = [render_slots(record.slots, frozenset())]
+    for _ in range(n - 1 if count else 0):
+        if one_slot_share and rng.random() < one_slot_share:
+            chosen = {rng.randrange(count)}
+        else:
+            chosen = {i for i in range(count) if rng.random() < 0.35} or {rng.randrange(count)}
+        answers.append(render_slots(record.slots, frozenset(chosen)))
+    return replace(record, answers=tuple(answers))

@@ -1,0 +1,1 @@
+"""Chat completions: the request, its check, and the three ways back."""

@@ -1,0 +1,96 @@
+"""The warning that stands before an answer under the action ``body``: HaluGate's texts.
+
+What is quoted is the model's, or a source's: it stays on the warning's one line and within its
+quotes, and the warning has a greatest length.
+"""
+
+from collections.abc import Sequence
+
+from groundwire.detection.values import Label, Outcome
+from groundwire.explain import Explanation
+from groundwire.explain.wording import quote
+from groundwire.pipeline import Checked
+from groundwire.policy.policy import Action
+
+#: No more findings are named once a warning has so many characters.
+MAX_CHARS = 4000
+
+_PLEASE = "Please verify the information independently."
+_HALLUCINATED = "[Hallucination Warning] This response may contain unsupported claims"
+_TEXTS = {
+    Outcome.UNVERIFIED: (
+        "[Unverified Response] This response contains factual claims that could not be verified "
+        "due to missing context."
+    ),
+    Outcome.PARTIAL: (
+        "[Partially Checked Response] Parts of this response, or of the sources it was checked "
+        f"against, could not be read. {_PLEASE}"
+    ),
+    Outcome.UNAVAILABLE: (f"[Unchecked Response] The check of this response failed. {_PLEASE}"),
+}
+_NLI = {
+    Label.SUPPORTED: "ENTAILMENT",
+    Label.UNSUPPORTED: "NEUTRAL",
+    Label.CONTRADICTED: "CONTRADICTION",
+}
+_SEVERITIES = ("low", "low-medium", "medium", "high", "critical")
+
+
+def warning_text(checked: Checked) -> str | None:
+    """What is said before an answer, without the blank line that follows it.
+
+    ``None`` unless the action of the answer is ``body``. The confidence is the highest probability
+    of a span; a detector that compares has none, and none is told.
+    """
+    if checked.action is not Action.BODY:
+        return None
+    if checked.outcome is not Outcome.HALLUCINATED:
+        return _TEXTS.get(checked.outcome)
+    if not checked.context.policy.include_details or checked.detection is None:
+        return f"{_HALLUCINATED}. {_PLEASE}"
+    spans = checked.detection.spans
+    probabilities = [span.probability for span in spans if span.probability is not None]
+    sureness = f" (confidence: {_percent(max(probabilities))})" if probabilities else ""
+    lead = f"{_HALLUCINATED}{sureness}."
+    if checked.explanations:
+        # One for each span, in their order.
+        pairs = list(zip(spans, checked.explanations, strict=True))
+        details = [
+            f"[{number}] {_quoted(span.text)} {_analysis(explanation)}"
+            for number, (span, explanation) in enumerate(pairs, 1)
+        ]
+        return _joined(f"{lead} Detailed analysis: ", details, separator=" ")
+    quoted = [_quoted(span.text) for span in spans]
+    return f"{_joined(f'{lead} Unsupported spans: ', quoted, separator=', ')}."
+
+
+def _analysis(explanation: Explanation) -> str:
+    said = f"NLI: {_NLI.get(explanation.label, 'UNKNOWN')}"
+    if explanation.entailment is None:
+        said = "NLI: UNKNOWN"  # the label is the detector's
+    else:
+        said += f", confidence: {_percent(explanation.entailment.of(explanation.label))}"
+    return f"({said}, severity: {_severity_word(explanation.severity)}) - {explanation.text}"
+
+
+def _joined(lead: str, parts: Sequence[str], *, separator: str) -> str:
+    """As many parts as there is room for, the first in any case, and how many there are more."""
+    n, size = 0, len(lead)
+    while n < len(parts) and (n == 0 or size + len(parts[n]) <= MAX_CHARS):
+        size += len(parts[n]) + len(separator)
+        n += 1
+    more = f" (and {len(parts) - n} more)" if n < len(parts) else ""
+    return lead + separator.join(parts[:n]) + more
+
+
+def _quoted(text: str) -> str:
+    # Cut to a length, on one line. Quotes of its own would end the quotation.
+    return quote(text.replace('"', "'"))
+
+
+def _percent(probability: float) -> str:
+    return f"{100 * probability:.0f}%"
+
+
+def _severity_word(severity: int) -> str:
+    return _SEVERITIES[severity] if 0 <= severity < len(_SEVERITIES) else "unknown"

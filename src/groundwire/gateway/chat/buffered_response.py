@@ -1,0 +1,137 @@
+"""A response that is not streamed: its body read, checked, marked."""
+
+import asyncio
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from starlette.responses import Response
+
+from groundwire.errors import InvalidConversationError
+from groundwire.gateway.chat.checks import Checks
+from groundwire.gateway.chat.marks import outcome_headers, vsr_headers, warning_text
+from groundwire.gateway.http.coding import CodingError, Decoder
+from groundwire.gateway.stream.chunks import unambiguous
+from groundwire.gateway.upstream import Reply
+from groundwire.pipeline import Checked
+from groundwire.pipeline.conversation import Answer, AnswerKind, read_response
+
+log = logging.getLogger(__name__)
+
+#: A larger body is read in a thread: it would keep all others waiting.
+LARGE_BYTES = 2**20
+
+#: Headers that are about the bytes of a body, and untrue of another.
+_OF_BYTES = frozenset(
+    {"content-encoding", "content-length", "content-md5", "content-digest", "digest", "etag"}
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckedBody:
+    """A body and what became of its answers.
+
+    Attributes:
+        raw: As it came.
+        data: As JSON data; ``None`` if it cannot be read.
+        answers: What became of each of its answers.
+    """
+
+    raw: bytes
+    data: Any
+    answers: tuple[Checked, ...]
+
+
+async def check_body(checks: Checks, reply: Reply, raw: bytes, *, max_bytes: int) -> CheckedBody:
+    """Check the answers in a body. One that cannot be read holds an answer that is unavailable.
+
+    Args:
+        checks: Of the response.
+        reply: Whose body it is.
+        raw: The body as it came.
+        max_bytes: What it may be, decompressed.
+    """
+    read = partial(_read, raw, reply.content_encoding, max_bytes)
+    try:
+        data, answers = read() if len(raw) <= LARGE_BYTES else await asyncio.to_thread(read)
+    except (CodingError, InvalidConversationError, ValueError, RecursionError) as error:
+        # The message may quote the answer, which has no place in a log.
+        log.warning("A response cannot be read, so it is not checked: %s", type(error).__name__)
+        unread = Answer(index=0, kind=AnswerKind.TEXT, n_skipped=1)
+        failed = checks.unavailable(unread, type(error).__name__)
+        return CheckedBody(raw=raw, data=None, answers=(failed,))
+    return CheckedBody(raw=raw, data=data, answers=await checks.answers.check(answers))
+
+
+def _require_no_other_text(data: Mapping[str, Any]) -> None:
+    """Text outside of the messages would be text that nobody checks."""
+    for choice in data["choices"]:
+        delta = choice.get("delta")
+        if choice.get("text") or (isinstance(delta, dict) and delta.get("content")):
+            raise InvalidConversationError("choices", "one has text outside of its message", "")
+
+
+def _read(raw: bytes, encoding: str, max_bytes: int) -> tuple[Any, tuple[Answer, ...]]:
+    decoder = Decoder(encoding, max_bytes=max_bytes)
+    data = json.loads(decoder.feed(raw) + decoder.finish(), object_pairs_hook=unambiguous)
+    answers = read_response(data)
+    _require_no_other_text(data)
+    return data, answers
+
+
+def marked(reply: Reply, body: CheckedBody) -> Response:
+    """The response as the client gets it: as it came, with the headers and warnings that are due.
+
+    Args:
+        reply: Of the upstream.
+        body: Its body; no answer in it is withheld.
+    """
+    warnings = [warning_text(answer) for answer in body.answers]
+    headers, raw = reply.headers, body.raw
+    if any(warnings) and body.data is not None:
+        headers, raw = of_new_body(reply), with_warnings(body.data, warnings)
+    marks = [*vsr_headers(body.answers), *outcome_headers(body.answers)]
+    return Plain(raw, status=reply.status, headers=[*headers, *marks])
+
+
+def with_warnings(data: Mapping[str, Any], warnings: Sequence[str | None]) -> bytes:
+    """A response with a warning before the text of each answer that has one.
+
+    Args:
+        data: The response, as JSON data.
+        warnings: One for each of its choices.
+    """
+    choices = []
+    for choice, warning in zip(data["choices"], warnings, strict=True):
+        if warning is None:
+            choices.append(choice)
+            continue
+        content = choice["message"].get("content")
+        if isinstance(content, Mapping):
+            content = [content]
+        if isinstance(content, list):
+            content = [{"type": "text", "text": f"{warning}\n\n"}, *content]
+        else:
+            content = f"{warning}\n\n{content or ''}"
+        choices.append({**choice, "message": {**choice["message"], "content": content}})
+    return json.dumps({**data, "choices": choices}, separators=(",", ":")).encode()
+
+
+def of_new_body(reply: Reply) -> list[tuple[str, str]]:
+    """The headers of a reply, without those that are about its bytes."""
+    return [(name, value) for name, value in reply.headers if name not in _OF_BYTES]
+
+
+class Plain(Response):
+    """A response with the headers that it is given, repeated ones too."""
+
+    def __init__(self, body: bytes, *, status: int, headers: Sequence[tuple[str, str]]) -> None:
+        self.status_code, self.body, self.background = status, body, None
+        kept = [pair for pair in headers if pair[0] != "content-length"]
+        self.raw_headers = [
+            (name.encode("latin-1"), value.encode("latin-1"))
+            for name, value in [*kept, ("content-length", str(len(body)))]
+        ]

@@ -1,0 +1,370 @@
+"""``POST /v1/chat/completions``: answered by an upstream, checked on the way back."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from functools import partial
+from time import perf_counter, time
+from typing import Any, TypeVar
+
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+
+from groundwire.control.audit import grounding_unavailable_event
+from groundwire.detection.values import Outcome
+from groundwire.errors import DetectionError
+from groundwire.gateway.chat.buffered_response import LARGE_BYTES, check_body, marked, of_new_body
+from groundwire.gateway.chat.chat_request import ChatRequest
+from groundwire.gateway.chat.checks import Checks
+from groundwire.gateway.chat.observed import ObservedBody, ObservedStream
+from groundwire.gateway.chat.recording import Recorder
+from groundwire.gateway.chat.refusals import RefusalCode, blocked, refused
+from groundwire.gateway.chat.release import Release
+from groundwire.gateway.chat.report import StreamReport
+from groundwire.gateway.http.coding import narrowed
+from groundwire.gateway.http.problems import INVALID_REQUEST, SERVER, Problem
+from groundwire.gateway.http.state import caller, services, trace_id
+from groundwire.gateway.http.streamed import Streamed, gone_response, until_disconnect
+from groundwire.gateway.relay import client_headers, query_of
+from groundwire.gateway.services import Services
+from groundwire.gateway.stream.guarded_stream import ReleasedStream
+from groundwire.gateway.upstream import Reply, UpstreamBrokenError
+from groundwire.pipeline import Checked, CheckPath, Pipeline, RequestContext
+from groundwire.pipeline.conversation import Answer, AnswerKind, read_request
+from groundwire.policy.policy import Action, decide, reach, resolve
+
+_T = TypeVar("_T")
+
+_PATH = "chat/completions"
+#: The ways of answers whose check is due.
+_DUE = (CheckPath.CHECKED, CheckPath.NO_EVIDENCE)
+
+#: A client may take so long to send its request.
+BODY_TIMEOUT_S = 60.0
+#: Of a response that nobody waits for, so much is kept for its check; a larger one is not checked.
+OBSERVED_BYTES = 8 * 2**20
+
+#: Checks of responses that are out, at most, for each request that there may be at a time.
+_PENDING_PER_REQUEST = 4
+
+
+class OverloadedError(DetectionError):
+    """A check was due, and so many others were pending that it was not begun."""
+
+
+async def create(request: Request) -> Response:
+    """Answer as the upstream does, once its answer has been checked as far as the policy wants."""
+    own = services(request)
+    settings = own.config.gateway
+    try:
+        raw = await _body(request)
+        read = partial(
+            ChatRequest.read,
+            raw,
+            content_encoding=request.headers.get("content-encoding", ""),
+            max_bytes=settings.max_body_bytes,
+            forwards_sources=settings.forwards_sources,
+        )
+        # Reading megabytes would keep all others waiting.
+        chat = read() if len(raw) <= LARGE_BYTES else await asyncio.to_thread(read)
+        exchange = Exchange(services=own, request=request, chat=chat)
+        return await until_disconnect(request, exchange.answer())
+    except ClientDisconnect:
+        return gone_response()
+
+
+async def _body(request: Request) -> bytes:
+    """The body of a request.
+
+    Raises:
+        Problem: 408, if its sender takes too long: nobody may keep a place by sending slowly.
+    """
+    try:
+        async with asyncio.timeout(BODY_TIMEOUT_S):
+            return await request.body()
+    except TimeoutError as error:
+        raise Problem(
+            status=408,
+            type=INVALID_REQUEST,
+            code="request_timeout",
+            message=f"The body of the request was not complete within {BODY_TIMEOUT_S:g} s.",
+            next_step="Send it again, faster or with less in it.",
+        ) from error
+
+
+class Exchange:
+    """One request and its response."""
+
+    def __init__(self, *, services: Services, request: Request, chat: ChatRequest) -> None:
+        self._services, self._request, self._chat = services, request, chat
+        self._caller, self._trace_id = caller(request), trace_id(request)
+        self._recorder = Recorder(services, trace_id=self._trace_id)
+        self._own = self._caller.overrides
+
+    async def answer(self) -> Response:
+        """The response.
+
+        Raises:
+            Problem: If there is none to give, or it is withheld.
+            InvalidConversationError: If the request is none.
+            InvalidTextError: If its question or its evidence is not valid text.
+        """
+        pipeline = self._services.pipeline
+        if pipeline is None:
+            await self._require_no_check()
+            return relayed(await self._send())
+        if not pipeline.may_check(overrides=self._own, request=self._chat.asks):
+            return relayed(await self._send())
+        if self._recorder.is_failing:
+            await self._require_no_record(pipeline)
+        # The upstream is slow and asked at once: what is found out meanwhile costs no time.
+        sending = asyncio.create_task(self._send(), name="ask an upstream")
+        try:
+            context = await self._in_thread(partial(self._open, pipeline))
+            if context.path not in _DUE:
+                return await self._pass(context, pipeline, sending)
+            return await self._check(context, pipeline, sending)
+        except BaseException:
+            await _give_up(sending)
+            raise
+
+    def _open(self, pipeline: Pipeline) -> RequestContext:
+        return pipeline.open(
+            self._chat.body,
+            tenant=self._caller.tenant,
+            overrides=self._own,
+            request=self._chat.asks,
+        )
+
+    async def _require_no_record(self, pipeline: Pipeline) -> None:
+        """Records cannot be written now, and nothing may leave without.
+
+        Raises:
+            Problem: If the answer would be checked: then its upstream need not be asked.
+        """
+        context = await self._in_thread(partial(self._open, pipeline))
+        if context.path in _DUE and not self._recorder.may_begin():
+            raise refused(RefusalCode.AUDIT_UNAVAILABLE)
+
+    async def _send(self) -> Reply:
+        headers = client_headers(self._request)
+        return await self._services.upstreams.send(
+            method="POST",
+            path=_PATH,
+            query=query_of(self._request),
+            # What is sent on is not compressed.
+            headers=[pair for pair in headers if pair[0] != "content-encoding"],
+            body=self._chat.forwarded,
+            model=self._chat.model,
+            caller=self._caller,
+            # What comes has to be read here.
+            accept_encoding=narrowed(self._request.headers.get("accept-encoding")),
+        )
+
+    # Without a check.
+
+    async def _require_no_check(self) -> None:
+        """No models are loaded, for nothing in the configuration wants a check; a request may.
+
+        Raises:
+            Problem: If it does, and names sources or may not pass unchecked.
+        """
+        config, tenant = self._services.config, self._caller.tenant
+        policy = resolve(config.policy, tenant=self._own, request=self._chat.asks)
+        if not policy.enabled:
+            return
+        conversation = read_request(self._chat.body)
+        if conversation.is_explicit or decide(policy, Outcome.UNAVAILABLE) is Action.BLOCK:
+            event = grounding_unavailable_event(tenant=tenant, trace_id=self._trace_id)
+            if not await self._recorder.event(event):
+                raise refused(RefusalCode.AUDIT_UNAVAILABLE)
+            self._services.metrics.refused(RefusalCode.GROUNDING_UNAVAILABLE)
+            raise refused(RefusalCode.GROUNDING_UNAVAILABLE)
+
+    async def _pass(
+        self, context: RequestContext, pipeline: Pipeline, sending: "asyncio.Task[Reply]"
+    ) -> Response:
+        reply = await sending
+        if context.path is CheckPath.NOT_FACTUAL:
+            # Nothing is known of the answer, and nothing needs to be.
+            skipped = pipeline.check(context, Answer(index=0, kind=AnswerKind.EMPTY))
+            await self._require_kept(context, skipped)
+        return relayed(reply)
+
+    async def _pass_unchecked(
+        self, context: RequestContext, pipeline: Pipeline, sending: "asyncio.Task[Reply]"
+    ) -> Response:
+        """Relay a response for whose check there is no time, and say so in the records."""
+        reply = await sending
+        if not 200 <= reply.status < 300:
+            return relayed(reply)
+        unread = Answer(index=0, kind=AnswerKind.TEXT)
+        failed = pipeline.unavailable(context, unread, OverloadedError.__name__)
+        await self._require_kept(context, failed)
+        return relayed(reply)
+
+    async def _require_kept(self, context: RequestContext, answer: Checked) -> None:
+        """Keep what became of an answer that is not checked.
+
+        Raises:
+            Problem: If it cannot be kept, and nothing may leave without; its reply is closed then.
+        """
+        if not await self._recorder.complete(context, [answer]):
+            raise refused(RefusalCode.AUDIT_UNAVAILABLE)
+
+    @property
+    def _is_behind(self) -> bool:
+        """Whether so many checks that no client waits for are pending that more would pile up."""
+        limit = _PENDING_PER_REQUEST * self._services.config.gateway.max_requests
+        return self._services.background.n_running >= limit
+
+    # With one.
+
+    async def _check(
+        self, context: RequestContext, pipeline: Pipeline, sending: "asyncio.Task[Reply]"
+    ) -> Response:
+        actions = reach(context.policy, has_evidence=context.path is CheckPath.CHECKED)
+        wish = self._own.release or self._services.config.gateway.release
+        release = Release.of(actions, wish, settles=self._recorder.settles)
+        if release is Release.OBSERVE and self._is_behind:
+            return await self._pass_unchecked(context, pipeline, sending)
+        checks = Checks(self._services, pipeline, context, release=release)
+        try:
+            reply = await sending
+        except BaseException:
+            checks.answers.close()
+            raise
+        if not 200 <= reply.status < 300:
+            checks.answers.close()
+            return relayed(reply)
+        if _is_stream(reply):
+            return self._stream(context, checks, release, reply)
+        if release is Release.OBSERVE:
+            return self._observed(context, checks, reply)
+        try:
+            return await self._whole(context, checks, reply)
+        finally:
+            checks.answers.close()
+
+    def _stream(
+        self, context: RequestContext, checks: Checks, release: Release, reply: Reply
+    ) -> Response:
+        def conclude(report: Coroutine[Any, Any, StreamReport]) -> "asyncio.Task[bool]":
+            record = self._record(context, report)
+            return self._services.background.start(record, name="check a stream")
+
+        if release is Release.OBSERVE:
+            observed = ObservedStream(
+                reply, checks.answers, content_encoding=reply.content_encoding, conclude=conclude
+            )
+            return Streamed(
+                observed.events(), status=reply.status, headers=reply.headers, ended=observed.close
+            )
+        settings = self._services.config.gateway
+        released = ReleasedStream(
+            reply,
+            checks,
+            head=self._head(),
+            release=release,
+            content_encoding=reply.content_encoding,
+            max_held_chars=settings.max_held_chars,
+            max_held_bytes=settings.max_response_bytes,
+            keepalive_s=settings.keepalive_s,
+            trace_id=self._trace_id,
+            settles=self._recorder.settles,
+            conclude=conclude,
+        )
+        # A proxy before us that buffers would undo the release sentence by sentence.
+        headers = [*of_new_body(reply), ("x-accel-buffering", "no")]
+        return Streamed(
+            released.events(), status=reply.status, headers=headers, ended=released.close
+        )
+
+    async def _record(
+        self, context: RequestContext, report: Coroutine[Any, Any, StreamReport]
+    ) -> bool:
+        return await self._recorder.streamed(context, await report)
+
+    async def _whole(self, context: RequestContext, checks: Checks, reply: Reply) -> Response:
+        limit = self._services.config.gateway.max_response_bytes
+        try:
+            raw = await reply.read(limit)
+        except UpstreamBrokenError as error:
+            raise error.problem() from error
+        read_at = perf_counter()
+        body = await check_body(checks, reply, raw, max_bytes=limit)
+        if not await self._recorder.complete(context, body.answers, since=read_at):
+            raise refused(RefusalCode.AUDIT_UNAVAILABLE)
+        if any(answer.action is Action.BLOCK for answer in body.answers):
+            raise blocked(body.answers)
+        return marked(reply, body)
+
+    def _observed(self, context: RequestContext, checks: Checks, reply: Reply) -> Response:
+        """Relay a response as it comes, and check it once it is out."""
+        limit = self._services.config.gateway.max_response_bytes
+        body = ObservedBody(reply, max_bytes=min(limit, OBSERVED_BYTES))
+
+        async def ended() -> None:
+            if body.is_complete or body.raw:
+                # Also of a client that leaves: what has left is checked, or on record as unread.
+                check = self._check_later(context, checks, reply, bytes(body.raw))
+                self._services.background.start(check, name="check a response")
+            else:
+                checks.answers.close()
+            await reply.close()
+
+        return Streamed(body.events(), status=reply.status, headers=reply.headers, ended=ended)
+
+    async def _check_later(
+        self, context: RequestContext, checks: Checks, reply: Reply, raw: bytes
+    ) -> None:
+        try:
+            limit = self._services.config.gateway.max_response_bytes
+            body = await check_body(checks, reply, raw, max_bytes=limit)
+            await self._recorder.complete(context, body.answers)
+        finally:
+            checks.answers.close()
+
+    def _head(self) -> dict[str, Any]:
+        """What the chunk of a refusal has if there was none before it."""
+        return {
+            "id": f"chatcmpl-{self._trace_id}",
+            "object": "chat.completion.chunk",
+            "created": int(time()),
+            "model": self._chat.model or "",
+        }
+
+    async def _in_thread(self, function: Callable[[], _T]) -> _T:
+        loop, limit_s = asyncio.get_running_loop(), self._services.config.gateway.check_timeout_s
+        try:
+            async with asyncio.timeout(limit_s):
+                return await loop.run_in_executor(self._services.opening, function)
+        except TimeoutError as error:
+            raise _too_slow(limit_s) from error
+
+
+async def _give_up(sending: "asyncio.Task[Reply]") -> None:
+    """End a request whose reply nobody takes, whether it has come or not."""
+    sending.cancel()
+    await asyncio.wait({sending})
+    if not sending.cancelled() and sending.exception() is None:
+        await sending.result().close()
+
+
+def relayed(reply: Reply) -> Response:
+    """A reply as it is."""
+    return Streamed(reply.chunks(), status=reply.status, headers=reply.headers, ended=reply.close)
+
+
+def _too_slow(limit_s: float) -> Problem:
+    return Problem(
+        status=503,
+        type=SERVER,
+        code="check_unavailable",
+        message=f"What the request is to be checked with was not known within {limit_s:g} s.",
+        next_step="Try again; if it stays, the models are too slow for what they are asked.",
+    )
+
+
+def _is_stream(reply: Reply) -> bool:
+    media_type = (reply.header("content-type") or "").partition(";")[0]
+    return media_type.strip().lower() == "text/event-stream"

@@ -1,0 +1,112 @@
+"""The body of a chat request: what it asks for, and the bytes that go on to the upstream."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+import msgspec
+
+from groundwire.config import overrides_from_metadata
+from groundwire.errors import InvalidConversationError
+from groundwire.gateway.http.coding import CodingError, Decoder
+from groundwire.gateway.http.limits import parse_json
+from groundwire.gateway.http.problems import INVALID_REQUEST, Problem
+from groundwire.policy.policy import Request
+
+_OURS = "grounding."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatRequest:
+    """A chat request.
+
+    Attributes:
+        body: As JSON data.
+        forwarded: The bytes for the upstream: those that came, without what is ours.
+        model: What it names; ``None`` if it names none.
+        streams: Whether the answer is to be streamed.
+        asks: What it asks for beyond the policy, under DVARA's names in its metadata.
+    """
+
+    body: Mapping[str, Any]
+    forwarded: bytes
+    model: str | None
+    streams: bool
+    asks: Request | None
+
+    @classmethod
+    def read(
+        cls, raw: bytes, *, content_encoding: str, max_bytes: int, forwards_sources: bool
+    ) -> Self:
+        """Read a body.
+
+        Args:
+            raw: The body as it came.
+            content_encoding: How it is compressed, as its header says.
+            max_bytes: What it may be, decompressed.
+            forwards_sources: Whether the upstream gets ``metadata["grounding.*"]`` too. OpenAI
+                refuses metadata whose values are no short texts.
+
+        Raises:
+            Problem: If it is no JSON, nested too deeply, or compressed in an unknown way.
+            InvalidConversationError: If it is no object.
+        """
+        if content_encoding:
+            raw = _decompressed(raw, content_encoding, max_bytes)
+        body = parse_json(raw)
+        if not isinstance(body, dict):
+            raise InvalidConversationError(
+                "the request",
+                f"its type is {type(body).__name__}",
+                'A request is an object such as {"model": "...", "messages": [...]}.',
+            )
+        metadata = body.get("metadata")
+        own = metadata if isinstance(metadata, dict) else {}
+        ours = {key: value for key, value in own.items() if key.startswith(_OURS)}
+        model = body.get("model")
+        return cls(
+            body=body,
+            forwarded=raw if forwards_sources or not ours else without_ours(raw, body),
+            model=model if isinstance(model, str) else None,
+            streams=body.get("stream") is True,
+            asks=_asks(ours),
+        )
+
+
+def without_ours(raw: bytes, body: Mapping[str, Any]) -> bytes:
+    """The body without ``grounding.*`` in its metadata; all else stays byte for byte."""
+    others = {key: value for key, value in body["metadata"].items() if not key.startswith(_OURS)}
+    try:
+        fields: dict[str, Any] = msgspec.json.decode(raw, type=dict[str, msgspec.Raw])
+        if others:
+            fields["metadata"] = msgspec.Raw(json.dumps(others).encode())
+        else:
+            del fields["metadata"]
+        return msgspec.json.encode(fields)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        # The standard library reads more, such as half a surrogate pair; so may the upstream.
+        rest = {key: value for key, value in body.items() if key != "metadata"}
+        return json.dumps({**rest, "metadata": others} if others else rest).encode()
+
+
+def _decompressed(raw: bytes, content_encoding: str, max_bytes: int) -> bytes:
+    try:
+        decoder = Decoder(content_encoding, max_bytes=max_bytes)
+        return decoder.feed(raw) + decoder.finish()
+    except CodingError as error:
+        raise Problem(
+            status=415,
+            type=INVALID_REQUEST,
+            code="unreadable_content_encoding",
+            message=str(error),
+            next_step="Send the body as it is, or as gzip, br or deflate.",
+        ) from error
+
+
+def _asks(ours: Mapping[str, object]) -> Request | None:
+    # A value that cannot be read asks for nothing, as everywhere under these names.
+    wish, _ = overrides_from_metadata(ours)
+    if wish.enabled is None and wish.action is None:
+        return None
+    return Request(enabled=wish.enabled, action=wish.action)

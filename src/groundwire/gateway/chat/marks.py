@@ -1,0 +1,102 @@
+"""How a client is told what became of an answer that it gets: headers, a warning, an extension.
+
+Pure functions over :class:`groundwire.Checked` values. ``x-vsr-*`` are HaluGate's headers, exactly
+as it documents them, and stand where the action is ``header``; ``x-groundwire-*`` are ours, and
+tell outcomes that HaluGate has no word for.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from groundwire.control.audit.findings import Findings
+from groundwire.detection.values import Outcome, worst
+from groundwire.gateway.chat.body_warning import warning_text
+from groundwire.gateway.http.header_text import header_list
+from groundwire.pipeline import Checked
+from groundwire.policy.policy import Action
+
+__all__ = ["extension", "outcome_headers", "strongest", "vsr_headers", "warning_text"]
+
+_TRUE = "true"
+
+
+def vsr_headers(answers: Sequence[Checked]) -> list[tuple[str, str]]:
+    """HaluGate's headers: what its page documents, and the single one of its newer versions.
+
+    Only answers whose action is ``header`` have any. If any answer is withheld there are none:
+    the headers of a refusal must not quote what it withholds.
+
+    Args:
+        answers: Of one response. The spans of all of them stand in one header, in order.
+
+    Returns:
+        Names and values, in the documented order; safe to send as they are.
+    """
+    if any(answer.action is Action.BLOCK for answer in answers):
+        return []
+    marked = [answer for answer in answers if answer.action is Action.HEADER]
+    hallucinated = [each for each in marked if each.outcome is Outcome.HALLUCINATED]
+    is_unverified = any(each.outcome is Outcome.UNVERIFIED for each in marked)
+    headers: list[tuple[str, str]] = []
+    warnings = []
+    if hallucinated or is_unverified:
+        headers.append(("x-vsr-fact-check-needed", _TRUE))
+    if hallucinated:
+        headers += _of_findings(Findings.of(hallucinated))
+        warnings.append("hallucination")
+    if is_unverified:
+        headers.append(("x-vsr-unverified-factual-response", _TRUE))
+        headers.append(("x-vsr-verification-context-missing", _TRUE))
+        warnings.append("unverified_factual")
+    if warnings:
+        headers.append(("x-vsr-response-warnings", ",".join(warnings)))
+    return headers
+
+
+def outcome_headers(answers: Sequence[Checked]) -> list[tuple[str, str]]:
+    """Ours: the worst outcome and the strongest action of what was checked before the response.
+
+    None if nothing was: of a response that leaves unchecked, nothing can be said in its headers.
+    """
+    if not answers:
+        return []
+    return [
+        ("x-groundwire-outcome", str(worst(answer.outcome for answer in answers))),
+        ("x-groundwire-action", str(strongest(answers))),
+    ]
+
+
+def extension(answers: Sequence[Checked], *, trace_id: str) -> dict[str, Any]:
+    """What the headers of a stream could not say yet, for ``groundwire`` on its final chunk.
+
+    Args:
+        answers: Of the response, all of them.
+        trace_id: As in ``X-Trace-ID``.
+
+    Returns:
+        JSON data: ``outcome``, ``action``, ``trace_id``, and under ``headers`` those of
+        :func:`vsr_headers` by name, with the same values.
+    """
+    return {
+        "outcome": str(worst(answer.outcome for answer in answers)),
+        "action": str(strongest(answers)),
+        "trace_id": trace_id,
+        "headers": dict(vsr_headers(answers)),
+    }
+
+
+def strongest(answers: Sequence[Checked]) -> Action:
+    """The strongest action that any answer asks for; ``none`` if there is no answer."""
+    actions = (answer.action for answer in answers)
+    return max(actions, key=lambda action: action.strength, default=Action.NONE)
+
+
+def _of_findings(findings: Findings) -> list[tuple[str, str]]:
+    headers = [("x-vsr-hallucination-detected", _TRUE)]
+    if findings.spans:
+        headers.append(("x-vsr-hallucination-spans", header_list(findings.spans)))
+    if findings.n_contradictions is not None:
+        headers.append(("x-vsr-nli-contradictions", str(findings.n_contradictions)))
+    if findings.max_severity is not None:
+        headers.append(("x-vsr-max-severity", str(findings.max_severity)))
+    return headers

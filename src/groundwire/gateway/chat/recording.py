@@ -1,0 +1,194 @@
+"""What is kept of a response: its audit events, and what is counted."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from time import perf_counter
+from typing import Any
+
+from groundwire.control.audit import (
+    AuditEvent,
+    Disposition,
+    EventType,
+    Keeping,
+    StreamSummary,
+    response_events,
+    stream_events,
+)
+from groundwire.gateway.chat.refusals import RefusalCode, blocked
+from groundwire.gateway.chat.report import StreamReport
+from groundwire.gateway.metrics import Mode
+from groundwire.gateway.services import Services
+from groundwire.pipeline import Checked, RequestContext
+from groundwire.policy.policy import Action
+
+#: Of events about answers that came to an endpoint of our own.
+NATIVE = "native"
+
+
+class Recorder:
+    """Keeps the records of one exchange.
+
+    None of it changes what a client gets, unless ``audit.on_failure`` is ``refuse``: then what has
+    no record does not leave. That is what methods tell that return whether a response may leave.
+    """
+
+    def __init__(self, services: Services, *, trace_id: str) -> None:
+        """Begin.
+
+        Args:
+            services: Where records go.
+            trace_id: Of the request.
+        """
+        self._services, self._trace_id = services, trace_id
+        own = services.config.audit
+        self._refuses = own.enabled and own.on_failure == "refuse"
+        #: Whether a response waits for its records to be on disk.
+        self.settles = own.enabled and own.durability == "before_response"
+
+    @property
+    def is_failing(self) -> bool:
+        """Whether nothing may be begun that leaves a record, for none can be written now."""
+        return self._refuses and self._services.audit.is_failing
+
+    def may_begin(self) -> bool:
+        """Whether something may be begun that leaves a record; if not, it is counted as refused."""
+        if self.is_failing:
+            self._services.metrics.refused(RefusalCode.AUDIT_UNAVAILABLE)
+            return False
+        return True
+
+    async def complete(
+        self,
+        context: RequestContext,
+        answers: Sequence[Checked],
+        *,
+        since: float | None = None,
+    ) -> bool:
+        """Keep what became of a response that was not streamed.
+
+        Args:
+            context: Of its request.
+            answers: All that were checked.
+            since: The moment from which on the client waited for the check, if it did.
+        """
+        self._count(context, answers, "complete")
+        events = response_events(
+            answers, tenant=context.tenant, trace_id=self._trace_id, keeping=self._keeping
+        )
+        may_leave = await self._keep(events, tenant=context.tenant, source="response")
+        if since is not None:
+            self._services.metrics.added(perf_counter() - since, mode="complete")
+        if may_leave and any(answer.action is Action.BLOCK for answer in answers):
+            self._services.metrics.refused(blocked(answers).code)
+        return may_leave
+
+    async def native(
+        self, context: RequestContext, answers: Sequence[Checked], *, row: int | None = None
+    ) -> bool:
+        """Keep what became of answers that came to an endpoint of our own.
+
+        Args:
+            context: Of the request.
+            answers: All that were checked.
+            row: Of a batch.
+        """
+        self._count(context, answers, "native")
+        origin: dict[str, Any] = {"source": NATIVE} | ({} if row is None else {"row": row})
+        events = [
+            _with(event, origin)
+            for event in response_events(
+                answers, tenant=context.tenant, trace_id=self._trace_id, keeping=self._keeping
+            )
+        ]
+        return await self._keep(events, tenant=context.tenant, source=NATIVE)
+
+    async def streamed(self, context: RequestContext, report: StreamReport) -> bool:
+        """Keep what became of a streamed response."""
+        self._count(context, report.answers, "stream")
+        events = stream_events(
+            report.answers,
+            tenant=context.tenant,
+            trace_id=self._trace_id,
+            keeping=self._keeping,
+            summary=_summary(report) if report.release.withholds else None,
+        )
+        began, may_leave = perf_counter(), True
+        if report.is_client_gone:
+            await self._services.audit.write(*events)  # nothing leaves that could wait for them
+        else:
+            source = "streaming_response"
+            may_leave = await self._keep(events, tenant=context.tenant, source=source)
+        if report.added_s is not None:
+            waited_s = perf_counter() - began if self.settles else 0.0
+            self._services.metrics.added(report.added_s + waited_s, mode="stream")
+        if may_leave and report.refusal is not None:
+            self._services.metrics.refused(report.refusal)
+        return may_leave
+
+    async def event(self, event: AuditEvent) -> bool:
+        """Keep one event, of a request that it decides about."""
+        if not self.may_begin():
+            return False
+        return await self._keep([event], tenant=event.tenant, source="request")
+
+    @property
+    def _keeping(self) -> Keeping:
+        return Keeping.of(self._services.config.audit)
+
+    def _count(self, context: RequestContext, answers: Sequence[Checked], mode: Mode) -> None:
+        self._services.metrics.checked(
+            answers,
+            policy_action=context.policy.action,
+            mode=mode,
+            detector=context.detector,
+        )
+
+    async def _keep(self, events: Sequence[AuditEvent], *, tenant: str, source: str) -> bool:
+        """Write events, and wait for the disk if that is asked for."""
+        if not self.settles:
+            await self._services.audit.write(*events)
+            return True
+        if not events or await self._services.audit.settle(events):
+            return True
+        if not self._refuses:
+            return True
+        self._services.metrics.refused(RefusalCode.AUDIT_UNAVAILABLE)
+        # They will be written, and say that the response left. Nobody waits for this one, too.
+        self._services.audit.add(self._withheld(tenant, source))
+        return False
+
+    def _withheld(self, tenant: str, source: str) -> AuditEvent:
+        return AuditEvent(
+            type=EventType.AUDIT_UNAVAILABLE,
+            tenant=tenant,
+            trace_id=self._trace_id,
+            payload={
+                "workspace_id": tenant,
+                "source": source,
+                "code": str(RefusalCode.AUDIT_UNAVAILABLE),
+                "message": "The response was withheld, for its records could not be written",
+            },
+        )
+
+
+def _with(event: AuditEvent, origin: Mapping[str, Any]) -> AuditEvent:
+    """An event that says where its answer is from, as the second thing it says."""
+    workspace = {"workspace_id": event.payload["workspace_id"]}
+    return replace(event, payload={**workspace, **origin, **event.payload})
+
+
+def _summary(report: StreamReport) -> StreamSummary:
+    if report.is_client_gone:
+        disposition = Disposition.CANCELLED
+    else:
+        disposition = Disposition.REFUSED if report.refusal else Disposition.DELIVERED
+    return StreamSummary(
+        release=str(report.release),
+        disposition=disposition,
+        delivered_chars=report.n_delivered,
+        withheld_chars=report.n_withheld,
+        code=None if report.refusal is None else str(report.refusal),
+        scan_incomplete=report.is_incomplete,
+        scan_failed=report.is_failed,
+        truncated=report.is_truncated,
+    )

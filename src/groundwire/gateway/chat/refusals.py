@@ -1,0 +1,174 @@
+"""What a client gets in place of an answer that is withheld: DVARA's envelope and codes.
+
+Nothing here quotes what a model wrote: a refusal that names the claims would deliver them.
+"""
+
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from typing import Any
+
+from groundwire.compat.dvara import GroundingResult
+from groundwire.detection.values import Outcome, worst
+from groundwire.gateway.http.problems import SERVER, Problem
+from groundwire.pipeline import Checked
+from groundwire.policy.policy import Action
+
+#: The type of refusals. A 5xx would set off the retry loops of client libraries, and the next
+#: answer would be as unsupported.
+TYPE = "guardrail_violation"
+STATUS = 403
+
+
+class RefusalCode(StrEnum):
+    """Why an answer is withheld; the values are those on the wire."""
+
+    HALLUCINATION_DETECTED = "hallucination_detected"
+    UNVERIFIED = "response_unverified"
+    PARTIAL = "response_partially_checked"
+    CHECK_FAILED = "check_failed"
+    GROUNDING_UNAVAILABLE = "grounding_unavailable"  # told before the upstream is asked
+    STREAM_ERROR = "stream_error"
+    STREAM_INCOMPLETE_UNGROUNDED = "stream_incomplete_ungrounded"
+    STREAM_TOO_LARGE_TO_SCAN = "stream_too_large_to_scan"
+    STREAM_TOOL_ARGUMENTS_UNENFORCEABLE = "stream_tool_arguments_unenforceable"
+    UNCHECKED_ENDPOINT = "unchecked_endpoint"
+    AUDIT_UNAVAILABLE = "audit_unavailable"  # no 403: nothing is wrong with the answer
+
+
+_CODES = {
+    Outcome.HALLUCINATED: RefusalCode.HALLUCINATION_DETECTED,
+    Outcome.UNAVAILABLE: RefusalCode.CHECK_FAILED,
+    Outcome.PARTIAL: RefusalCode.PARTIAL,
+    Outcome.UNVERIFIED: RefusalCode.UNVERIFIED,
+}
+_TRY_AGAIN = "Try again; if it stays so, ask who runs this gateway, with the trace id."
+#: Message and next step of each code. The documented one has no next step: nothing is added to it.
+_TEXTS: Mapping[RefusalCode, tuple[str, str]] = {
+    RefusalCode.HALLUCINATION_DETECTED: ("Response blocked: hallucination detected", ""),
+    RefusalCode.UNVERIFIED: (
+        "Response blocked: there was nothing to check it against",
+        'Send what it has to rest on: results of tools, or metadata["grounding.sources"].',
+    ),
+    RefusalCode.PARTIAL: (
+        "Response blocked: it could not be checked in full",
+        "Send sources within the limits, as text, in a language that the detector reads.",
+    ),
+    RefusalCode.CHECK_FAILED: ("Response blocked: the check failed", _TRY_AGAIN),
+    RefusalCode.GROUNDING_UNAVAILABLE: (
+        "Request refused: it names sources, and no grounding detector is installed",
+        "Send it without sources, or ask who runs this gateway to configure a detector.",
+    ),
+    RefusalCode.STREAM_ERROR: (
+        "Response blocked: the check failed while it was written",
+        _TRY_AGAIN,
+    ),
+    RefusalCode.STREAM_INCOMPLETE_UNGROUNDED: (
+        "Response blocked: the upstream broke off before it could be checked",
+        "Try again.",
+    ),
+    RefusalCode.STREAM_TOO_LARGE_TO_SCAN: (
+        "Response blocked: it is longer than what can be held to be checked",
+        "Ask for a shorter answer, with max_tokens for example.",
+    ),
+    RefusalCode.STREAM_TOOL_ARGUMENTS_UNENFORCEABLE: (
+        "Response blocked: the arguments of its tool calls cannot be read",
+        "Try again.",
+    ),
+    RefusalCode.UNCHECKED_ENDPOINT: (
+        "Request refused: answers of this endpoint are not checked",
+        "Use POST /v1/chat/completions, or set gateway.unchecked_endpoints to mark.",
+    ),
+    RefusalCode.AUDIT_UNAVAILABLE: (
+        "Response withheld: what is on record of it cannot be written",
+        _TRY_AGAIN,
+    ),
+}
+
+#: What a chunk takes over from the stream that it ends.
+_OF_HEAD = ("id", "created", "model", "system_fingerprint", "service_tier", "usage")
+
+
+def refused(code: RefusalCode) -> Problem:
+    """The refusal with a code, where there is nothing to count."""
+    message, next_step = _TEXTS[code]
+    status, type_ = (
+        (503, SERVER) if code is RefusalCode.AUDIT_UNAVAILABLE else (STATUS, TYPE)
+    )  # that one passes, and to try again helps
+    return Problem(status=status, type=type_, code=str(code), message=message, next_step=next_step)
+
+
+def blocked(answers: Sequence[Checked]) -> Problem:
+    """The refusal of a response.
+
+    Args:
+        answers: All of them, of which at least one is to be blocked. The worst outcome among those
+            is told; of hallucinated ones, how many ungrounded claims they have.
+
+    Raises:
+        ValueError: If no answer is to be blocked.
+    """
+    withheld = [answer for answer in answers if answer.action is Action.BLOCK]
+    code = _CODES.get(worst(answer.outcome for answer in withheld))
+    if code is None:
+        raise ValueError(f"none of {len(answers)} answers is to be blocked")
+    problem = refused(code)
+    if code is not RefusalCode.HALLUCINATION_DETECTED:
+        return problem
+    # The plural is part of the documented text, also for one.
+    return Problem(
+        status=STATUS,
+        type=TYPE,
+        code=str(code),
+        message=f"{problem.message} ({n_ungrounded(withheld)} ungrounded claims)",
+    )
+
+
+def n_ungrounded(answers: Sequence[Checked]) -> int:
+    """How many claims of these answers are ungrounded, as DVARA counts."""
+    found = (answer.detection for answer in answers if answer.detection is not None)
+    return sum(len(GroundingResult.of(detection).ungrounded_claims) for detection in found)
+
+
+def refusal_chunk(
+    head: Mapping[str, Any],
+    *,
+    indexes: Sequence[int],
+    code: RefusalCode,
+    message: str,
+    trace_id: str,
+    extension: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """The chunk that ends a stream whose rest is withheld.
+
+    Args:
+        head: A chunk of the stream, of which id, time, model, fingerprint, tier and usage are
+            taken; empty if there was none.
+        indexes: Choices that are not finished: each ends with ``content_filter``.
+        code: Why.
+        message: The same in words, without any word of the answer.
+        trace_id: As in ``X-Trace-ID``.
+        extension: That of :func:`.marks.extension`. Its headers are left out:
+            they may quote what is withheld.
+
+    Returns:
+        JSON data: an OpenAI ``chat.completion.chunk`` with ``groundwire`` beside its choices.
+    """
+    more = {} if extension is None else {k: v for k, v in extension.items() if k != "headers"}
+    return {
+        "id": f"chatcmpl-{trace_id}",
+        "created": 0,
+        "model": "",
+        **{name: head[name] for name in _OF_HEAD if name in head},
+        "object": "chat.completion.chunk",
+        "choices": [
+            {"index": index, "delta": {}, "logprobs": None, "finish_reason": "content_filter"}
+            for index in indexes
+        ],
+        "groundwire": {
+            **more,
+            "type": refused(code).type,
+            "code": str(code),
+            "message": message,
+            "trace_id": trace_id,
+        },
+    }

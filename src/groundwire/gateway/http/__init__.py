@@ -1,0 +1,1 @@
+"""What every request of the gateway passes, whatever it asks for."""

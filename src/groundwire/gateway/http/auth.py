@@ -1,0 +1,206 @@
+"""Whose request it is: by its key, before its body is read.
+
+A key comes as ``Authorization: Bearer``, as ``X-API-Key`` or as ``X-Groundwire-Key``; with the last
+one, Authorization belongs to the upstream.
+"""
+
+import re
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from groundwire.config.keys import DEFAULT_TENANT
+from groundwire.control.keys import ADMIN_PREFIX, Key, Keys
+from groundwire.gateway.http.caller import CREDENTIALS, OPEN, Caller
+from groundwire.gateway.http.loopback import host_of, is_loopback
+from groundwire.gateway.http.problems import AUTHENTICATION, PERMISSION, Problem, problem_response
+from groundwire.gateway.http.state import trace_id
+from groundwire.policy.policy import Overrides
+
+OWN_HEADER = b"x-groundwire-key"
+
+_BEARER = b"bearer "
+
+#: What may stand between a key and what is before or after it.
+_BETWEEN = re.compile(rb"[\s,;=\"']+")
+
+#: Each word costs a hash: credentials of more are not looked at, and stay here.
+_MAX_WORDS = 64
+
+
+class Authentication:
+    """Lets requests in that have a key, and says whose they are."""
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        keyring: Keys,
+        tenants: Mapping[str, Overrides],
+        is_local_demo: bool = False,
+        until_known: Callable[[], Awaitable[None]] | None = None,
+    ) -> None:
+        """Stand before an app.
+
+        Args:
+            app: What answers those that are let in.
+            keyring: The keys that are taken, of tenants and others.
+            tenants: What tenants have of their own, by id, always as it is known now.
+            is_local_demo: Whether no key is needed.
+            until_known: Waits until all keys are known, and raises a problem if they are not.
+        """
+        self._app, self._keyring, self._tenants = app, keyring, tenants
+        self._is_local_demo, self._until_known = is_local_demo, until_known
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let one request in, or refuse it."""
+        if scope["type"] == "http":
+            try:
+                if self._is_local_demo:
+                    check_is_local(scope)
+                if scope["path"] not in OPEN:
+                    if self._until_known is not None:
+                        await self._until_known()
+                    scope["state"]["caller"] = self._caller(scope)
+            except Problem as problem:
+                response = problem_response(problem, trace_id=trace_id(scope))
+                await response(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+    def _caller(self, scope: Scope) -> Caller:
+        if self._is_local_demo:
+            return Caller(
+                tenant=DEFAULT_TENANT,
+                key_id=None,
+                passes_authorization=may_pass(scope, self._keyring),
+                overrides=self._overrides(DEFAULT_TENANT),
+            )
+        is_own = bool(values(scope, OWN_HEADER))
+        given = [key for key in candidates(scope) if key]
+        key = first_known(given, self._keyring)
+        if key is None:
+            if any(each.startswith(ADMIN_PREFIX.encode()) for each in given):
+                raise admin_key()
+            raise unknown_key() if given else missing_key()
+        return Caller(
+            tenant=key.tenant,
+            key_id=key.key_id,
+            passes_authorization=is_own and may_pass(scope, self._keyring),
+            # In one go with the key: between the two, no change of tenants takes effect.
+            overrides=self._overrides(key.tenant),
+        )
+
+    def _overrides(self, tenant: str) -> Overrides:
+        return self._tenants.get(tenant) or Overrides()
+
+
+def candidates(scope: Scope) -> Iterator[bytes]:
+    """What may be a key of ours. A header of our own leaves no doubt."""
+    if own := values(scope, OWN_HEADER):
+        yield own[0]
+        return
+    yield from bearers(scope)
+    yield from values(scope, b"x-api-key")
+
+
+def first_known(given: list[bytes], keyring: Keys) -> Key | None:
+    """The first that is a key of ours."""
+    found = [keyring.find(each) for each in given[:4]]  # each costs a hash
+    return next((key for key in found if key is not None), None)
+
+
+def may_pass(scope: Scope, keyring: Keys) -> bool:
+    """Whether no credential is a key of ours: those stay here, wherever they were put."""
+    words = {
+        word
+        for name in CREDENTIALS
+        for value in values(scope, name.encode())
+        # A key may come under any scheme or none, and what is between words may be part of it.
+        for word in (*value.split(), *_BETWEEN.split(value))
+    }
+    return len(words) <= _MAX_WORDS and not any(map(keyring.is_ours, words))
+
+
+def values(scope: Scope, name: bytes) -> list[bytes]:
+    """The values of a header."""
+    return [bytes(value).strip() for key, value in scope["headers"] if key == name]
+
+
+def bearers(scope: Scope) -> list[bytes]:
+    """The tokens of Authorization."""
+    return [
+        value[len(_BEARER) :].strip()
+        for value in values(scope, b"authorization")
+        if value[: len(_BEARER)].lower() == _BEARER
+    ]
+
+
+def check_is_local(scope: Scope) -> None:
+    """Refuse what a page of some website makes a browser send.
+
+    Such a page can give its own name our address, and call us by it; that name then stands in
+    Host, and the page in Origin.
+
+    Raises:
+        Problem: If a request is not meant for this machine by someone on it.
+    """
+    hosts = values(scope, b"host")
+    if len(hosts) != 1 or not is_loopback(host_of(hosts[0].decode("latin-1"))):
+        raise _not_local("The header Host does not name this machine", "host_not_local")
+    for origin in values(scope, b"origin"):
+        authority = origin.decode("latin-1").partition("://")[2]
+        if not is_loopback(host_of(authority)):
+            raise _not_local("A page of another website sent this request", "origin_not_local")
+
+
+def _not_local(what: str, code: str) -> Problem:
+    return Problem(
+        status=403,
+        type=PERMISSION,
+        code=code,
+        message=f"{what}, and --local-demo serves this machine only.",
+        next_step="Use http://127.0.0.1 or http://localhost, or start without --local-demo and "
+        "use a key.",
+    )
+
+
+def missing_key() -> Problem:
+    """A request without a key."""
+    return _unauthenticated(
+        "missing_api_key",
+        "This needs a key of the gateway, and none was sent.",
+        "Send it as Authorization: Bearer gw_..., or as X-Groundwire-Key if Authorization is for "
+        "the upstream. groundwire serve prints a key at its first start.",
+    )
+
+
+def unknown_key() -> Problem:
+    """A request with a key that is not ours."""
+    return _unauthenticated(
+        "invalid_api_key",
+        "The key that was sent is none of this gateway's.",
+        "Use the key that groundwire serve printed at its first start, or one that the "
+        "configuration has. A key for the upstream is no key for the gateway: send the gateway's "
+        "as X-Groundwire-Key beside it.",
+    )
+
+
+def admin_key() -> Problem:
+    """A request with a key of the admin plane, or with one that looks like it."""
+    return _unauthenticated(
+        "invalid_api_key",
+        "The key that was sent is one for the admin plane, which is on another port.",
+        "Send a tenant's key, gw_...: an admin key makes one with POST /v1/admin/tenants/ID/keys.",
+    )
+
+
+def _unauthenticated(code: str, message: str, next_step: str) -> Problem:
+    return Problem(
+        status=401,
+        type=AUTHENTICATION,
+        code=code,
+        message=message,
+        next_step=next_step,
+        headers={"WWW-Authenticate": "Bearer"},
+    )

@@ -1,0 +1,65 @@
+"""Whether it lives, whether it is ready, what it counted."""
+
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from groundwire.gateway.http.readiness import Readiness
+from groundwire.gateway.metrics import Metrics
+from groundwire.gateway.services import Services
+
+
+async def livez(request: Request) -> Response:
+    """It answers, so it lives; whether it is of use is another question."""
+    del request
+    return JSONResponse({"status": "alive"})
+
+
+async def readyz(request: Request) -> Response:
+    """Whether requests can be answered, with the state of models and upstreams.
+
+    Upstreams that are down make it ``degraded`` and leave it ready: a request then gets an error
+    that says so, and that is more than a balancer without any gateway could say. So does a database
+    that has gone: requests are answered with what is known.
+    """
+    readiness: Readiness = request.app.state.readiness
+    report = readiness_report(readiness)
+    is_ready = readiness.services is not None
+    headers = {} if is_ready else {"Retry-After": "1"}
+    return JSONResponse(report, status_code=200 if is_ready else 503, headers=headers)
+
+
+async def metrics(request: Request) -> Response:
+    """What was counted, as Prometheus reads it."""
+    counted: Metrics = request.app.state.metrics
+    content, content_type = counted.render()
+    return Response(content, headers={"Content-Type": content_type})
+
+
+def readiness_report(readiness: Readiness) -> dict[str, Any]:
+    """The state of the whole, of the models and of each upstream, as JSON data."""
+    if readiness.failure is not None:
+        kind = type(readiness.failure).__name__
+        return {"status": "failed", "models": {"status": "failed", "error": kind}}
+    control = None if readiness.control is None else readiness.control.state
+    kept = {} if control is None else control.to_dict()
+    services = readiness.services
+    if services is None:
+        return {"status": "starting", "models": {"status": "loading"}, **kept}
+    states = services.upstreams.states()
+    is_down = bool(states) and "up" not in states.values()
+    is_cut_off = control is not None and not control.is_well
+    return {
+        "status": "degraded" if is_down or is_cut_off else "ready",
+        "models": _models(services),
+        "upstreams": [{"name": name, "status": state} for name, state in states.items()],
+        **kept,
+    }
+
+
+def _models(services: Services) -> dict[str, Any]:
+    if services.pipeline is None:
+        return {"status": "none"}
+    info = services.pipeline.detector.info
+    return {"status": "loaded", "detector": info.name, "operating_point": info.operating_point}

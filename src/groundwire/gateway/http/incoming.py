@@ -1,0 +1,84 @@
+"""The body of a request that is sent on while it comes."""
+
+import asyncio
+
+from starlette.requests import Request
+from starlette.types import Receive
+
+from groundwire.gateway.http.problems import INVALID_REQUEST, Problem
+from groundwire.gateway.http.streamed import ClientGoneError, disconnected
+
+
+class Incoming:
+    """A body piece by piece, and its sender, of whom it is known when he leaves.
+
+    Both come as messages of the server, which only one at a time may ask for: while the body is
+    read, its reader learns of the end of the connection; from then on :meth:`gone` does.
+    """
+
+    def __init__(self, request: Request) -> None:
+        self._receive: Receive = request.receive
+        self._is_complete = False
+        self._is_gone = False
+        self._was_left = asyncio.Event()
+
+    def __aiter__(self) -> "Incoming":
+        return self
+
+    async def __anext__(self) -> bytes:
+        """The next piece; it may be empty.
+
+        Raises:
+            ClientGoneError: If the client left before the end.
+        """
+        if self._is_complete:
+            raise StopAsyncIteration
+        try:
+            message = await self._receive()
+        except BaseException:
+            self.leave()
+            raise
+        if message["type"] == "http.disconnect":
+            self._is_gone = True
+            self.leave()
+            raise ClientGoneError
+        if not message.get("more_body", False):
+            self._is_complete = True
+            self.leave()
+        return bytes(message.get("body", b""))
+
+    async def read(self, max_bytes: int) -> bytes:
+        """All of it.
+
+        Raises:
+            Problem: 413, if it has more than ``max_bytes``.
+            ClientGoneError: If the client left before the end.
+        """
+        pieces, n_bytes = [], 0
+        async for piece in self:
+            n_bytes += len(piece)
+            if n_bytes > max_bytes:
+                raise _too_large(max_bytes)
+            pieces.append(piece)
+        return b"".join(pieces)
+
+    def leave(self) -> None:
+        """Read no more of it."""
+        self._was_left.set()
+
+    async def gone(self) -> None:
+        """Wait until the client is gone."""
+        await self._was_left.wait()
+        if not self._is_gone:
+            await disconnected(self._receive)
+            self._is_gone = True
+
+
+def _too_large(max_bytes: int) -> Problem:
+    return Problem(
+        status=413,
+        type=INVALID_REQUEST,
+        code="body_too_large",
+        message=f"The body has more than {max_bytes:,} bytes.",
+        next_step="Send less, or raise gateway.max_body_bytes.",
+    )

@@ -1,0 +1,143 @@
+"""How much is taken: requests at a time, bytes of a body, depth of JSON."""
+
+import json
+from typing import Any
+
+from starlette.requests import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from groundwire.gateway.http.caller import OPEN
+from groundwire.gateway.http.problems import (
+    INVALID_REQUEST,
+    SERVER,
+    Problem,
+    as_problem,
+    invalid_json,
+    problem_response,
+)
+from groundwire.gateway.http.state import trace_id
+
+
+class Limits:
+    """Refuses what is too much, before it costs anything.
+
+    Attributes:
+        n_requests: Requests that are being answered.
+    """
+
+    def __init__(
+        self, app: ASGIApp, *, max_requests: int, max_body_bytes: int, is_fixed: bool = False
+    ) -> None:
+        """Stand before an app.
+
+        Args:
+            app: What answers what is not too much.
+            max_requests: Requests at a time.
+            max_body_bytes: Bytes of a body.
+            is_fixed: Whether no setting raises these limits.
+        """
+        self._app, self._max_requests, self._max_body_bytes = app, max_requests, max_body_bytes
+        self._is_fixed = is_fixed
+        self.n_requests = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request, or refuse it."""
+        if scope["type"] != "http" or scope["path"] in OPEN:
+            await self._app(scope, receive, send)
+            return
+        self.n_requests += 1
+        try:
+            if self.n_requests > self._max_requests:
+                raise too_many(self._max_requests, is_fixed=self._is_fixed)
+            n_bytes = content_length(scope)
+            if n_bytes is not None and n_bytes > self._max_body_bytes:
+                raise too_large(self._max_body_bytes, n_bytes, is_fixed=self._is_fixed)
+        except Problem as problem:
+            response = problem_response(problem, trace_id=trace_id(scope))
+            await response(scope, receive, send)
+        else:
+            await self._app(scope, self._counting(receive), send)
+        finally:
+            self.n_requests -= 1
+
+    def _counting(self, receive: Receive) -> Receive:
+        """A body without a length, or with a wrong one, is counted as it comes."""
+        n_bytes = 0
+
+        async def receive_counted() -> Message:
+            nonlocal n_bytes
+            message = await receive()
+            if message["type"] == "http.request":
+                n_bytes += len(message.get("body", b""))
+                if n_bytes > self._max_body_bytes:
+                    raise too_large(self._max_body_bytes, None, is_fixed=self._is_fixed)
+            return message
+
+        return receive_counted
+
+
+def content_length(scope: Scope) -> int | None:
+    """What a request says of its body; the server has refused what is no number."""
+    for name, value in scope["headers"]:
+        if name == b"content-length" and value.isdigit():
+            return int(value[:20])
+    return None
+
+
+def too_many(limit: int, *, is_fixed: bool = False) -> Problem:
+    """More requests at a time than are answered."""
+    raised = "" if is_fixed else ", or raise gateway.max_requests"
+    return Problem(
+        status=503,
+        type=SERVER,
+        code="too_many_requests_at_a_time",
+        message=f"The gateway answers {limit:,} requests at a time, and has as many.",
+        next_step=f"Try again in a moment{raised}.",
+        headers={"Retry-After": "1"},
+    )
+
+
+def too_large(limit: int, n_bytes: int | None, *, is_fixed: bool = False) -> Problem:
+    """A body with more bytes than are taken."""
+    raised = "" if is_fixed else ", or raise gateway.max_body_bytes"
+    size = "more" if n_bytes is None else f"{n_bytes:,}"
+    return Problem(
+        status=413,
+        type=INVALID_REQUEST,
+        code="body_too_large",
+        message=f"The body of a request may have {limit:,} bytes, and this one has {size}.",
+        next_step=f"Send less{raised}.",
+    )
+
+
+async def read_json(request: Request) -> Any:  # noqa: ANN401 - JSON
+    """The body of a request as data.
+
+    Raises:
+        Problem: If it is no JSON, or nested too deeply.
+    """
+    return parse_json(await request.body())
+
+
+def parse_json(body: bytes) -> Any:  # noqa: ANN401 - JSON
+    """JSON of anyone.
+
+    Raises:
+        Problem: If it is none. ``NaN`` and ``Infinity`` are none, and a number of thousands of
+            digits is none that could be used.
+    """
+    try:
+        return json.loads(body.decode("utf-8-sig"), parse_constant=_no_constant)
+    except UnicodeDecodeError as error:
+        raise invalid_json(f"byte {error.start:,} is not UTF-8") from error
+    except json.JSONDecodeError as error:
+        where = f"line {error.lineno:,}, column {error.colno:,}"
+        raise invalid_json(f"{error.msg.lower()} at {where}") from error
+    except RecursionError as error:
+        raise as_problem(error) from error
+    except ValueError as error:
+        raise invalid_json("it has a number that cannot be read") from error
+
+
+def _no_constant(word: str) -> None:
+    raise ValueError(word)

@@ -1,0 +1,102 @@
+"""The start: models load while probes are answered, and requests wait for them."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from groundwire.gateway.control_state import PATIENCE_S
+from groundwire.gateway.http.caller import OPEN
+from groundwire.gateway.http.problems import SERVER, Problem, problem_response
+from groundwire.gateway.http.state import trace_id
+from groundwire.gateway.services import Services
+
+if TYPE_CHECKING:
+    from groundwire.gateway.control import ControlPlane
+
+log = logging.getLogger(__name__)
+
+
+class Readiness:
+    """Whether the gateway can answer, and with what.
+
+    Attributes:
+        services: What it answers with, once they are there.
+        failure: Why there will be none.
+        control: What knows of tenants and keys, and may be without its database.
+    """
+
+    def __init__(self, on_failure: Callable[[Exception], None] | None = None) -> None:
+        self.services: Services | None = None
+        self.failure: Exception | None = None
+        self.control: ControlPlane | None = None
+        self._on_failure = on_failure
+        self._is_settled = asyncio.Event()
+
+    def succeed(self, services: Services) -> None:
+        """Everything is there."""
+        self.services = services
+        self._is_settled.set()
+
+    def fail(self, error: Exception) -> None:
+        """Something will never be there."""
+        self.failure = error
+        log.error("The gateway cannot start: %s", type(error).__name__)
+        self._is_settled.set()
+        if self._on_failure is not None:
+            self._on_failure(error)
+
+    async def wait(self) -> None:
+        """Until it is known, but not for long.
+
+        Raises:
+            Problem: If requests cannot be answered, or not yet.
+        """
+        if self.services is not None:
+            return
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._is_settled.wait(), PATIENCE_S)
+        if self.services is None:
+            raise _starting() if self.failure is None else _failed()
+
+
+class Waiting:
+    """Holds requests back until they can be answered."""
+
+    def __init__(self, app: ASGIApp, *, readiness: Readiness) -> None:
+        self._app, self._readiness = app, readiness
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request once everything is there."""
+        if scope["type"] == "http" and scope["path"] not in OPEN:
+            try:
+                await self._readiness.wait()
+            except Problem as problem:
+                response = problem_response(problem, trace_id=trace_id(scope))
+                await response(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+
+def _starting() -> Problem:
+    return Problem(
+        status=503,
+        type=SERVER,
+        code="starting",
+        message="The gateway is still loading its models.",
+        next_step="Try again in a moment; /readyz says when it is ready.",
+        headers={"Retry-After": "5"},
+    )
+
+
+def _failed() -> Problem:
+    return Problem(
+        status=503,
+        type=SERVER,
+        code="not_started",
+        message="The gateway could not load what it needs.",
+        next_step="The log of the gateway says what is missing.",
+    )

@@ -1,0 +1,30 @@
+"""What the shell knows of a request, for those who answer it."""
+
+from typing import TYPE_CHECKING, cast
+
+from starlette.requests import HTTPConnection
+from starlette.types import Scope
+
+if TYPE_CHECKING:
+    from groundwire.gateway.http.caller import Caller
+    from groundwire.gateway.services import Services
+
+
+def trace_id(request: HTTPConnection | Scope) -> str:
+    """What ties a response, its log lines and its audit events together."""
+    return str(_state(request)["trace_id"])
+
+
+def caller(request: HTTPConnection | Scope) -> "Caller":
+    """Whose request it is."""
+    return cast("Caller", _state(request)["caller"])
+
+
+def services(request: HTTPConnection) -> "Services":
+    """What requests are answered with."""
+    return cast("Services", request.app.state.services)
+
+
+def _state(request: HTTPConnection | Scope) -> Scope:
+    scope = request.scope if isinstance(request, HTTPConnection) else request
+    return cast(Scope, scope["state"])

@@ -1,0 +1,81 @@
+"""The outermost layer: each request has a trace id, each response names it, no error escapes."""
+
+import logging
+import re
+import traceback
+from uuid import uuid4
+
+from starlette.datastructures import MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from groundwire.control.keys import holds_key
+from groundwire.gateway.http.problems import as_problem, problem_response
+
+log = logging.getLogger(__name__)
+
+HEADER = "X-Trace-ID"
+
+_NAME = HEADER.lower().encode()
+_TAKEN = re.compile(rb"[A-Za-z0-9_-]{1,64}")
+
+
+class Tracing:
+    """Gives requests their trace id, and clients an answer whatever goes wrong behind it.
+
+    It copies nothing and holds nothing back.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request; lifespan events pass."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        trace_id = trace_id_of(scope)
+        scope.setdefault("state", {})["trace_id"] = trace_id
+        has_started = False
+
+        async def send_traced(message: Message) -> None:
+            nonlocal has_started
+            if message["type"] == "http.response.start":
+                has_started = True
+                MutableHeaders(scope=message)[HEADER] = trace_id
+            await send(message)
+
+        try:
+            await self._app(scope, receive, send_traced)
+        except Exception as raised:  # noqa: BLE001 - told to the client, and to the log
+            error = alone(raised)
+            log_failure(error, trace_id)
+            if not has_started:
+                response = problem_response(as_problem(error), trace_id=trace_id)
+                await response(scope, receive, send_traced)
+            # Else the server sees a response without an end, and closes the connection: the
+            # client must not take what it has for the whole.
+
+
+def alone(error: Exception) -> Exception:
+    """The error of a group of one: which groups there are depends on the framework's version."""
+    while isinstance(error, ExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    return error
+
+
+def trace_id_of(scope: Scope) -> str:
+    """The client's, if it has one that can stand in a log; else a new one."""
+    given = [value for name, value in scope["headers"] if name == _NAME]
+    if len(given) == 1 and _TAKEN.fullmatch(given[0]):
+        taken = bytes(given[0]).decode("ascii")
+        if not holds_key(taken):  # it is kept and told, which a key must not be
+            return taken
+    return uuid4().hex
+
+
+def log_failure(error: BaseException, trace_id: str) -> None:
+    """Log where an error arose. Its message stays out: it may hold what a user wrote."""
+    cause = error.__cause__ or error
+    frames = traceback.extract_tb(cause.__traceback__)
+    where = f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
+    log.error("Request %s failed: %s%s", trace_id, type(cause).__name__, where)

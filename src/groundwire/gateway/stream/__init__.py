@@ -1,0 +1,1 @@
+"""Responses that are released while they are checked."""

@@ -1,0 +1,169 @@
+"""What a chunk of a streamed chat completion holds: text of its answers, and the rest."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import count
+from types import NoneType
+from typing import Any
+
+from groundwire.errors import GroundwireError
+from groundwire.pipeline.conversation import Said
+
+_OURS = "groundwire"
+#: What all chunks of a response have in common.
+HEAD = ("id", "object", "created", "model", "system_fingerprint", "service_tier")
+#: What a chunk may hold that is about no answer; of other dialects, nobody here knows the text.
+WITHOUT_ANSWERS = frozenset(
+    (*HEAD, "choices", "usage", "error", "prompt_filter_results", "obfuscation", _OURS)
+)
+#: Where text would stand beside the choices, and nobody would check it.
+_TEXTS = ("content", "text", "delta", "message", "output_text")
+
+
+class UnreadableChunkError(GroundwireError):
+    """An event of the upstream is no chunk of a chat completion; what it says is not quoted."""
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(problem)
+        self.problem = problem
+
+    def __str__(self) -> str:
+        return (
+            f"An event of the upstream cannot be read: {self.problem}. Look at what it sends: "
+            "chunks of chat completions are JSON objects with a list of choices."
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """What a chunk says of one answer.
+
+    Attributes:
+        index: Of the answer.
+        text: What it adds to the text; empty if nothing.
+        refusal: What it adds to a refusal.
+        calls_tools: Whether it belongs to calls of tools.
+        n_skipped: Parts that hold no text: sound, images.
+        finish: Why the answer ends, if it does.
+        choice: The whole of it, as JSON data.
+    """
+
+    index: int
+    text: str
+    refusal: str
+    calls_tools: bool
+    n_skipped: int
+    finish: str | None
+    choice: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chunk:
+    """One chunk: what it says of answers, and all of it as JSON data.
+
+    Attributes:
+        data: The chunk.
+        parts: One for each answer that it is about; none in a chunk with the usage.
+        is_error: Whether it says that the upstream failed, beside choices too.
+        is_as_sent: Whether the parts say what the event says, so that it can leave as it came.
+    """
+
+    data: Mapping[str, Any]
+    parts: tuple[Part, ...]
+    is_error: bool = False
+    is_as_sent: bool = True
+
+
+def read_chunk(text: str) -> Chunk:
+    """Read the data of an event.
+
+    Raises:
+        UnreadableChunkError: If it is no JSON object, its choices are not those of a chunk, or it
+            may hold text beside them.
+    """
+    try:
+        data = json.loads(text, object_pairs_hook=unambiguous)
+    except (ValueError, RecursionError) as error:
+        raise UnreadableChunkError(f"it is no JSON ({type(error).__name__})") from None
+    if not isinstance(data, dict):
+        raise UnreadableChunkError(f"it is JSON of type {type(data).__name__}")
+    choices = data.get("choices")
+    if not isinstance(choices, (list, NoneType)):
+        raise UnreadableChunkError(f"its choices are of type {type(choices).__name__}")
+    if choices is None and not data.get("error") and not WITHOUT_ANSWERS.issuperset(data):
+        raise UnreadableChunkError("it has no choices, and more than the usage")
+    if any(data.get(name) for name in _TEXTS):
+        raise UnreadableChunkError("it has text outside of its choices")
+    parts = tuple(map(_read_choice, choices or (), count()))
+    if _OURS not in data:
+        return Chunk(data=data, parts=parts, is_error=bool(data.get("error")))
+    # What was checked, only we can say.
+    own = {key: value for key, value in data.items() if key != _OURS}
+    return Chunk(data=own, parts=parts, is_error=bool(data.get("error")), is_as_sent=False)
+
+
+def unambiguous(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON. With a key twice, some readers take the first and some the last.
+
+    Raises:
+        ValueError: If it has one; what is judged here might not be what a client reads.
+    """
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a key stands there twice")
+    return found
+
+
+class Halves:
+    """Joins characters that were cut in two: half a surrogate pair waits for the other.
+
+    Some servers cut a text between UTF-16 units, and half a character can neither be judged nor
+    shown.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: dict[int, str] = {}
+
+    def join(self, chunk: Chunk) -> Chunk:
+        """The chunk with whole characters; a half at the end of an answer stays."""
+        parts = tuple(map(self._join, chunk.parts))
+        if all(new is old for new, old in zip(parts, chunk.parts, strict=True)):
+            return chunk
+        return replace(chunk, parts=parts, is_as_sent=False)
+
+    def _join(self, part: Part) -> Part:
+        text = self._waiting.pop(part.index, "") + part.text
+        if text and "\ud800" <= text[-1] <= "\udbff" and part.finish is None:
+            self._waiting[part.index] = text[-1]
+            text = text[:-1]
+        if text == part.text:
+            return part
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
+        delta = {**(part.choice.get("delta") or {}), "content": text}
+        return replace(part, text=text, choice={**part.choice, "delta": delta})
+
+
+def _read_choice(choice: object, position: int) -> Part:
+    if not isinstance(choice, dict):
+        raise UnreadableChunkError(f"a choice is of type {type(choice).__name__}")
+    delta = {} if choice.get("delta") is None else choice["delta"]
+    if not isinstance(delta, dict) or choice.get("message") or choice.get("text"):
+        # Text outside of the delta would be text that nobody checks.
+        raise UnreadableChunkError("a choice has no delta, or text outside of it")
+    index = position if choice.get("index") is None else choice["index"]
+    if type(index) is not int:
+        # Clients may take it for a number of its own, or for another answer's.
+        raise UnreadableChunkError(f"the index of a choice is of type {type(index).__name__}")
+    finish = choice.get("finish_reason")
+    said = Said.of(delta.get("content"))
+    refusal = delta.get("refusal")
+    return Part(
+        index=index,
+        text=said.text,
+        refusal=said.refusal + (refusal if isinstance(refusal, str) else ""),
+        calls_tools=bool(delta.get("tool_calls") or delta.get("function_call")),
+        n_skipped=said.n_skipped + bool(delta.get("audio")),
+        finish=finish if isinstance(finish, str) else None,
+        choice=choice,
+    )

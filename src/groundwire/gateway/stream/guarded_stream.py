@@ -1,0 +1,392 @@
+"""A stream of which something waits for its verdict: the text, or the event that ends an answer."""
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
+from time import perf_counter
+from typing import Any
+
+from groundwire.detection.values import Outcome
+from groundwire.gateway.chat.checks import Checks
+from groundwire.gateway.chat.marks import extension, warning_text
+from groundwire.gateway.chat.observed import UNREADABLE
+from groundwire.gateway.chat.refusals import RefusalCode, blocked, refusal_chunk, refused
+from groundwire.gateway.chat.release import Release
+from groundwire.gateway.chat.report import StreamReport
+from groundwire.gateway.http.problems import Problem
+from groundwire.gateway.http.sse import DONE, KEEP_ALIVE, encode
+from groundwire.gateway.stream.arguments import count_values
+from groundwire.gateway.stream.hold_buffer import HeldStream
+from groundwire.gateway.stream.outbox import Outbox
+from groundwire.gateway.stream.reading import TURN, ChunkReader, ReadEvent
+from groundwire.gateway.upstream import Reply, UpstreamBrokenError
+from groundwire.pipeline import Checked, Review
+from groundwire.policy.policy import Action
+
+log = logging.getLogger(__name__)
+
+#: Of one answer that is held to its end (DVARA's bounds).
+MAX_CALLS = 256
+MAX_ARGUMENT_VALUES = 512
+
+
+class ReleasedStream:
+    """Reads a stream, and lets out of it what the policy lets out, when it does.
+
+    Events are read and answers judged side by side; all of it runs on the event loop, and what
+    leaves is put into the outbox in the order in which it was decided.
+    """
+
+    def __init__(
+        self,
+        reply: Reply,
+        checks: Checks,
+        *,
+        head: Mapping[str, Any],
+        release: Release,
+        content_encoding: str,
+        max_held_chars: int,
+        max_held_bytes: int,
+        keepalive_s: float,
+        trace_id: str,
+        settles: bool,
+        conclude: Callable[[Coroutine[Any, Any, StreamReport]], "asyncio.Task[bool]"],
+    ) -> None:
+        """Begin.
+
+        Args:
+            reply: Of the upstream.
+            checks: Of its answers.
+            head: What chunks of the response have in common, for one that ends before its first.
+            release: When text goes out; not ``observe``.
+            content_encoding: How the bytes are compressed.
+            max_held_chars: Characters that may be held; more is refused.
+            max_held_bytes: The same in bytes of events.
+            keepalive_s: Seconds of silence until a comment is sent; 0 sends none.
+            trace_id: Of the request.
+            settles: Whether the end of the response waits for its records.
+            conclude: Takes what makes the report, and says whether the response may end; once the
+                last byte is out, or before if the end waits for it.
+        """
+        self._reply, self._release, self._trace_id = reply, release, trace_id
+        self._content_encoding = content_encoding
+        self._held = HeldStream(head, withholds=release.withholds)
+        self._max_held_chars, self._max_held_bytes = max_held_chars, max_held_bytes
+        self._keepalive_s = keepalive_s or None
+        self._settles, self._conclude = settles, conclude
+        self._outbox = Outbox()
+        self._answers, checks.on_review = checks.answers, self._reviewed
+        self._clear_to: dict[int, int] = {}
+        self._settling: dict[int, asyncio.Task[None]] = {}
+        self._kept: list[bytes] = []  # what waits for the records
+        self._passed: set[int] = set()
+        self._refusal: RefusalCode | None = None
+        self._refused: dict[int, Checked] = {}
+        self._is_done = self._is_unread = self._is_truncated = False
+        self._is_client_gone = True  # until the end is reached
+        self._pump: asyncio.Task[None] | None = None
+        self._finishing: asyncio.Task[None] | None = None
+        self._recording: asyncio.Task[bool] | None = None
+        self._last_read = perf_counter()
+
+    async def events(self) -> AsyncGenerator[bytes]:
+        """What leaves, as it does.
+
+        If the upstream breaks off and text is not withheld, so does this.
+        """
+        self._pump = asyncio.create_task(self._read_and_decide())
+        try:
+            while (events := await self._next()) is not None:
+                yield events
+            self._is_client_gone = False
+        except (UpstreamBrokenError, *UNREADABLE):
+            self._is_client_gone = False
+            raise
+
+    async def close(self) -> None:
+        """Let go of everything, and record what there was; to be called once, at the end."""
+        self._outbox.end()
+        for task in (self._pump, self._finishing, *self._settling.values()):
+            if task is not None:
+                task.cancel()
+        if self._recording is None:
+            self._record(is_client_gone=self._is_client_gone)
+        await self._reply.close()
+
+    async def _next(self) -> bytes | None:
+        try:
+            return await self._outbox.get(self._keepalive_s)
+        except TimeoutError:
+            return KEEP_ALIVE
+
+    # What comes in.
+
+    async def _read_and_decide(self) -> None:
+        try:
+            try:
+                await self._read_all()
+                await self._end()
+            except (UpstreamBrokenError, *UNREADABLE) as error:
+                log.warning("A stream broke off or cannot be read: %s", type(error).__name__)
+                await self._break_off(error)
+        except Exception as error:  # noqa: BLE001 - nothing leaves because of a mistake of ours
+            # Also of one made while it breaks off: without an end, the client would wait for ever.
+            log.error("A stream failed: %s", type(error).__name__)
+            self._refuse(refused(RefusalCode.STREAM_ERROR))
+
+    async def _read_all(self) -> None:
+        reader = ChunkReader(self._content_encoding)
+        async for data in self._reply.chunks():
+            self._last_read = perf_counter()
+            for n, read in enumerate(reader.feed(data), 1):
+                self._take(read)
+                if self._outbox.is_sealed:
+                    return
+                if n % TURN == 0:
+                    await asyncio.sleep(0)
+            await self._outbox.room()
+        for read in reader.finish():
+            self._take(read)
+
+    def _take(self, read: ReadEvent) -> None:
+        if self._is_done or self._outbox.is_sealed:
+            return
+        self._is_done = read.is_end
+        if read.chunk is None:
+            self._take_other(read)
+            return
+        if self._release.withholds and read.chunk.is_error:
+            self._is_truncated = True
+            self._refuse(refused(RefusalCode.STREAM_INCOMPLETE_UNGROUNDED))
+            return
+        parts = read.chunk.parts
+        answers = [self._answers[part.index] for part in parts]  # first: there may be too many
+        if self._release.withholds and any(
+            part.text and part.index in self._settling for part in parts
+        ):
+            # It was complete, and is being judged as it was.
+            self._refuse(refused(RefusalCode.STREAM_ERROR))
+            return
+        self._held.take(read.event, read.chunk)
+        if self._release is not Release.DEFERRED:
+            self._outbox.put(self._held.front())
+        if self._is_too_much():
+            self._refuse(refused(RefusalCode.STREAM_TOO_LARGE_TO_SCAN))
+            return
+        for part, answer in zip(parts, answers, strict=True):
+            answer.take(part)
+            self._let_text(part.index)
+            if part.finish is not None and self._release is Release.SENTENCE:
+                self._settle_soon(part.index)
+
+    def _is_too_much(self) -> bool:
+        """Whether more is held than may be; it is not even judged then."""
+        return self._release.withholds and (
+            self._held.n_held > self._max_held_chars or self._held.n_bytes > self._max_held_bytes
+        )
+
+    def _take_other(self, read: ReadEvent) -> None:
+        """Take a comment, the end, or what cannot be read."""
+        if read.is_unreadable and self._release.withholds:
+            self._refuse(refused(RefusalCode.STREAM_ERROR))
+        if read.is_unreadable:
+            self._lose()
+        # A comment says nothing to a user, but could carry what the answer says.
+        if not (read.is_end or self._release.withholds):
+            self._outbox.put([read.event.raw])
+
+    def _lose(self) -> None:
+        self._is_unread = True
+        self._answers.lose()
+
+    # What goes out.
+
+    def _let_text(self, index: int) -> None:
+        """Let out what may leave before the answer is complete."""
+        if index in self._passed:
+            # What still comes has no text: counts, or the end once more.
+            self._outbox.put(self._held.answer(index).settle(self._held.head))
+            self._put_last(self._held.answer(index).finish(self._held.head))
+        elif self._release is Release.MARK:
+            self._outbox.put(self._held.answer(index).clear())
+        elif self._release is Release.SENTENCE:
+            self._outbox.put(self._held.answer(index).clear(self._clear_to.get(index, 0)))
+
+    def _reviewed(self, index: int, review: Review) -> None:
+        if self._release is not Release.SENTENCE or self._outbox.is_sealed:
+            return
+        self._clear(index, review.clear_to)
+        if review.checked.action is Action.BLOCK:
+            self._block({index: review.checked})
+
+    def _clear(self, index: int, upto: int) -> None:
+        self._clear_to[index] = max(self._clear_to.get(index, 0), upto)
+        self._let_text(index)
+
+    def _settle_soon(self, index: int) -> None:
+        if index not in self._settling:
+            self._settling[index] = asyncio.create_task(self._settle(index))
+
+    async def _settle(self, index: int) -> None:
+        """Decide on an answer that is complete."""
+        checked = await self._answers[index].finish()
+        if self._release.withholds and checked.action is Action.BLOCK:
+            self._clear(index, checked.n_clear)
+            self._block({index: checked})
+        else:
+            self._let_go(index, checked)
+
+    def _let_go(self, index: int, checked: Checked) -> None:
+        self._passed.add(index)
+        is_marked = checked.action in (Action.HEADER, Action.BODY)
+        held, head, is_deferred = (
+            self._held.answer(index),
+            self._held.head,
+            self._release is Release.DEFERRED,
+        )
+        text = held.settle(head, warning=warning_text(checked), in_front=is_deferred)
+        # What is deferred has said nothing if it is refused, for want of a record too.
+        put = self._put_last if is_deferred else self._outbox.put
+        put(text)
+        marks = extension([checked], trace_id=self._trace_id) if is_marked else None
+        self._put_last(held.finish(head, extension=marks))
+
+    def _put_last(self, events: Sequence[bytes]) -> None:
+        """Let out what ends an answer, once it is on record if that is asked for."""
+        if self._settles:
+            self._kept += events
+        else:
+            self._outbox.put(events)
+
+    async def _end(self) -> None:
+        """The upstream has sent all it sends."""
+        if self._outbox.is_sealed:
+            return
+        is_finished = len(self._answers) > 0 and all(each.is_finished for each in self._answers)
+        if not self._is_done and not is_finished:
+            await self._break_off(None)
+            return
+        if self._release is Release.DEFERRED:
+            await self._settle_together()
+        else:
+            for answer in self._answers:
+                self._settle_soon(answer.index)
+            await asyncio.gather(*self._settling.values())
+        self._finish([*self._held.tail(), *([DONE] if self._is_done else [])])
+
+    async def _settle_together(self) -> None:
+        checked = {each.answer.index: each for each in await self._answers.finish()}
+        withheld = {i: each for i, each in checked.items() if each.action is Action.BLOCK}
+        if withheld:
+            self._block(withheld)
+            return
+        for index in checked:
+            self._check_calls(index)
+        self._put_last(self._held.front())
+        for index, each in checked.items():
+            self._let_go(index, each)
+
+    def _check_calls(self, index: int) -> None:
+        calls = self._held.answer(index).calls()
+        counts = [count_values(arguments) for arguments in calls[:MAX_CALLS]]
+        if None in counts:
+            self._refuse(refused(RefusalCode.STREAM_TOOL_ARGUMENTS_UNENFORCEABLE))
+        n_values = sum(count or 0 for count in counts)
+        if len(calls) > MAX_CALLS or n_values > MAX_ARGUMENT_VALUES:
+            self._refuse(refused(RefusalCode.STREAM_TOO_LARGE_TO_SCAN))
+
+    async def _break_off(self, error: Exception | None) -> None:
+        """The upstream has ended before its answers did."""
+        self._is_truncated = True
+        if self._release.withholds:
+            self._refuse(refused(RefusalCode.STREAM_INCOMPLETE_UNGROUNDED))
+            return
+        if isinstance(error, UNREADABLE):
+            self._lose()
+        for checked in await self._answers.finish():
+            self._let_go(checked.answer.index, checked)
+        self._finish(self._held.tail(), error)
+
+    def _block(self, checked: Mapping[int, Checked]) -> None:
+        self._refused.update(checked)
+        problem = blocked(list(checked.values()))
+        marks = extension(list(checked.values()), trace_id=self._trace_id)
+        self._refuse(problem, marks)
+
+    def _refuse(self, problem: Problem, marks: Mapping[str, Any] | None = None) -> None:
+        """End the stream without what is held."""
+        if self._outbox.is_sealed:
+            return
+        self._refusal = RefusalCode(problem.code)
+        self._finish(self._refused_with(problem, marks))
+
+    def _refused_with(
+        self, problem: Problem, marks: Mapping[str, Any] | None = None
+    ) -> list[bytes]:
+        """The events of a refusal."""
+        usage = {} if self._held.usage is None else {"usage": self._held.usage}
+        chunk = refusal_chunk(
+            {**self._held.head, **usage},
+            indexes=[index for index in self._held.answers if index not in self._passed] or [0],
+            code=RefusalCode(problem.code),
+            message=problem.message,
+            trace_id=self._trace_id,
+            extension=marks,
+        )
+        return [encode(chunk), DONE]
+
+    # The end, and what is on record of it.
+
+    def _finish(self, last: Sequence[bytes], failure: Exception | None = None) -> None:
+        """End the stream with these events, after those that wait for the records."""
+        if self._outbox.is_sealed:
+            return
+        self._outbox.seal()
+        if self._settles:
+            events = [*self._kept, *last]
+            self._finishing = asyncio.create_task(self._finish_settled(events, failure))
+        else:
+            self._outbox.end(last, failure)
+
+    async def _finish_settled(self, last: Sequence[bytes], failure: Exception | None) -> None:
+        try:
+            # Whoever cancels this has no client any more; the record is written all the same.
+            if not await asyncio.shield(self._record(is_client_gone=False)):
+                self._passed.clear()  # of those that passed, none has its end yet
+                last, failure = self._refused_with(refused(RefusalCode.AUDIT_UNAVAILABLE)), None
+        except Exception as error:  # noqa: BLE001 - without an end, the client would wait for ever
+            log.error("A stream could not be recorded: %s", type(error).__name__)
+            last, failure = self._refused_with(refused(RefusalCode.STREAM_ERROR)), None
+        self._outbox.end(last, failure)
+
+    def _record(self, *, is_client_gone: bool) -> "asyncio.Task[bool]":
+        """Have it recorded what became of the stream; once."""
+        added_s = None if is_client_gone else perf_counter() - self._last_read
+        report = self._report(added_s, is_client_gone=is_client_gone)
+        self._recording = self._conclude(report)
+        return self._recording
+
+    async def _report(self, added_s: float | None, *, is_client_gone: bool) -> StreamReport:
+        if not self._release.withholds:
+            # What has left is on record, even if nobody waited for its check.
+            await self._answers.finish()
+        self._answers.close()
+        known = {each.answer.index: each for each in self._answers.checked}
+        checked = tuple(each for _, each in sorted((known | self._refused).items()))
+        held, n_chars = self._held.answers, sum(answer.n_chars for answer in self._answers)
+        n_sent = sum(answer.n_sent for answer in held.values())
+        return StreamReport(
+            release=self._release,
+            answers=() if self._release.withholds and is_client_gone else checked,
+            refusal=self._refusal,
+            n_delivered=n_sent,
+            n_withheld=n_chars - n_sent,
+            is_incomplete=self._refusal is RefusalCode.STREAM_TOO_LARGE_TO_SCAN
+            or self._is_unread
+            or any(answer.is_over_limit for answer in self._answers),
+            is_failed=any(each.outcome is Outcome.UNAVAILABLE for each in checked)
+            or self._refusal is RefusalCode.STREAM_ERROR,
+            is_truncated=self._is_truncated,
+            is_client_gone=is_client_gone,
+            added_s=added_s,
+        )

@@ -1,0 +1,288 @@
+"""A streamed response that is held back: what may go out, when, and as which bytes.
+
+Pure: chunks and verdicts go in, events come out. An event that says nothing but text of one answer
+leaves as it came; one of which only a part may leave is divided.
+"""
+
+import json
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from groundwire.gateway.http.sse import Event, encode
+from groundwire.gateway.stream.chunks import HEAD, WITHOUT_ANSWERS, Chunk, Part
+from groundwire.pipeline.conversation import Said
+
+#: Of a delta, what may leave with the text. All else waits until the whole answer has passed: it
+#: is never judged, and reasoning or the transcript of a sound may say what the text says.
+_WITH_TEXT = ("role", "content")
+
+
+@dataclass(slots=True)
+class _Piece:
+    """Text of an answer, from ``start`` to ``end``, as the event that brought it."""
+
+    start: int
+    end: int
+    text: str
+    event: bytes
+    is_divisible: bool
+
+
+@dataclass(slots=True)
+class HeldAnswer:
+    """One answer of the response.
+
+    Attributes:
+        index: Its number.
+        withholds: Whether all that is no text waits for the end of the answer; otherwise only the
+            event that ends it does.
+        n_chars: Characters of text so far.
+        n_sent: Of these, how many have left.
+        n_held: Characters that are held, those of calls and the like too.
+        n_bytes: Bytes that are held.
+        is_finished: Whether the upstream has said why it ends.
+    """
+
+    index: int
+    withholds: bool
+    n_chars: int = 0
+    n_sent: int = 0
+    n_held: int = 0
+    n_bytes: int = 0
+    is_finished: bool = False
+    _pieces: deque[_Piece] = field(default_factory=deque)
+    _late: list[bytes] = field(default_factory=list)
+
+    def take(self, part: Part, data: Mapping[str, Any], raw: bytes | None) -> None:
+        """Keep what a chunk says of this answer.
+
+        Args:
+            part: What it says.
+            data: The chunk.
+            raw: The event, if it says nothing of other answers; otherwise ``None``.
+        """
+        delta: Mapping[str, Any] = part.choice.get("delta") or {}
+        waits = any(value for key, value in delta.items() if key not in _WITH_TEXT)
+        # Probabilities without text are of words that come later.
+        has_more = waits or part.n_skipped or (part.choice.get("logprobs") and not part.text)
+        if not (part.finish or (self.withholds and has_more)):
+            self._keep(part, raw or _event(data, part.choice), part.choice)
+            return
+        rest, choice = delta, part.choice
+        if part.text:
+            early, rest = _divided(delta)
+            with_text = {**choice, "delta": early, "finish_reason": None}
+            self._keep(part, _event(data, with_text), with_text)
+            choice, raw = {**choice, "delta": rest, "logprobs": None}, None
+        late = raw or _event(data, choice)
+        self._late.append(late)
+        self.n_held += _n_chars(rest)
+        self.n_bytes += len(late)
+        self.is_finished |= bool(part.finish)
+
+    def clear(self, upto: int | None = None) -> list[bytes]:
+        """Let text leave.
+
+        Args:
+            upto: Its characters before this; ``None``: all of it.
+
+        Returns:
+            The events that may leave now.
+        """
+        upto = self.n_chars if upto is None else min(upto, self.n_chars)
+        out = []
+        while self._pieces and self._pieces[0].end <= upto:
+            piece = self._pieces.popleft()
+            out.append(self._cut(piece, piece.end))
+            self.n_bytes -= len(piece.event)
+        if self._pieces and self._pieces[0].start < upto and self._pieces[0].is_divisible:
+            # The log probabilities of its words wait with its end: they have the words in them.
+            out += [self._cut(self._pieces[0], upto)] if upto > self.n_sent else []
+        return out
+
+    def settle(
+        self, head: Mapping[str, Any], *, warning: str | None = None, in_front: bool = False
+    ) -> list[bytes]:
+        """Let all text of an answer leave that has passed.
+
+        Args:
+            head: What chunks of this response have in common.
+            warning: For the user: after the text, or in front if nothing has left yet.
+            in_front: Where it stands.
+        """
+        out = []
+        if warning and in_front:
+            out.append(self._chunk(head, {"role": "assistant", "content": f"{warning}\n\n"}))
+        out += self.clear()
+        if warning and not in_front:
+            out.append(self._chunk(head, {"content": f"\n\n{warning}"}))
+        return out
+
+    def finish(
+        self, head: Mapping[str, Any], *, extension: Mapping[str, Any] | None = None
+    ) -> list[bytes]:
+        """Let the rest of it leave, once all of its text has: what is no text, and its end.
+
+        Args:
+            head: What chunks of this response have in common.
+            extension: What stands under ``groundwire`` in the event that ends the answer.
+        """
+        late, self._late = self._late, []
+        if extension is not None:
+            if late and self.is_finished:
+                late[-1] = encode({**_data(late[-1]), "groundwire": extension})
+            else:
+                late.append(self._chunk(head, {}, groundwire=extension))
+        self.n_held = self.n_bytes = 0
+        return late
+
+    def calls(self) -> list[str]:
+        """The arguments of the calls of tools that are held, each as the text it is so far."""
+        found: dict[object, str] = {}
+        for event in self._late:
+            for choice in _data(event).get("choices", ()):
+                calls = (choice.get("delta") or {}).get("tool_calls")
+                for call in calls if isinstance(calls, list) else ():
+                    if isinstance(call, Mapping):
+                        key, function = str(call.get("index")), call.get("function")
+                        said = function.get("arguments") if isinstance(function, Mapping) else None
+                        found[key] = found.get(key, "") + (said if isinstance(said, str) else "")
+        return list(found.values())
+
+    def _keep(self, part: Part, event: bytes, choice: Mapping[str, Any]) -> None:
+        start, self.n_chars = self.n_chars, self.n_chars + len(part.text)
+        content = (choice.get("delta") or {}).get("content")
+        is_divisible = isinstance(content, str)
+        self._pieces.append(_Piece(start, self.n_chars, part.text, event, is_divisible))
+        self.n_held += len(part.text)
+        self.n_bytes += len(event)
+
+    def _cut(self, piece: _Piece, upto: int) -> bytes:
+        """What is to leave of a piece, up to a character."""
+        begin = max(piece.start, self.n_sent)
+        self.n_held -= upto - begin
+        self.n_sent = upto
+        if begin == piece.start and upto == piece.end:
+            return piece.event
+        data = _data(piece.event)
+        whole = data["choices"][0]
+        delta = {"content": piece.text[begin - piece.start : upto - piece.start]}
+        if begin == piece.start and "role" in whole["delta"]:
+            delta["role"] = whole["delta"]["role"]
+        if upto == piece.end:
+            return _event(data, {**whole, "delta": delta})
+        # All else that is said of the piece may tell how it goes on.
+        choice = {"index": self.index, "delta": delta, "logprobs": None, "finish_reason": None}
+        head = {key: data[key] for key in HEAD if key in data}
+        return _event(head, choice)
+
+    def _chunk(self, head: Mapping[str, Any], delta: Mapping[str, Any], **more: object) -> bytes:
+        choice = {"index": self.index, "delta": delta, "logprobs": None, "finish_reason": None}
+        return encode({**head, "choices": [choice], **more})
+
+
+class HeldStream:
+    """All answers of a response, and what it says besides."""
+
+    def __init__(self, head: Mapping[str, Any], *, withholds: bool) -> None:
+        """Begin.
+
+        Args:
+            head: What chunks of the response have in common, as far as it is known before the
+                first.
+            withholds: As that of :class:`HeldAnswer`.
+        """
+        self._withholds = withholds
+        self._front: list[bytes] = []
+        self._tail: list[bytes] = []
+        self._n_bytes = 0
+        self.answers: dict[int, HeldAnswer] = {}
+        self.head: dict[str, Any] = dict(head)
+        self.usage: Any = None
+
+    @property
+    def n_held(self) -> int:
+        """Characters that are held."""
+        return sum(answer.n_held for answer in self.answers.values())
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes that are held."""
+        return self._n_bytes + sum(answer.n_bytes for answer in self.answers.values())
+
+    def take(self, event: Event, chunk: Chunk) -> None:
+        """Keep a chunk."""
+        self.head.update({key: chunk.data[key] for key in HEAD if key in chunk.data})
+        self.usage = chunk.data.get("usage") or self.usage
+        is_as_sent = chunk.is_as_sent and (event.is_plain or not self._withholds)
+        if not chunk.parts:
+            own: bytes = event.raw if is_as_sent else encode(chunk.data)
+            if self._withholds and not {"choices"} <= set(chunk.data) <= WITHOUT_ANSWERS:
+                # What it says besides, nobody has read.
+                own = _known_alone(chunk.data)
+            if own:
+                (self._tail if self.answers else self._front).append(own)
+                self._n_bytes += len(own)
+            return
+        raw = event.raw if len(chunk.parts) == 1 and is_as_sent else None
+        for part in chunk.parts:
+            self.answer(part.index).take(part, chunk.data, raw)
+
+    def answer(self, index: int) -> HeldAnswer:
+        """One of the answers, new if it was not mentioned before."""
+        if index not in self.answers:
+            self.answers[index] = HeldAnswer(index=index, withholds=self._withholds)
+        return self.answers[index]
+
+    def front(self) -> list[bytes]:
+        """What comes before all answers, such as the provider's filter results for the prompt."""
+        front, self._front = self._front, []
+        return front
+
+    def tail(self) -> list[bytes]:
+        """What comes after all answers, such as the usage."""
+        tail, self._tail = self._tail, []
+        return tail
+
+
+def _divided(delta: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What of a delta may leave with its text, and what is left."""
+    early = {key: delta[key] for key in _WITH_TEXT if key in delta}
+    rest = {key: value for key, value in delta.items() if key not in _WITH_TEXT}
+    if isinstance(delta["content"], list):
+        texts = [each for each in delta["content"] if Said.of(each).text]
+        others = [each for each in delta["content"] if not Said.of(each).text]
+        early["content"] = texts
+        rest |= {"content": others} if others else {}
+    return early, rest
+
+
+def _known_alone(data: Mapping[str, Any]) -> bytes:
+    """Of a chunk about no answer what is known; nothing if that is its head alone."""
+    known = {key: value for key, value in data.items() if key in WITHOUT_ANSWERS}
+    return encode(known | {"choices": []}) if known.keys() - {*HEAD, "choices"} else b""
+
+
+def _event(data: Mapping[str, Any], choice: Mapping[str, Any]) -> bytes:
+    """The chunk with this choice alone."""
+    return encode({**data, "choices": [choice]})
+
+
+def _data(event: bytes) -> dict[str, Any]:
+    data = json.loads(Event.of(event).data or "{}")
+    assert isinstance(data, dict)  # it was read before
+    return data
+
+
+def _n_chars(value: object) -> int:
+    """Characters of the texts in JSON data."""
+    match value:
+        case str():
+            return len(value)
+        case Mapping():
+            return sum(map(_n_chars, value.values()))
+        case Sequence():
+            return sum(map(_n_chars, value))
+    return 0

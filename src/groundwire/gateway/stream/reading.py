@@ -1,0 +1,88 @@
+"""The body of a streamed response → its events, each read."""
+
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from groundwire.gateway.http.coding import Decoder
+from groundwire.gateway.http.sse import Event, EventSplitter
+from groundwire.gateway.stream.chunks import Chunk, Halves, UnreadableChunkError, read_chunk
+
+log = logging.getLogger(__name__)
+
+#: An event has at most so many bytes. A whole answer in one event is far below that.
+MAX_EVENT_BYTES = 16 * 2**20
+#: A stream, decompressed: about a million words.
+MAX_STREAM_BYTES = 2**28
+_SLICE_BYTES = 2**16
+#: Events that are read before others have their turn: a few bytes, compressed, can hold millions.
+TURN = 256
+
+
+@dataclass(frozen=True, slots=True)
+class ReadEvent:
+    """An event and what it says.
+
+    Attributes:
+        event: The event.
+        chunk: The chunk in it; ``None`` in a comment, at the end, and in what cannot be read.
+        is_end: Whether it says that the stream is complete.
+        is_unreadable: Whether it has data that are no chunk, or is no event.
+    """
+
+    event: Event
+    chunk: Chunk | None = None
+    is_end: bool = False
+    is_unreadable: bool = False
+
+
+class ChunkReader:
+    """Reads the bytes of a stream of chat completions, however they are cut and compressed."""
+
+    def __init__(self, content_encoding: str) -> None:
+        """Begin.
+
+        Args:
+            content_encoding: How the bytes are compressed, as the header says.
+
+        Raises:
+            CodingError: If that is not known.
+        """
+        self._decoder = Decoder(content_encoding, max_bytes=MAX_STREAM_BYTES)
+        self._splitter = EventSplitter(max_event_bytes=MAX_EVENT_BYTES)
+        self._halves = Halves()
+
+    def feed(self, data: bytes) -> Iterator[ReadEvent]:
+        """Take the next bytes, and read the events that they complete one by one.
+
+        Raises:
+            CodingError: If they cannot be decompressed.
+            EventTooLargeError: If an event does not end.
+        """
+        decoded = self._decoder.feed(data)
+        # In slices: a few bytes can hold millions of events.
+        for start in range(0, len(decoded), _SLICE_BYTES):
+            yield from map(self._read, self._splitter.feed(decoded[start : start + _SLICE_BYTES]))
+
+    def finish(self) -> Iterator[ReadEvent]:
+        """Say that the bytes are complete: some servers leave out the blank line at the end.
+
+        Raises:
+            CodingError: If their compression is not complete.
+        """
+        events = self._splitter.feed(self._decoder.finish())
+        rest = self._splitter.finish()
+        if rest.strip():
+            events.append(Event.of(rest.rstrip(b"\r\n") + b"\n\n"))
+        return map(self._read, events)
+
+    def _read(self, event: Event) -> ReadEvent:
+        if event.data is None:
+            return ReadEvent(event, is_unreadable=event.is_foreign)
+        if event.data.strip() == "[DONE]":
+            return ReadEvent(event, is_end=True)
+        try:
+            return ReadEvent(event, self._halves.join(read_chunk(event.data)))
+        except UnreadableChunkError as error:
+            log.warning("%s", error)  # it quotes nothing
+            return ReadEvent(event, is_unreadable=True)

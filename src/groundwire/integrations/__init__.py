@@ -1,1 +1,0 @@
-"""Groundwire inside other tools; each module is loaded by its tool."""

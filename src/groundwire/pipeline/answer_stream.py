@@ -1,0 +1,189 @@
+"""An answer that is checked while it arrives, against the context of its request."""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Self, TypeAlias
+
+from groundwire.detection.values import Claim, Detection
+from groundwire.pipeline.checked import Checked
+from groundwire.pipeline.conversation import Answer, AnswerKind
+from groundwire.stream import Snapshot, Stream
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What looking at an answer gave: a detection, or the class name of what failed, or nothing."""
+
+    detection: Detection | None = None
+    failure: str | None = None
+
+    @classmethod
+    def failed(cls, error: Exception) -> Self:
+        """A check that was due and failed."""
+        # The message may quote the answer, which has no place in a log.
+        log.warning("An answer could not be checked: %s", type(error).__name__)
+        return cls(failure=type(error).__name__)
+
+
+Conclude: TypeAlias = Callable[[Answer, Found], Checked]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Review:
+    """What is known of an answer that is still being written.
+
+    Attributes:
+        checked: As if the answer ended with its judged text, :attr:`judged_to`: findings whose fate
+            is open are not in it. Before the first claim is judged it is ``skipped``, with the
+            reason ``empty``: nothing is known yet.
+        judged_to: How many characters are judged, from the beginning; 0 before the first claim is.
+            What is in no claim, such as marks of a list, counts with the claim after it.
+        clear_to: How many of these may be shown as far as this check is concerned: those before the
+            first finding whose fate is open; and if the ruling is to block, the claims before the
+            first that asks for it. It never decreases, unless the check fails.
+    """
+
+    checked: Checked
+    judged_to: int
+    clear_to: int
+
+
+class Flow:
+    """An answer in flight; not to be shared between threads.
+
+    What fails raises nothing: the outcome is then ``unavailable``.
+    """
+
+    def __init__(self, stream: Stream | None, conclude: Conclude, *, found: Found) -> None:
+        """Begin; :meth:`groundwire.Pipeline.stream` is the way.
+
+        Args:
+            stream: What judges; ``None`` if nothing is to be judged, or it could not be opened.
+            conclude: Makes the result of what was found, in the end and for reviews.
+            found: What is known before the first word: nothing, or that the stream failed.
+        """
+        self._stream, self._conclude, self._found = stream, conclude, found
+        self._pieces: list[str] = []
+        self._checked: Checked | None = None
+        self._clear_to = 0
+        self._is_closed = False
+
+    def feed(self, delta: str) -> list[Claim]:
+        """Take the next piece of text.
+
+        Returns:
+            The claims that it completes, judged, as the detector sees them: an explainer may still
+            drop what they mark. None if nothing is to be judged, or the check has failed.
+
+        Raises:
+            RuntimeError: If the answer is finished.
+        """
+        if self._checked is not None:
+            raise RuntimeError("The answer is finished. Open another stream for another answer.")
+        self._pieces.append(delta)
+        if self._stream is None:
+            return []
+        try:
+            return self._stream.feed(delta)
+        except Exception as error:  # noqa: BLE001 - whatever went wrong, it was not checked
+            self._fail(error)
+            return []
+
+    def finish(self, answer: Answer | None = None) -> Checked:
+        """Say that the answer is complete.
+
+        Args:
+            answer: What kind of answer it is, if it is no mere text. The text of one that has
+                text is what was fed; where text was fed, it has text.
+
+        Returns:
+            The same, exactly, as :meth:`groundwire.Pipeline.check` of the whole answer.
+        """
+        if self._checked is None:
+            text = self._text
+            if answer is None:
+                answer = read_answer(text)
+            elif answer.kind is AnswerKind.TEXT or text.strip():
+                # The user reads what was fed, whatever else the answer is said to be.
+                answer = replace(answer, kind=AnswerKind.TEXT, text=text)
+            if self._stream is not None and answer.kind is AnswerKind.TEXT:
+                try:
+                    self._found = Found(detection=self._stream.finish())
+                except Exception as error:  # noqa: BLE001 - as above
+                    self._fail(error)
+            self.close()
+            self._checked = self._conclude(answer, self._found)
+        return self._checked
+
+    def review(self) -> Review:
+        """Say what is known so far, without finishing: nothing that follows changes by it.
+
+        What is explained now is not explained again at the end. Where nothing is to be judged, all
+        of the text is clear. If the check has failed, the outcome is ``unavailable`` and nothing is
+        judged.
+        """
+        if self._checked is not None:
+            return self._review(self._checked, 0 if self._found.failure else len(self._text))
+        found = self._found
+        if self._stream is not None:
+            try:
+                return self._review_part(self._stream.snapshot())
+            except Exception as error:  # noqa: BLE001 - whatever went wrong, it was not checked
+                found = self._failed(error)
+        if found.failure:
+            answer = Answer(index=0, kind=AnswerKind.TEXT, text=self._text)
+            return Review(checked=self._conclude(answer, found), judged_to=0, clear_to=0)
+        return self._review(self._conclude(read_answer(self._text), found), len(self._text))
+
+    def _review_part(self, snapshot: Snapshot) -> Review:
+        if not snapshot.detection.claims:
+            # What has no claim is partial if nothing else comes, and most likely something does.
+            return Review(checked=self._conclude(read_answer(""), Found()), judged_to=0, clear_to=0)
+        text = self._text[: snapshot.judged_to]
+        answer = Answer(index=0, kind=AnswerKind.TEXT, text=text)
+        checked = self._conclude(answer, Found(detection=snapshot.detection))
+        return self._review(checked, snapshot.judged_to, clear_to=snapshot.clear_to)
+
+    def _review(self, checked: Checked, judged_to: int, *, clear_to: int | None = None) -> Review:
+        found = judged_to if clear_to is None else clear_to
+        self._clear_to = max(self._clear_to, min(found, checked.n_clear))
+        return Review(checked=checked, judged_to=judged_to, clear_to=min(self._clear_to, judged_to))
+
+    def close(self) -> None:
+        """Stop reading ahead; harmless when done twice, and from another thread.
+
+        A check that is under way then ends as a failed one, of which nobody is told.
+        """
+        self._is_closed = True
+        if self._stream is not None:
+            self._stream.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def _text(self) -> str:
+        if len(self._pieces) > 1:
+            self._pieces = ["".join(self._pieces)]
+        return self._pieces[0] if self._pieces else ""
+
+    def _fail(self, error: Exception) -> None:
+        self._found = self._failed(error)
+        self.close()
+        self._stream = None
+
+    def _failed(self, error: Exception) -> Found:
+        # Who closed it wants no verdict: that it has none is no failure for a log.
+        return Found(failure=type(error).__name__) if self._is_closed else Found.failed(error)
+
+
+def read_answer(text: str) -> Answer:
+    """The answer that is a text and nothing else."""
+    kind = AnswerKind.TEXT if text.strip() else AnswerKind.EMPTY
+    return Answer(index=0, kind=kind, text=text)

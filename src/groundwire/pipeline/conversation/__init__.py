@@ -1,0 +1,43 @@
+"""From chat messages to what is checked: a request has sources and question, a response answers.
+
+Everything here is a pure function over JSON data as :func:`json.loads` gives it: no network, no
+model, no setting. A request is written by strangers, so nothing in it is trusted to have the shape
+that it should have: what is no request at all raises
+:class:`~groundwire.errors.InvalidConversationError` with the place, and what is a request but
+holds things that cannot be read is read without them, which are counted.
+
+One module a concept: ``content`` reads what a message may hold, ``messages`` who says it,
+``markers`` finds retrieved context in running text, ``request`` orders all of it and applies the
+limits, ``response`` reads the answers, ``transcript`` divides a file with both.
+``docs/conversations.md`` tells the conventions.
+"""
+
+from groundwire.pipeline.conversation.content import Skipped
+from groundwire.pipeline.conversation.request import (
+    Conversation,
+    OfferedSource,
+    Origin,
+    read_request,
+)
+from groundwire.pipeline.conversation.response import (
+    Answer,
+    AnswerKind,
+    Said,
+    answer_of,
+    read_response,
+)
+from groundwire.pipeline.conversation.transcript import divide_transcript
+
+__all__ = [
+    "Answer",
+    "AnswerKind",
+    "Conversation",
+    "OfferedSource",
+    "Origin",
+    "Said",
+    "Skipped",
+    "answer_of",
+    "divide_transcript",
+    "read_request",
+    "read_response",
+]

@@ -1,0 +1,102 @@
+"""The detectors of a pipeline: the configured one, and those that tenants have in its place."""
+
+from collections.abc import Callable
+from functools import partial
+
+from groundwire.detection.values import Score
+from groundwire.detector import Detector
+from groundwire.engine.models import DEFAULT_MODEL, ENCODER, find_model
+from groundwire.errors import ConfigError, UnknownModelError
+from groundwire.pipeline.lazy import Lazy
+from groundwire.policy.detector_selection import Chosen, Detectors
+from groundwire.policy.policy import Overrides
+
+#: Makes a detector beside the configured one, by its name.
+Make = Callable[[str], Detector]
+
+_MANIFESTS = {DEFAULT_MODEL: DEFAULT_MODEL, "similarity": ENCODER}
+
+
+class Judges:
+    """The configured detector, and embedded ones beside it, each loaded when it is first needed.
+
+    They share threads and cache, so there are at most as many as there are embedded detectors, and
+    none costs more than its weights. Another threshold needs no other detector.
+    """
+
+    def __init__(
+        self, first: Detector, *, known: Detectors | None = None, make: Make | None = None
+    ) -> None:
+        """Load nothing yet.
+
+        Args:
+            first: The configured one; all are closed with it.
+            known: What tenants may name; by default the embedded ones, and what the first is
+                called.
+            make: Loads another; by default :meth:`groundwire.Detector.beside` does.
+        """
+        self.first = first
+        self.known = known or Detectors(
+            configured=first.info.name, compares=first.judge.score is Score.SIMILARITY
+        )
+        self._others = {
+            name: Lazy(partial(make or first.beside, name)) for name in self.known.others
+        }
+
+    def get(self, name: str) -> Detector:
+        """A detector, loaded if it was not; to be called where that may take its time.
+
+        Args:
+            name: As :meth:`choose` gives it.
+
+        Raises:
+            UnknownModelError: If there is none.
+            GroundwireError: If it cannot be loaded.
+        """
+        if name == self.known.first:
+            return self.first
+        if name not in self._others:
+            raise UnknownModelError(name, self.known.names)
+        return self._others[name].get()
+
+    def choose(self, own: Overrides | None) -> Chosen:
+        """What judges for a tenant.
+
+        Raises:
+            ConfigError: If what the tenant has is not possible here.
+        """
+        return self.known.choose(own)
+
+    def check(self, own: Overrides) -> None:
+        """Refuse what no detector here can do; nothing is loaded for it.
+
+        Raises:
+            ConfigError: With what is possible.
+        """
+        chosen = self.choose(own)
+        points = self._points(chosen.detector)
+        point = chosen.operating_point
+        if isinstance(point, str) and point not in points:
+            number = (
+                "similarity_threshold"
+                if self.known.is_comparing(chosen.detector)
+                else "a number above 0 and at most 1"
+            )
+            raise ConfigError(
+                [
+                    f"operating_point = {point!r} is not possible. It must be one of "
+                    f"{', '.join(points)}, for the detector {chosen.detector}; or set {number}."
+                ]
+            )
+
+    def _points(self, name: str) -> tuple[str, ...]:
+        """The named thresholds of a detector."""
+        if name == self.known.first:
+            return tuple(self.first.judge.operating_points)
+        if name in _MANIFESTS:
+            return tuple(find_model(_MANIFESTS[name]).operating_points)
+        return ("balanced",)
+
+    def close(self) -> None:
+        """Let go of the threads, which are those of the first."""
+        self.first.close()

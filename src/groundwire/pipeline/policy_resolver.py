@@ -1,0 +1,62 @@
+"""Which decision and which policy hold for a request: before its answer, and after its check."""
+
+from dataclasses import dataclass, replace
+
+from groundwire.detection.values import Detection
+from groundwire.pipeline.context import RequestContext
+from groundwire.policy.decisions import Choice, Decision, Rule, choose
+from groundwire.policy.policy import Overrides, Policy, Request, resolve
+from groundwire.policy.signals import Condition, Readings, SignalRequest, Signals, SignalType
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Decider:
+    """The decisions of a configuration, with what they depend on.
+
+    Attributes:
+        signals: What decisions can depend on.
+        decisions: In the order of the file.
+        base: The policy where no decision and no tenant says otherwise.
+    """
+
+    signals: Signals
+    decisions: tuple[Decision, ...]
+    base: Policy
+
+    def may_check(self, tenant: Overrides | None, request: Request | None) -> bool:
+        """Whether any decision could lead to a check: if none can, no model need be asked."""
+        if request is not None and request.enabled:
+            return True
+        if tenant is not None and tenant.enabled is not None:
+            return tenant.enabled
+        plugins = (decision.plugin for decision in self.decisions)
+        return self.base.enabled or any(plugin and plugin.enabled for plugin in plugins)
+
+    def decide(self, prompt: str, needs_fact_check: bool | None) -> tuple[Choice, Readings]:
+        """The decision that applies before there is an answer, and the signals it was read from."""
+        readings = self.signals.open(
+            SignalRequest(prompt=prompt, needs_fact_check=needs_fact_check)
+        )
+        return choose(self.decisions, readings), readings
+
+    def policy(
+        self, choice: Choice, *, tenant: Overrides | None, request: Request | None
+    ) -> Policy:
+        """The policy of a request."""
+        return resolve(self.base, plugins=choice.plugins, tenant=tenant, request=request)
+
+    def settle(self, context: RequestContext, detection: Detection) -> RequestContext:
+        """Decide again where a decision depends on what was found."""
+        if context.readings is None or not any(map(_reads_findings, self.decisions)):
+            return context
+        choice = choose(self.decisions, context.readings.after(detection))
+        policy = self.policy(choice, tenant=context.overrides, request=context.request)
+        return replace(context, choice=choice, policy=policy)
+
+
+def _reads_findings(part: Decision | Rule | Condition | None) -> bool:
+    if isinstance(part, Decision):
+        return _reads_findings(part.rule)
+    if isinstance(part, Rule):
+        return any(map(_reads_findings, part.conditions))
+    return part is not None and part.type is SignalType.HALLUCINATION

@@ -1,0 +1,352 @@
+"""What is done about an outcome: pure functions from what was found to an action.
+
+Who says so: the tenant, else the decision rule that applies, else the configuration as a whole,
+setting by setting. A request may ask for more, never for less.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from enum import StrEnum
+from typing import TypeVar
+
+from groundwire.detection.values import SEVERITY, Detection, Label, Outcome
+
+_Ordered = TypeVar("_Ordered", bound=StrEnum)
+
+
+class Action(StrEnum):
+    """What is done about an answer, from nothing to withholding it; each is stronger than the last.
+
+    ``log`` and ``flag`` leave the answer as it is and are told apart in metrics; ``header`` adds
+    response headers, ``body`` a warning before the text, ``block`` withholds the answer.
+    """
+
+    NONE = "none"
+    LOG = "log"
+    FLAG = "flag"
+    HEADER = "header"
+    BODY = "body"
+    BLOCK = "block"
+
+    @property
+    def strength(self) -> int:
+        """Its place in the order, from 0."""
+        return _place(self)
+
+
+class OnError(StrEnum):
+    """What is done when a check was due and failed, from the mildest on."""
+
+    ALLOW = "allow"  # the answer passes, and the failure is recorded
+    WARN = "warn"  # it passes, marked as far as the action marks anything
+    AUTO = "auto"  # warn, and block where the action is block
+    BLOCK = "block"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """The settings that turn an outcome into an action.
+
+    Attributes:
+        enabled: Whether answers are checked.
+        action: What is done about a hallucinated answer.
+        contradicted_action: At least this where the evidence says otherwise; ``None``: as
+            ``action``.
+        unverified_action: What is done if there is no evidence; ``None``: as ``action``, at most
+            ``header``.
+        partial_action: What is done if something stayed unread and nothing was found; ``None``: as
+            ``action``, at most ``header``.
+        on_error: What is done if the check failed.
+        min_severity: Findings less severe are only logged, 0 to 4.
+        include_details: Whether a warning in the body names the findings.
+        explain: Whether findings are explained.
+    """
+
+    enabled: bool = True
+    action: Action = Action.LOG
+    contradicted_action: Action | None = None
+    unverified_action: Action | None = None
+    partial_action: Action | None = None
+    on_error: OnError = OnError.AUTO
+    min_severity: int = 0
+    include_details: bool = False
+    explain: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HallucinationPlugin:
+    """What a decision says about the check of the answers it applies to: all of it is said.
+
+    The defaults are HaluGate's.
+    """
+
+    enabled: bool = False
+    explain: bool = False
+    action: Action = Action.HEADER
+    unverified_action: Action = Action.HEADER
+    include_details: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """How much evidence is taken; ``None`` is no limit. What exceeds a limit is told."""
+
+    max_sources: int | None = None
+    max_source_chars: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overrides:
+    """What a tenant has of its own; ``None`` inherits. As limits, 0 is no limit.
+
+    ``detector`` and its thresholds are read by :mod:`groundwire.policy.detector_selection`.
+    """
+
+    enabled: bool | None = None
+    action: Action | None = None
+    contradicted_action: Action | None = None
+    unverified_action: Action | None = None
+    partial_action: Action | None = None
+    on_error: OnError | None = None
+    min_severity: int | None = None
+    include_details: bool | None = None
+    explain: bool | None = None
+    max_sources: int | None = None
+    max_source_chars: int | None = None
+    detector: str | None = None
+    operating_point: str | float | None = None
+    similarity_threshold: float | None = None
+    release: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What a request may ask for beyond its policy; ``None`` asks for nothing."""
+
+    enabled: bool | None = None
+    action: Action | None = None
+    unverified_action: Action | None = None
+    partial_action: Action | None = None
+    on_error: OnError | None = None
+    min_severity: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ruling:
+    """An action, and what it rests on.
+
+    Attributes:
+        action: What is done.
+        outcome: Of the answer.
+        label: Of the finding that decided; ``None`` if none did.
+        severity: Of that finding.
+        is_failure: Whether a check was due and failed: worth a warning in the log.
+    """
+
+    action: Action
+    outcome: Outcome
+    label: Label | None = None
+    severity: int | None = None
+    is_failure: bool = False
+
+
+def stronger(first: _Ordered, second: _Ordered) -> _Ordered:
+    """The stronger of two, by the order they are declared in."""
+    return max(first, second, key=_place)
+
+
+def weaker(first: _Ordered, second: _Ordered) -> _Ordered:
+    """The weaker of two, by the order they are declared in."""
+    return min(first, second, key=_place)
+
+
+def resolve(
+    base: Policy,
+    *,
+    plugins: Sequence[HallucinationPlugin | None] = (),
+    tenant: Overrides | None = None,
+    request: Request | None = None,
+) -> Policy:
+    """The policy of one request.
+
+    Args:
+        base: Of the configuration as a whole.
+        plugins: Of the decisions that apply, or may apply: where more than one might, the strictest
+            of each setting counts. ``None`` stands for one that says nothing about checks.
+        tenant: What the tenant has of its own; it wins over decisions.
+        request: What the request asks for; it can only tighten.
+    """
+    candidates = [_with_plugin(base, plugin) for plugin in plugins] or [base]
+    # What a check would do that does not take place is no reason to do it.
+    policy, *others = [each for each in candidates if each.enabled] or candidates[:1]
+    for other in others:
+        policy = _strictest(policy, other)
+    if tenant is not None:
+        own = {field.name: getattr(tenant, field.name) for field in fields(Policy)}
+        policy = replace(
+            policy, **{name: value for name, value in own.items() if value is not None}
+        )
+    return policy if request is None else tighten(policy, request)
+
+
+def tighten(policy: Policy, request: Request) -> Policy:
+    """Give a request what it asks for where that is stricter."""
+    wish = replace(policy, action=stronger(policy.action, request.action or Action.NONE))
+    return replace(
+        wish,
+        enabled=policy.enabled or bool(request.enabled),
+        unverified_action=_at_least(wish, wish.unverified_action, request.unverified_action),
+        partial_action=_at_least(wish, wish.partial_action, request.partial_action),
+        on_error=stronger(policy.on_error, request.on_error or OnError.ALLOW),
+        min_severity=policy.min_severity
+        if request.min_severity is None
+        else min(policy.min_severity, request.min_severity),
+    )
+
+
+def resolve_limits(base: Limits, tenant: Overrides | None = None) -> Limits:
+    """The limits of one request: the tenant's own, else those of the configuration."""
+    if tenant is None:
+        return base
+    return Limits(
+        max_sources=_limit(tenant.max_sources, base.max_sources),
+        max_source_chars=_limit(tenant.max_source_chars, base.max_source_chars),
+    )
+
+
+def decide(
+    policy: Policy, outcome: Outcome, *, label: Label | None = None, severity: int | None = None
+) -> Action:
+    """What is done about an outcome.
+
+    Args:
+        policy: Of the request.
+        outcome: Of the answer.
+        label: Of the worst finding, if it was hallucinated.
+        severity: Of that finding, 0 to 4; ``None`` is unknown, and counts as severe.
+    """
+    if not policy.enabled or outcome in {Outcome.GROUNDED, Outcome.SKIPPED}:
+        return Action.NONE
+    if outcome is Outcome.UNVERIFIED:
+        return _default(policy, policy.unverified_action)
+    if outcome is Outcome.PARTIAL:
+        return _default(policy, policy.partial_action)
+    if outcome is Outcome.UNAVAILABLE:
+        return _on_error(policy)
+    action = policy.action
+    if label is Label.CONTRADICTED and policy.contradicted_action is not None:
+        action = stronger(action, policy.contradicted_action)
+    if severity is not None and severity < policy.min_severity:
+        return weaker(action, Action.LOG)
+    return action
+
+
+def reach(policy: Policy, *, has_evidence: bool) -> frozenset[Action]:
+    """Every action that a policy may lead to for an answer whose check is due.
+
+    Args:
+        policy: Of the request. One that is not settled yet, because a decision depends on what is
+            found, may lead to less in the end.
+        has_evidence: Whether there is anything to hold the answer against; without, nothing can be
+            found in it.
+
+    Returns:
+        ``none`` is always in it, as of an answer that is empty.
+    """
+    outcomes = set(Outcome) - {Outcome.HALLUCINATED}
+    if not has_evidence:
+        return frozenset(decide(policy, each) for each in outcomes - {Outcome.GROUNDED})
+    found = {
+        decide(policy, Outcome.HALLUCINATED, label=label, severity=severity)
+        for label in (Label.UNSUPPORTED, Label.CONTRADICTED)
+        for severity in range(max(SEVERITY.values()) + 1)
+    }
+    return frozenset(found | {decide(policy, each) for each in outcomes})
+
+
+def rule(policy: Policy, detection: Detection) -> Ruling:
+    """What is done about an answer: the strongest that any of its findings asks for."""
+    outcome = detection.outcome
+    ruling = rule_outcome(policy, outcome)
+    if outcome is not Outcome.HALLUCINATED or not detection.spans:
+        return ruling
+    rulings = [
+        Ruling(
+            action=decide(policy, outcome, label=span.label, severity=span.severity),
+            outcome=outcome,
+            label=span.label,
+            severity=span.severity,
+        )
+        for span in detection.spans
+    ]
+    return max(rulings, key=lambda each: (each.action.strength, each.severity or 0))
+
+
+def rule_outcome(policy: Policy, outcome: Outcome) -> Ruling:
+    """What is done about an answer of which nothing is known but its outcome."""
+    return Ruling(
+        action=decide(policy, outcome),
+        outcome=outcome,
+        is_failure=policy.enabled and outcome is Outcome.UNAVAILABLE,
+    )
+
+
+def _place(value: StrEnum) -> int:
+    return list(type(value)).index(value)
+
+
+def _with_plugin(base: Policy, plugin: HallucinationPlugin | None) -> Policy:
+    if plugin is None:
+        return base
+    return replace(
+        base,
+        enabled=plugin.enabled,
+        explain=plugin.explain,
+        action=plugin.action,
+        unverified_action=plugin.unverified_action,
+        include_details=plugin.include_details,
+    )
+
+
+def _strictest(first: Policy, second: Policy) -> Policy:
+    contradicted = stronger(
+        first.contradicted_action or first.action, second.contradicted_action or second.action
+    )
+    action = stronger(first.action, second.action)
+    return Policy(
+        enabled=first.enabled or second.enabled,
+        action=action,
+        contradicted_action=None if contradicted == action else contradicted,
+        unverified_action=stronger(
+            _default(first, first.unverified_action), _default(second, second.unverified_action)
+        ),
+        partial_action=stronger(
+            _default(first, first.partial_action), _default(second, second.partial_action)
+        ),
+        on_error=stronger(first.on_error, second.on_error),
+        min_severity=min(first.min_severity, second.min_severity),
+        include_details=first.include_details or second.include_details,
+        explain=first.explain or second.explain,
+    )
+
+
+def _at_least(policy: Policy, own: Action | None, wish: Action | None) -> Action | None:
+    return own if wish is None else stronger(_default(policy, own), wish)
+
+
+def _default(policy: Policy, own: Action | None) -> Action:
+    return weaker(policy.action, Action.HEADER) if own is None else own
+
+
+def _on_error(policy: Policy) -> Action:
+    if policy.on_error is OnError.BLOCK:
+        return Action.BLOCK
+    if policy.on_error is OnError.ALLOW:
+        return weaker(policy.action, Action.LOG)
+    if policy.on_error is OnError.AUTO and policy.action is Action.BLOCK:
+        return Action.BLOCK
+    return weaker(policy.action, Action.HEADER)
+
+
+def _limit(own: int | None, base: int | None) -> int | None:
+    return base if own is None else own or None

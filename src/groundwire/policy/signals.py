@@ -1,0 +1,448 @@
+"""What is known about a request that decisions can depend on.
+
+A condition names a signal: ``keyword:urgent``. Signals are frozen rules; :class:`Signals` keeps
+them with what they need, and :meth:`Signals.open` reads them for one request: each when it is first
+asked for, and at most once. What fails is unknown, never false.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import partial
+from math import isfinite
+from typing import TYPE_CHECKING, TypeVar
+
+from groundwire.detection.values import Detection, Label, Outcome, Reason
+from groundwire.errors import SettingError
+from groundwire.policy.ternary_logic import Truth, any_of, negate
+from groundwire.text.keywords import folded, has_pattern, has_word
+from groundwire.text.language import identify
+from groundwire.text.prompt_excerpt import both_ends
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+#: Texts → their embeddings, one row each.
+Embedder = Callable[[Sequence[str]], "NDArray[np.floating]"]
+#: A text → its language as an ISO 639-1 code, ``None`` if that cannot be told.
+Identifier = Callable[[str], str | None]
+
+NEEDED, NOT_NEEDED = "needs_fact_check", "no_fact_check_needed"
+GENERAL = "general"
+#: From this cosine with its description on, a prompt is of a domain: for the embedded encoder,
+#: chosen by ``benchmarks/domains.py``.
+DOMAIN_THRESHOLD = 0.18
+
+#: Domains that need no description of one's own. ``general`` holds where no other does.
+DOMAINS = {
+    GENERAL: "",
+    "biology": "Living things: cells, genetics, evolution, plants, animals, ecology.",
+    "business": "Companies and trade: management, marketing, accounting, sales, strategy.",
+    "chemistry": "Substances and reactions: elements, molecules, acids, compounds, laboratories.",
+    "computer science": "Computers: programming, algorithms, software, data structures, networks.",
+    "economics": "Economies: prices, markets, inflation, unemployment, trade, monetary policy.",
+    "engineering": "Building and machines: mechanics, electronics, materials, construction.",
+    "health": "Medicine and health: diseases, symptoms, drugs, treatment, nutrition.",
+    "history": "The past: wars, rulers, dates, civilisations, historical events and people.",
+    "law": "Law: contracts, courts, rights, crimes, statutes, regulation, legal advice.",
+    "math": "Mathematics: equations, proofs, algebra, geometry, calculus, probability.",
+    "philosophy": "Philosophy: ethics, logic, knowledge, meaning, arguments of philosophers.",
+    "physics": "Physics: forces, energy, motion, light, particles, quantum mechanics.",
+    "psychology": "The mind: behaviour, emotion, memory, personality, therapy, development.",
+}
+
+
+class SignalError(ValueError):
+    """A signal cannot be read, and its message says why without quoting a prompt."""
+
+
+class SignalType(StrEnum):
+    """The kinds of condition."""
+
+    FACT_CHECK = "fact_check"
+    KEYWORD = "keyword"
+    DOMAIN = "domain"
+    EMBEDDING = "embedding"
+    LANGUAGE = "language"
+    HALLUCINATION = "hallucination"
+
+
+class Operator(StrEnum):
+    """How several words, or several conditions, make one."""
+
+    AND = "AND"
+    OR = "OR"
+    NOT = "NOT"
+
+
+class Aggregation(StrEnum):
+    """How similarities with several examples make one."""
+
+    MAX = "max"
+    MEAN = "mean"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Condition:
+    """One signal, by type and name."""
+
+    type: SignalType
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.type}:{self.name}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeywordRule:
+    """Words and regular expressions to look for in the prompt.
+
+    Attributes:
+        name: Conditions name it so.
+        words: Found as whole words; several in one text must stand as written.
+        patterns: Regular expressions in RE2's syntax, found anywhere.
+        operator: ``OR``: one is enough; ``AND``: all; ``NOT``: none.
+        is_case_sensitive: Whether case counts.
+    """
+
+    name: str
+    words: tuple[str, ...] = ()
+    patterns: tuple[str, ...] = ()
+    operator: Operator = Operator.OR
+    is_case_sensitive: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DomainRule:
+    """A field of knowledge, described in words.
+
+    It holds if the prompt's similarity with the description reaches the threshold.
+    """
+
+    name: str
+    description: str = ""
+    threshold: float = DOMAIN_THRESHOLD
+
+    def __post_init__(self) -> None:
+        _require_cosine("threshold", self.threshold)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmbeddingRule:
+    """Phrases that the prompt should be like: it holds from a similarity of ``threshold`` on."""
+
+    name: str
+    examples: tuple[str, ...]
+    threshold: float = 0.7
+    aggregation: Aggregation = Aggregation.MAX
+
+    def __post_init__(self) -> None:
+        _require_cosine("threshold", self.threshold)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LanguageRule:
+    """Languages of the prompt, as ISO 639-1 codes."""
+
+    name: str
+    codes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HallucinationRule:
+    """What the check found: it holds if one finding has the label and is that severe.
+
+    ``label`` is ``None`` for any.
+    """
+
+    name: str
+    label: Label | None = None
+    min_severity: int = 0
+
+
+#: Rules about findings that need no definition.
+FINDINGS = (
+    HallucinationRule(name="detected"),
+    HallucinationRule(name="unsupported", label=Label.UNSUPPORTED),
+    HallucinationRule(name="contradicted", label=Label.CONTRADICTED),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignalRules:
+    """All signals of a configuration.
+
+    Attributes:
+        keywords: Words to look for.
+        domains: The domains in play: those that are described, and those that a decision names.
+            ``general`` holds where none of the others does, and does not stand here.
+        embeddings: Phrases to be like.
+        languages: Sets of languages.
+        hallucination: Kinds of findings.
+        fact_check: Descriptions of the two answers of the gate; for people.
+    """
+
+    keywords: tuple[KeywordRule, ...] = ()
+    domains: tuple[DomainRule, ...] = ()
+    embeddings: tuple[EmbeddingRule, ...] = ()
+    languages: tuple[LanguageRule, ...] = ()
+    hallucination: tuple[HallucinationRule, ...] = ()
+    fact_check: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignalRequest:
+    """What signals are read from.
+
+    Attributes:
+        prompt: What the user asks.
+        needs_fact_check: What the gate says; ``None`` if it failed or did not run.
+        detection: What the check found; ``None`` as long as there is no response.
+    """
+
+    prompt: str
+    needs_fact_check: bool | None = None
+    detection: Detection | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observation:
+    """What a signal says about one request.
+
+    Attributes:
+        truth: Whether it holds.
+        reason: Why that is unknown.
+        similarity: The cosine it was decided by, in [-1, 1]; ``None`` where none was computed.
+    """
+
+    truth: Truth
+    reason: str = ""
+    similarity: float | None = None
+
+
+_Rule = TypeVar("_Rule", KeywordRule, EmbeddingRule, LanguageRule, HallucinationRule, DomainRule)
+
+
+class Signals:
+    """The signals of a configuration, for any number of requests and threads."""
+
+    def __init__(
+        self,
+        rules: SignalRules,
+        *,
+        embed: Embedder | None = None,
+        identify: Identifier = identify,
+    ) -> None:
+        """Put them together.
+
+        Args:
+            rules: Of the configuration.
+            embed: Gives embeddings; without one, domains and embeddings are unknown.
+            identify: Names the language of a text.
+        """
+        self.rules = rules
+        self._embed, self._identify = embed, identify
+        # Of descriptions and examples. Two threads may embed one twice, with the same result.
+        self._known: dict[tuple[str, ...], NDArray[np.floating]] = {}
+
+    def open(self, request: SignalRequest) -> "Readings":
+        """Make the signals of one request ready to be read."""
+        return Readings(self, request)
+
+    def embed(self, texts: Sequence[str]) -> "NDArray[np.floating]":
+        """Embeddings of length 1, shape ``(n_texts, dimension)``.
+
+        Raises:
+            SignalError: If there is no embedder, or what it gives is no direction.
+        """
+        import numpy as np
+
+        if self._embed is None:
+            raise SignalError("there is no embedder")
+        rows = np.asarray(self._embed(texts), dtype=np.float64)
+        lengths = np.linalg.norm(rows, axis=-1, keepdims=True)
+        if rows.ndim != 2 or len(rows) != len(texts):
+            raise SignalError(f"{len(texts)} texts gave embeddings of shape {rows.shape}")
+        if not np.isfinite(rows).all() or not lengths.all():
+            raise SignalError("an embedding is zero or not finite")
+        unit: NDArray[np.floating] = rows / lengths
+        return unit
+
+    def embed_rule(self, texts: tuple[str, ...]) -> "NDArray[np.floating]":
+        """The same for texts of the configuration, which are embedded once."""
+        if texts not in self._known:
+            self._known[texts] = self.embed(texts)
+        return self._known[texts]
+
+    def identify(self, text: str) -> str | None:
+        """The language of a text."""
+        return self._identify(text)
+
+
+class Readings:
+    """The signals of one request, each read when it is asked for and then kept."""
+
+    def __init__(self, signals: Signals, request: SignalRequest) -> None:
+        self._signals, self._request = signals, request
+        self._observed: dict[Condition, Observation] = {}
+        self._made: dict[str, object] = {}
+        #: What was really done: conditions read by type, and texts prepared for them.
+        self.work: Counter[str] = Counter()
+
+    def after(self, detection: Detection) -> "Readings":
+        """The same request once its answer was checked; what is known is not read again."""
+        later = Readings(self._signals, replace(self._request, detection=detection))
+        later._made = self._made
+        later._observed = {
+            condition: observation
+            for condition, observation in self._observed.items()
+            if condition.type is not SignalType.HALLUCINATION
+        }
+        return later
+
+    @property
+    def observed(self) -> dict[Condition, Observation]:
+        """What was read so far."""
+        return dict(self._observed)
+
+    def read(self, condition: Condition) -> Observation:
+        """Whether a condition holds.
+
+        Whatever goes wrong makes it unknown: a check must not be left out for a failure.
+        """
+        if condition not in self._observed:
+            self.work[condition.type] += 1
+            try:
+                self._observed[condition] = _READERS[condition.type](self, condition.name)
+            except SignalError as error:
+                self._observed[condition] = Observation(truth=Truth.UNKNOWN, reason=str(error))
+            except Exception as error:  # noqa: BLE001 - of any signal, see above
+                # The message may quote the prompt, and reasons stand in logs and headers.
+                reason = type(error).__name__
+                self._observed[condition] = Observation(truth=Truth.UNKNOWN, reason=reason)
+        return self._observed[condition]
+
+    def _fact_check(self, name: str) -> Observation:
+        needed = self._request.needs_fact_check
+        if needed is None:
+            return Observation(truth=Truth.UNKNOWN, reason="the gate gave no answer")
+        if name not in (NEEDED, NOT_NEEDED):
+            raise SignalError(f"the gate has no answer {name!r}")
+        return Observation(truth=Truth.of(needed == (name == NEEDED)))
+
+    def _keyword(self, name: str) -> Observation:
+        rule = _find(self._signals.rules.keywords, name)
+        is_case_sensitive = rule.is_case_sensitive
+        fold = partial(folded, is_case_sensitive=is_case_sensitive)
+        prompt = self._prepare(f"prompt, {is_case_sensitive=}", lambda: fold(self._request.prompt))
+        found = (
+            *(partial(has_word, prompt, fold(word)) for word in rule.words),
+            *(
+                partial(
+                    has_pattern, self._request.prompt, pattern, is_case_sensitive=is_case_sensitive
+                )
+                for pattern in rule.patterns
+            ),
+        )
+        if rule.operator is Operator.AND:
+            return Observation(truth=Truth.of(all(look() for look in found)))
+        is_there = any(look() for look in found)
+        return Observation(truth=Truth.of(is_there == (rule.operator is Operator.OR)))
+
+    def _domain(self, name: str) -> Observation:
+        domains = self._signals.rules.domains
+        if name == GENERAL:
+            others = [Condition(SignalType.DOMAIN, domain.name) for domain in domains]
+            truth = negate(any_of(self.read(other).truth for other in others))
+            unknown = (self.read(other).reason for other in others)
+            reason = next(filter(None, unknown), "") if truth is Truth.UNKNOWN else ""
+            return Observation(truth=truth, reason=reason)
+        rule = _find(domains, name)
+        return self._like((rule.description,), rule.threshold, Aggregation.MAX)
+
+    def _embedding(self, name: str) -> Observation:
+        rule = _find(self._signals.rules.embeddings, name)
+        return self._like(rule.examples, rule.threshold, rule.aggregation)
+
+    def _language(self, name: str) -> Observation:
+        rule = _find(self._signals.rules.languages, name)
+        code = self._prepare("language", lambda: self._signals.identify(self._request.prompt))
+        if code is None:
+            return Observation(truth=Truth.UNKNOWN, reason="the prompt's language cannot be told")
+        return Observation(truth=Truth.of(code in rule.codes))
+
+    def _hallucination(self, name: str) -> Observation:
+        rule = _find((*self._signals.rules.hallucination, *FINDINGS), name)
+        detection = self._request.detection
+        if detection is None:
+            return Observation(truth=Truth.UNKNOWN, reason="there is no response yet")
+        if any(
+            rule.label in (None, span.label) and span.severity >= rule.min_severity
+            for span in detection.spans
+        ):
+            return Observation(truth=Truth.TRUE)
+        # What was not read may hold what was not found.
+        failed = any(claim.reason is Reason.DETECTOR_FAILED for claim in detection.claims)
+        is_read = detection.outcome in {Outcome.GROUNDED, Outcome.SKIPPED} or (
+            detection.outcome is Outcome.HALLUCINATED
+            and detection.coverage.is_complete
+            and not failed
+        )
+        if is_read:
+            return Observation(truth=Truth.FALSE)
+        return Observation(truth=Truth.UNKNOWN, reason=f"not all was checked ({detection.outcome})")
+
+    def _like(
+        self, texts: tuple[str, ...], threshold: float, aggregation: Aggregation
+    ) -> Observation:
+        prompt = self._prepare(
+            "embedding", lambda: self._signals.embed([both_ends(self._request.prompt)])[0]
+        )
+        cosines = self._signals.embed_rule(texts) @ prompt
+        value = float(cosines.max() if aggregation is Aggregation.MAX else cosines.mean())
+        return Observation(truth=Truth.of(value >= threshold), similarity=value)
+
+    def _prepare(self, what: str, make: Callable[[], "_Made"]) -> "_Made":
+        """What several signals need, made once; so is its failure."""
+        if what not in self._made:
+            self.work[what] += 1
+            try:
+                self._made[what] = make()
+            except Exception as error:
+                self._made[what] = _Failure(error)
+                raise
+        made = self._made[what]
+        if isinstance(made, _Failure):
+            raise made.error
+        return made  # type: ignore[return-value]  # it is what make() gave for this name
+
+
+_Made = TypeVar("_Made")
+
+_READERS: dict[SignalType, Callable[[Readings, str], Observation]] = {
+    SignalType.FACT_CHECK: Readings._fact_check,
+    SignalType.KEYWORD: Readings._keyword,
+    SignalType.DOMAIN: Readings._domain,
+    SignalType.EMBEDDING: Readings._embedding,
+    SignalType.LANGUAGE: Readings._language,
+    SignalType.HALLUCINATION: Readings._hallucination,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Failure:
+    error: Exception
+
+
+def _find(rules: Sequence[_Rule], name: str) -> _Rule:
+    for rule in rules:
+        if rule.name == name:
+            return rule
+    raise SignalError(f"there is no rule {name!r}")
+
+
+def _require_cosine(name: str, value: float) -> None:
+    if not isfinite(value) or not -1 <= value <= 1:
+        raise SettingError(name, value, "a cosine, from -1 to 1")

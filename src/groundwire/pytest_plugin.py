@@ -1,0 +1,93 @@
+"""The pytest plugin: the fixture ``grounded``, and the options of all its calls.
+
+pytest imports it at every start where Groundwire is installed, so it imports next to nothing: the
+model is loaded by the first test that checks an answer.
+"""
+
+from argparse import ArgumentTypeError
+from collections.abc import Iterable
+from functools import partial
+from math import nan
+from typing import TYPE_CHECKING, Protocol
+
+import pytest
+
+from groundwire.testing import SHARED, Detects, assert_grounded
+
+if TYPE_CHECKING:
+    from groundwire.detection.example import SourceLike
+    from groundwire.detection.values import Detection, Outcome
+
+__all__ = ["Grounded", "assert_grounded"]
+
+#: As in detection.py, which imports more.
+_POINTS = ("precision", "balanced", "recall")
+
+
+class Grounded(Protocol):
+    """What the fixture ``grounded`` is: :func:`groundwire.testing.assert_grounded`."""
+
+    def __call__(  # noqa: D102
+        self,
+        answer: str,
+        sources: "Iterable[SourceLike]",
+        question: str | None = None,
+        *,
+        operating_point: str | float | None = None,
+        allow: "Iterable[Outcome | str]" = (),
+        detector: Detects | None = None,
+    ) -> "Detection": ...
+
+
+def read_operating_point(text: str) -> str | float:
+    """Read the name of an operating point, or a threshold in (0, 1].
+
+    Raises:
+        ArgumentTypeError: If it is neither.
+    """
+    if text in _POINTS:
+        return text
+    try:
+        number = float(text)
+    except ValueError:
+        number = nan
+    if not 0 < number <= 1:
+        raise ArgumentTypeError(
+            f"{text!r} is no operating point. It must be one of {', '.join(_POINTS)}, or a "
+            "threshold above 0 and at most 1."
+        )
+    return number
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options."""
+    group = parser.getgroup("groundwire", "answers of LLMs (groundwire)")
+    group.addoption(
+        "--groundwire-operating-point",
+        type=read_operating_point,
+        metavar="POINT",
+        help="precision, balanced, recall, or a threshold above 0 and at most 1, for checks that "
+        "name none. Default: that of the detector.",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Hand the options to every call, also to those without the fixture."""
+    SHARED.operating_point = config.getoption("--groundwire-operating-point")
+
+
+def pytest_unconfigure() -> None:
+    """Leave nothing to a later session of this process."""
+    SHARED.operating_point = None
+
+
+@pytest.fixture(scope="session")
+def groundwire_detector() -> Detects | None:
+    """What ``grounded`` checks with: the embedded reader. Override it to use another detector."""
+    return None
+
+
+@pytest.fixture(scope="session")
+def grounded(groundwire_detector: Detects | None) -> Grounded:
+    """Fail unless an answer is grounded: ``grounded(answer, sources, question=None)``."""
+    return partial(assert_grounded, detector=groundwire_detector)

@@ -1,0 +1,1 @@
+"""Texts as all rooms read them: sentences, lines, quantities, words."""

@@ -1,0 +1,169 @@
+"""How prose is laid out: rows, headings, tables, and the labels of numbered passages.
+
+A Markdown parser would see more, and be wrong more often: what stands in a prompt is seldom
+Markdown throughout, and what matters here are exact offsets and that no text is lost.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from groundwire.text.records import one_line
+
+#: Characters of a heading at most.
+MAX_HEADING_CHARS = 80
+
+_HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(\S.*)")
+_COLUMNS = re.compile(r"\S(?: {2,}|\t)\S.*?\S(?: {2,}|\t)\S")
+_FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
+_MARKS = re.compile(r"\*\*|`")
+_PIPE = re.compile(r"(?<!\\)\|")
+_BREAK = re.compile(r"<br ?/?>", re.IGNORECASE)
+_LABEL = re.compile(
+    r"""^[ \t]{0,3}(?:
+      (?:[#*=\-–—>]{1,6}[ \t]*)?
+      (?P<word>passage|document|doc|source|context|chunk|snippet|(?:search[ ])?result|reference
+        |excerpt|evidence|article)
+      [ \t]{0,3}(?:no\.?|number|nr\.?|\#)?[ \t]{0,3}[\[(]?[0-9]{1,4}[\])]?
+      [ \t]{0,3}(?:[:|)=*]|[.\-–—](?![0-9])|(?=\(Title)|(?=\r?$))
+    | \[(?P<number>[0-9]{1,4})\](?=[ \t:]|\r?$):?
+    | <(?P<tag>doc|document|passage|source|context|chunk|snippet|result|search_result)
+      (?:[ \t][^<>\n]*)?>
+    )""",
+    re.VERBOSE | re.IGNORECASE | re.MULTILINE,
+)
+_TITLE = re.compile(r"\(?title:[ \t]*(?P<title>[^)\n]*)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A physical line of a text, without its line break."""
+
+    start: int
+    text: str
+
+    @property
+    def end(self) -> int:
+        """One past its last character."""
+        return self.start + len(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A Markdown heading. ``start`` is where its title begins in the row."""
+
+    level: int
+    start: int
+    title: str
+
+
+def rows_of(text: str) -> list[Row]:
+    """Cut a text at its line feeds."""
+    rows, start = [], 0
+    for line in text.split("\n"):
+        rows.append(Row(start, line))
+        start += len(line) + 1
+    return rows
+
+
+def heading_of(row: str) -> Heading | None:
+    """Read a row such as ``## Setup ##``."""
+    found = _HEADING.match(row)
+    if found is None or _COLUMNS.search(found[2]):
+        return None  # "#  player  points" heads the columns of a printed table
+    title = found[2].rstrip()
+    return Heading(len(found[1]), found.start(2), title.rstrip("#").rstrip() or title)
+
+
+def fence_after(row: str, fence: str) -> str:
+    """The mark of the block of code that is open after a row, empty if none is.
+
+    Args:
+        row: A row.
+        fence: The mark that was open before it.
+    """
+    found = _FENCE.match(row)
+    if found is None or not fence:
+        return found[1] if found else fence
+    return "" if found[1].startswith(fence) and not row[found.end() :].strip() else fence
+
+
+def breadcrumb(titles: Sequence[str]) -> str:
+    """Join the last two headings in force, or take the last alone if both are too long."""
+    joined = " > ".join(titles[-2:])
+    return joined if len(joined) <= MAX_HEADING_CHARS else titles[-1]
+
+
+def shortened(text: str) -> str:
+    """The text on one line without marks, cut after a word if it is too long for a heading."""
+    text = one_line(_MARKS.sub("", text))
+    if len(text) <= MAX_HEADING_CHARS:
+        return text
+    cut = text.rfind(" ", 0, MAX_HEADING_CHARS + 1)
+    return text[: cut if cut > 0 else MAX_HEADING_CHARS]
+
+
+def has_cells(row: str) -> bool:
+    """Whether a row may belong to a table."""
+    return _PIPE.search(row) is not None
+
+
+def is_separator(row: str) -> bool:
+    """Whether a row parts the header of a table from its body: ``|---|:-:|``, ``----+----``."""
+    marks = set(row)
+    return marks <= set("|+:-= \t\r") and not marks.isdisjoint("|+") and not marks.isdisjoint("-=")
+
+
+def cells_of(row: str) -> list[str]:
+    """The cells of a table row, without marks, each on one line."""
+    row = row.strip()
+    cells = _PIPE.split(row)
+    if row.startswith("|"):
+        cells = cells[1:]
+    if len(cells) > 1 and not cells[-1].strip():
+        cells = cells[:-1]
+    return [one_line(_MARKS.sub("", _BREAK.sub(" ", cell.replace("\\|", "|")))) for cell in cells]
+
+
+def read_row(names: Sequence[str], cells: Sequence[str]) -> str:
+    """Write out a table row: ``Name: Foo; Price: $49``. Empty cells are left out."""
+    return "; ".join(
+        f"{names[i]}: {cell}" if i < len(names) and names[i] else cell
+        for i, cell in enumerate(cells)
+        if cell
+    )
+
+
+def labels_of(text: str) -> dict[int, int]:
+    """Where numbered passages begin: start of the row, and end of the label.
+
+    Of several kinds of labels the first that occurs twice counts: what is numbered within a
+    passage, or a tag within a tag, begins no passage.
+    """
+    kinds: dict[str, list[re.Match[str]]] = {}
+    for found in _LABEL.finditer(text):
+        kind = "[" if found["number"] else (found["word"] or f"<{found['tag']}").lower()
+        kinds.setdefault(kind, []).append(found)
+    for kind, marks in kinds.items():
+        numbers = [int(found["number"]) for found in marks] if kind == "[" else []
+        # Bracketed numbers are also how notes are cited: only a list counts up.
+        if len(marks) > 1 and all(a < b for a, b in pairwise(numbers)):
+            return {found.start(): found.end() for found in marks}
+    return {}
+
+
+def passage_title(rest: str, following: str) -> str:
+    """The title of a passage.
+
+    Args:
+        rest: What stands beside its label.
+        following: The next row.
+
+    Returns:
+        A title that says so, or else a short row of its own beside the label; perhaps empty.
+    """
+    if found := _TITLE.match(rest) or (None if rest else _TITLE.match(following)):
+        return found["title"].strip()
+    is_title = following and len(rest) <= MAX_HEADING_CHARS and not rest.endswith(tuple(".!?;,"))
+    return rest.strip("*=-# ") if is_title else ""

@@ -1,0 +1,382 @@
+"""Sources as lines: the sentences, data fields and table rows that passages are packed from.
+
+What a source is shows in its text. Data (JSON and its kin) becomes a line a field, a Markdown
+table a line a row, the rest a line a sentence, under its headings. Every letter and digit of prose
+lies in a line, and so does every value of data together with its key.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from groundwire.text.emphasis import without_emphasis
+from groundwire.text.layout import (
+    Row,
+    breadcrumb,
+    cells_of,
+    fence_after,
+    has_cells,
+    heading_of,
+    is_separator,
+    labels_of,
+    passage_title,
+    read_row,
+    rows_of,
+    shortened,
+)
+from groundwire.text.records import (
+    Field,
+    decode,
+    fields_at,
+    fields_of,
+    one_line,
+    without_surrogates,
+    words_of_key,
+)
+from groundwire.text.segment import segment
+from groundwire.text.segment.characters import ALNUM
+
+_LEFT_OUT = re.compile(r"[(\[]?[^\W_]")
+# An object or list at the beginning of a row, or after what names it: "weather.get -> {".
+_DATA = re.compile(r"(?P<before>[ \t]*+|.{0,120}?[:>)\]][ \t]*+)[\[{]\s*(?:[\"'{\[]|$)")
+_ROW_END = re.compile(r"[ \t]*+[,;]?[ \t\r]*+(?:\n|\Z)")
+_MAX_WASTE = 2  # times that a text may be read as data in vain, to stay linear in hostile text
+_MAX_DEPTH = 2  # data in prose in data
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """A sentence, a data field or a table row: the smallest stretch that a passage is cut at.
+
+    Attributes:
+        start: First character, counted in the source text.
+        end: One past the last; ``text[start:end]`` is what a reference to it quotes.
+        reading: What the model reads, never empty, without lone surrogates. For prose it is
+            ``text[start:end]`` without marks of emphasis; for a field ``hours Tuesday:
+            11:0-21:0``; for a table row ``Name: Foo; Price: $49``.
+        heading: The headings in force, or the title of the passage: ``Setup > Windows``. At most
+            80 characters; empty if there is none. No part of the offsets.
+        group: Lines of different groups never share a passage: each passage of a list of
+            passages is a group of its own.
+    """
+
+    start: int
+    end: int
+    reading: str
+    heading: str = ""
+    group: int = 0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.start < self.end:
+            raise ValueError(f"a line needs 0 <= start < end, got {self.start} and {self.end}")
+
+
+def lines_of(text: str) -> list[Line]:
+    """Cut the text of a source into lines, each read as what it is.
+
+    Args:
+        text: Plain text, Markdown with tables, a list of numbered passages; or, as a whole, JSON,
+            JSON Lines or the Python form of JSON data (``str(dict)``). Any ``str`` is accepted.
+
+    Returns:
+        Lines in reading order, disjoint; none for data that is empty as a whole, such as ``[]``:
+        a tool that found nothing leaves nothing to hold an answer against. Time is linear in the
+        text.
+    """
+    fields = fields_of(text)
+    if fields is None:
+        return _prose_lines(text)
+    lines = _field_lines(text, fields)
+    return lines if any(line.reading not in _NOTHING for line in lines) else []
+
+
+# Data.
+
+_TEXT_KEYS = {
+    "text",
+    "content",
+    "contents",
+    "page content",
+    "passage",
+    "passage text",
+    "snippet",
+    "body",
+    "document",
+    "chunk",
+    "chunk text",
+    "excerpt",
+    "paragraph",
+    "abstract",
+}
+_LIST_KEYS = {
+    "articles",
+    "chunks",
+    "citations",
+    "context",
+    "contexts",
+    "docs",
+    "documents",
+    "hits",
+    "matches",
+    "nodes",
+    "passages",
+    "references",
+    "results",
+    "search results",
+    "snippets",
+    "sources",
+    "texts",
+}
+_TITLE_KEYS = ("title", "name", "source")  # the first of these that there is
+_MIN_TEXT_CHARS = 60  # shorter, and the "text" of a record is a field like others
+_MIN_CUT_CHARS = 60  # a value that fits on a line stays together: "Available. Released 2023"
+_MAX_WHOLE_CHARS = 200
+_SENTENCE_END = re.compile(r"[.!?…。！？][\"'”’)\]]*\s+\S|\n\s*\S")
+_NOTHING = ("empty", "null")
+_ATOMS = {"None": "null", "True": "true", "False": "false"}
+
+
+def _field_lines(text: str, fields: Sequence[Field], depth: int = 0) -> list[Line]:
+    """One line a field, sentences of long texts apart; groups count from 0 without a gap."""
+    titles = _titles(text, fields)
+    listings = _passage_listings(fields)
+    words: dict[str, str] = {}
+    by_document = any(f.document for f in fields) and 0 in listings
+    groups: dict[tuple[int, int, int], int] = {}
+    lines: list[Line] = []
+    for field in fields:
+        for key in field.keys:
+            if key not in words:
+                words[key] = words_of_key(key)
+        path = [words[key] for key in field.keys if words[key]]
+        document = field.document if by_document else 0
+        item = field.item if field.listing and field.listing in listings else 0
+        title = titles.get(field.owner, "")
+        for line in _lines_of_field(text, field, path, title, depth):
+            group = groups.setdefault((document, item, line.group), len(groups))
+            lines.append(line if line.group == group else replace(line, group=group))
+    return lines
+
+
+def _titles(text: str, fields: Sequence[Field]) -> dict[int, str]:
+    """The title of each object that has one beside a text, by the number of the object.
+
+    It heads all fields of the object: a passage ends where the heading changes.
+    """
+    texts = {field.owner for field in fields if _is_text(field)}
+    found: dict[int, tuple[int, str]] = {}
+    for field in fields:
+        key = field.keys[-1].lower() if field.has_key else ""
+        if field.owner in texts and field.kind == "string" and key in _TITLE_KEYS:
+            title = shortened(decode(text, field.value_start, field.end).text)
+            if title:
+                ranked = (_TITLE_KEYS.index(key), title)
+                found[field.owner] = min(found.get(field.owner, ranked), ranked)
+    return {owner: title for owner, (_, title) in found.items()}
+
+
+def _passage_listings(fields: Sequence[Field]) -> set[int]:
+    """The lists that are passages: of texts, or of objects that have one."""
+    mixed = {f.listing for f in fields if not (f.is_item and f.kind == "string")}
+    return {
+        f.listing
+        for f in fields
+        if (f.is_item and f.kind == "string" and not f.keys and f.listing not in mixed)
+        or (_is_text(f) and _is_in_passage_list(f))
+    }
+
+
+def _is_text(field: Field) -> bool:
+    """Whether it is the text of a passage, by its length and its key."""
+    return (
+        field.kind == "string"
+        and field.end - field.value_start >= _MIN_TEXT_CHARS
+        and (field.is_item or (field.has_key and _plain(field.keys[-1]) in _TEXT_KEYS))
+    )
+
+
+def _is_in_passage_list(field: Field) -> bool:
+    # What a record lists, such as the comments on a ticket, stays with the record.
+    outer = field.keys[:-1] if field.has_key else field.keys
+    return not outer or _plain(outer[0]) in _LIST_KEYS
+
+
+def _plain(key: str) -> str:
+    return words_of_key(key).lower()
+
+
+def _lines_of_field(
+    text: str, field: Field, path: Sequence[str], title: str, depth: int
+) -> Iterator[Line]:
+    if field.kind == "string":
+        decoded = decode(text, field.value_start, field.end)
+        parts = _prose_lines(decoded.text, depth) if _is_long(decoded.text) else []
+        if len(parts) > 1:
+            # The nearest key is enough: the whole path before each sentence of a long text would
+            # take the room of its words.
+            label = [shortened(key) for key in path[-1:]]
+            for i, part in enumerate(parts):
+                yield Line(
+                    start=decoded.origin(part.start) if i else field.start,
+                    end=decoded.origin(part.end),
+                    reading=_labelled(label, part.reading),
+                    heading=part.heading or title,
+                    group=part.group,
+                )
+            return
+        value = decoded.text
+    else:
+        written = text[field.value_start : field.end]
+        value = "empty" if field.kind == "empty" else _ATOMS.get(written, written)
+    yield Line(start=field.start, end=field.end, reading=_labelled(path, value), heading=title)
+
+
+def _is_long(value: str) -> bool:
+    if not _MIN_CUT_CHARS <= len(value) <= _MAX_WHOLE_CHARS:
+        return len(value) > _MAX_WHOLE_CHARS
+    return _SENTENCE_END.search(value.strip()) is not None
+
+
+def _labelled(path: Sequence[str], value: str) -> str:
+    value = without_emphasis(one_line(value)) or "empty"
+    return f"{' '.join(path)}: {value}" if path else value
+
+
+# Prose, with headings, tables, numbered passages, and data within it.
+
+
+def _prose_lines(text: str, depth: int = 0) -> list[Line]:
+    return _Walk(text, depth).run()
+
+
+class _Walk:
+    """One pass over the rows of a text, which knows the headings in force."""
+
+    def __init__(self, text: str, depth: int) -> None:
+        self.text = text
+        self.depth = depth
+        self.rows = rows_of(text)
+        self.labels = labels_of(text)
+        self.lines: list[Line] = []
+        self.pending = 0  # where the prose begins that is not cut yet
+        self.headings: list[tuple[int, str]] = []  # level and title, outermost first
+        self.heading = ""
+        self.group = 0
+        self.fence = ""
+        self.fence_start = 0  # of the code in it
+        self.n_wasted = 0  # characters read as data that were none
+
+    def run(self) -> list[Line]:
+        i = 0
+        while i < len(self.rows):
+            if self.rows[i].start in self.labels:
+                self._passage(i)
+            self._fence(i)
+            i = self._data(i) or self._table(i) or self._title(i) or i + 1
+        self._prose(len(self.text))
+        return self.lines
+
+    def _prose(self, end: int, *, resume: int | None = None) -> None:
+        """Cut the prose up to ``end``; what comes next begins at ``resume``."""
+        prose = self.text[self.pending : end]
+        last = 0
+        for part in segment(prose):
+            # What it leaves out for claims is kept here: enumerators, the language of a fence.
+            left_out = _LEFT_OUT.search(prose, last, part.start)
+            start = left_out.start() if left_out else part.start
+            self._add(self.pending + start, self.pending + part.end)
+            last = part.end
+        if left_out := _LEFT_OUT.search(prose, last):
+            self._add(self.pending + left_out.start(), self.pending + len(prose.rstrip()))
+        self.pending = end if resume is None else resume
+
+    def _add(self, start: int, end: int, reading: str = "") -> None:
+        quoted = self.text[start:end]
+        if ALNUM.search(quoted):
+            reading = without_emphasis(without_surrogates(reading or quoted))
+            self.lines.append(
+                Line(start=start, end=end, reading=reading, heading=self.heading, group=self.group)
+            )
+
+    def _passage(self, i: int) -> None:
+        row = self.rows[i]
+        self._prose(row.start)
+        self.group += 1
+        self.fence = ""
+        rest = self.text[self.labels[row.start] : row.end].strip()
+        following = self.rows[i + 1].text.strip() if i + 1 < len(self.rows) else ""
+        title = shortened(passage_title(rest, following))
+        self._set_headings([(0, title)] if title else [])
+
+    def _fence(self, i: int) -> None:
+        row, before = self.rows[i], self.fence
+        self.fence = fence_after(row.text, before)
+        if before and not self.fence and self.fence_start < self.pending:
+            # A block was taken out of the code, so this row would open a fence for what is left.
+            self._prose(row.start, resume=row.end)
+        elif self.fence and not before:
+            self.fence_start = row.end
+
+    # Each of these reads a block that begins at a row, and returns the row after it; or 0.
+
+    def _data(self, i: int) -> int:
+        row = self.rows[i]
+        found = _DATA.match(row.text) if self.depth < _MAX_DEPTH else None
+        if found is None or self.n_wasted > _MAX_WASTE * len(self.text):
+            return 0
+        start = row.start + found.end("before")
+        fields, end = fields_at(self.text, start)
+        if not fields or not _ROW_END.match(self.text, end):
+            self.n_wasted += end - start
+            return 0
+        # A list of bare values reads well as it is.
+        if any(field.has_key for field in fields):
+            self._prose(start, resume=end)
+            self._add_fields(fields)
+        while i < len(self.rows) and self.rows[i].start < end:
+            i += 1
+        return i
+
+    def _add_fields(self, fields: Sequence[Field]) -> None:
+        lines = _field_lines(self.text, fields, self.depth + 1)
+        for line in lines:
+            heading = line.heading or self.heading
+            self.lines.append(replace(line, heading=heading, group=self.group + line.group))
+        if n_more := max(line.group for line in lines):
+            self.group += n_more + 1
+
+    def _table(self, i: int) -> int:
+        rows = self.rows
+        if i + 1 == len(rows) or not has_cells(rows[i].text) or not is_separator(rows[i + 1].text):
+            return 0
+        names = [words_of_key(name) for name in cells_of(rows[i].text)]
+        self._prose(rows[i].start)
+        self._add_row(rows[i], "; ".join(filter(None, names)))
+        names = [shortened(name) for name in names]
+        i += 2
+        while i < len(rows) and has_cells(rows[i].text) and rows[i].start not in self.labels:
+            self._add_row(rows[i], read_row(names, cells_of(rows[i].text)))
+            i += 1
+        self.pending = rows[i].start if i < len(rows) else len(self.text)
+        return i
+
+    def _add_row(self, row: Row, reading: str) -> None:
+        start = row.start + len(row.text) - len(row.text.lstrip())
+        self._add(start, row.start + len(row.text.rstrip()), reading)
+
+    def _title(self, i: int) -> int:
+        row = self.rows[i]
+        found = None if self.fence else heading_of(row.text)
+        if found is None:
+            return 0
+        self._prose(row.start, resume=min(row.end + 1, len(self.text)))
+        outer = [(level, title) for level, title in self.headings if level < found.level]
+        self._set_headings([*outer, (found.level, shortened(found.title))])
+        # It stands under itself, so that it is packed with what it heads.
+        start = row.start + found.start
+        self._add(start, start + len(found.title))
+        return i + 1
+
+    def _set_headings(self, headings: list[tuple[int, str]]) -> None:
+        self.headings = headings
+        self.heading = breadcrumb([title for _, title in headings]) if headings else ""

@@ -1,0 +1,99 @@
+"""What follows a number and belongs to it: a magnitude, a unit; "years old", "out of 5"."""
+
+import re
+
+from groundwire.text.quantities.quantity import Kind, Quantity
+from groundwire.text.quantities.reading import SPACE, Found, Reading
+from groundwire.text.quantities.units import UNITS, Unit, measured, unit_at
+
+#: What the words and letters after a number multiply it with.
+MAGNITUDES = {
+    "hundred": 1e2,
+    "thousand": 1e3,
+    "million": 1e6,
+    "billion": 1e9,
+    "trillion": 1e12,
+    "dozen": 12.0,
+    "k": 1e3,
+    "mn": 1e6,
+    "mln": 1e6,
+    "m": 1e6,
+    "bn": 1e9,
+    "b": 1e9,
+    "t": 1e12,
+}
+_MAGNITUDE = re.compile(
+    rf"(bn|mn|mln|[kKMB])(?!\w)"
+    rf"|(?:{SPACE}|-)?((?ai:hundred|thousand|million|billion|trillion|dozen)|bn|mn|mln)(?!\w)"
+)
+_MONEY_MAGNITUDE = re.compile(rf"{SPACE}?(bn|mn|mln|[kKmMbBtT])(?!\w)")
+_AGE = re.compile(r"[ -]olds?(?!\w)| of age(?!\w)")
+_SCALE = re.compile(r"/5(?![\w./])|(?: stars?)? out of (?:5(?:\.0)?|five)(?![\w]|[.,][0-9])")
+
+
+def read_amount(
+    text: str,
+    start: int,
+    end: int,
+    number: float,
+    *,
+    currency: str | None = None,
+    is_spoken: bool = False,
+) -> Reading:
+    """Read a number together with what follows it.
+
+    Args:
+        text: The text.
+        start: Where the number begins, its currency included.
+        end: Where it ends.
+        number: What it says.
+        currency: The currency that stands before it.
+        is_spoken: Whether it is written in words, so that it has its magnitudes already.
+    """
+    magnitude, number_end = 1.0, end
+    if not is_spoken:
+        magnitude, number_end = _magnitude_at(text, end, is_money=currency is not None)
+    unit, amount_end = _unit_of(text, number_end, magnitude, currency)
+    # 8.3 million is 8,300,000, and not 8,300,000.000000001.
+    total = number if magnitude == 1 else float(f"{number * magnitude:.12g}")
+    quantity = Quantity(start, amount_end, Kind.NUMBER, total, None, total)
+    if unit is not None:
+        quantity = measured(total, unit, start=start, end=amount_end)
+    found = Found(
+        quantity,
+        raw=number,
+        magnitude=magnitude,
+        is_money_first=currency is not None,
+        is_plain=amount_end == end and currency is None,
+    )
+    scale = _SCALE.match(text, amount_end)  # of "4.5 out of 5": nothing that evidence states
+    return Reading(scale.end() if scale else amount_end, (found,))
+
+
+def _magnitude_at(text: str, position: int, *, is_money: bool) -> tuple[float, int]:
+    """The product of up to two magnitudes, "5 hundred million", and where they end."""
+    magnitude = 1.0
+    for _ in range(2):
+        found = _MAGNITUDE.match(text, position)
+        if found is None and is_money:
+            found = _MONEY_MAGNITUDE.match(text, position)
+        if found is None:
+            break
+        magnitude *= MAGNITUDES[(found[1] or found[2]).lower()]
+        position = found.end()
+    return magnitude, position
+
+
+def _unit_of(
+    text: str, position: int, magnitude: float, currency: str | None
+) -> tuple[Unit | None, int]:
+    """The unit of a number that ends at ``position``, and where the amount ends."""
+    unit, end = unit_at(text, position)
+    if unit is not None and unit.name == "year" and (age := _AGE.match(text, end)):
+        unit, end = None, age.end()  # "15 years old" is "aged 15", and "Ann, 15,"
+    if unit is not None and unit.name == "lb" and magnitude >= 1e3:
+        unit = UNITS["gbp"]  # "5 million pounds"
+    if currency is None:
+        return unit, end
+    stated = UNITS[currency.rstrip(".")]
+    return (unit, end) if unit is not None and unit.base == stated.base else (stated, position)

@@ -1,0 +1,122 @@
+"""Dates, numeric ("2015-03-31", "3/31/2015") and written ("March 31, 2015", "4th of July")."""
+
+import re
+
+from groundwire.text.quantities.quantity import Date, Kind, Quantity
+from groundwire.text.quantities.reading import SPACE, Found, Reading
+
+_MONTH_NAMES = (
+    "january jan|february feb|march mar|april apr|may|june jun|july jul|august aug|"
+    "september sept sep|october oct|november nov|december dec"
+)
+_MONTHS = {
+    name: number
+    for number, names in enumerate(_MONTH_NAMES.split("|"), start=1)
+    for name in names.split()
+}
+_LETTERS = re.compile("[A-Za-z]+")
+_DIGITS = re.compile("[0-9]+")
+
+# Expressions, in verbose form.
+
+_MONTH = (
+    r"(?:(?:Jan|JAN)(?:uary|UARY)?|(?:Feb|FEB)(?:ruary|RUARY)?|(?:Mar|MAR)(?:ch|CH)?"
+    r"|(?:Apr|APR)(?:il|IL)?|May|MAY|(?:Jun|JUN)[eE]?|(?:Jul|JUL)[yY]?|(?:Aug|AUG)(?:ust|UST)?"
+    r"|(?:Sep|SEP)(?:tember|TEMBER|t|T)?|(?:Oct|OCT)(?:ober|OBER)?|(?:Nov|NOV)(?:ember|EMBER)?"
+    r"|(?:Dec|DEC)(?:ember|EMBER)?)(?!\w)(?:(?:(?<=\b[A-Za-z]{3})|(?<=\bSept))\.)?"
+)
+# "29 may" is a date in tables that were put in lower case, and a verb in prose.
+_LOWER_MONTH = (
+    r"(?:(?:january|february|april|june|july|august|september|october|november|december"
+    r"|jan|feb|apr|aug|sept?|oct|nov|dec)(?!\w)"
+    r"|(?:may|march)(?=[\"'|,\n]|[ ][|]|,?[ ][12][0-9]{3}))"
+)
+_DAY = r"(?:3[01]|[12][0-9]|0?[1-9])"
+_NTH = rf"{_DAY}(?:st|nd|rd|th)?"
+_YEAR = rf"(?:,?{SPACE}{{1,2}}(?:of{SPACE})?|,)[12][0-9]{{3}}(?![0-9\w]|[.,:][0-9]|-[0-9]{{1,2}}-)"
+_ENDS = r"(?![0-9\w]|[.,:][0-9])"
+
+#: "2015-03-31", "2015/03/31".
+ISO = (
+    r"(?P<iso>[12][0-9]{3}(?P<iso_mark>[-/])[01]?[0-9](?P=iso_mark)[0-3]?[0-9]"
+    r"(?=T[0-9]|(?![-/\w]|\.[0-9])))"
+)
+#: "3/31/2015", "31.03.2015", "3/31/15".
+NUMERIC = (
+    r"(?P<numeric>[0-3]?[0-9](?P<numeric_mark>[./-])[0-3]?[0-9](?P=numeric_mark)"
+    r"(?:[12][0-9]{3}|[0-9]{2})(?![-/\w]|[.,][0-9]))"
+)
+#: "31 March 2015", "4th of July".
+DAY_MONTH = (
+    rf"(?P<day_month>{_NTH}(?:{SPACE}|-|{SPACE}of{SPACE})(?:{_MONTH}|{_LOWER_MONTH})"
+    rf"(?:{_YEAR}|-[12][0-9]{{3}}(?!\w))?)"
+)
+#: "2015, March 31", and "2015 March" before a mark.
+YEAR_MONTH = (
+    rf"(?P<year_month>[12][0-9]{{3}},?{SPACE}{_MONTH}(?:{SPACE}{_DAY}{_ENDS}|(?=[\"'|.,;)\n])))"
+)
+#: "March 31, 2015", "March 29-31".
+MONTH_DAY = (
+    rf"(?P<month_day>(?=[JFMASONDjfmasond])(?:{_MONTH}|(?!may|march){_LOWER_MONTH}){SPACE}{{1,2}}"
+    rf"(?:the{SPACE})?{_NTH}(?:{SPACE}?[-–]{SPACE}?{_NTH}{_ENDS})?(?:{_YEAR}|{_ENDS}))"
+)
+#: "March 2015".
+MONTH_YEAR = (
+    rf"(?P<month_year>(?=[JFMASOND]){_MONTH}(?:,?{SPACE}(?:of{SPACE})?)[12][0-9]{{3}}{_ENDS})"
+)
+
+
+def read_iso(text: str, match: re.Match[str]) -> Reading:
+    """Read year, month and day; a "T" after them begins the time."""
+    year, month, day = map(int, match[0].split(match["iso_mark"]))
+    end = match.end()
+    after = end + 1 if text[end : end + 1] == "T" else end
+    return Reading(after, _numeric_date(match, (year, month, day)))
+
+
+def read_numeric(text: str, match: re.Match[str]) -> Reading:
+    """Read a date whose year stands last, month first, or with dots day first."""
+    del text
+    mark = match["numeric_mark"]
+    first, second, year = map(int, match[0].split(mark))
+    if year < 100:
+        if mark != "/":
+            return Reading(match.end())  # "1.2.34" is a version, "12-34-56" a number of something
+        year += 2000 if year < 50 else 1900
+    month, day = (second, first) if mark == "." else (first, second)
+    if month > 12:
+        month, day = day, month
+    return Reading(match.end(), _numeric_date(match, (year, month, day)))
+
+
+def _numeric_date(match: re.Match[str], date: tuple[int, int, int]) -> tuple[Found, ...]:
+    _, month, day = date
+    if not (1 <= month <= 12 and 1 <= day <= 31):
+        return ()
+    return (_dated(match.start(), match.end(), date),)
+
+
+def read_written(text: str, match: re.Match[str]) -> Reading:
+    """Read a date whose month is written out, or the two dates of "March 3-5, 2015"."""
+    start, end = match.span()
+    month = next(
+        _MONTHS[word] for word in map(str.lower, _LETTERS.findall(match[0])) if word in _MONTHS
+    )
+    numbers = list(_DIGITS.finditer(text, start, end))
+    year = next((int(found[0]) for found in numbers if len(found[0]) == 4), None)
+    match [found for found in numbers if len(found[0]) < 4]:
+        case [first, last]:
+            return Reading(
+                end,
+                (
+                    _dated(start, first.end(), (year, month, int(first[0]))),
+                    _dated(last.start(), end, (year, month, int(last[0]))),
+                ),
+            )
+        case [day]:
+            return Reading(end, (_dated(start, end, (year, month, int(day[0]))),))
+    return Reading(end, (_dated(start, end, (year, month, None)),))
+
+
+def _dated(start: int, end: int, date: Date) -> Found:
+    return Found(Quantity(start, end, Kind.DATE, date))

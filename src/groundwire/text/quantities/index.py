@@ -1,0 +1,195 @@
+"""Whether texts state a quantity: the kinds of agreement, and what the evidence states."""
+
+from bisect import bisect_left
+from collections.abc import Iterable
+from dataclasses import replace
+from enum import IntEnum
+from functools import cached_property
+from itertools import permutations
+
+from groundwire.text.quantities.quantity import Date, Kind, Quantity
+
+# Shares of a value by which an equal one may differ: by floating point, and in a conversion.
+_EXACT = 1e-6
+_ROUNDED = 0.005
+#: Of more numbers, some two give almost any third.
+_FEW = 12
+
+
+class Match(IntEnum):
+    """How the evidence agrees with a quantity. The codes are part of trained weights."""
+
+    NONE = 0  # not a quantity
+    EQUAL = 1  # value and unit
+    UNIT_DIFFERS = 2  # the same number, with other units
+    ABSENT = 3
+    TIME_EQUAL = 4
+    TIME_ABSENT = 5
+    DATE_EQUAL = 6  # every part stated agrees with one date
+    DATE_PARTLY = 7  # the same year or month, not the same date
+    DATE_ABSENT = 8
+    UNIT_MISSING = 9  # the same number, one of the two without a unit
+    DERIVED = 10  # follows from two numbers, where there are few
+
+
+class QuantityIndex:
+    """What some texts state, ready to compare with.
+
+    Built per passage with ``of``, joined per selection with ``union``; both are cheap, and a
+    joined index answers as one built from all the quantities would.
+    """
+
+    def __init__(self, entries: frozenset[Quantity]) -> None:
+        self._entries = entries
+
+    @classmethod
+    def of(cls, found: Iterable[Quantity]) -> "QuantityIndex":
+        """The index of the quantities of one text, or of several."""
+        # Where they stand no longer matters: the same quantity counts once.
+        return cls(frozenset(replace(quantity, start=0, end=0) for quantity in found))
+
+    @classmethod
+    def union(cls, indexes: Iterable["QuantityIndex"]) -> "QuantityIndex":
+        """The index of everything that any of these states."""
+        return cls(frozenset().union(*(index._entries for index in indexes)))
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    @cached_property
+    def _numbers(self) -> dict[str | None, dict[str | None, list[float]]]:
+        """By base unit and by name of the unit, the values, ascending."""
+        table: dict[str | None, dict[str | None, list[float]]] = {}
+        for entry in self._entries:
+            if isinstance(entry.value, float) and entry.kind is Kind.NUMBER:
+                names = table.setdefault(entry.unit, {})
+                names.setdefault(entry.name, []).append(entry.value)
+        for names in table.values():
+            for values in names.values():
+                values.sort()
+        return table
+
+    @cached_property
+    def _written(self) -> list[float]:
+        """The numbers before and after conversion, and the full hours of times, ascending."""
+        values = set()
+        for entry in self._entries:
+            if isinstance(entry.value, tuple):
+                continue
+            if entry.kind is Kind.NUMBER:
+                values |= {entry.number, entry.value}
+            elif entry.value % 60 == 0:
+                hour = entry.value // 60
+                values |= {hour, hour % 12 or 12.0}
+        return sorted(values)
+
+    @cached_property
+    def _times(self) -> frozenset[float]:
+        values = {
+            entry.value
+            for entry in self._entries
+            if entry.kind is Kind.TIME and isinstance(entry.value, float)
+        }
+        return frozenset(values | {value // 1 for value in values})
+
+    @cached_property
+    def _lengths(self) -> frozenset[float]:
+        """What is written like a time of day may be a time span: in seconds."""
+        return frozenset(value * 60.0 for value in self._times)
+
+    @cached_property
+    def _degrees(self) -> dict[str, frozenset[float]]:
+        """By what the other side may say, numbers of degrees with and without a scale."""
+        scaled = frozenset(entry.number for entry in self._entries if entry.unit == "°C")
+        bare = frozenset(entry.number for entry in self._entries if entry.unit == "°")
+        return {"°": scaled, "°C": bare}
+
+    @cached_property
+    def _dates(self) -> frozenset[Date]:
+        """The dates, each with every choice of its parts: what an answer may state of it."""
+        return frozenset(
+            (year, month, day)
+            for entry in self._entries
+            if isinstance(entry.value, tuple)
+            for year in {entry.value[0], None}
+            for month in {entry.value[1], None}
+            for day in {entry.value[2], None}
+        )
+
+    def match(self, quantity: Quantity) -> Match:
+        """How well the texts agree with a quantity.
+
+        Args:
+            quantity: One quantity of an answer.
+
+        Returns:
+            The best agreement found; never ``Match.NONE``.
+        """
+        if isinstance(quantity.value, tuple):
+            return self._match_date(quantity.value)
+        if quantity.kind is Kind.TIME:
+            return Match.TIME_EQUAL if quantity.value in self._times else Match.TIME_ABSENT
+        if self._has_equal(quantity, quantity.value):
+            return Match.EQUAL
+        for number in (quantity.number, quantity.value):
+            if _has_near(self._written, number, abs(number) * _EXACT):
+                other = quantity.unit is not None and not self._is_bare(number)
+                return Match.UNIT_DIFFERS if other else Match.UNIT_MISSING
+        number = abs(quantity.number)
+        is_derived = _has_near(self._derived, number, number * _ROUNDED)
+        return Match.DERIVED if is_derived else Match.ABSENT
+
+    def _is_bare(self, number: float) -> bool:
+        names = self._numbers.get(None, {})
+        return any(_has_near(values, number, abs(number) * _EXACT) for values in names.values())
+
+    @cached_property
+    def _derived(self) -> list[float]:
+        """What two of the numbers and years give, ascending; nothing if there are many.
+
+        Sums, differences, products, ratios, shares and changes in per cent.
+        """
+        years = {float(date[0]) for date in self._dates if date[0] is not None}
+        stated = {e.number for e in self._entries if e.kind is Kind.NUMBER and e.number}
+        known = sorted(years | stated)
+        if not 2 <= len(known) <= _FEW:
+            return []
+        found = set()
+        for a, b in permutations(known, 2):
+            found |= {a + b, abs(a - b), a * b, a / b, 100 * a / b, 100 * abs(a - b) / b}
+        return sorted(found)
+
+    def _has_equal(self, quantity: Quantity, value: float) -> bool:
+        names = self._numbers.get(quantity.unit, {})
+        if any(_has_near(values, value, abs(value) * _EXACT) for values in names.values()):
+            return True
+        if quantity.unit is None:
+            date = (None, None, value) if quantity.name == "th" else (value, None, None)
+            return date in self._dates
+        if value in self._lengths and " " in (quantity.name or ""):
+            return True  # "4 h 23" of a table that says "4:23"
+        if quantity.unit in ("°", "°C") and quantity.number in self._degrees[quantity.unit]:
+            return True
+        spread = 0.5 if quantity.unit == "°C" else abs(value) * _ROUNDED
+        return any(
+            name != quantity.name and _has_near(values, value, spread)
+            for name, values in names.items()
+        )
+
+    def _match_date(self, stated: Date) -> Match:
+        if stated in self._dates:
+            return Match.DATE_EQUAL
+        year, month, _ = stated
+        shares_year = year is not None and (
+            (year, None, None) in self._dates
+            or _has_near(self._numbers.get(None, {}).get(None, []), year, 0.0)
+        )
+        if shares_year or (month is not None and (None, month, None) in self._dates):
+            return Match.DATE_PARTLY
+        return Match.DATE_ABSENT
+
+
+def _has_near(values: list[float], value: float, spread: float) -> bool:
+    """Whether one of the ascending values lies within ``spread`` of a value."""
+    position = bisect_left(values, value - spread)
+    return position < len(values) and values[position] <= value + spread

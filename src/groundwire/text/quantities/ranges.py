@@ -1,0 +1,126 @@
+"""Two quantities side by side: the ends of a range, and the parts of one amount.
+
+The ends of a range share what only one of them states: the unit in "10-12 km", the magnitude in
+"$2-3 million", the half of the day in "9-11 PM", the month in "29-31 March". Two parts are one
+amount: "4 h 23 min", "5 feet 8 inches".
+"""
+
+import re
+from dataclasses import replace
+
+from groundwire.text.quantities.quantity import Kind, Quantity
+from groundwire.text.quantities.reading import SPACE, Found
+from groundwire.text.quantities.times import DAY_MINUTES, minutes_of_day
+from groundwire.text.quantities.units import UNITS, measured
+
+_BETWEEN_PARTS = re.compile(f"{SPACE}(?:and{SPACE})?")
+_BETWEEN_ENDS = re.compile(
+    rf"{SPACE}?(?:[-–—−]|(?:to|and|or|until|till|through)(?={SPACE})){SPACE}?", re.IGNORECASE
+)
+
+
+def joined(text: str, first: Found, second: Found) -> tuple[Found, ...]:
+    """What two neighbouring quantities are, given what stands between them.
+
+    Returns:
+        One if they are parts of one, otherwise both, as they are or with what they share.
+    """
+    start, end = first.quantity.end, second.quantity.start
+    glue = _BETWEEN_PARTS.fullmatch(text, start, end)
+    if glue is not None and (whole := _whole(first, second, glue[0])):
+        return (whole,)
+    join = _BETWEEN_ENDS.match(text, start)
+    if join is not None and join.end() == end:
+        return _ends(first, second)
+    return first, second
+
+
+def _ends(first: Found, second: Found) -> tuple[Found, Found]:
+    left, right = first.quantity.kind, second.quantity.kind
+    if right is Kind.TIME and second.states_half:
+        return _with_half_of_day(first, second), second
+    if right is Kind.DATE and first.is_plain:
+        return _with_month(first, second), second
+    if left is right is Kind.NUMBER:
+        return _with_unit(first, second), _with_currency(first, second)
+    return first, second
+
+
+def _with_half_of_day(first: Found, second: Found) -> Found:
+    """The first end of "9-11 PM" as a time of day.
+
+    "9-11 PM" begins in the evening, "10-9 PM" and "9-5 PM" in the morning.
+    """
+    left, ending = first.quantity, second.quantity.value
+    is_clock = left.kind is Kind.TIME and first.states_half is False
+    if not (first.is_plain or is_clock) or first.raw not in range(1, 13):
+        return first
+    if isinstance(left.value, tuple) or isinstance(ending, tuple):
+        return first
+    minute = left.value % 60 if is_clock else 0.0
+    same = minutes_of_day(first.raw, minute, "p" if ending >= 720 else "a")
+    other = minutes_of_day(first.raw, minute, "a" if ending >= 720 else "p")
+    value = same if same < (ending or DAY_MINUTES) else other
+    time = Quantity(left.start, left.end, Kind.TIME, value)
+    return replace(first, quantity=time, states_half=True)
+
+
+def _with_month(first: Found, second: Found) -> Found:
+    """The first end of "29-31 March 2015" as a date."""
+    left, date = first.quantity, second.quantity.value
+    if not isinstance(date, tuple) or date[2] is None or first.raw not in range(1, 32):
+        return first
+    year, month, _ = date
+    return replace(
+        first, quantity=Quantity(left.start, left.end, Kind.DATE, (year, month, int(first.raw)))
+    )
+
+
+def _with_unit(first: Found, second: Found) -> Found:
+    """The first end of "10-12 km" or "$2-3 million" with the unit and magnitude of the second."""
+    left, right = first.quantity, second.quantity
+    may_share_magnitude = second.magnitude > 1.0 and first.raw < second.raw
+    shares_unit = right.unit is not None and left.unit in (None, right.unit)
+    if not (first.is_plain or first.is_money_first) or not (shares_unit or may_share_magnitude):
+        return first
+    number = left.number
+    if first.magnitude == 1.0 and first.raw < second.raw:
+        number = first.raw * second.magnitude
+    unit = UNITS.get(right.name or "") if right.unit else None
+    if unit is None:
+        quantity = replace(left, value=number, number=number)
+    else:
+        quantity = measured(number, unit, start=left.start, end=left.end)
+    return replace(first, quantity=quantity)
+
+
+def _with_currency(first: Found, second: Found) -> Found:
+    """The second end of "$10-15" with the currency of the first."""
+    left, right = first.quantity, second.quantity
+    if not first.is_money_first or right.unit is not None or right.name is not None:
+        return second
+    return replace(second, quantity=replace(right, unit=left.unit, name=left.name))
+
+
+def _whole(first: Found, second: Found, glue: str) -> Found | None:
+    """One quantity of two parts, "4 h 23 min" or "5 feet 8 inches", if they are that."""
+    left, right = first.quantity, second.quantity
+    names = (left.name or "").split(" ")
+    unit = UNITS.get(names[-1])
+    if unit is None or unit.base not in ("s", "m", "kg") or left.unit != unit.base:
+        return None
+    if isinstance(left.value, tuple) or isinstance(right.value, tuple):
+        return None
+    part, name = right.value, right.name
+    if unit.name == "h" and second.is_plain and len(glue) == 1 and part in range(60):
+        part, name = part * 60.0, "min"  # "4 h 23"
+    elif right.kind is not Kind.NUMBER or right.unit != unit.base or part >= unit.factor:
+        return None
+    value = left.value + part
+    number = value / UNITS[names[0]].factor
+    return Found(
+        Quantity(
+            left.start, right.end, Kind.NUMBER, value, unit.base, number, f"{left.name} {name}"
+        ),
+        raw=number,
+    )

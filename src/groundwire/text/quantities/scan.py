@@ -1,0 +1,76 @@
+"""One walk over a text, from one number, time or date to the next."""
+
+import re
+from collections.abc import Callable
+from functools import cache
+
+from groundwire.text.quantities import dates, names, numerals, times, words
+from groundwire.text.quantities.quantity import Quantity
+from groundwire.text.quantities.ranges import joined
+from groundwire.text.quantities.reading import Found, Reading
+
+_READERS: dict[str, Callable[[str, re.Match[str]], Reading]] = {
+    "number": numerals.read_number,
+    "bare_vulgar": numerals.read_vulgar,
+    "fraction": numerals.read_fraction,
+    "height": numerals.read_height,
+    "words": words.read_words,
+    "clock": times.read_clock,
+    "named": times.read_named,
+    "iso": dates.read_iso,
+    "numeric": dates.read_numeric,
+    "day_month": dates.read_written,
+    "month_day": dates.read_written,
+    "year_month": dates.read_written,
+    "month_year": dates.read_written,
+}
+
+
+@cache
+def _expression() -> re.Pattern[str]:
+    """What a quantity, or digits that are none, begins with: the first alternative counts.
+
+    Repetitions are bounded, or possessive and consumed once: time is linear. Compiled on first
+    use, because that takes longer than importing the rest.
+    """
+    return re.compile(
+        rf"""
+        (?:(?<!\w)|(?<=[0-9]T)|(?=\[))(?:
+            {names.ENUMERATOR}|{names.CITATION}|{names.PHONE}|{names.ENTITY}
+            |(?=[0-9])(?:
+                {dates.ISO}|{dates.NUMERIC}|{dates.DAY_MONTH}|{dates.YEAR_MONTH}|{numerals.HEIGHT}
+                |{names.ALWAYS}|{times.CLOCK}|{names.CHAIN}|{numerals.FRACTION}
+            )
+            |(?=[^\W\d])(?:
+                {names.LINK}|{names.LABEL}|{names.ALWAYS_IN_WORDS}|{names.ISBN}
+                |{dates.MONTH_DAY}|{dates.MONTH_YEAR}|{times.NAMED}|{words.NUMBER}
+                |{names.IDENTIFIER}
+            )
+            |{numerals.NUMBER}|{numerals.VULGAR}
+        )""",
+        re.VERBOSE | re.MULTILINE,
+    )
+
+
+def quantities(text: str) -> tuple[Quantity, ...]:
+    """Find the numbers, times and dates of a text.
+
+    Args:
+        text: Any text; nothing in it raises. Time is linear in its length.
+
+    Returns:
+        The quantities in reading order. They never overlap.
+    """
+    found: list[Found] = []
+    position = 0
+    while match := _expression().search(text, position):
+        reading = _read(text, match)
+        for new in reading.found:
+            found[-1:] = joined(text, found[-1], new) if found else (new,)
+        position = max(reading.end, match.start() + 1)
+    return tuple(new.quantity for new in found)
+
+
+def _read(text: str, match: re.Match[str]) -> Reading:
+    read = _READERS.get(match.lastgroup or "")
+    return read(text, match) if read else Reading(match.end())

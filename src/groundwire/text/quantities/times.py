@@ -1,0 +1,74 @@
+"""Times of day: "16:30", "4:30 PM", "noon", "nine o'clock"."""
+
+import re
+
+from groundwire.text.quantities.quantity import Kind, Quantity
+from groundwire.text.quantities.reading import SPACE, Found, Reading
+
+DAY_MINUTES = 1440.0
+
+#: "16:30", "05:07:26", "9" before "PM" or "o'clock"; in verbose form.
+CLOCK = (
+    r"(?P<clock>[0-9]{1,2}:[0-9]{1,2}(?::[0-9]{2}(?:\.[0-9]{1,9})?)?Z?(?![:\w]|\.[0-9])"
+    rf"|[0-9]{{1,2}}(?::[0-9]{{2}})?(?={SPACE}?(?i:[ap]\.?m)(?!\w)|{SPACE}o['’]clock))"
+)
+#: In words.
+NAMED = r"(?P<named>(?ai:noon|midnight|midday)(?!\w))"
+
+_MERIDIEM = re.compile(rf"{SPACE}?(?:([ap])(?:\.m\.?|m)(?!\w)|o['’]clock)", re.IGNORECASE)
+
+
+def minutes_of_day(hour: float, minute: float, meridiem: str | None) -> float:
+    """Minutes since midnight.
+
+    Args:
+        hour: The hour as it is written.
+        minute: Minutes past the hour.
+        meridiem: The letter of "AM" or "PM", or ``None`` if neither is stated.
+    """
+    if meridiem is not None and hour <= 12:
+        hour = hour % 12 + (12 if meridiem in "pP" else 0)
+    return (hour * 60.0 + minute) % DAY_MINUTES
+
+
+def read_named(text: str, match: re.Match[str]) -> Reading:
+    """Read "noon", "midday" or "midnight"."""
+    del text
+    value = 0.0 if match[0].lower() == "midnight" else 720.0
+    quantity = Quantity(match.start(), match.end(), Kind.TIME, value)
+    return Reading(match.end(), (Found(quantity, states_half=True),))
+
+
+def read_clock(text: str, match: re.Match[str]) -> Reading:
+    """Read a time in digits, and the half of the day after it."""
+    start, end = match.span()
+    hour, minute, second, *_ = [*map(float, match[0].rstrip("Z").split(":")), 0.0, 0.0]
+    meridiem = None
+    if half := _MERIDIEM.match(text, end):
+        end, meridiem = half.end(), half[1]
+    if hour > 24 or minute > 59 or second >= 61 or (meridiem and 12 < hour < 13):
+        return Reading(end)
+    value = minutes_of_day(hour, minute + second / 60.0, meridiem)
+    found = Found(
+        Quantity(start, end, Kind.TIME, value), raw=hour, states_half=meridiem is not None
+    )
+    return Reading(end, (found,))
+
+
+def read_hour_in_words(text: str, start: int, end: int, hour: float) -> Reading | None:
+    """Read "nine o'clock" and "nine p.m." as the times they are, if they are.
+
+    Args:
+        text: The text.
+        start: Where the number begins.
+        end: Where it ends.
+        hour: What it says.
+    """
+    match = _MERIDIEM.match(text, end)
+    if match is None or not 1 <= hour <= 12:
+        return None
+    if match[1] is not None and "." not in match[0] and not match[0].isupper():
+        return None  # "two am" may be a verb
+    quantity = Quantity(start, match.end(), Kind.TIME, minutes_of_day(hour, 0.0, match[1]))
+    found = Found(quantity, raw=hour, states_half=match[1] is not None)
+    return Reading(match.end(), (found,))

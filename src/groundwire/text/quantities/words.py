@@ -1,0 +1,126 @@
+"""Numbers written in letters: "twenty-five", "two million three hundred thousand", "two-thirds"."""
+
+import re
+from dataclasses import dataclass
+
+from groundwire.text.quantities.amounts import MAGNITUDES, read_amount
+from groundwire.text.quantities.reading import SPACE, Reading
+from groundwire.text.quantities.times import read_hour_in_words
+from groundwire.text.quantities.units import unit_at
+
+_SMALL_NAMES = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
+    "fifteen sixteen seventeen eighteen nineteen"
+)
+_TENS_NAMES = "twenty thirty forty fifty sixty seventy eighty ninety"
+_TENS = {word: 10.0 * value for value, word in enumerate(_TENS_NAMES.split(), start=2)}
+_SMALL = {word: float(value) for value, word in enumerate(_SMALL_NAMES.split())} | _TENS
+_LARGE = ("hundred", "thousand", "million", "billion", "trillion", "dozen")
+_PARTS = {"half": 2, "third": 3, "quarter": 4, "fifth": 5, "tenth": 10}
+_PARTS |= {f"{word}s": value for word, value in _PARTS.items()} | {"halves": 2}
+
+_WORD = f"(?:{'|'.join(sorted(_SMALL, key=len, reverse=True))}|{'|'.join(_LARGE)})"
+#: "twenty-five", "a hundred and five"; in verbose form.
+NUMBER = (
+    rf"(?P<words>(?=[aAbBdDeEfFhHmMnNoOsStTzZ])(?ai:(?:an?{SPACE})?{_WORD}"
+    rf"(?:(?:[ -]|{SPACE}and{SPACE}){_WORD}){{0,9}})(?!\w))"
+)
+
+_LETTERS = re.compile("[A-Za-z]+")
+_PART = re.compile(r"[ -]((?ai:halves|half|thirds?|quarters?|fifths?|tenths?))(?!\w)")
+_STAR = re.compile(r"[ -]stars?(?!\w)", re.IGNORECASE)
+
+
+@dataclass(slots=True)
+class _Count:
+    """A number while its words are added up.
+
+    Attributes:
+        group: What the next magnitude multiplies: 300 in "two million three hundred".
+        room: Smaller numbers may be added to the group: 100 after "hundred", 10 after "twenty".
+        total: The groups before: 2,000,000.
+        limit: Magnitudes fall: the next is smaller.
+    """
+
+    group: float
+    room: float
+    total: float = 0.0
+    limit: float = 1e15
+
+    def add(self, word: str) -> bool:
+        """Take the next word in; return whether it can belong to the number."""
+        if word in _SMALL:
+            return self._add_small(word)
+        if word in ("hundred", "dozen"):
+            return self._multiply(word)
+        return self._end_group(MAGNITUDES[word])
+
+    def _add_small(self, word: str) -> bool:
+        if not 0 < _SMALL[word] < self.room:
+            return False
+        self.group += _SMALL[word]
+        self.room = 10.0 if word in _TENS else 0.0
+        return True
+
+    def _multiply(self, word: str) -> bool:
+        if not 1 <= self.group < 100:
+            return False
+        self.group *= MAGNITUDES[word]
+        self.room = 100.0 if word == "hundred" else 0.0
+        return True
+
+    def _end_group(self, magnitude: float) -> bool:
+        if magnitude >= self.limit:
+            return False
+        self.total += self.group * magnitude
+        self.group, self.room, self.limit = 0.0, 1000.0, magnitude
+        return True
+
+
+def read_words(text: str, match: re.Match[str]) -> Reading:
+    """Read a number in letters with its part, half of the day or unit."""
+    words = list(_LETTERS.finditer(text, match.start(), match.end()))
+    has_article = words[0][0].lower() in ("a", "an")
+    first = words[1 if has_article else 0]
+    if first[0].lower() not in _LARGE:
+        return _read_count(text, first.start(), words[1 if has_article else 0 :])
+    if not has_article:
+        return Reading(first.end())  # "hundred" alone: how many is not said
+    return _read_count(text, match.start(), words)
+
+
+def _read_count(text: str, start: int, words: list[re.Match[str]]) -> Reading:
+    number, end = _add_up(words)
+    part = _PART.match(text, end) if number in (1.0, 2.0, 3.0, 4.0) else None
+    if part is not None and (number > 1.0) == part[1].lower().endswith("s"):
+        return read_amount(text, start, part.end(), number / _PARTS[part[1].lower()])
+    if number == 1.0 and _is_pronoun(text, end):
+        return Reading(end)
+    if hour := read_hour_in_words(text, start, end, number):
+        return hour
+    return read_amount(text, start, end, number, is_spoken=True)
+
+
+def _add_up(words: list[re.Match[str]]) -> tuple[float, int]:
+    """The longest number that the words begin with, and where it ends in the text."""
+    names = [word[0].lower() for word in words]
+    first = names[0]
+    count = _Count(_SMALL.get(first, 1.0), room=10.0 if first in _TENS else 0.0)
+    end = words[0].end()
+    for word, name, before in zip(words[1:], names[1:], names, strict=False):
+        if name == "and":
+            if count.room < 100:
+                break
+            continue
+        if (before == "and" and name in _LARGE) or not count.add(name):
+            break
+        end = word.end()
+    return count.total + count.group, end
+
+
+def _is_pronoun(text: str, end: int) -> bool:
+    """Whether "one" counts nothing: "one" alone is a pronoun, "one day" a beginning."""
+    if _STAR.match(text, end):
+        return False
+    unit, _ = unit_at(text, end)
+    return unit is None or text[end + 1 : end + 4].lower() == "day"

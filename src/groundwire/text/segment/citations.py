@@ -1,0 +1,122 @@
+"""References to sources in a text, ``[S0]`` or ``[1, 3-5]``: parsed here, and nowhere else."""
+
+import re
+from dataclasses import dataclass
+
+from groundwire.text.segment.characters import BLANKS
+from groundwire.text.segment.inline_code import code_span_end
+from groundwire.text.segment.view import UndecidedError, View
+
+#: A citation that names more ids than this, as in ``[1-999999]``, is none.
+MAX_CITED_IDS = 50
+
+_INSIDE = r"A-Za-z0-9_^,; \t\u00a0\u202f–—\-"
+_BRACKET = re.compile(rf"(?<!\\)\[([{_INSIDE}]{{1,200}})\]")
+_BRACKET_BEGUN = re.compile(rf"(?<!\\)\[[{_INSIDE}]{{0,200}}")
+_TARGET = re.compile(r"\([^()\s]{1,200}\)")
+_TARGET_BEGUN = re.compile(r"\([^()\s]{0,200}")
+_CITED = re.compile(
+    r"\s*\^?([A-Za-z_]{0,16})([0-9]{1,6})(?:\s*[\-–—]\s*([A-Za-z_]{0,16})([0-9]{1,6}))?\s*"
+)
+_MARK_OR_BRACKET = re.compile(r"`+|\[")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Citation:
+    """A reference to sources in a text, such as ``[S0]`` or ``[1, 3-5]``.
+
+    Attributes:
+        start: Where its bracket opens, in characters of the text.
+        end: One past its end; the target of a Markdown link, ``[1](https://...)``, is part of it.
+        ids: The ids it names, in order, each once, ranges written out: ``("1", "3", "4", "5")``.
+            From 1 to ``MAX_CITED_IDS``.
+    """
+
+    start: int
+    end: int
+    ids: tuple[str, ...]
+
+
+def parse_citations(text: str, start: int = 0, end: int | None = None) -> tuple[Citation, ...]:
+    """Find the citations in ``text[start:end]``; offsets count in ``text``.
+
+    An id is up to 16 letters and 1 to 6 digits: ``S0``, ``1``, ``doc12``. Ids are separated by
+    commas or semicolons; a range joins two with a hyphen or a dash (``[S1-S3]``, ``[1–3]``).
+    Footnotes (``[^1]``) count, brackets in inline code do not.
+    """
+    end = len(text) if end is None else end
+    found = []
+    position = start
+    while match := _MARK_OR_BRACKET.search(text, position, end):
+        position = match.end()
+        if match.group() != "[":
+            position = code_span_end(text, match.start(), position, end) or position
+        elif citation := _citation_at(text, match.start(), end):
+            found.append(citation)
+            position = citation.end
+    return tuple(found)
+
+
+def _citation_at(text: str, position: int, end: int) -> Citation | None:
+    """The citation whose bracket opens at ``position``."""
+    match = _BRACKET.match(text, position, end)
+    ids = _cited_ids(match.group(1)) if match else ()
+    if match is None or not ids:
+        return None
+    target = _TARGET.match(text, match.end(), end)
+    return Citation(start=position, end=(target or match).end(), ids=tuple(dict.fromkeys(ids)))
+
+
+def _cited_ids(inside: str) -> list[str]:
+    """The ids between two brackets; none if it is no citation."""
+    ids: list[str] = []
+    for part in re.split("[,;]", inside):
+        named = written_out(part)
+        ids += named
+        if not named or len(ids) > MAX_CITED_IDS:
+            return []
+    return ids
+
+
+def written_out(part: str) -> list[str]:
+    """The ids of one part of a citation, ranges written out; none if it is of another form.
+
+    >>> written_out("S1-3"), written_out("3-1")
+    (['S1', 'S2', 'S3'], [])
+    """
+    match = _CITED.fullmatch(part)
+    return _cited_range(*match.groups()) if match else []
+
+
+def _cited_range(prefix: str, low: str, last_prefix: str | None, high: str | None) -> list[str]:
+    if high is None:
+        return [prefix + low]
+    count = int(high) - int(low) + 1
+    if last_prefix not in ("", prefix) or not 1 <= count <= MAX_CITED_IDS:
+        return []
+    # Leading zeros are kept: [01-03] names 01, 02 and 03.
+    return [f"{prefix}{number:0{len(low)}d}" for number in range(int(low), int(high) + 1)]
+
+
+def citations_end(view: View, position: int) -> int:
+    """Past the citations that follow, each perhaps after a blank."""
+    while True:
+        bracket = view.run(BLANKS, position)
+        if view.at(bracket) != "[":
+            return position
+        stop = _citation_end(view, bracket)
+        if stop is None:
+            return position
+        position = stop
+
+
+def _citation_end(view: View, position: int) -> int | None:
+    citation = _citation_at(view.text, position, view.end)
+    if citation is None:
+        if view.could_become(_BRACKET_BEGUN, position):
+            raise UndecidedError
+        return None
+    # The target of a link may still be on its way.
+    if view.at(citation.end) == "(" and view.could_become(_TARGET_BEGUN, citation.end):
+        raise UndecidedError
+    return citation.end

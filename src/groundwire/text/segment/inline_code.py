@@ -1,0 +1,34 @@
+"""Code within a sentence, between backticks: no full stop in it ends anything."""
+
+import re
+
+from groundwire.text.segment.characters import BACKTICKS, BREAKS, LINE_BREAK
+from groundwire.text.segment.view import UndecidedError, View
+
+# Backticks that nothing closes so soon hide no boundary.
+_MAX_CHARS = 200
+_MARK_OR_BREAK = re.compile(f"`+|[{BREAKS}]")
+
+
+def code_end(view: View, position: int) -> int:
+    """Past the code span that opens here, or past its backticks if nothing closes them."""
+    stop = view.run(BACKTICKS, position)
+    span = code_span_end(view.text, position, stop, view.end)
+    if span is not None and (span < view.end or not view.may_grow):
+        return span
+    text_end = min(view.end, stop + _MAX_CHARS)
+    has_break = LINE_BREAK.search(view.text, stop, text_end)
+    if view.may_grow and view.end < stop + _MAX_CHARS and not has_break:
+        raise UndecidedError
+    return stop if span is None else span
+
+
+def code_span_end(text: str, start: int, stop: int, end: int) -> int | None:
+    """Past the backticks that close those in ``[start, stop)``, on the same line and not far."""
+    ticks = stop - start
+    for match in _MARK_OR_BREAK.finditer(text, stop, min(end, stop + _MAX_CHARS)):
+        if match.group()[0] != "`":
+            return None
+        if match.end() - match.start() == ticks:
+            return match.end()
+    return None

@@ -1,0 +1,110 @@
+"""What stands before the text of a line: bullets, enumerators, marks of headings and code."""
+
+import re
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from groundwire.text.segment.characters import BACKTICKS, BREAKS
+from groundwire.text.segment.view import UndecidedError, View
+
+_BULLETS = "-*+•‣◦▪●○·–—"
+_HASHES = re.compile("#{0,7}")
+_TILDES = re.compile("~{0,41}")
+_INFO = re.compile(f"[^`{BREAKS}]{{0,81}}")
+_ENUMERATOR = re.compile(
+    r"(?:\((?:[0-9]{1,3}|[a-z]|[ivx]{2,5})\)|[0-9]{1,3}[.)]|[a-z]\)|[ivx]{2,5}[.)]|[a-h]\.(?!\s+[0-9]))"
+    f"[^\\S{BREAKS}]{{1,16}}(?=\\S)"
+)
+_ENUMERATOR_BEGUN = re.compile(f"\\(?[0-9a-z]{{0,5}}[.)]?[^\\S{BREAKS}]{{0,16}}")
+
+
+class LineKind(Enum):
+    """What sort of line is being read."""
+
+    TEXT = auto()
+    HEADING = auto()  # sentences, but it never goes on in the next line
+    ROW = auto()  # of a table: one claim
+    CODE = auto()  # in a fence: one claim
+
+
+@dataclass(slots=True)
+class Line:
+    """The line being read.
+
+    Attributes:
+        kind: What sort of line it is.
+        has_begun: Whether its text has: no marks are looked for any more.
+        fence: The mark that opened the block of code that it stands in; empty outside.
+    """
+
+    kind: LineKind = LineKind.TEXT
+    has_begun: bool = False
+    fence: str = ""
+
+    def end(self) -> None:
+        """Go on to the next line, which may stand in the same block of code."""
+        self.kind, self.has_begun = LineKind.TEXT, False
+
+    def pass_marker(self, view: View, position: int) -> int:
+        """Pass over one mark, or find that the text begins here; return where to go on."""
+        char = view.at(position)
+        if char == ">":
+            return position + 1
+        if self.fence:
+            return self._pass_closing_fence(view, position)
+        if char in "`~" and (stop := self._pass_opening_fence(view, position)):
+            return stop
+        if char == "#" and (stop := _heading_end(view, position)):
+            self.kind = LineKind.HEADING
+            return stop
+        if char == "|":
+            return self._begin(LineKind.ROW, position)
+        if char in _BULLETS and view.at(position + 1).isspace():
+            return position + 1
+        return self._begin(self.kind, enumerator_end(view, position))
+
+    def _begin(self, kind: LineKind, position: int) -> int:
+        self.kind, self.has_begun = kind, True
+        return position
+
+    def _pass_opening_fence(self, view: View, position: int) -> int | None:
+        mark_end = _fence_end(view, position)
+        if not 3 <= mark_end - position <= 40:
+            return None
+        info_end = view.run(_INFO, mark_end)
+        after = view.at(info_end)
+        if info_end - mark_end > 80 or (after and after not in BREAKS):
+            return None  # ```code``` in a sentence
+        self.fence = view.text[position:mark_end]
+        if len(view.text[mark_end:info_end].split()) > 1:
+            # More than the name of a language: nothing that may be a statement goes unread.
+            return self._begin(LineKind.CODE, mark_end)
+        return info_end
+
+    def _pass_closing_fence(self, view: View, position: int) -> int:
+        if view.at(position) == self.fence[0]:
+            stop = _fence_end(view, position)
+            after = view.at(stop)
+            if len(self.fence) <= stop - position <= 40 and (not after or after.isspace()):
+                self.fence = ""
+                return stop
+        return self._begin(LineKind.CODE, position)
+
+
+def _fence_end(view: View, position: int) -> int:
+    return view.run(BACKTICKS if view.at(position) == "`" else _TILDES, position)
+
+
+def _heading_end(view: View, position: int) -> int | None:
+    stop = view.run(_HASHES, position)
+    return stop if stop - position <= 6 and view.at(stop).isspace() else None
+
+
+def enumerator_end(view: View, position: int) -> int:
+    """Past the enumerator of a list item, or ``position`` if none stands there."""
+    # Something must follow on the line: "42." alone is an answer, not the 42nd item.
+    if match := _ENUMERATOR.match(view.text, position, view.end):
+        return match.end()
+    if view.could_become(_ENUMERATOR_BEGUN, position):
+        raise UndecidedError
+    return position

@@ -1,0 +1,178 @@
+"""Claims, and the segmenter that divides a text into them while it arrives."""
+
+import re
+from dataclasses import dataclass, replace
+
+from groundwire.text.segment.characters import ALNUM, BREAKS, LINE_BREAK
+from groundwire.text.segment.citations import Citation, parse_citations
+from groundwire.text.segment.cuts import MAX_CLAIM_CHARS, forced_cut
+from groundwire.text.segment.inline_code import code_end
+from groundwire.text.segment.line_ends import decide_at_break
+from groundwire.text.segment.markers import Line, LineKind
+from groundwire.text.segment.sentences import TERMINATORS, decide_at_terminator
+from groundwire.text.segment.view import Decision, UndecidedError, View
+
+# How far past the longest possible claim a decision may look.
+_LOOKAHEAD_CHARS = 500
+# Where a claim may end, and code, in which it may not.
+_EVENT = re.compile(f"[{TERMINATORS}`{BREAKS}]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Segment:
+    """One sentence-sized piece of a text.
+
+    Attributes:
+        start: First character, counted in the whole text; not white space.
+        end: One past the last, which is not white space either. At most ``MAX_CLAIM_CHARS``
+            after ``start``, with at least one alphanumeric character between.
+        citations: What it cites, in reading order; none in fenced code.
+    """
+
+    start: int
+    end: int
+    citations: tuple[Citation, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.start < self.end:
+            raise ValueError(f"a segment needs 0 <= start < end, got {self.start} and {self.end}")
+
+
+def segment(text: str) -> tuple[Segment, ...]:
+    """Divide a whole text into claims.
+
+    Returns:
+        Segments in reading order, disjoint; empty if the text has no alphanumeric character.
+    """
+    segmenter = Segmenter()
+    return (*segmenter.feed(text), *segmenter.finish())
+
+
+class Segmenter:
+    """Divides a text into claims while it arrives.
+
+    For every way of cutting a text into deltas, the segments that :meth:`feed` and :meth:`finish`
+    return are, in sequence, those of :func:`segment`. Work is linear in the text, and at most
+    about 1,100 characters are held back.
+    """
+
+    def __init__(self) -> None:
+        self._parts: list[str] = []
+        self._is_final = False
+        # The part of the text that is not decided yet. Positions below count in it.
+        self._view = View()
+        self._base = 0  # where it begins in the text
+        self._cursor = 0  # read up to here
+        self._start: int | None = None  # of the open piece; None in a gap
+        self._line = Line()
+
+    @property
+    def text(self) -> str:
+        """All text fed so far. Joined when asked for: ask once in a while, not for each delta."""
+        if len(self._parts) > 1:
+            self._parts = ["".join(self._parts)]
+        return self._parts[0] if self._parts else ""
+
+    def feed(self, delta: str) -> list[Segment]:
+        """Take the next piece of text, and return the segments that no later text can change.
+
+        Raises:
+            RuntimeError: If :meth:`finish` has been called.
+        """
+        if self._is_final:
+            raise RuntimeError("The text has been finished. Make a new Segmenter for another text.")
+        self._parts.append(delta)
+        self._view.text += delta
+        return self._advance()
+
+    def finish(self) -> list[Segment]:
+        """End the text, and return the segments held back. A second call returns none."""
+        self._is_final = True
+        return self._advance()
+
+    def _advance(self) -> list[Segment]:
+        found = []
+        try:
+            while self._start is not None or self._cursor < len(self._view.text):
+                self._look_from(self._cursor if self._start is None else self._start)
+                if self._start is None:
+                    self._read_gap()
+                elif piece := self._read_piece(self._start):
+                    found.append(piece)
+        except UndecidedError:
+            pass
+        self._forget()
+        return found
+
+    def _look_from(self, anchor: int) -> None:
+        view, horizon = self._view, anchor + MAX_CLAIM_CHARS + _LOOKAHEAD_CHARS
+        view.end = min(len(view.text), horizon)
+        view.may_grow = len(view.text) < horizon and not self._is_final
+
+    def _forget(self) -> None:
+        keep = self._cursor if self._start is None else self._start
+        if keep:
+            self._view.text = self._view.text[keep:]
+            self._base += keep
+            self._cursor -= keep
+            self._start = None if self._start is None else 0
+
+    def _read_gap(self) -> None:
+        char = self._view.at(self._cursor)
+        if char in BREAKS:
+            self._line.end()
+            self._cursor += 1
+        elif char.isspace() or (char == "|" and self._line.kind is LineKind.ROW):
+            self._cursor += 1
+        elif not self._line.has_begun:
+            self._cursor = self._line.pass_marker(self._view, self._cursor)
+        else:
+            self._start = self._cursor
+
+    def _read_piece(self, start: int) -> Segment | None:
+        """Read on to the next place where the open piece may end."""
+        text, limit = self._view.text, start + MAX_CLAIM_CHARS
+        events = _EVENT if self._line.kind in (LineKind.TEXT, LineKind.HEADING) else LINE_BREAK
+        event = events.search(text, self._cursor, min(len(text), limit))
+        if event is not None:
+            ends, stop = self._decide_at(start, event.start())
+            if not ends:
+                self._cursor = stop
+                return None
+        elif len(text) > limit or self._is_final:
+            stop = len(text)
+        else:
+            self._cursor = len(text)
+            raise UndecidedError
+        return self._close(start, stop if stop <= limit else forced_cut(text, start, limit))
+
+    def _decide_at(self, start: int, position: int) -> Decision:
+        char = self._view.text[position]
+        if char == "`":
+            return Decision(ends=False, position=code_end(self._view, position))
+        if char not in BREAKS:
+            return decide_at_terminator(self._view, start, position)
+        if self._line.kind is LineKind.TEXT:
+            return decide_at_break(self._view, start, position)
+        return Decision(ends=True, position=position)
+
+    def _close(self, start: int, stop: int) -> Segment | None:
+        """End the open piece; nothing comes of it if it has no alphanumeric character."""
+        self._start, self._cursor = None, stop
+        if not ALNUM.search(self._view.text, start, stop):
+            return None
+        piece = self._view.text[start:stop].rstrip()
+        while self._line.kind is LineKind.ROW and piece.endswith("|"):
+            piece = piece.rstrip("|").rstrip()
+        end = start + len(piece)
+        return Segment(
+            start=self._base + start, end=self._base + end, citations=self._citations(start, end)
+        )
+
+    def _citations(self, start: int, end: int) -> tuple[Citation, ...]:
+        if self._line.kind is LineKind.CODE:
+            return ()
+        return tuple(
+            replace(found, start=self._base + found.start, end=self._base + found.end)
+            for found in parse_citations(self._view.text, start, end)
+        )

@@ -1,0 +1,99 @@
+"""Whether a sentence ends at a full stop; its closing marks and citations are part of it."""
+
+import re
+
+from groundwire.text.segment.abbreviations import MAX_WORD_CHARS, Stop, ends_before, stop_kind
+from groundwire.text.segment.characters import ALNUM, BREAKS, STRONG
+from groundwire.text.segment.citations import citations_end
+from groundwire.text.segment.cuts import MAX_CLAIM_CHARS
+from groundwire.text.segment.line_ends import after_cited_line
+from groundwire.text.segment.view import Decision, View
+
+#: What may end a sentence.
+TERMINATORS = f".!?…{STRONG}"
+
+_CLOSING = "\"'”’“‘»›)\\]}*_~¹²³⁴⁵⁶⁷⁸⁹⁰」』）】》〉"
+
+# All of these match at any position, perhaps nothing, and are bounded.
+_RUN = re.compile(f"[{TERMINATORS}]{{0,{MAX_CLAIM_CHARS}}}")
+_CLOSERS = re.compile(f"[{_CLOSING}]{{0,40}}")
+# After a CJK full stop these quotes open the next sentence: 。“
+_CJK_CLOSERS = re.compile(f"(?:(?![“‘])[{_CLOSING}]){{0,40}}")
+_AFTER_CITATION = re.compile(f"[{TERMINATORS}{_CLOSING}]{{0,40}}")
+# JSON data read as text has its line breaks written out: "It closed.\\nThe plant..."
+_ESCAPE = r"\\[nrt](?![a-z])"
+_SPACING = re.compile(f"(?:[^\\S{BREAKS}]|{_ESCAPE}){{0,40}}")
+_UNWORDED = re.compile(f"(?:{_ESCAPE}|(?![{BREAKS}])[\\W_]){{0,12}}")
+_WORD = re.compile(rf"[^\W_]{{0,{MAX_WORD_CHARS}}}")
+
+
+def decide_at_terminator(view: View, start: int, position: int) -> Decision:
+    """Whether the sentence that begins at ``start`` ends at the full stop at ``position``."""
+    run_end = view.run(_RUN, position)
+    stop = None
+    if ALNUM.search(view.text, start, position):
+        if any(mark in STRONG for mark in view.text[position:run_end]):
+            stop = _strong_stop(view, run_end)
+        else:
+            stop = _weak_stop(view, start, position, run_end)
+    return (
+        Decision(ends=False, position=run_end)
+        if stop is None
+        else Decision(ends=True, position=stop)
+    )
+
+
+def _weak_stop(view: View, start: int, position: int, run_end: int) -> int | None:
+    """Where the sentence ends whose full stops are ``[position, run_end)``, if it does."""
+    closed = view.run(_CLOSERS, run_end)
+    stop = _tail_end(view, closed)
+    following = _spacing_end(view, stop)
+    char = view.at(following)
+    if not char:
+        return stop
+    kind = stop_kind(view.text, start, position, run_end)
+    if char in BREAKS:
+        # After an abbreviation the line decides, see line_ends.
+        return after_cited_line(view, following) or stop if kind is Stop.FULL else None
+    if following == stop:
+        # No white space: a decimal, an address... or a citation and a missing space.
+        return stop if stop > closed and char.isalnum() and not char.islower() else None
+    return stop if _starts_sentence(view, following, kind) else None
+
+
+def _spacing_end(view: View, position: int) -> int:
+    stop = view.run(_SPACING, position)
+    if view.at(stop) == "\\":
+        view.at(stop + 1)  # may be half of an escape
+    return stop
+
+
+def _strong_stop(view: View, run_end: int) -> int | None:
+    closed = view.run(_CJK_CLOSERS, run_end)
+    char = view.at(closed)
+    if closed > run_end and char and char in "と、，,":
+        return None  # 「行く。」と言った: the quotation is part of the sentence
+    return _tail_end(view, closed)
+
+
+def _tail_end(view: View, position: int) -> int:
+    """Past the citations after a full stop, and what closes them."""
+    while (stop := citations_end(view, position)) > position:
+        position = view.run(_AFTER_CITATION, stop)
+    return position
+
+
+def _starts_sentence(view: View, position: int, kind: Stop) -> bool:
+    """Whether what follows a full stop and white space is a new sentence."""
+    first = view.run(_UNWORDED, position)
+    char = view.at(first)
+    if not char.isalnum():
+        return True
+    if char.islower():
+        # iPhone and mRNA start sentences, other small letters do not.
+        return kind is Stop.FULL and view.at(first + 1).isupper()
+    if kind in (Stop.FULL, Stop.NEVER):
+        return kind is Stop.FULL  # whatever word follows
+    word_end = view.run(_WORD, first)
+    word = view.text[first:word_end]
+    return ends_before(kind, word, is_initial=len(word) == 1 and view.at(word_end) == ".")

@@ -1,0 +1,294 @@
+"""A trail in files: nothing of it can be changed unnoticed, and a crash is no tampering."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from groundwire.control.audit import AuditEvent, EventType, FileSink, Head, Record
+from groundwire.control.audit.anchors import AnchorsError, read_anchors, write_anchors
+from groundwire.control.audit.verdict import Kind, Status, Verdict
+from groundwire.control.audit.verify_file import Odd, read_line, verify_files
+from tests.control.audit.trails import KEY, chain_of, event, opened
+
+
+def trail() -> tuple[list[bytes], list[Head]]:
+    """The lines of a chain that ended and of one that names it; where they stand."""
+    first = chain_of(event(0), event(1, detail={"text": "naïve", "p": 0.25}), is_ended=True)
+    second = chain_of(event(2), event(3), heads=[first[-1].head])
+    return [each.to_line() + b"\n" for each in first + second], [first[-1].head, second[-1].head]
+
+
+def verdict_of(
+    folder: Path,
+    lines: list[bytes],
+    *,
+    anchors: Sequence[Head] = (),
+    is_partial: bool = False,
+) -> Verdict:
+    path = folder / "audit.jsonl"
+    path.write_bytes(b"".join(lines))
+    return verify_files([path], [KEY], anchors=anchors, is_partial=is_partial)
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("trail")
+
+
+def test_lines_nobody_touched_are_intact(folder: Path) -> None:
+    lines, heads = trail()
+    verdict = verdict_of(folder, lines, anchors=heads)
+    assert (verdict.status, verdict.findings) == (Status.INTACT, ())
+    assert (verdict.n_records, verdict.n_chains, verdict.n_open) == (7, 2, 1)
+    assert list(verdict.heads) == heads
+
+
+@given(data=st.data())
+def test_any_byte_that_is_changed_is_found(folder: Path, data: st.DataObject) -> None:
+    lines, heads = trail()
+    raw = bytearray(b"".join(lines))
+    index = data.draw(st.integers(0, len(raw) - 1))
+    raw[index] = data.draw(st.integers(0, 255).filter(lambda byte: byte != raw[index]))
+    # The last line ends with the file, whatever stands for its end.
+    assume(index < len(raw) - 1)
+    assert verdict_of(folder, [bytes(raw)], anchors=heads).status is Status.TAMPERED
+
+
+@given(data=st.data())
+def test_any_line_that_is_removed_moved_repeated_or_put_in_is_found(
+    folder: Path, data: st.DataObject
+) -> None:
+    lines, heads = trail()
+    others = list(lines)
+    index = data.draw(st.integers(0, len(lines) - 1))
+    match data.draw(st.sampled_from(["remove", "move", "repeat", "forge", "unsigned"])):
+        case "remove":
+            del others[index]
+        case "move":
+            others.insert(data.draw(st.integers(0, len(lines) - 1)), others.pop(index))
+            # Chains are independent: what matters is the order within each.
+            assume(in_order(others) != in_order(lines))
+        case "repeat":
+            others.insert(data.draw(st.integers(index, len(lines))), lines[index])
+        case "forge":
+            others.insert(index, chain_of(key=b"another key")[0].to_line() + b"\n")
+        case _:
+            others.insert(max(index, 1), event(5).to_line() + b"\n")
+    assert verdict_of(folder, others, anchors=heads).status is Status.TAMPERED
+
+
+def in_order(lines: list[bytes]) -> list[list[int]]:
+    chains: dict[str, list[int]] = {}
+    for line in lines:
+        chain = json.loads(line)["chain"]
+        chains.setdefault(chain["writer"], []).append(chain["seq"])
+    return sorted(chains.values())
+
+
+def test_the_end_of_a_chain_that_another_names_cannot_be_cut_off(folder: Path) -> None:
+    lines, _ = trail()
+    verdict = verdict_of(folder, [*lines[:2], *lines[4:]])
+    assert [finding.kind for finding in verdict.findings] == [Kind.CUT]
+
+
+def test_the_newest_end_can_be_cut_off_and_anchors_notice_it(folder: Path) -> None:
+    lines, heads = trail()
+    assert verdict_of(folder, lines[:-1]).status is Status.INTACT
+    assert verdict_of(folder, lines[:-1], anchors=heads).status is Status.TAMPERED
+
+
+@given(data=st.data())
+def test_what_a_crash_leaves_is_no_tampering(folder: Path, data: st.DataObject) -> None:
+    lines, _ = trail()
+    raw = b"".join(lines)
+    rest = data.draw(st.integers(len(b"".join(lines[:5])) + 1, len(raw)))
+    verdict = verdict_of(folder, [raw[:rest]])
+    assert (verdict.status, verdict.n_open) == (Status.INTACT, 1)
+
+
+@pytest.mark.asyncio
+async def test_a_log_goes_on_after_a_crash_and_the_trail_is_intact(tmp_path: Path) -> None:
+    lines, _ = trail()
+    path = tmp_path / "audit.jsonl"
+    path.write_bytes(b"".join(lines)[:-20])
+    log = await opened(FileSink(path))
+    await log.write(event(9))
+    await log.close()
+    verdict = verify_files([path], [KEY])
+    assert verdict.status is Status.INTACT
+    assert "1 line is no JSON, as a crash leaves them" in verdict.notes
+
+
+@pytest.mark.asyncio
+async def test_lines_of_an_earlier_release_are_unsigned_and_no_tampering(tmp_path: Path) -> None:
+    path = tmp_path / "audit.jsonl"
+    path.write_bytes(b"".join(event(number).to_line() + b"\n" for number in range(3)))
+    verdict = verify_files([path], [KEY])
+    assert verdict.status is Status.UNVERIFIED
+    log = await opened(FileSink(path))
+    await log.close()
+    verdict = verify_files([path], [KEY])
+    assert verdict.status is Status.INTACT
+    assert "3 lines are unsigned, before the first chain" in verdict.notes
+
+
+def test_a_trail_in_several_files_is_read_in_their_order(tmp_path: Path) -> None:
+    lines, heads = trail()
+    old, new = tmp_path / "audit.jsonl.1", tmp_path / "audit.jsonl"
+    old.write_bytes(b"".join(lines[:2]))
+    new.write_bytes(b"".join(lines[2:]))
+    assert verify_files([old, new], [KEY], anchors=heads).status is Status.INTACT
+    assert verify_files([new], [KEY]).status is Status.TAMPERED
+    assert verify_files([new, old], [KEY]).status is Status.TAMPERED
+
+
+async def lived(path: Path, *numbers: int) -> None:
+    """A gateway starts, writes and ends."""
+    log = await opened(FileSink(path))
+    for number in numbers:
+        await log.write(event(number))
+    await log.close()
+
+
+def cut(path: Path) -> None:
+    """Cut the last two records off."""
+    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:-2]))
+
+
+@pytest.mark.asyncio
+async def test_what_is_cut_off_a_file_that_was_moved_away_in_use_is_found(tmp_path: Path) -> None:
+    path, old = tmp_path / "audit.jsonl", tmp_path / "audit.jsonl.1"
+    log = await opened(FileSink(path))
+    for number in range(5):
+        assert await log.settle([event(number)])
+    path.rename(old)
+    await log.close()
+    assert verify_files([old, path], [KEY]).status is Status.INTACT
+    cut(old)
+    assert verify_files([old, path], [KEY]).status is Status.TAMPERED
+
+
+@pytest.mark.asyncio
+async def test_an_end_that_a_start_has_seen_is_proved_in_a_file_that_was_moved_away(
+    tmp_path: Path,
+) -> None:
+    path, old = tmp_path / "audit.jsonl", tmp_path / "audit.jsonl.1"
+    await lived(path, 1, 2, 3)
+    n_bytes = path.stat().st_size
+    await lived(path, 4)
+    path.rename(old)
+    await lived(path, 5)
+    raw = old.read_bytes()
+    own = raw[:n_bytes].splitlines(keepends=True)
+    old.write_bytes(b"".join(own[:-2]) + raw[n_bytes:])
+    verdict = verify_files([old, path], [KEY])
+    assert [finding.kind for finding in verdict.findings] == [Kind.CUT]
+
+
+@pytest.mark.asyncio
+async def test_an_end_that_none_had_seen_when_its_file_was_moved_away_takes_an_anchor(
+    tmp_path: Path,
+) -> None:
+    """Who starts on a new file knows of no chain before, and cannot name its end."""
+    path, old = tmp_path / "audit.jsonl", tmp_path / "audit.jsonl.1"
+    await lived(path, *range(5))
+    path.rename(old)
+    anchors = verify_files([old], [KEY]).heads
+    await lived(path, 6)
+    await lived(path, 7)
+    assert verify_files([old, path], [KEY], anchors=anchors).status is Status.INTACT
+    cut(old)
+    assert verify_files([old, path], [KEY]).status is Status.INTACT
+    assert verify_files([old, path], [KEY], anchors=anchors).status is Status.TAMPERED
+
+
+def test_of_an_export_only_what_is_there_is_verified(folder: Path) -> None:
+    lines, _ = trail()
+    assert verdict_of(folder, [lines[1], lines[5]]).status is Status.TAMPERED
+    assert verdict_of(folder, [lines[1], lines[5]], is_partial=True).status is Status.INTACT
+    edited = lines[1].replace(b"acme", b"acne")
+    assert verdict_of(folder, [edited, lines[5]], is_partial=True).status is Status.TAMPERED
+
+
+def test_a_detail_that_is_no_longer_kept_is_nothing_wrong_in_an_export(folder: Path) -> None:
+    records = chain_of(event(1, detail={"n": 1}))
+    lines = [replace(each, detail=None).to_line() + b"\n" for each in records]
+    assert verdict_of(folder, lines, is_partial=True).status is Status.INTACT
+    assert verdict_of(folder, lines).findings[0].kind is Kind.DETAIL
+
+
+# Lines.
+
+
+def test_a_record_is_the_same_after_it_was_written_and_read() -> None:
+    records = chain_of(event(1, detail={"text": "naïve \ud800", "p": 0.1, "n": None}))
+    assert [read_line(each.to_line() + b"\n") for each in records] == records
+
+
+ODD_LINES = {
+    b"": Odd.TORN,
+    b'{"id"': Odd.TORN,
+    b"\xff": Odd.TORN,
+    b"[" * 100_000: Odd.TORN,
+    b"5": Odd.UNSIGNED,
+    b"{}": Odd.UNSIGNED,
+    b'{"chain":5}': Odd.CHANGED,
+    b'{"chain":{"writer":"a","seq":1e400,"mac":"b"}}': Odd.CHANGED,
+    b'{"chain":{"writer":"a","seq":true,"mac":"b"}}': Odd.CHANGED,
+    b'{"chain":{"writer":"a","seq":1,"mac":"b","previous":1,"detail_sha256":null}}': Odd.CHANGED,
+    b'{"chain":{"writer":"a","seq":1,"mac":"b","previous":"","detail_sha256":null},"id":[],'
+    b'"tenant":5,"type":{},"trace_id":null,"timestamp":"2026-01-01"}': Odd.CHANGED,
+}
+
+
+@pytest.mark.parametrize(("raw", "expected"), ODD_LINES.items())
+def test_a_line_may_be_anything(raw: bytes, expected: Odd) -> None:
+    assert read_line(raw) is expected
+
+
+def test_a_name_that_stands_twice_is_found_whichever_a_reader_takes() -> None:
+    line = chain_of(event(1))[1].to_line()
+    assert isinstance(read_line(line), Record)
+    assert read_line(line.replace(b'"tenant":', b'"tenant":"globex","tenant":')) is Odd.CHANGED
+
+
+def test_text_that_looks_like_a_chain_is_text() -> None:
+    payload = {"text": '"chain":{"seq":5}', "chain": {"writer": "x"}}
+    own = AuditEvent(type=EventType.CHECK_INCOMPLETE, tenant="a", trace_id="", payload=payload)
+    record = chain_of(own)[1]
+    assert read_line(record.to_line()) == record
+
+
+# Anchors.
+
+
+def test_anchors_are_read_as_they_were_written(tmp_path: Path) -> None:
+    _, heads = trail()
+    path = tmp_path / "anchors.json"
+    write_anchors(path, heads, KEY)
+    assert read_anchors(path, [b"another key", KEY]) == heads
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (None, "No such file"),
+        (b"", "not as we write it"),
+        (b"[]", "not as we write it"),
+        (b'{"heads": [], "mac": "ab"}', "none of the keys"),
+        (b'{"heads": [{"writer": 5}], "mac": "ab"}', "not as we write it"),
+    ],
+)
+def test_anchors_that_cannot_be_used_are_told(
+    tmp_path: Path, content: bytes | None, problem: str
+) -> None:
+    path = tmp_path / "anchors.json"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(AnchorsError, match=problem):
+        read_anchors(path, [KEY])

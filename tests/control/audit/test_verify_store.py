@@ -1,0 +1,189 @@
+"""What somebody who can write to the database, and has not the key, can do: nothing unnoticed."""
+
+import asyncio
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+from sqlalchemy import Table, select, text, update
+
+from groundwire.control.audit import Chain, StoreSink
+from groundwire.control.audit.chain import ended
+from groundwire.control.audit.verdict import Kind, Status, Verdict
+from groundwire.control.audit.verify_store import Report, verify_store
+from groundwire.control.store import Store
+from groundwire.control.store.tables import audit_details, audit_records, audit_writers
+from tests.control.audit.trails import KEY, event
+from tests.tiers import costly
+
+#: Statements of somebody who can write to the database; {0} and {1} are writers.
+TAMPERINGS = {
+    "edit an event": "UPDATE audit_records SET line = replace(line, 'mark', 'none') WHERE seq = 2",
+    "edit a detail": "UPDATE audit_details SET detail = '[]'",
+    "delete a detail": "DELETE FROM audit_details WHERE writer = '{0}'",
+    "move a detail": "UPDATE audit_details SET seq = seq - 1 WHERE writer = '{0}'",
+    "age a detail": "UPDATE audit_details SET moment = 0",
+    "change whose event it is": "UPDATE audit_records SET tenant = 'globex' WHERE seq = 2",
+    "change when it was": "UPDATE audit_records SET moment = moment - 1000 WHERE seq = 3",
+    "change what it was": "UPDATE audit_records SET type = 'KEY_CREATED' WHERE seq = 4",
+    "delete an event": "DELETE FROM audit_records WHERE writer = '{0}' AND seq = 3",
+    "delete the first": "DELETE FROM audit_records WHERE writer = '{0}' AND seq = 1",
+    "delete an end": "DELETE FROM audit_records WHERE writer = '{1}' AND seq > 3",
+    "delete a chain": "DELETE FROM audit_records WHERE writer = '{0}'",
+    "delete a head": "DELETE FROM audit_writers WHERE writer = '{1}'",
+    "put back a head": "UPDATE audit_writers SET seq = 3 WHERE writer = '{1}'",
+    "say that it ended": "UPDATE audit_writers SET ended_at = started_at",
+    "say that none names it": "UPDATE audit_writers SET named_by = NULL",
+    "renumber": "UPDATE audit_records SET seq = seq + 100 WHERE writer = '{1}' AND seq > 2",
+    "move to another writer": "UPDATE audit_records SET writer = '{1}', seq = seq + 100 "
+    "WHERE writer = '{0}' AND seq > 2",
+    "insert a copy": "INSERT INTO audit_records SELECT writer, 99, event_id, moment, tenant, type, "
+    "trace_id, line, detail_sha256, previous, mac FROM audit_records WHERE seq = 2",
+    "forget the hash": "UPDATE audit_records SET detail_sha256 = NULL",
+}
+
+
+def write_trail(url: str) -> tuple[str, str]:
+    """A chain that ended, and one whose writer was killed; who they are."""
+    writers = []
+    for is_closed in (True, False):
+        sink, chain = StoreSink(Store(url), [KEY]), Chain.new(KEY)
+        own = [chain.started(sink.heads())]
+        own += [event(number, detail={"n": number} if number % 2 else None) for number in range(4)]
+        own += [ended(n_lost=0)] if is_closed else []
+        sink.append([chain.link(each) for each in own])
+        sink.close()
+        writers.append(chain.writer)
+    return writers[0], writers[1]
+
+
+def verdict_of(url: str, report: Report = lambda done, total: None) -> Verdict:
+    async def verify() -> Verdict:
+        async with Store(url) as store:
+            return await verify_store(store, [KEY], report=report)
+
+    return asyncio.run(verify())
+
+
+def run(url: str, statement: str) -> None:
+    async def execute() -> None:
+        async with Store(url) as store, store.writing() as connection:
+            found = await connection.execute(text(statement))
+            assert found.rowcount > 0, "it changes nothing"
+
+    asyncio.run(execute())
+
+
+def test_a_trail_nobody_touched_is_intact(store_url: str) -> None:
+    write_trail(store_url)
+    seen: list[tuple[int, int]] = []
+    verdict = verdict_of(store_url, report=lambda done, total: seen.append((done, total)))
+    assert verdict.findings == ()
+    assert verdict.status is Status.INTACT
+    assert (verdict.n_records, verdict.n_chains, verdict.n_open) == (11, 2, 1)
+    assert seen == [(11, 11)]
+
+
+@pytest.mark.parametrize("name", TAMPERINGS)
+def test_tampering_is_found(store_url: str, name: str) -> None:
+    run_as = TAMPERINGS[name].format(*write_trail(store_url))
+    run(store_url, run_as)
+    assert verdict_of(store_url).status is Status.TAMPERED
+
+
+@settings(costly(0.12), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_any_value_that_is_changed_is_found(store_url: str, data: st.DataObject) -> None:
+    """The trail is mended after each."""
+
+    async def change() -> Verdict:
+        async with Store(store_url) as store:
+            async with store.reading() as connection:
+                if not (await connection.execute(select(audit_writers).limit(1))).first():
+                    await asyncio.to_thread(write_trail, store_url)
+            table = data.draw(st.sampled_from([audit_records, audit_details, audit_writers]))
+            column = data.draw(st.sampled_from([each.name for each in table.columns]))
+            async with store.reading() as connection:
+                rows = (await connection.execute(select(table))).mappings().all()
+            row = dict(data.draw(st.sampled_from(rows)))
+            others = [other[column] for other in rows if other[column] is not None] or [1]
+            value = data.draw(
+                st.sampled_from(others)
+                | (st.integers(0, 10**6) if isinstance(others[0], int) else st.just("f" * 12))
+            )
+            place = {key.name: row[key.name] for key in table.primary_key}
+            taken = [{key: other[key] for key in place} for other in rows]
+            assume(value != row[column] and place | {column: value} not in taken)
+            await put(store, table, place, {column: value})
+            verdict = await verify_store(store, [KEY])
+            changed = {key: value if key == column else old for key, old in place.items()}
+            await put(store, table, changed, {column: row[column]})
+            return verdict
+
+    assert asyncio.run(change()).status is Status.TAMPERED
+    assert verdict_of(store_url).status is Status.INTACT
+
+
+async def put(store: Store, table: Table, place: dict[str, Any], values: dict[str, Any]) -> None:
+    conditions = [table.c[name] == value for name, value in place.items()]
+    async with store.writing() as connection:
+        changed = await connection.execute(update(table).where(*conditions).values(values))
+        assert changed.rowcount == 1
+
+
+def test_a_detail_without_record_is_found(store_url: str) -> None:
+    write_trail(store_url)
+    run(store_url, "INSERT INTO audit_details VALUES ('nobody', 1, 0, '{}')")
+    (finding,) = verdict_of(store_url).findings
+    assert finding.kind is Kind.DETAIL
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE audit_records SET seq = 'two' WHERE seq = 2",
+        "UPDATE audit_records SET moment = 'now'",
+        "UPDATE audit_records SET line = x'00' WHERE seq = 2",
+        "UPDATE audit_records SET mac = 'é' WHERE seq = 2",
+        "UPDATE audit_records SET writer = x'00' WHERE type = 'CHAIN_ENDED'",
+        "UPDATE audit_writers SET seq = 'two'",
+        "UPDATE audit_writers SET signature = x'00'",
+        "UPDATE audit_details SET moment = 'now'",
+        "INSERT INTO audit_details VALUES (x'00', 'é', 0, '{}')",
+    ],
+)
+def test_values_of_another_kind_are_found_as_sqlite_takes_them(
+    tmp_path: Path, statement: str
+) -> None:
+    path = tmp_path / "groundwire.db"
+    write_trail(f"sqlite:///{path}")
+    with sqlite3.connect(path) as connection:
+        assert connection.execute(statement).rowcount > 0
+    connection.close()
+    assert verdict_of(f"sqlite:///{path}").status is Status.TAMPERED
+
+
+def test_a_trail_is_intact_while_others_write(store_url: str) -> None:
+    """What is read is of one moment, so that no head is of another than its records."""
+    write_trail(store_url)
+    sink, chain = StoreSink(Store(store_url), [KEY]), Chain.new(KEY)
+    sink.append([chain.link(chain.started(sink.heads()))])
+
+    async def verify() -> list[Verdict]:
+        async with Store(store_url) as store:
+            writing = asyncio.create_task(write())
+            verdicts = [await verify_store(store, [KEY]) for _ in range(10)]
+            await writing
+            return verdicts
+
+    async def write() -> None:
+        for number in range(60):
+            await asyncio.to_thread(sink.append, [chain.link(event(number))])
+
+    verdicts = asyncio.run(verify())
+    sink.close()
+    assert {verdict.status for verdict in verdicts} == {Status.INTACT}
+    assert verdicts[0].n_records < verdicts[-1].n_records

@@ -1,0 +1,190 @@
+"""What a claim says the opposite of, or more of than its evidence."""
+
+import pytest
+
+from groundwire.detection.rules import ConflictKind
+from groundwire.detection.rules.statements import (
+    directions,
+    negations,
+    opposites,
+    quantifiers,
+    ranks,
+)
+from tests.detection.rules.against import told, told_by
+
+NEGATION = ConflictKind.NEGATION
+ROOMS = "Some rooms have a balcony."
+
+
+@pytest.mark.parametrize(
+    ("claim", "source", "words"),
+    [
+        ("The pool is not heated in winter.", "The pool is heated in winter.",
+         "not heated in winter"),
+        ("The pool is heated in winter.", "The pool isn't heated in winter.", "heated in winter"),
+        ("The warranty covers accidental damage.",
+         "The warranty does not cover accidental damage.", "covers accidental damage"),
+    ],
+)  # fmt: skip
+def test_a_not_on_one_side_alone_is_wrong(claim: str, source: str, words: str) -> None:
+    assert told_by(negations, claim, source) == [(NEGATION, words)]
+
+
+@pytest.mark.parametrize(
+    ("claim", "source"),
+    [
+        ("If the pool is not heated, guests swim less.", "The pool is heated."),
+        ("The pool is not heated in winter.", "The pool is heated in winter if guests ask."),
+        ("The text does not mention whether the pool is heated.", "The pool is heated."),
+        ("I cannot find that the pool is heated in winter.", "The pool is heated in winter."),
+        ("The pool is unheated in winter.", "The pool is not heated in winter."),
+        ("Smoking is prohibited in the hall.", "Smoking is not allowed in the hall."),
+        ("The pool is not only heated in winter.", "The pool is heated in winter."),
+        ("The fee is not more than 5 euros.", "The fee is 5 euros."),
+        ("Some of the rooms do not have a balcony.", "Not all rooms have a balcony."),
+        ("Members are not charged a fee.", "Non-members are charged a fee of $5."),
+        ("Most rooms have no balcony.", "Some rooms have a balcony; most rooms do not."),
+        ("The shop is not open in the winter months.", "The shop is closed in the winter months."),
+        ("The pool is not heated in winter.", '{"pool heated in winter": "by gas"}'),
+        ("The pool is not heated in winter.", "The sauna is heated; guests bring towels."),
+    ],
+)
+def test_conditions_refusals_and_other_ways_to_say_it_are_left_alone(
+    claim: str, source: str
+) -> None:
+    assert told_by(negations, claim, source) == []
+
+
+def test_one_line_that_agrees_is_enough() -> None:
+    source = "The pool is heated in winter. The pool is not heated in winter."
+    assert told_by(negations, "The pool is not heated in winter.", source) == []
+
+
+@pytest.mark.parametrize(
+    ("claim", "source", "words"),
+    [
+        ("Attendance of the course is mandatory for staff.",
+         "Attendance of the course is voluntary for staff.", "mandatory"),
+        ("The motion of the council failed by one vote.",
+         "The motion of the council succeeded by one vote.", "failed"),
+    ],
+)  # fmt: skip
+def test_an_opposite_is_wrong(claim: str, source: str, words: str) -> None:
+    assert told_by(opposites, claim, source) == [(NEGATION, words)]
+
+
+@pytest.mark.parametrize(
+    ("claim", "source"),
+    [
+        ("Attendance of the course is not mandatory for staff.",
+         "Attendance of the course is voluntary for staff."),
+        ("Attendance of the course is mandatory for staff.",
+         "Attendance of the course is not voluntary for staff."),
+        ("Attendance of the course is mandatory for staff.",
+         "Of two parts of the course one is voluntary for staff, attendance is mandatory."),
+        ("It is mandatory.", "It is voluntary."),  # too little to know that it is about the same
+    ],
+)  # fmt: skip
+def test_an_opposite_that_is_negated_or_of_something_else_is_left_alone(
+    claim: str, source: str
+) -> None:
+    assert told_by(opposites, claim, source) == []
+
+
+@pytest.mark.parametrize(
+    ("claim", "source", "words"),
+    [
+        ("The shop is open on Sundays.", "The shop is closed on Sundays.", "open"),
+        ("Lee lost the election.", "Lee won the election.", "lost"),
+        ("Mary is younger than John.", "Mary is older than John.", "younger"),
+    ],
+)
+def test_an_opposite_in_the_same_place_is_wrong_of_a_short_claim(
+    claim: str, source: str, words: str
+) -> None:
+    assert told_by(negations, claim, source) == [(NEGATION, words)]
+
+
+@pytest.mark.parametrize(
+    ("claim", "source"),
+    [
+        ("Mary is younger than John.", "John is older than Mary."),
+        ("Bob bought the old boat from Alice.", "Alice sold the old boat to Bob."),
+        ("The village of Arl lies below the lake.", "The lake lies above the village of Arl."),
+        ("The shop is open on Sundays.", "The shop is closed on Mondays."),
+    ],
+)
+def test_opposites_between_changed_sides_say_the_same(claim: str, source: str) -> None:
+    assert told(claim, source) == []
+
+
+def test_what_rose_where_it_fell_is_wrong() -> None:
+    rose, fell = "Sales of bicycles rose last quarter.", "Sales of bicycles fell last quarter."
+    assert told_by(directions, rose, fell) == [(ConflictKind.DIRECTION, "rose")]
+    assert told_by(directions, fell, rose) == [(ConflictKind.DIRECTION, "fell")]
+
+
+@pytest.mark.parametrize(
+    ("claim", "source"),
+    [
+        ("Sales rose, then fell.", "Sales fell."),
+        ("Sales did not rise.", "Sales fell."),
+        ("Sales of bicycles rose.", "Sales of bicycles rose, those of cars fell."),
+        ("Sales of bicycles rose in May.", "Exports of coal to the islands fell."),
+    ],
+)
+def test_both_directions_or_other_things_are_left_alone(claim: str, source: str) -> None:
+    assert told_by(directions, claim, source) == []
+
+
+@pytest.mark.parametrize(
+    ("claim", "source", "word"),
+    [
+        ("All rooms have a balcony.", ROOMS, "All"),
+        ("Every garden has a bench.", "Several gardens have a bench.", "Every"),
+        ("Most of the members voted for it.", "A minority of the members voted for it.", "Most"),
+    ],
+)
+def test_more_than_the_evidence_says_is_wrong(claim: str, source: str, word: str) -> None:
+    assert (ConflictKind.QUANTIFIER, word) in told(claim, source)
+
+
+@pytest.mark.parametrize(
+    ("claim", "source"),
+    [
+        ("Not all rooms have a balcony.", ROOMS),
+        ("Some rooms have a balcony.", "All rooms have a balcony."),  # it follows
+        ("All rooms have a balcony.", "Rooms have a balcony."),
+        ("All rooms have a balcony.", "Some rooms face the sea; all rooms have a balcony."),
+        ("All rooms have a balcony.", "Some guests praise the view from the terrace."),
+    ],
+)
+def test_no_more_than_the_evidence_says_is_left_alone(claim: str, source: str) -> None:
+    assert told_by(quantifiers, claim, source) == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "It is the second tallest tower in the county.",
+        "It is one of the tallest towers in the county.",
+        "It is among the tallest towers in the county.",
+    ],
+)
+def test_the_first_of_what_is_not_is_wrong(source: str) -> None:
+    claim = "It is the tallest tower in the county."
+    assert told_by(ranks, claim, source) == [(ConflictKind.RANK, "tallest")]
+
+
+@pytest.mark.parametrize(
+    ("claim", "source"),
+    [
+        ("It is the second tallest tower.", "It is the second tallest tower."),
+        ("It is the tallest tower in the county.",
+         "It is the tallest tower in the county, and the second tallest in the land."),
+        ("It is the tallest tower in the county.", "It is one of the widest towers there."),
+        ("The forest is dense.", "It is one of the forests that are dense."),
+    ],
+)  # fmt: skip
+def test_other_ranks_are_left_alone(claim: str, source: str) -> None:
+    assert told_by(ranks, claim, source) == []
