@@ -22,7 +22,7 @@ from groundwire.evaluation.datasets.sets import Marked, Record
 from groundwire.evaluation.intervals import Bootstrap, Interval, difference
 from groundwire.evaluation.metrics import AnswerCounts, Floats, count_characters, f1_of, ratios
 from groundwire.explain import ENTAILMENT_THRESHOLD, Explainer, Explanation
-from groundwire.training.calibrate import validation_records
+from groundwire_training.calibrate import validation_records
 
 #: P(entailed) from which a span is dropped; the default first.
 THRESHOLDS = (ENTAILMENT_THRESHOLD, 0.5, 0.6, 0.7, 0.8, 0.9)

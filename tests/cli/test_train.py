@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from groundwire.cli.steps import duration
-from groundwire.cli.train import described
-from groundwire.training.recipe import EncoderRecipe, Lora, Recipe
+from groundwire_training.cli import described
+from groundwire_training.recipe import EncoderRecipe, Lora, Recipe
 from tests.cli.conftest import invoke
 from tests.cli.test_main import python
 

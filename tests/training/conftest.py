@@ -11,7 +11,7 @@ import pytest
 
 if TYPE_CHECKING:
     from groundwire.evaluation.datasets.sets import Record
-    from groundwire.training.model import Reader
+    from groundwire_training.model import Reader
 
 
 def write(path: Path, rows: Sequence[dict[str, Any]]) -> Path:
@@ -50,8 +50,8 @@ def exported(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     """Weights whose attention and features matter, unlike those of a fresh model."""
     torch = pytest.importorskip("torch")
     from groundwire.engine.architecture import MINILM, MPNET
-    from groundwire.training.export import export
-    from groundwire.training.model import Reader
+    from groundwire_training.export import export
+    from groundwire_training.model import Reader
 
     torch.manual_seed(0)
     # Two layers of twelve: what a layer does, it does in each.

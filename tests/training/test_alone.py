@@ -6,7 +6,7 @@ import pytest
 
 from groundwire.detection.example import read_sources
 from groundwire.evaluation.datasets.sets import Marked, Record, draw
-from groundwire.training.alone import alone
+from groundwire_training.alone import alone
 
 pytest.importorskip("torch")
 pytestmark = pytest.mark.torch

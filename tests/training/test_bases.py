@@ -14,8 +14,8 @@ from torch import Tensor
 
 from groundwire.engine.architecture import MINILM, MPNET
 from groundwire.engine.roles import Role
-from groundwire.training.bases import read_base, read_weights, relative_bias, save_weights
-from groundwire.training.model import Look, Reader
+from groundwire_training.bases import read_base, read_weights, relative_bias, save_weights
+from groundwire_training.model import Look, Reader
 
 pytestmark = pytest.mark.torch
 

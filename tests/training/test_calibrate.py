@@ -24,8 +24,8 @@ from groundwire.engine.models import Manifest, verify
 from groundwire.engine.reader import Calibration, Reader
 from groundwire.engine.scores import AnswerCalibration, SentenceCalibration
 from groundwire.evaluation.datasets.sets import Marked, Record
-from groundwire.training import calibrate, loop
-from groundwire.training.calibrate import (
+from groundwire_training import calibrate, loop
+from groundwire_training.calibrate import (
     Fitted,
     Scored,
     can_cross_fit,
@@ -40,8 +40,8 @@ from groundwire.training.calibrate import (
     table,
     validation_records,
 )
-from groundwire.training.loop import Loader
-from groundwire.training.sentences import ScoredClaim
+from groundwire_training.loop import Loader
+from groundwire_training.sentences import ScoredClaim
 from tests.engine.lookup import LookupGraph, looking_up
 from tests.training.test_loop import RECIPE, write_records
 

@@ -10,7 +10,7 @@ pytest.importorskip("torch")
 pytest.importorskip("sklearn")
 
 from groundwire.engine.models import Manifest, verify
-from groundwire.training.card import report_table, write_card
+from groundwire_training.card import report_table, write_card
 
 pytestmark = pytest.mark.torch
 

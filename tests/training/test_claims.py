@@ -12,11 +12,11 @@ import torch
 from groundwire.detection.evidence import WordWeights
 from groundwire.engine.tokenizer import WordPieces
 from groundwire.evaluation.datasets.sets import Marked, Record
-from groundwire.training import data
-from groundwire.training.claims import SETS, claims, judged
-from groundwire.training.loop import loss_of
-from groundwire.training.model import Group, Reader
-from groundwire.training.recipe import Recipe
+from groundwire_training import data
+from groundwire_training.claims import SETS, claims, judged
+from groundwire_training.loop import loss_of
+from groundwire_training.model import Group, Reader
+from groundwire_training.recipe import Recipe
 
 from .conftest import write
 

@@ -9,8 +9,8 @@ pytest.importorskip("torch")
 
 from groundwire.detection.example import read_sources
 from groundwire.evaluation.datasets.sets import DOUBTFUL, Marked, Record
-from groundwire.training.contrasts import contrasts, with_stranger
-from groundwire.training.unlabelled import without_unlabelled
+from groundwire_training.contrasts import contrasts, with_stranger
+from groundwire_training.unlabelled import without_unlabelled
 from tests.training.conftest import write
 
 pytestmark = pytest.mark.torch

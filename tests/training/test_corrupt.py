@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from groundwire.detection.example import read_sources
 from groundwire.evaluation.datasets.sets import Marked, Record
-from groundwire.training.corrupt import (
+from groundwire_training.corrupt import (
     KINDS,
     Edit,
     Grounds,

@@ -9,8 +9,8 @@ from groundwire.detection.evidence import Query, WordWeights
 from groundwire.engine.features import N_FEATURES, NEUTRAL, TABLE_ROWS
 from groundwire.engine.tokenizer import WordPieces
 from groundwire.evaluation.datasets.sets import Record
-from groundwire.training import data
-from groundwire.training.data import labels_of
+from groundwire_training import data
+from groundwire_training.data import labels_of
 
 pytestmark = pytest.mark.torch
 

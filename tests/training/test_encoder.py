@@ -22,7 +22,7 @@ from groundwire.engine.token_classifier import WholeReading
 from groundwire.engine.windowing import Frame, JointModel
 from groundwire.errors import InputError, UnpinnedModelError
 from groundwire.evaluation.datasets.sets import Marked, Record
-from groundwire.training.encoder import (
+from groundwire_training.encoder import (
     EncoderRun,
     Inputs,
     Loss,
@@ -31,8 +31,8 @@ from groundwire.training.encoder import (
     train_encoder,
     with_adapters,
 )
-from groundwire.training.recipe import EncoderRecipe, Lora
-from groundwire.training.report import Logged
+from groundwire_training.recipe import EncoderRecipe, Lora
+from groundwire_training.report import Logged
 from tests.cli.conftest import invoke
 from tests.engine.test_checkpoints import KINDS, SIZES
 from tests.tiny import byte_tokenizer, word_tokenizer
@@ -288,7 +288,7 @@ def test_of_a_folder_of_sets_contexts_are_held_out_and_slots_written_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_records(tmp_path)
-    monkeypatch.setattr("groundwire.training.encoder.VALIDATION_CONTEXTS", 2)
+    monkeypatch.setattr("groundwire_training.encoder.VALIDATION_CONTEXTS", 2)
     held, known = records_of(tmp_path, 0)
     assert [record.task for record in held] == ["QA"] * 2 + ["slots-towns"] * 2
     assert [record.task for record in known] == ["QA"] * 4 + ["slots-towns"] * 6

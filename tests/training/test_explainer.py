@@ -15,11 +15,11 @@ from groundwire.engine.entailment import EntailmentModel
 from groundwire.engine.models import Manifest, find_model, verify
 from groundwire.errors import InputError, UnpinnedModelError
 from groundwire.explain import Explainer
-from groundwire.training.explainer import ExplainerRun, train_explainer
-from groundwire.training.pairs import Pair, read_pairs, split_pairs
-from groundwire.training.recipe import EncoderRecipe, Lora, RunExistsError
-from groundwire.training.report import Logged
-from groundwire.training.rows import RowError
+from groundwire_training.explainer import ExplainerRun, train_explainer
+from groundwire_training.pairs import Pair, read_pairs, split_pairs
+from groundwire_training.recipe import EncoderRecipe, Lora, RunExistsError
+from groundwire_training.report import Logged
+from groundwire_training.rows import RowError
 from tests.engine.test_checkpoints import SIZES
 from tests.tiny import word_tokenizer
 from tests.training.conftest import write

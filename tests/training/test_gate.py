@@ -14,8 +14,8 @@ pytest.importorskip("sklearn")
 
 from groundwire.errors import DatasetError, InputError
 from groundwire.policy.gate import Gate
-from groundwire.training import prompts as sets
-from groundwire.training.gate import (
+from groundwire_training import prompts as sets
+from groundwire_training.gate import (
     GateRun,
     by_group,
     calibrate,
@@ -25,8 +25,8 @@ from groundwire.training.gate import (
     train_gate,
     worth,
 )
-from groundwire.training.prompts import OWN, PUBLISHED, Prompt, by_source, published, sampled
-from groundwire.training.recipe import GateRecipe
+from groundwire_training.prompts import OWN, PUBLISHED, Prompt, by_source, published, sampled
+from groundwire_training.recipe import GateRecipe
 from tests.cli.conftest import invoke
 
 PLACES = ("Rome", "Oslo", "Lima", "Cairo", "Paris", "Delhi", "Quito", "Minsk")

@@ -10,9 +10,9 @@ pytest.importorskip("transformers")
 import transformers
 
 from groundwire.errors import UnpinnedModelError
-from groundwire.training.gate_encoder import GateEncoderRun, train_gate_encoder
-from groundwire.training.recipe import EncoderRecipe, Lora
-from groundwire.training.report import Logged
+from groundwire_training.gate_encoder import GateEncoderRun, train_gate_encoder
+from groundwire_training.recipe import EncoderRecipe, Lora
+from groundwire_training.report import Logged
 from tests.engine.test_checkpoints import SIZES
 from tests.tiny import word_tokenizer
 from tests.training.test_gate import write_own

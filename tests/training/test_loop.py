@@ -20,10 +20,10 @@ from groundwire.engine.models import Manifest, verify
 from groundwire.engine.tokenizer import WordPieces
 from groundwire.errors import CorruptModelError
 from groundwire.evaluation.datasets.sets import Marked, Record
-from groundwire.training import loop
-from groundwire.training.loop import Loader, Recipe, train
-from groundwire.training.model import Group, Reader
-from groundwire.training.package import package
+from groundwire_training import loop
+from groundwire_training.loop import Loader, Recipe, train
+from groundwire_training.model import Group, Reader
+from groundwire_training.package import package
 from tests.training.conftest import Exported, write
 
 pytestmark = pytest.mark.torch

@@ -13,7 +13,7 @@ from transformers import BertConfig, BertModel
 
 from groundwire.engine.embedder import GRAPH, Encoder
 from groundwire.engine.models import Manifest, verify
-from groundwire.training.minilm import package, write_manifest
+from groundwire_training.minilm import package, write_manifest
 
 pytestmark = pytest.mark.torch
 

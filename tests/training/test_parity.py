@@ -19,7 +19,7 @@ from groundwire.engine.runtime import ReaderGraph
 from groundwire.engine.tokenizer import WordPieces
 from groundwire.evaluation.datasets.sets import Record
 from groundwire.text.segment import segment
-from groundwire.training import data
+from groundwire_training import data
 from tests.training.conftest import BOTH_KINDS, Exported
 
 pytestmark = [pytest.mark.torch, BOTH_KINDS]

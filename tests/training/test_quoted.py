@@ -6,7 +6,7 @@ import pytest
 
 from groundwire.detection.example import read_sources
 from groundwire.evaluation.datasets.sets import Marked, Record
-from groundwire.training.quoted import quoted
+from groundwire_training.quoted import quoted
 
 pytest.importorskip("torch")
 pytestmark = pytest.mark.torch

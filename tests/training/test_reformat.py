@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from groundwire.evaluation.datasets.sets import Marked
 from groundwire.text.quantities import Match, QuantityIndex, quantities
-from groundwire.training.reformat import reformatted
+from groundwire_training.reformat import reformatted
 
 
 @pytest.fixture(autouse=True)

@@ -14,8 +14,8 @@ from groundwire.detection.values import Claim, EvidenceRef, Label
 from groundwire.engine.reader import Reader
 from groundwire.engine.scores import SentenceCalibration
 from groundwire.explain.nearby import Lines
-from groundwire.training import sentences
-from groundwire.training.sentences import (
+from groundwire_training import sentences
+from groundwire_training.sentences import (
     ScoredClaim,
     fit,
     fit_lines,

@@ -6,7 +6,7 @@ import pytest
 pytest.importorskip("torch")
 
 from groundwire.evaluation.datasets.sets import Marked, Record
-from groundwire.training.similarity import (
+from groundwire_training.similarity import (
     Compared,
     choose,
     compare,

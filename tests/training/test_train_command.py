@@ -19,13 +19,13 @@ from groundwire.detection.evidence import WordWeights
 from groundwire.engine.models import Manifest, verify
 from groundwire.engine.tokenizer import WordPieces
 from groundwire.evaluation.datasets.sets import Marked, Record
-from groundwire.training import data, rows
-from groundwire.training.loop import Loader, Recipe, optimizer_of, train
-from groundwire.training.lora import TARGETS, add_adapters, merged
-from groundwire.training.model import Reader
-from groundwire.training.recipe import Lora
-from groundwire.training.report import Logged
-from groundwire.training.rows import RowError, TooFewContextsError
+from groundwire_training import data, rows
+from groundwire_training.loop import Loader, Recipe, optimizer_of, train
+from groundwire_training.lora import TARGETS, add_adapters, merged
+from groundwire_training.model import Reader
+from groundwire_training.recipe import Lora
+from groundwire_training.report import Logged
+from groundwire_training.rows import RowError, TooFewContextsError
 from tests.cli.conftest import invoke
 from tests.training.conftest import Exported
 from tests.training.test_loop import shallow

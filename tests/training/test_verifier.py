@@ -11,9 +11,9 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("sklearn")
 
-from groundwire.training import verifier
-from groundwire.training.verifier import LabelledClaim, MeasuredClaim, choose, fit, measure
 from groundwire.verify.measured import Measured
+from groundwire_training import verifier
+from groundwire_training.verifier import LabelledClaim, MeasuredClaim, choose, fit, measure
 
 pytestmark = pytest.mark.torch
 

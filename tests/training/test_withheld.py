@@ -6,7 +6,7 @@ import pytest
 
 from groundwire.detection.example import read_sources
 from groundwire.evaluation.datasets.sets import DOUBTFUL, Marked, Record
-from groundwire.training.withheld import withheld
+from groundwire_training.withheld import withheld
 
 pytest.importorskip("torch")
 pytestmark = pytest.mark.torch

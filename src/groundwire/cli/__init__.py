@@ -50,7 +50,7 @@ COMMANDS = {
     "gate": ("groundwire.cli.gate:gate", "Say which prompts call for a check."),
     "models": ("groundwire.cli.models:models", "List the embedded models, verify their files."),
     "train": (
-        "groundwire.cli.train:train",
+        "groundwire_training.cli:train",
         "Train the reader, an encoder, the explainer or the gate.",
     ),
     "audit": ("groundwire.cli.audit:audit", "Look at the audit trail, verify it, export it."),
@@ -95,7 +95,15 @@ class Commands(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module, _, attribute = COMMANDS[cmd_name][0].partition(":")
-        command = getattr(import_module(module), attribute)
+        try:
+            command = getattr(import_module(module), attribute)
+        except ModuleNotFoundError as error:
+            if error.name != "groundwire_training":
+                raise
+            raise FailedError(
+                "groundwire train is in a package of its own, groundwire-training, which is not "
+                "installed. Install it from a checkout: pip install '.[train]' ./training"
+            ) from error
         assert isinstance(command, click.Command)
         return command
 

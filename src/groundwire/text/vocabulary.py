@@ -2,7 +2,7 @@
 
 Shared by what explains findings (:mod:`groundwire.explain`), by what finds conflicts
 (:mod:`groundwire.detection.rules`) and by what makes mistakes to train with
-(:mod:`groundwire.training.corrupt`). All words are in lower case.
+(:mod:`groundwire_training.corrupt`). All words are in lower case.
 """
 
 from collections.abc import Iterable

@@ -91,7 +91,7 @@ class ClaimMap:
         """
         path = folder / FILE_NAME
         remedy = (
-            "Fit it: python -m groundwire.training.verifier --data DATA "
+            "Fit it: python -m groundwire_training.verifier --data DATA "
             f"--model {folder} (docs/verify-local.md)."
         )
         try:

@@ -1,0 +1,509 @@
+"""Calibration and operating points of a model folder, fitted in the deployed configuration.
+
+``python -m groundwire_training.calibrate --data DIR --model DIR [--compare DIR] [--json FILE]``
+reads validation answers through the engine, as the detector does (int8, selection, claim by claim),
+fits the maps from logits to probabilities, chooses thresholds on whole answers, and writes all of
+it into the manifest. What it prints is cross-fitted: each answer is judged with numbers fitted on
+the answers to other contexts. ``--compare`` scores a second folder beside it, such as the same
+weights in fp32.
+"""
+
+import argparse
+import json
+import random
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from math import isnan, log
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.linear_model import LogisticRegression
+
+from groundwire.detection.rules import Conflict
+from groundwire.detection.values import Claim, Label
+from groundwire.engine.architecture import Architecture
+from groundwire.engine.models import Manifest
+from groundwire.engine.reader import Calibration, Reader
+from groundwire.engine.scores import AnswerCalibration, ClaimScores, SentenceCalibration
+from groundwire.evaluation.calibration import brier, ece_by_chance, reliability
+from groundwire.evaluation.datasets import sets
+from groundwire.evaluation.datasets.sets import Marked, Record
+from groundwire.evaluation.intervals import Bootstrap
+from groundwire.evaluation.metrics import AnswerCounts, Ranking, count_characters, f1_of
+from groundwire.explain.nearby import Lines
+from groundwire.text.segment import Segment, segment
+from groundwire_training import data, rows, sentences
+from groundwire_training.loop import VALIDATION_CONTEXTS
+from groundwire_training.package import write_manifest
+from groundwire_training.sentences import ScoredClaim
+
+#: The second look is taken as it would be near the balanced threshold.
+_SECOND_LOOK_AT = 0.3
+#: Share of hallucinated answers that ``balanced`` is chosen for: that of RAGTruth's test set
+#: (https://arxiv.org/abs/2401.00396); half of the validation answers are hallucinated.
+_PREVALENCE = 0.35
+#: At ``precision``, at most this share of grounded answers is flagged.
+_MAX_FALSE_POSITIVES = 0.02
+#: At ``recall``, at least this share of hallucinated answers is flagged.
+_MIN_RECALL = 0.90
+_GRID = np.round(np.linspace(0.01, 0.99, 99), 2)
+_FOLDS = 5
+_LABELS = (Label.SUPPORTED, Label.UNSUPPORTED, Label.CONTRADICTED)
+#: Upper ends of the buckets of passages that calibration is looked at in.
+_BUCKETS = (1, 3, 6, 1_000_000)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scored:
+    """One validation answer, read.
+
+    Attributes:
+        context: Which context it answers to; answers to one are not independent.
+        task: Where it comes from.
+        n_passages: Passages of its context.
+        answer: Its text and the stretches that are marked.
+        logits: log-odds of not supported of each word piece, uncalibrated, shape ``(n,)``.
+        labels: 0 supported, 1 unsupported, 2 contradicted, shape ``(n,)``.
+        contradicted: P(contradicted) given that it is not supported, shape ``(n,)``.
+        offsets: Character ranges in the answer, shape ``(n, 2)``.
+        conflicts: What rules find wrong in it, and count where the model doubts enough.
+        settled: Ranges of it that plainly follow.
+        claims: What the reader says of its claims as a whole.
+    """
+
+    context: str
+    task: str
+    n_passages: int
+    answer: Marked
+    logits: NDArray[np.float64]
+    labels: NDArray[np.int64]
+    contradicted: NDArray[np.float64]
+    offsets: NDArray[np.int32]
+    conflicts: tuple[Conflict, ...] = ()
+    settled: tuple[tuple[int, int], ...] = ()
+    claims: tuple[ScoredClaim, ...] = ()
+
+    @property
+    def is_hallucinated(self) -> bool:
+        """Whether a word piece is marked."""
+        return bool((self.labels > 0).any())
+
+
+def validation_records(folder: Path) -> Iterator[Record]:
+    """What training holds out.
+
+    Of a folder of sets, contexts of RAGTruth's training part and the validation part of the slots;
+    of a file of one's own, a tenth of its contexts.
+    """
+    if folder.is_file():
+        yield from rows.split(folder, rows.read(folder))[0]
+        return
+    records = sets.ragtruth(folder / "ragtruth" / "train.jsonl.gz")
+    random.Random(0).shuffle(records)
+    yield from records[:VALIDATION_CONTEXTS]
+    rng = random.Random(1)
+    for record in sets.slots(folder / "slots" / "validation.jsonl.gz"):
+        yield sets.draw(record, 3, rng)
+
+
+def score(reader: Reader, records: Iterable[Record]) -> list[Scored]:
+    """Read answers as the detector does."""
+    plain = sentences.without_calibration(replace(reader, calibration=Calibration()))
+    scored = []
+    for record in records:
+        lines = Lines(record.sources)
+        for answer in record.answers:
+            reading = plain.open(
+                record.sources, record.question, threshold=_SECOND_LOOK_AT, tenant=""
+            )
+            segments = segment(answer.text)
+            claims = reading.read(answer.text, segments)
+            read = [claim for claim in claims if claim.reason is None]
+            if not read:
+                continue
+            offsets = np.concatenate([claim.offsets for claim in read])
+            p = np.concatenate([claim.labels for claim in read]).astype(np.float64)
+            p = np.clip(p, 1e-7, 1)
+            doubt = p[:, 1] + p[:, 2]
+            scored.append(
+                Scored(
+                    context=record.id,
+                    task=record.task.split("-")[0],
+                    n_passages=len(reading.evidence.passages),
+                    answer=answer,
+                    logits=np.log(doubt) - np.log(p[:, 0]),
+                    labels=np.array(data.labels_of(offsets, answer.spans)),
+                    contradicted=p[:, 2] / doubt,
+                    offsets=offsets,
+                    conflicts=tuple(found for claim in read for found in claim.conflicts),
+                    settled=tuple(found for claim in read for found in claim.settled),
+                    claims=tuple(
+                        _claim(plain, lines, answer, place, claim)
+                        for place, claim in zip(segments, claims, strict=True)
+                        if claim.entailment is not None
+                    ),
+                )
+            )
+    return scored
+
+
+def _claim(
+    reader: Reader, lines: Lines, answer: Marked, place: Segment, scores: ClaimScores
+) -> ScoredClaim:
+    """What is said of a claim as a whole, as it was read and by its best lines alone."""
+    assert scores.entailment is not None
+    shares = [scores.entailment.of(label) for label in _LABELS]
+    claim = Claim(
+        start=place.start,
+        end=place.end,
+        text=answer.text[place.start : place.end],
+        label=Label.SUPPORTED,
+        probability=None,
+        evidence=scores.evidence,
+    )
+    marks = [k for start, end, k in answer.spans if start < place.end and end > place.start]
+    p = np.clip(scores.probabilities.astype(np.float64), 1e-7, 1 - 1e-7).max()
+    return ScoredClaim(
+        label=max(marks, default=0),
+        doubt=float(np.log(p) - np.log1p(-p)),
+        whole=np.log(np.clip(shares, 1e-7, 1)),
+        lines=sentences.by_lines(reader, lines, claim),
+    )
+
+
+# Fitting.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fitted:
+    """What turns logits into probabilities and verdicts.
+
+    Attributes:
+        pieces: Platt's map (1999) on word pieces.
+        answers: The same on the highest of an answer's pieces.
+        thresholds: By name of the operating point.
+        whole: The map for claims as they were read; ``None`` if nothing could be fitted.
+        lines: The map for claims that are read with a few lines alone.
+    """
+
+    pieces: Calibration
+    answers: AnswerCalibration
+    thresholds: dict[str, float]
+    whole: SentenceCalibration | None = None
+    lines: SentenceCalibration | None = None
+
+    @classmethod
+    def on(cls, scored: Sequence[Scored]) -> Self:
+        """Fit on answers of both kinds."""
+        logits = np.concatenate([answer.logits for answer in scored])
+        targets = np.concatenate([answer.labels for answer in scored]) > 0
+        scale, offset = _platt(logits, targets)
+        pieces = Calibration(scale=scale, offset=offset)
+        tops = np.array([piece_probabilities(answer, pieces).max() for answer in scored])
+        gold = np.array([answer.is_hallucinated for answer in scored])
+        tops = np.clip(tops, 1e-6, 1 - 1e-6)
+        scale, offset = _platt(np.log(tops) - np.log(1 - tops), gold)
+        answers = AnswerCalibration(scale=scale, offset=offset)
+        thresholds = choose(scored, pieces)
+        claims = [claim for answer in scored for claim in answer.claims]
+        return cls(
+            pieces=pieces,
+            answers=answers,
+            thresholds=thresholds,
+            whole=sentences.fit_whole(claims),
+            lines=sentences.fit_lines(claims, doubt=marked_from(thresholds["balanced"], pieces)),
+        )
+
+
+def marked_from(threshold: float, calibration: Calibration) -> float:
+    """The uncalibrated log-odds from which a word piece reaches a threshold."""
+    p = min(threshold, 1 - 1e-9)
+    return (log(p / (1 - p)) - calibration.offset) / calibration.scale
+
+
+def _platt(logits: NDArray[np.float64], targets: NDArray[np.bool_]) -> tuple[float, float]:
+    model = LogisticRegression(C=1e6).fit(logits[:, None], targets)
+    return float(model.coef_[0, 0]), float(model.intercept_[0])
+
+
+def can_fit(scored: Sequence[Scored]) -> bool:
+    """Whether some answers are hallucinated and some are not: a threshold parts the two."""
+    return len({answer.is_hallucinated for answer in scored}) == 2
+
+
+def choose(scored: Sequence[Scored], calibration: Calibration) -> dict[str, float]:
+    """Thresholds by name.
+
+    ``balanced`` has the best mean of two scores, of whole answers (F1, were as many hallucinated as
+    in RAGTruth's test set) and of marked characters (F1); ``precision`` flags at most 2 % of
+    grounded answers; ``recall`` finds at least 90 % of hallucinated ones, and no more than it must.
+    """
+    tops = np.array([piece_probabilities(answer, calibration).max() for answer in scored])
+    gold = np.array([answer.is_hallucinated for answer in scored])
+    weights = np.where(gold, _PREVALENCE / gold.mean(), (1 - _PREVALENCE) / (1 - gold.mean()))
+
+    def worth(threshold: float) -> float:
+        flagged = tops >= threshold
+        sums = [weights[flagged & gold].sum(), weights[flagged].sum(), weights[gold].sum()]
+        return float(f1_of(sums)) + character_f1(scored, calibration, threshold)
+
+    balanced = float(max(_GRID, key=worth))
+    strict = [t for t in _GRID if (tops[~gold] >= t).mean() <= _MAX_FALSE_POSITIVES]
+    wide = [t for t in _GRID if (tops[gold] >= t).mean() >= _MIN_RECALL]
+    precision = max(float(strict[0]) if strict else 0.99, balanced)
+    recall = min(float(wide[-1]) if wide else 0.01, balanced)
+    return {"precision": precision, "balanced": balanced, "recall": recall}
+
+
+def piece_probabilities(answer: Scored, calibration: Calibration) -> NDArray[np.float64]:
+    """P(not supported) of each word piece as it is used, with what rules found; shape ``(n,)``."""
+    # A sigmoid that does not overflow, however steep the map is.
+    odds = calibration.scale * answer.logits + calibration.offset
+    doubt = np.exp(-np.logaddexp(0, -odds))
+    if not (answer.conflicts or answer.settled):
+        return np.asarray(doubt)
+    shares = doubt[:, None] * np.stack([1 - answer.contradicted, answer.contradicted], axis=1)
+    scores = ClaimScores(
+        offsets=answer.offsets,
+        labels=np.column_stack([1 - doubt, shares]).astype(np.float32),
+        conflicts=answer.conflicts,
+        settled=answer.settled,
+    )
+    return scores.judged().probabilities.astype(np.float64)
+
+
+def characters(answer: Scored, calibration: Calibration, threshold: float) -> tuple[int, int, int]:
+    """Characters that are flagged and marked, flagged, and marked."""
+    hit = piece_probabilities(answer, calibration) >= threshold
+    ranges = [(int(a), int(b)) for a, b in answer.offsets[hit]]
+    gold = [(start, end) for start, end, _ in answer.answer.spans]
+    return count_characters(ranges, gold, answer.answer.text).counts
+
+
+def character_f1(scored: Iterable[Scored], calibration: Calibration, threshold: float) -> float:
+    """F1 over the characters of all answers together, in [0, 1]."""
+    sums = np.sum([characters(answer, calibration, threshold) for answer in scored], axis=0)
+    return float(np.nan_to_num(f1_of(sums)))
+
+
+def calibrate(folder: Path, scored: Sequence[Scored]) -> Fitted:
+    """Fit on answers that a folder has read, and write what was fitted into its manifest.
+
+    Raises:
+        ValueError: If the answers are all hallucinated, or none is.
+    """
+    fitted = Fitted.on(scored)
+    manifest = Manifest.read(folder)
+    write_manifest(
+        folder,
+        sizes=Architecture.from_manifest(manifest.raw),
+        version=manifest.version,
+        operating_points=fitted.thresholds,
+        calibration={"scale": fitted.pieces.scale, "offset": fitted.pieces.offset},
+        answer_calibration={"scale": fitted.answers.scale, "offset": fitted.answers.offset},
+        sentence_calibration=asdict(fitted.whole) if fitted.whole else None,
+        lines_calibration=asdict(fitted.lines) if fitted.lines else None,
+    )
+    return fitted
+
+
+# What it is worth.
+
+
+def cross_fitted(scored: Sequence[Scored]) -> list[tuple[Scored, Fitted]]:
+    """Each answer with what was fitted on the answers to other contexts."""
+    folds = _folds(scored)
+    fitted = [Fitted.on(rest) for rest in _rests(scored)]
+    return [(answer, fitted[fold]) for answer, fold in zip(scored, folds, strict=True)]
+
+
+def can_cross_fit(scored: Sequence[Scored]) -> bool:
+    """Whether both kinds are left whichever fold is held out."""
+    return all(map(can_fit, _rests(scored)))
+
+
+def _rests(scored: Sequence[Scored]) -> list[list[Scored]]:
+    folds = _folds(scored)
+    return [
+        [answer for answer, at in zip(scored, folds, strict=True) if at != fold]
+        for fold in range(_FOLDS)
+    ]
+
+
+def _folds(scored: Sequence[Scored]) -> list[int]:
+    contexts = sorted({answer.context for answer in scored})
+    random.Random(0).shuffle(contexts)
+    fold_of = {context: i % _FOLDS for i, context in enumerate(contexts)}
+    return [fold_of[answer.context] for answer in scored]
+
+
+def measure(judged: Sequence[tuple[Scored, Fitted]]) -> dict[str, Any]:
+    """Scores of answers with the numbers that each is judged by; shares in [0, 1]."""
+    gold = np.array([answer.is_hallucinated for answer, _ in judged])
+    tops = np.array([piece_probabilities(a, fitted.pieces).max() for a, fitted in judged])
+    bootstrap = Bootstrap.of([answer.context for answer, _ in judged])
+
+    def f1(sums: Sequence[tuple[int, int, int]]) -> dict[str, float]:
+        interval = bootstrap.of_sums(sums, f1_of).interval()
+        return {
+            "f1": float(f1_of(np.sum(sums, axis=0))),
+            "low": interval.low,
+            "high": interval.high,
+        }
+
+    points = {}
+    for name in judged[0][1].thresholds:
+        flagged = tops >= np.array([fitted.thresholds[name] for _, fitted in judged])
+        counts = AnswerCounts.of(flagged, gold)
+        kinds = zip((flagged & gold).tolist(), flagged.tolist(), gold.tolist(), strict=True)
+        points[name] = {
+            "precision": counts.precision,
+            "recall": counts.recall,
+            "false_positive_rate": counts.false_positive_rate,
+            **f1([(int(both), int(said), int(so)) for both, said, so in kinds]),
+            "characters": f1(
+                [characters(a, fitted.pieces, fitted.thresholds[name]) for a, fitted in judged]
+            ),
+        }
+    pieces = np.concatenate([piece_probabilities(a, fitted.pieces) for a, fitted in judged])
+    marked = np.concatenate([answer.labels for answer, _ in judged]) > 0
+    whole = [fitted.answers.probability(top) for top, (_, fitted) in zip(tops, judged, strict=True)]
+    return {
+        "n": len(judged),
+        "hallucinated": float(gold.mean()),
+        "flag_all_f1": AnswerCounts.of(gold, gold).flag_all_f1,
+        "auroc": Ranking.of(tops, gold).auroc(),
+        "points": points,
+        "piece_auroc": Ranking.of(pieces, marked).auroc(),
+        "answer_ece": reliability(whole, gold).ece,
+        "answer_ece_by_chance": float(np.quantile(ece_by_chance(whole), 0.95)),
+        "answer_brier_skill": brier(whole, gold).skill,
+        "piece_ece_from_0.1": reliability(pieces, marked, lowest=0.1).ece,
+        "piece_brier_skill": brier(pieces, marked).skill,
+    }
+
+
+def report(scored: Sequence[Scored]) -> dict[str, Any]:
+    """Cross-fitted scores: of all answers, by task, and by how many passages there were."""
+    judged = cross_fitted(scored)
+    groups = {"all": judged}
+    if any(answer.task == "slots" for answer in scored):
+        groups["RAGTruth"] = [pair for pair in judged if pair[0].task != "slots"]
+    for task in sorted({answer.task for answer in scored}):
+        groups[task] = [pair for pair in judged if pair[0].task == task]
+    for low, high in zip((0, *_BUCKETS), _BUCKETS, strict=False):
+        name = f"{low + 1}-{high} passages" if high < _BUCKETS[-1] else f"over {low} passages"
+        groups[name] = [pair for pair in judged if low < pair[0].n_passages <= high]
+    measured = {
+        name: measure(group)
+        for name, group in groups.items()
+        if group and can_fit([answer for answer, _ in group])
+    }
+    labels = np.concatenate([answer.labels for answer in scored])
+    share = np.concatenate([answer.contradicted for answer in scored])[labels > 0]
+    kind = labels[labels > 0] == 2
+    return {
+        "groups": measured,
+        "contradicted_auroc": Ranking.of(share, kind).auroc(),
+        "claims": claims_report(judged),
+    }
+
+
+def claims_report(judged: Sequence[tuple[Scored, Fitted]]) -> dict[str, Any]:
+    """Scores of claims as a whole, in both ways of reading: of all, and of those marked."""
+    claims = [
+        (claim, fitted, claim.doubt >= marked_from(fitted.thresholds["balanced"], fitted.pieces))
+        for answer, fitted in judged
+        for claim in answer.claims
+    ]
+    ways = {
+        "whole": [(c.whole, c.label, fitted.whole, marked) for c, fitted, marked in claims],
+        "lines": [
+            (c.lines, c.label, fitted.lines, marked)
+            for c, fitted, marked in claims
+            if c.lines is not None
+        ],
+    }
+    return {
+        f"{way}, {which}": sentences.measure([row[:3] for row in rows if row[3] or which == "all"])
+        for way, rows in ways.items()
+        for which in ("all", "marked")
+        if any(row[3] or which == "all" for row in rows)
+    }
+
+
+def table(measured: dict[str, Any]) -> str:
+    """The report for people, in per cent."""
+    lines = [
+        "group              n  halluc.  AUROC    F1 (95 %)          P    R    FPR  flag all"
+        "  char. F1 (95 %)     ECE answer (chance)/piece  skill answer/piece"
+    ]
+    for name, group in measured["groups"].items():
+        point = group["points"]["balanced"]
+        marked = point["characters"]
+        lines.append(
+            f"{name:16}{group['n']:5}  {group['hallucinated']:6.1%}  {group['auroc']:.3f}"
+            f"  {100 * point['f1']:5.1f} ({100 * point['low']:.1f}-{100 * point['high']:.1f})"
+            f"  {100 * point['precision']:5.1f} {100 * point['recall']:5.1f}"
+            f" {100 * point['false_positive_rate']:5.1f}    {100 * group['flag_all_f1']:5.1f}"
+            f"     {100 * marked['f1']:5.1f} ({100 * marked['low']:.1f}-{100 * marked['high']:.1f})"
+            f"    {group['answer_ece']:.3f} ({group['answer_ece_by_chance']:.3f})"
+            f"/{group['piece_ece_from_0.1']:.3f}"
+            f"        {group['answer_brier_skill']:.2f}/{group['piece_brier_skill']:.2f}"
+        )
+    for name, point in measured["groups"]["all"]["points"].items():
+        found, wrong = point["recall"], point["false_positive_rate"]
+        lines.append(f"{name:10} finds {found:.1%}, flags {wrong:.1%} of grounded answers")
+    lines.append(f"contradicted against unsupported: AUROC {measured['contradicted_auroc']:.3f}")
+    for name, found in measured.get("claims", {}).items():
+        lines.append(
+            f"claims, {name:14} n {found['n']:5}  cross entropy {found['cross_entropy']:.3f} "
+            f"(uncalibrated {found['cross_entropy_uncalibrated']:.3f})  AUROC supported "
+            f"{found['supported_auroc']:.3f}, contradicted {found['contradicted_auroc']:.3f}  ECE "
+            + " ".join(f"{value:.3f}" for value in found["ece"])
+        )
+    return "\n".join(lines)
+
+
+def open_reader(folder: Path, threads: int) -> Reader:
+    """The engine's reader of a folder."""
+    return Reader.load_alone(Manifest.read(folder), threads=threads, cache_bytes=512_000_000)
+
+
+def main() -> None:
+    """Calibrate from the command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--model", type=Path, required=True)
+    parser.add_argument("--compare", type=Path, help="another folder, read beside it")
+    parser.add_argument("--json", type=Path, help="where to write the scores")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--contexts", type=int, help="only so many, for a quick look")
+    options = parser.parse_args()
+    records = list(validation_records(options.data))
+    if options.contexts:
+        records = records[:: max(1, len(records) // options.contexts)]
+    scores = {}
+    for name, folder in (("model", options.model), ("other", options.compare)):
+        if folder is not None:
+            scored = score(open_reader(folder, options.threads), records)
+            if name == "model":
+                print(calibrate(folder, scored))  # noqa: T201
+            scores[name] = report(scored)
+            print(f"{folder}\n{table(scores[name])}")  # noqa: T201
+    if options.json:
+        text = json.dumps(_defined(scores), indent=1, allow_nan=False)
+        options.json.write_text(text + "\n", encoding="utf-8")
+
+
+def _defined(value: Any) -> Any:  # noqa: ANN401  # JSON data
+    """With ``None`` for what is not a number: JSON has none."""
+    if isinstance(value, dict):
+        return {key: _defined(item) for key, item in value.items()}
+    return None if isinstance(value, float) and isnan(value) else value
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,104 @@
+"""Short claims beside their evidence, right and wrong by a few words.
+
+Three sets of the folder ``pairs``: TabFact's claims about tables (https://arxiv.org/abs/1909.02164),
+image captions with human counterfactual edits (https://arxiv.org/abs/1909.12434), and records with
+the places of their values (E2E https://arxiv.org/abs/1706.09254, DART
+https://arxiv.org/abs/2007.02871), into which another value is put.
+"""
+
+import random
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from groundwire.detection.example import read_sources
+from groundwire.evaluation.datasets.sets import Marked, Record, read_rows
+from groundwire_training.claims import judged
+
+_CONFLICT, _BASELESS = 2, 1
+_LABELS = {"entailment": 0, "neutral": _BASELESS, "contradiction": _CONFLICT}
+#: Longer tables take more time to read than their one claim is worth.
+_MAX_TABLE_CHARS = 1_600
+#: Claims about one image caption, at most.
+_MAX_CLAIMS = 8
+
+
+def contrasts(folder: Path, *, seed: int) -> dict[str, list[Record]]:
+    """The training parts of all three sets, by name.
+
+    Args:
+        folder: Has ``tabfact``, ``cad_nli`` and ``records`` as ``.jsonl.gz``.
+        seed: Of the values that are put into records.
+    """
+    return {
+        "tables": list(_tables(read_rows(folder / "tabfact.jsonl.gz"))),
+        "captions": list(_captions(read_rows(folder / "cad_nli.jsonl.gz"))),
+        "records": list(_records(read_rows(folder / "records.jsonl.gz"), random.Random(seed))),
+    }
+
+
+def with_stranger(record: Record, others: Iterable[Record]) -> Record:
+    """A record with one more claim, which is about something else, so none of it is supported.
+
+    Args:
+        record: Its sources stay as they are.
+        others: Records to take the claim from; the first that has other sources gives it.
+    """
+    for other in others:
+        if other.sources != record.sources:
+            text = other.answers[0].text
+            stranger = Marked(text, ((0, len(text), _BASELESS),))
+            return record.with_last(stranger)
+    return record
+
+
+def _tables(rows: Iterable[dict[str, Any]]) -> Iterator[Record]:
+    for row in rows:
+        if row["split"] == "train" and len(row["context"]) <= _MAX_TABLE_CHARS:
+            spans = tuple((span["start"], span["end"], _CONFLICT) for span in row["spans"])
+            if spans:
+                answers = (Marked(row["good"], ()), Marked(row["bad"], spans))
+                yield _record(row["id"], "tables", row["context"], answers)
+
+
+def _captions(rows: Iterable[dict[str, Any]]) -> Iterator[Record]:
+    groups: dict[str, dict[str, int]] = {}
+    for row in rows:
+        if row["split"] == "train" and row["kind"] == "nli":
+            known = groups.setdefault(row["premise"].strip(), {})
+            known[row["hypothesis"].strip()] = _LABELS[row["label"]]
+    for number, (premise, known) in enumerate(groups.items()):
+        answers = tuple(judged(list(known.items()))[:_MAX_CLAIMS])
+        yield _record(f"caption-{number}", "captions", premise, answers)
+
+
+def _records(rows: Iterable[dict[str, Any]], rng: random.Random) -> Iterator[Record]:
+    kept = list(rows)
+    values: dict[tuple[str, str], list[str]] = {}
+    for row in kept:
+        for value in row["values"]:
+            text = row["good"][value["start"] : value["end"]]
+            values.setdefault((row["source"], value["field"]), []).append(text)
+    for row in kept:
+        wrong = _another_value(row, values, rng)
+        if wrong:
+            answers = (Marked(row["good"], ()), wrong)
+            yield _record(row["id"], "records", row["context"], answers)
+
+
+def _another_value(
+    row: dict[str, Any], values: dict[tuple[str, str], list[str]], rng: random.Random
+) -> Marked | None:
+    """The sentence with the value of another record in one field."""
+    good = row["good"]
+    for value in rng.sample(row["values"], len(row["values"])):
+        start, end = value["start"], value["end"]
+        other = rng.choice(values[row["source"], value["field"]])
+        if other.lower() not in row["context"].lower() and other.lower() != good[start:end].lower():
+            span = (start, start + len(other), _CONFLICT)
+            return Marked(good[:start] + other + good[end:], (span,))
+    return None
+
+
+def _record(name: str, kind: str, context: str, answers: tuple[Marked, ...]) -> Record:
+    return Record(name, f"contrasts-{kind}", read_sources([context]), None, answers)

@@ -1,0 +1,107 @@
+"""The table of kinds, and putting their mistakes into answers."""
+
+import random
+from collections.abc import Callable, Collection, Sequence
+from typing import NamedTuple
+
+from groundwire.evaluation.datasets.sets import Marked, Record
+from groundwire_training.corrupt.dates import date
+from groundwire_training.corrupt.edits import Edit, Mistakes, applied, is_free, shuffled
+from groundwire_training.corrupt.entities import entity
+from groundwire_training.corrupt.foreign import foreign
+from groundwire_training.corrupt.grounds import Grounds
+from groundwire_training.corrupt.negation import negation
+from groundwire_training.corrupt.numbers import number
+from groundwire_training.corrupt.opposites import opposite
+from groundwire_training.corrupt.swaps import swap
+from groundwire_training.corrupt.units import unit
+from groundwire_training.corrupt.wording import WORD
+
+
+class Kind(NamedTuple):
+    """A kind of mistake.
+
+    Attributes:
+        propose: From an answer's text and what the sources say, mistakes in random order; none
+            where it cannot be sure that its text would be wrong.
+        weight: How often it is tried first, in proportion.
+    """
+
+    propose: Callable[[str, Grounds, random.Random], Mistakes]
+    weight: int
+
+
+KINDS = {
+    "number": Kind(number, 3),
+    "date": Kind(date, 3),
+    "unit": Kind(unit, 2),
+    "entity": Kind(entity, 4),
+    "swap": Kind(swap, 2),
+    "negation": Kind(negation, 2),
+    "opposite": Kind(opposite, 2),
+    "foreign": Kind(foreign, 1),
+}
+
+
+def corrupt(answer: Marked, grounds: Grounds, rng: random.Random, *, kind: str) -> Marked | None:
+    """Put one mistake of a kind into an answer.
+
+    Args:
+        answer: Text and the spans it has; what is outside them is taken to be supported.
+        grounds: What its sources say.
+        rng: Chooses the place and the mistake; the only source of chance.
+        kind: A key of :data:`KINDS`.
+
+    Returns:
+        The answer with the mistake marked, or ``None`` if the kind does not apply.
+    """
+    for proposed in KINDS[kind].propose(answer.text, grounds, rng):
+        edits = [edit.with_article(answer.text) for edit in proposed]
+        if is_free(answer, edits) and not any(_is_said(answer.text, e, grounds) for e in edits):
+            return applied(answer, edits)
+    return None
+
+
+def _is_said(text: str, edit: Edit, grounds: Grounds) -> bool:
+    """Whether the new words stand in the sources between the same neighbours."""
+    before = WORD.findall(text[: edit.start][-40:])[-1:]
+    after = WORD.findall(text[edit.end :][:40])[:1]
+    return grounds.says(" ".join([*before, edit.text, *after]))
+
+
+def corrupt_any(
+    answer: Marked, grounds: Grounds, rng: random.Random, *, kinds: Collection[str] = KINDS
+) -> Marked | None:
+    """Put one mistake of any of some kinds into an answer, in random order of kinds."""
+    # Sampling without replacement by weight (Efraimidis and Spirakis, 2006).
+    order = sorted(kinds, key=lambda kind: -(rng.random() ** (1 / KINDS[kind].weight)))
+    for kind in order:
+        if (wrong := corrupt(answer, grounds, rng, kind=kind)) is not None:
+            return wrong
+    return None
+
+
+def draw_corrupted(
+    record: Record, n: int, rng: random.Random, strangers: Sequence[Record]
+) -> tuple[Marked, ...]:
+    """Corrupted versions of a record's answers, those with the fewest spans first.
+
+    Args:
+        record: With answers of any kind; they are not changed.
+        n: How many to make, at most. An answer is used again when there are fewer of them.
+        rng: The only source of chance.
+        strangers: Other records, for names and sentences that do not belong here.
+
+    Returns:
+        Up to ``n`` answers that differ, with one or two mistakes each.
+    """
+    grounds = Grounds([source.text for source in record.sources], strangers)
+    answers = sorted(shuffled(record.answers, rng), key=lambda answer: len(answer.spans))
+    made: dict[Marked, None] = {}
+    for i in range(n if answers else 0):
+        wrong = corrupt_any(answers[i % len(answers)], grounds, rng)
+        if wrong is not None and rng.random() < 0.4:
+            wrong = corrupt_any(wrong, grounds, rng) or wrong
+        if wrong is not None:
+            made[wrong] = None
+    return tuple(made)

@@ -1,0 +1,468 @@
+"""Fine-tune a Hugging Face encoder into a token classifier that :mod:`.windowing` runs.
+
+It reads ``[CLS] context [SEP] question [SEP] answer [SEP]``, as LettuceDetect and HaluGate do.
+
+The loop is ``transformers.Trainer``: it knows the devices, precisions and checkpoints that users of
+such models have, and restores the state of every random generator when it resumes. What is ours is
+what goes in: the sequences are those that the deployed model is fed.
+"""
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F  # noqa: N812
+from numpy.typing import NDArray
+from tokenizers import Tokenizer
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
+from transformers import (
+    AutoModelForTokenClassification,
+    AutoTokenizer,
+    PrinterCallback,
+    Trainer,
+    TrainerCallback,
+    TrainingArguments,
+)
+from transformers.trainer_utils import get_last_checkpoint
+
+from groundwire.engine.checkpoints import pinned_revision
+from groundwire.engine.token_classifier import WholeReading
+from groundwire.engine.windowing import QUESTION_SHARE, Frame, Window, plan_windows
+from groundwire.errors import InputError, ModelError
+from groundwire.evaluation.datasets import sets
+from groundwire.evaluation.datasets.sets import Record
+from groundwire.evaluation.metrics import AnswerCounts, Ranking
+from groundwire_training import rows
+from groundwire_training.data import labels_of
+from groundwire_training.loop import VALIDATION_CONTEXTS
+from groundwire_training.recipe import EncoderRecipe, Lora, settle
+from groundwire_training.report import Report
+
+#: Names of the classes, by how many there are. The engine tells from them what is not supported.
+LABELS = {2: ("supported", "hallucinated"), 3: ("supported", "unsupported", "contradicted")}
+#: Variants of a slot-annotated answer, the faithful one included.
+_VARIANTS = 4
+_IGNORED = -100
+CHECKPOINTS, MODEL = "checkpoints", "model"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EncoderRun:
+    """What to fine-tune, with what, and where to.
+
+    Attributes:
+        base: A folder that ``save_pretrained`` wrote, or the id of a hub model.
+        revision: Commit of a hub model, 40 hexadecimal digits.
+        data: A folder of sets, or a file of labelled answers.
+        out: Where everything goes: recipe, checkpoints, and the model folder ``model``.
+        recipe: Every number of the run.
+        n_labels: 2 classes or 3, as :data:`LABELS` names them.
+        class_weights: ``none``, ``balanced`` (rare classes weigh more, by their share), or a
+            weight for each class.
+        lora: Adapters in all linear layers; ``None`` trains all weights.
+        device: ``cpu`` or ``cuda``.
+        threads: CPU threads; ``None`` leaves it to PyTorch.
+        checkpoint_every: Steps between two checkpoints.
+        resume: Go on from the last checkpoint, if there is one.
+    """
+
+    base: str
+    revision: str | None = None
+    data: Path
+    out: Path
+    recipe: EncoderRecipe
+    n_labels: int = 2
+    class_weights: str | tuple[float, ...] = "none"
+    lora: Lora | None = None
+    device: str = "cpu"
+    threads: int | None = None
+    checkpoint_every: int = 500
+    resume: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lesson:
+    """One sequence to learn from.
+
+    Attributes:
+        ids: Word pieces with special tokens, shape ``(n,)``.
+        types: Token types, shape ``(n,)``.
+        labels: The class of each word piece of the answer, -100 for all others, shape ``(n,)``.
+    """
+
+    ids: NDArray[np.int64]
+    types: NDArray[np.int64]
+    labels: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """Makes of an answer the sequences that the deployed model is fed with.
+
+    Attributes:
+        tokenizer: As the engine opens it: special tokens written in a text are text.
+        frame: The special tokens around the texts.
+        max_length: Word pieces of one sequence.
+        n_labels: 2 classes or 3.
+    """
+
+    tokenizer: Tokenizer
+    frame: Frame
+    max_length: int
+    n_labels: int
+
+    def sequences(self, record: Record) -> Iterator[Lesson]:
+        """The sequences of a record.
+
+        Of a context that takes several windows one is learned from, for each stretch of the
+        answer: that which shares most word pieces with it. In use a word counts as supported if
+        one window supports it, so the others need not, and their labels are unknown.
+        """
+        context = self._ids(WholeReading.join(record.sources))
+        asked = self._question(record.question)
+        separators = len(self.frame.between) if asked else 0
+        room = self.max_length - self.frame.size - separators - len(asked)
+        for answer in record.answers:
+            pieces = self.tokenizer.encode(answer.text, add_special_tokens=False)
+            if not pieces.ids:
+                continue
+            labels = np.minimum(
+                labels_of(np.array(pieces.offsets, np.int32), answer.spans), self.n_labels - 1
+            )
+            for window in nearest(
+                plan_windows(len(context), len(pieces.ids), room=room), context, pieces.ids
+            ):
+                (a, b), (c, d) = window.context, window.answer
+                ids, types, start = self.frame.join(context[a:b], asked, pieces.ids[c:d])
+                targets = np.full(len(ids), _IGNORED)
+                targets[start : start + d - c] = labels[c:d]
+                yield Lesson(np.array(ids), np.array(types), targets)
+
+    def _ids(self, text: str) -> list[int]:
+        return list(self.tokenizer.encode(text, add_special_tokens=False).ids)
+
+    def _question(self, question: str | None) -> list[int]:
+        """A long question without its middle, as :class:`.windowing.JointModel`."""
+        ids = self._ids(question) if question else []
+        limit = int(self.max_length * QUESTION_SHARE)
+        head = limit // 2
+        return ids if len(ids) <= limit else ids[:head] + ids[len(ids) - (limit - head) :]
+
+
+def nearest(
+    windows: Sequence[Window], context: Sequence[int], answer: Sequence[int]
+) -> Iterator[Window]:
+    """Of the windows of each stretch of the answer, the one whose context is most like it."""
+    for stretch in dict.fromkeys(window.answer for window in windows):
+        said = set(answer[slice(*stretch)])
+        mine = [window for window in windows if window.answer == stretch]
+        yield max(mine, key=lambda window: len(said & set(context[slice(*window.context)])))
+
+
+def train_encoder(run: EncoderRun, report: Report) -> Path:
+    """Fine-tune, and save a folder that the engine opens; adapters are merged into it.
+
+    Returns:
+        The model folder, ``out / "model"``.
+
+    Raises:
+        InputError: If the data cannot be used, or ``out`` holds another run.
+        UnpinnedModelError: If a hub model comes without its commit.
+        ModelError: If the base is no encoder that transformers can load.
+    """
+    checkpoints = run.out / CHECKPOINTS
+    last = None
+    if checkpoints.is_dir():
+        last = get_last_checkpoint(str(checkpoints))  # type: ignore[no-untyped-call]
+    settle(run.out, numbers_of(run), is_begun=last is not None, resume=run.resume)
+    if run.threads:
+        torch.set_num_threads(run.threads)
+    torch.manual_seed(run.recipe.seed)
+    model, tokenizer = load_base(run)
+    inputs = Inputs(
+        open_tokenizer(tokenizer),
+        frame_of(tokenizer),
+        tokenizer.model_max_length,
+        run.n_labels,
+    )
+    held: Any  # a list is all that Trainer needs of a Dataset
+    held, known = (
+        [sequence for record in records for sequence in inputs.sequences(record)]
+        for records in records_of(run.data, run.recipe.seed)
+    )
+    report.say(f"{len(known):,} sequences to train with, {len(held):,} to measure with.")
+    if run.lora:
+        model = with_adapters(model, run.lora)
+    weights = class_weights(run, known)
+    trainer = Trainer(
+        model=model,
+        args=arguments(run, n_sequences=len(known)),
+        train_dataset=known,
+        data_collator=Batches(tokenizer.pad_token_id or 0, list(tokenizer.model_input_names)),
+        compute_loss_func=Loss(None if weights is None else torch.tensor(weights)),
+        preprocess_logits_for_metrics=not_supported,
+        compute_metrics=scores_of,
+        callbacks=[Told(report)],
+    )
+    trainer.remove_callback(PrinterCallback)
+    trainer.train(resume_from_checkpoint=last)
+    if held:
+        found = trainer.evaluate(held)
+        report.say(
+            f"validation: F1 of answers {found['eval_f1']:.4f} at 0.5, "
+            f"AUROC {found['eval_auroc']:.4f}, n {len(held)}"
+        )
+    trained = model.merge_and_unload() if run.lora else model
+    trained.to("cpu").save_pretrained(run.out / MODEL)
+    tokenizer.save_pretrained(run.out / MODEL)
+    return run.out / MODEL
+
+
+def load_base(run: EncoderRun) -> tuple[Any, Any]:
+    """The encoder with a new classifier, and its tokenizer.
+
+    Raises:
+        UnpinnedModelError: If a hub model comes without its commit.
+        ModelError: If it is no encoder that transformers can load.
+    """
+    is_folder = Path(run.base).is_dir()
+    where: dict[str, Any] = {"trust_remote_code": False}
+    if not is_folder:
+        where["revision"] = pinned_revision(run.base, run.revision)
+    labels = LABELS[run.n_labels]
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(run.base, **where)
+        model = AutoModelForTokenClassification.from_pretrained(
+            run.base,
+            num_labels=run.n_labels,
+            id2label=dict(enumerate(labels)),
+            label2id={label: i for i, label in enumerate(labels)},
+            ignore_mismatched_sizes=True,  # the classifier of another task is replaced
+            use_safetensors=True,
+            **where,
+        )
+        tokenizer.backend_tokenizer.to_str()
+    except (OSError, ValueError, AttributeError, ImportError) as error:
+        raise ModelError(
+            f"transformers cannot load {run.base} as a token classifier with a fast tokenizer from "
+            f"safetensors: {error} Name an encoder such as answerdotai/ModernBERT-base with its "
+            "commit (--revision), or a folder that save_pretrained wrote."
+        ) from error
+    limits = [run.recipe.max_length, tokenizer.model_max_length]
+    positions = getattr(model.config, "max_position_embeddings", None)
+    tokenizer.model_max_length = min([*limits, positions] if positions else limits)
+    return model.float(), tokenizer
+
+
+def open_tokenizer(tokenizer: Any) -> Tokenizer:  # noqa: ANN401  # transformers' own
+    """A copy of the fast tokenizer, set as the engine sets it."""
+    opened = Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())
+    opened.no_truncation()
+    opened.no_padding()
+    opened.encode_special_tokens = True
+    return opened
+
+
+def frame_of(tokenizer: Any) -> Frame:  # noqa: ANN401  # transformers' own
+    """How the tokenizer joins texts, found out as the engine does."""
+    named = {"cls_token": tokenizer.cls_token, "sep_token": tokenizer.sep_token}
+    return Frame.of(open_tokenizer(tokenizer), named)
+
+
+def records_of(data: Path, seed: int) -> tuple[list[Record], list[Record]]:
+    """Records to measure with and records to train with; slots are written out.
+
+    Raises:
+        InputError: If the data cannot be used.
+    """
+    if data.is_file():
+        return rows.split(data, rows.read(data))
+    records = sets.ragtruth(data / "ragtruth" / "train.jsonl.gz")
+    random.Random(0).shuffle(records)
+    parts = [records[:VALIDATION_CONTEXTS], records[VALIDATION_CONTEXTS:]]
+    for part, name in zip(parts, ("validation", "train"), strict=True):
+        path = data / "slots" / f"{name}.jsonl.gz"
+        rng = random.Random(seed)
+        if path.exists():
+            part += [sets.draw(record, _VARIANTS, rng) for record in sets.slots(path)]
+    if not parts[1]:
+        raise InputError(f"{data} has no more than {len(records)} contexts: none is left to train.")
+    return parts[0], parts[1]
+
+
+def with_adapters(
+    model: Any,  # noqa: ANN401  # transformers' own
+    lora: Lora,
+    *,
+    task: str = "TOKEN_CLS",
+) -> Any:  # noqa: ANN401
+    """Adapters in all linear layers; the classifier is trained whole."""
+    from peft import LoraConfig, get_peft_model
+
+    config = LoraConfig(
+        task_type=task,
+        r=lora.rank,
+        lora_alpha=lora.alpha,
+        lora_dropout=lora.dropout,
+        target_modules="all-linear",
+        exclude_modules=["classifier"],
+    )
+    return get_peft_model(model, config)
+
+
+def class_weights(run: EncoderRun, sequences: Sequence[Lesson]) -> list[float] | None:
+    """A weight for each class, or none.
+
+    Raises:
+        InputError: If they are not as many as the classes.
+    """
+    if run.class_weights == "none":
+        return None
+    if run.class_weights == "balanced":
+        labels = np.concatenate([sequence.labels for sequence in sequences])
+        counts = np.bincount(labels[labels >= 0], minlength=run.n_labels).clip(1)
+        return [float(weight) for weight in counts.sum() / (run.n_labels * counts)]
+    if len(run.class_weights) != run.n_labels:
+        raise InputError(
+            f"There are {len(run.class_weights)} class weights and {run.n_labels} classes. Give a "
+            f"weight for each of {', '.join(LABELS[run.n_labels])}."
+        )
+    return [float(weight) for weight in run.class_weights]
+
+
+def arguments(run: EncoderRun, *, n_sequences: int) -> TrainingArguments:
+    """The numbers of a run as ``Trainer`` takes them."""
+    return trainer_arguments(
+        run.recipe, run.out, device=run.device, every=run.checkpoint_every, n_sequences=n_sequences
+    )
+
+
+def trainer_arguments(
+    recipe: EncoderRecipe, out: Path, *, device: str, every: int, n_sequences: int
+) -> TrainingArguments:
+    """The numbers of a recipe as ``Trainer`` takes them."""
+    passes = -(-n_sequences // recipe.batch_size)
+    n_steps = -(-passes // recipe.accumulate) * recipe.epochs
+    on_gpu = device == "cuda"
+    return TrainingArguments(
+        output_dir=str(out / CHECKPOINTS),
+        num_train_epochs=recipe.epochs,
+        learning_rate=recipe.rate,
+        lr_scheduler_type="linear",
+        warmup_steps=int(recipe.warmup_share * n_steps),
+        weight_decay=recipe.weight_decay,
+        per_device_train_batch_size=recipe.batch_size,
+        per_device_eval_batch_size=recipe.batch_size,
+        gradient_accumulation_steps=recipe.accumulate,
+        seed=recipe.seed,
+        use_cpu=not on_gpu,
+        bf16=on_gpu and torch.cuda.is_bf16_supported(),
+        save_strategy="steps",
+        save_steps=every,
+        save_total_limit=1,
+        logging_steps=1,
+        report_to="none",
+        disable_tqdm=True,
+        remove_unused_columns=False,
+        label_names=["labels"],
+    )
+
+
+def numbers_of(run: EncoderRun) -> dict[str, object]:
+    """What must be the same for a run to go on."""
+    weights = run.class_weights
+    return {
+        **asdict(run.recipe),
+        "base": run.base,
+        "revision": run.revision,
+        "labels": run.n_labels,
+        "class_weights": weights if isinstance(weights, str) else list(weights),
+        "lora": run.lora and asdict(run.lora),
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Batches:
+    """Pads sequences to the longest of a batch."""
+
+    pad_id: int
+    names: Sequence[str]
+
+    def __call__(self, sequences: Sequence[Lesson]) -> dict[str, Tensor]:
+        """Tensors under the names that the model takes, and the labels."""
+
+        def padded(arrays: Sequence[NDArray[np.int64]], value: int) -> Tensor:
+            tensors = [torch.from_numpy(array) for array in arrays]
+            return pad_sequence(tensors, batch_first=True, padding_value=value)
+
+        given = {
+            "input_ids": padded([s.ids for s in sequences], self.pad_id),
+            "attention_mask": padded([np.ones_like(s.ids) for s in sequences], 0),
+            "token_type_ids": padded([s.types for s in sequences], 0),
+        }
+        batch = {name: given[name] for name in given if name in self.names}
+        return {**batch, "labels": padded([s.labels for s in sequences], _IGNORED)}
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """Cross entropy over the word pieces of answers, over all passes of a step together."""
+
+    weights: Tensor | None
+
+    def __call__(
+        self,
+        outputs: Mapping[str, Tensor],
+        labels: Tensor,
+        num_items_in_batch: Tensor | int | None = None,
+    ) -> Tensor:
+        """The sum over word pieces, by their number in the step."""
+        logits = outputs["logits"].float().flatten(0, 1)
+        weights = None if self.weights is None else self.weights.to(logits.device)
+        total = F.cross_entropy(
+            logits, labels.flatten(), weights, ignore_index=_IGNORED, reduction="sum"
+        )
+        n_pieces = num_items_in_batch if num_items_in_batch is not None else (labels >= 0).sum()
+        return total / n_pieces
+
+
+def not_supported(logits: Tensor, labels: Tensor) -> Tensor:
+    """P(not supported) of each word piece: all that is kept of the logits."""
+    del labels
+    return 1 - logits.float().softmax(-1)[..., 0]
+
+
+def scores_of(prediction: Any) -> dict[str, float]:  # noqa: ANN401  # transformers' own
+    """How well sequences with a marked word piece are told from those without."""
+    real = prediction.label_ids >= 0
+    tops = np.where(real, prediction.predictions, 0).max(1)
+    gold = (np.where(real, prediction.label_ids, 0) > 0).any(1)
+    return {
+        "f1": AnswerCounts.of(tops >= 0.5, gold).f1,
+        "auroc": Ranking.of(tops, gold).auroc(),
+    }
+
+
+class Told(TrainerCallback):
+    """Passes on to a report what ``Trainer`` tells."""
+
+    def __init__(self, report: Report) -> None:
+        self._report = report
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ANN401
+        """Steps done, and steps in all."""
+        self._report.begin(state.global_step, state.max_steps)
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:  # noqa: ANN401
+        """The loss of a step."""
+        if logs and "loss" in logs:
+            self._report.step(state.global_step, float(logs["loss"]))
+
+    def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ANN401
+        """A checkpoint was written."""
+        self._report.saved(state.global_step)

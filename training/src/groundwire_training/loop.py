@@ -1,0 +1,403 @@
+"""The training loop of the reader; ``groundwire train reader`` runs it.
+
+Each step reads a few contexts with several answers each, RAGTruth and slot-annotated ones mixed,
+through the stages of the deployed reader. A checkpoint holds all that the run needs to go on.
+"""
+
+import random
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from pathlib import Path
+
+import numpy as np
+import torch
+import torch.nn.functional as F  # noqa: N812
+from torch import Tensor
+
+from groundwire.detection.evidence import WordWeights
+from groundwire.detection.example import read_sources
+from groundwire.engine.tokenizer import WordPieces
+from groundwire.evaluation.datasets import sets
+from groundwire.evaluation.datasets.sets import Record
+from groundwire.evaluation.metrics import AnswerCounts, Ranking
+from groundwire_training import claims, data, rows
+from groundwire_training.alone import alone
+from groundwire_training.bases import save_weights
+from groundwire_training.contrasts import contrasts, with_stranger
+from groundwire_training.corrupt import draw_corrupted, false_premise
+from groundwire_training.devices import placed
+from groundwire_training.lora import merged
+from groundwire_training.model import Group, Reader
+from groundwire_training.quoted import quoted
+from groundwire_training.recipe import Recipe as Recipe
+from groundwire_training.reformat import reformatted
+from groundwire_training.report import Logged, Report
+from groundwire_training.unlabelled import without_unlabelled
+from groundwire_training.withheld import withheld
+
+#: Contexts of the training part that are held out.
+VALIDATION_CONTEXTS = 150
+
+
+class Loader:
+    """Draws groups of tensors from records: of a folder of sets, or of a file of one's own."""
+
+    def __init__(
+        self, folder: Path, pieces: WordPieces, words: WordWeights, recipe: Recipe
+    ) -> None:
+        self.slots: list[Record] = []
+        self.slots_validation: list[Record] = []
+        self.edits: list[Record] = []
+        self.claims: list[Record] = []
+        self.contrasts: dict[str, list[Record]] = {}
+        if folder.is_file():
+            self.validation, self.ragtruth = rows.split(folder, rows.read(folder))
+            recipe = replace(
+                recipe, slots_per_step=0, edits_per_step=0, claims_per_step=0, contrasts_per_step=0
+            )
+        else:
+            records = sets.ragtruth(folder / "ragtruth" / "train.jsonl.gz")
+            random.Random(0).shuffle(records)
+            self.validation = records[:VALIDATION_CONTEXTS]
+            self.ragtruth = [without_unlabelled(r) for r in records[VALIDATION_CONTEXTS:]]
+            held_out = folder / "slots" / "validation.jsonl.gz"
+            self.slots_validation = sets.slots(held_out)
+            for path in sorted((folder / "slots").glob("*.jsonl*")):
+                if path.name.split(".")[0] != "validation":
+                    self.slots += sets.slots(path)
+        if recipe.edits_per_step:
+            for name in ("spans/bump", "spans/defacto", "claims/summedits"):
+                self.edits += self._not_held_out(sets.edits(folder / f"{name}.jsonl.gz"))
+        if recipe.claims_per_step:
+            self.claims = self._not_held_out(claims.claims(folder / "nli"))
+        if recipe.contrasts_per_step:
+            self.contrasts = {
+                name: self._not_held_out(records)
+                for name, records in contrasts(folder / "pairs", seed=recipe.seed).items()
+            }
+        self.pieces, self.words, self.recipe = pieces, words, recipe
+        self._orders: dict[str, dict[int, list[int]]] = {}
+
+    def _not_held_out(self, records: list[Record]) -> list[Record]:
+        """Records that share no text with those that are measured with."""
+        held_out = [*self.validation, *self.slots_validation]
+        shared = sets.shares_text(records, held_out)
+        return [r for r, is_shared in zip(records, shared, strict=True) if not is_shared]
+
+    def step(self, number: int) -> list[Group]:
+        """The groups of one step; the same for the same number and seed."""
+        recipe = self.recipe
+        rng = random.Random(recipe.seed * 1_000_003 + number)
+        judged = self._turn("ragtruth", self.ragtruth, number, recipe.ragtruth_per_step)
+        written = [
+            *self._turn("slots", self.slots, number, recipe.slots_per_step),
+            *self._turn("edits", self.edits, number, recipe.edits_per_step),
+            *self._turn("claims", self.claims, number, recipe.claims_per_step),
+        ]
+        records = [self._corrupted(sets.draw(r, recipe.answers, rng), rng) for r in judged]
+        share = recipe.one_slot_share
+        drawn = [sets.draw(r, recipe.answers, rng, one_slot_share=share) for r in written]
+        records += [self._alone(self._quoted(record, rng), rng) for record in drawn]
+        records += [
+            self._strange(sets.draw(r, recipe.answers, rng), rng) for r in self._contrasting(number)
+        ]
+        records = [self._withheld(self._reformatted(record, rng), rng) for record in records]
+        groups = [self._group(record, rng) for record in records]
+        return [group for group in groups if group is not None]
+
+    def whole(self, record: Record) -> tuple[Group, Record] | None:
+        """A record as it is deployed: nothing mixed in, every passage that is selected."""
+        group = self._group(record, None)
+        return None if group is None else (group, record)
+
+    def _turn(self, name: str, records: list[Record], step: int, n: float) -> list[Record]:
+        """Every record once before any comes again, in another order each time."""
+        chosen = []
+        for place in range(int(step * n), int((step + 1) * n)):
+            epoch, at = divmod(place, len(records))
+            if epoch not in self._orders.setdefault(name, {}):
+                order = list(range(len(records)))
+                random.Random(f"{self.recipe.seed} {name} {epoch}").shuffle(order)
+                self._orders[name] = {epoch: order}
+            chosen.append(records[self._orders[name][epoch][at]])
+        return chosen
+
+    def _contrasting(self, step: int) -> list[Record]:
+        """Pairs of each set in turn, so that a small set is not drowned by a large one."""
+        n, names = self.recipe.contrasts_per_step, sorted(self.contrasts)
+        return [
+            self._turn(name, self.contrasts[name], place // len(names), 1)[0]
+            for place in range(int(step * n), int((step + 1) * n))
+            for name in [names[place % len(names)]]
+        ]
+
+    def _strange(self, record: Record, rng: random.Random) -> Record:
+        """One claim about something else in place of the last, now and then."""
+        if not self._drawn(self.recipe.stranger_share, rng):
+            return record
+        return with_stranger(record, rng.sample(self.contrasts[record.task.split("-")[1]], 4))
+
+    def _reformatted(self, record: Record, rng: random.Random) -> Record:
+        """Some answers with their values in other formats."""
+        share = self.recipe.reformatted_share
+        answers = [
+            reformatted(answer, rng) if rng.random() < share else answer
+            for answer in record.answers
+        ]
+        return replace(record, answers=tuple(answers))
+
+    def _corrupted(self, record: Record, rng: random.Random) -> Record:
+        """The last answer with a mistake put in, or a question that asserts one."""
+        if rng.random() < self.recipe.premise_share:
+            return false_premise(record, rng) or record
+        if rng.random() >= self.recipe.corrupted_share:
+            return record
+        strangers = rng.sample(self.ragtruth, min(8, len(self.ragtruth)))
+        wrong = draw_corrupted(record, 1, rng, strangers)
+        return replace(record, answers=(*record.answers[:-1], *wrong)) if wrong else record
+
+    @staticmethod
+    def _drawn(share: float, rng: random.Random) -> bool:
+        # Nothing is drawn for what a recipe leaves out: older ones come out as they did.
+        return share > 0 and rng.random() < share
+
+    def _quoted(self, record: Record, rng: random.Random) -> Record:
+        """The last answer of a slot-annotated text for a sentence of its sources, now and then."""
+        if record.slots is None or not self._drawn(self.recipe.quoted_share, rng):
+            return record
+        quotation = quoted(record, rng)
+        return record.with_last(quotation) if quotation else record
+
+    def _alone(self, record: Record, rng: random.Random) -> Record:
+        """One claim of a slot-annotated text with a few lines, now and then."""
+        if record.slots is None or not self._drawn(self.recipe.alone_share, rng):
+            return record
+        strangers = rng.sample(self.slots, min(8, len(self.slots)))
+        return alone(record, rng, strangers) or record
+
+    def _withheld(self, record: Record, rng: random.Random) -> Record:
+        """Without what a sentence rests on, now and then."""
+        if rng.random() >= self.recipe.withheld_share:
+            return record
+        return withheld(record, rng) or record
+
+    def _padded(self, record: Record, rng: random.Random) -> Record:
+        """Sources of other records among its own, as a retriever's misses are."""
+        known = [*self.ragtruth, *self.slots]
+        others = rng.sample(known, min(rng.randint(1, self.recipe.max_padding), len(known)))
+        strangers = [rng.choice(other.sources) for other in others]
+        sources = [replace(source, id="") for source in (*record.sources, *strangers)]
+        rng.shuffle(sources)
+        return replace(record, sources=read_sources(sources))
+
+    def _group(self, record: Record, rng: random.Random | None) -> Group | None:
+        if rng is not None and rng.random() < self.recipe.padded_share:
+            record = self._padded(record, rng)
+        evidence = data.evidence_of(record, self.pieces, self.words)
+        with_question = rng is None or rng.random() >= self.recipe.no_question_share
+        sentences = data.sentences_of(record, evidence, self.pieces, question=with_question)
+        if not sentences or not evidence.passages:
+            return None
+        used = sorted({i for sentence in sentences for i in sentence.reads})
+        if rng is not None and len(used) > self.recipe.max_passages:
+            # What most sentences read stays: a sentence whose passages are not there is left out.
+            times = Counter(i for sentence in sentences for i in sentence.reads)
+            used = sorted(sorted(used, key=lambda i: -times[i])[: self.recipe.max_passages])
+            sentences = [s for s in sentences if set(s.reads) <= set(used)]
+            if not sentences:
+                return None
+        place = {index: n for n, index in enumerate(used)}
+        passages = [evidence.passages[i] for i in used]
+        moved = [replace(s, reads=tuple(place[i] for i in s.reads)) for s in sentences]
+        asked = self.pieces.encode(record.question or "").ids if with_question else np.empty(0)
+        return data.group_of(moved, passages, asked.astype(np.int32), self.pieces)
+
+
+def loss_of(model: Reader, group: Group, recipe: Recipe, *, mixed: bool = False) -> Tensor:
+    """Cross entropy over word pieces, over sentences, and over the worst piece of each sentence.
+
+    The third is what an answer is flagged by: one piece too many in a faithful sentence costs as
+    much there as in use.
+
+    Args:
+        model: Of the reader.
+        group: Answers to one context.
+        recipe: Has the weights of the three.
+        mixed: Whether products are computed in bfloat16.
+    """
+    with torch.autocast(group.ids.device.type, dtype=torch.bfloat16, enabled=mixed):
+        pieces, sentences = model(group)
+    pieces, wanted = pieces.float(), group.sentence_labels
+    real = group.labels != data.IGNORED
+    doubt = pieces[real, 1:].logsumexp(1) - pieces[real, 0]
+    worst = torch.full((len(wanted),), -100.0).scatter_reduce(
+        0, group.sentence[real], doubt, "amax"
+    )
+    judged = wanted >= 0
+    by_worst = F.binary_cross_entropy_with_logits(
+        worst[judged], (wanted[judged] > 0).float(), reduction="sum"
+    )
+    return (
+        _mean_loss(pieces, group.labels)
+        + recipe.sentence_weight * _mean_loss(sentences.float(), wanted)
+        + recipe.worst_weight * by_worst / judged.sum().clamp_min(1)
+    )
+
+
+def _mean_loss(logits: Tensor, labels: Tensor) -> Tensor:
+    """Cross entropy over what has a label; 0 if nothing has."""
+    known = labels >= 0
+    return F.cross_entropy(logits[known], labels[known], reduction="sum") / known.sum().clamp_min(1)
+
+
+@torch.inference_mode()
+def evaluate(model: Reader, groups: list[tuple[Group, Record]], *, mixed: bool = False) -> str:
+    """Scores on validation: example F1 at its best threshold, AUROC of examples and word pieces."""
+    model.eval()
+    device = model.head.weight.device.type
+    tops, golds, tasks, scores, targets = [], [], [], [], []
+    for group, record in groups:
+        with torch.autocast(device, dtype=torch.bfloat16, enabled=mixed), placed(device):
+            logits = model(moved(group, device))[0].cpu()
+        unsupported = 1 - logits.float().softmax(-1)[:, 0]
+        real = group.labels >= 0
+        scores.append(unsupported[real].numpy())
+        targets.append((group.labels[real] > 0).numpy())
+        answer = torch.where(group.sentence >= 0, group.answers[group.sentence.clamp_min(0)], -1)
+        for i in range(len(record.answers)):
+            mine = real & (answer == i)
+            if mine.any():
+                tops.append(float(unsupported[mine].max()))
+                golds.append(bool((group.labels[mine] > 0).any()))
+                tasks.append(record.task.split("-")[0])
+    model.train()
+    top, gold, task = np.array(tops), np.array(golds), np.array(tasks)
+    best = max(np.linspace(0.02, 0.98, 49), key=lambda t: AnswerCounts.of(top >= t, gold).f1)
+    parts = " ".join(
+        f"{t} {AnswerCounts.of(top[task == t] >= best, gold[task == t]).f1:.3f}"
+        for t in sorted(set(tasks))
+    )
+    pieces = Ranking.of(np.concatenate(scores), np.concatenate(targets)).auroc()
+    return (
+        f"F1 {AnswerCounts.of(top >= best, gold).f1:.4f} at {best:.2f}, "
+        f"AUROC {Ranking.of(top, gold).auroc():.4f}, word-piece AUROC {pieces:.4f}; {parts}"
+    )
+
+
+def optimizer_of(model: Reader, rate: float, head_rate: float) -> torch.optim.AdamW:
+    """AdamW; heads and the table of features have a rate of their own, vectors no decay.
+
+    The table of word pieces stays as it is: most pieces are rare, and its gradient would be written
+    out whole at every step. So does the relative bias, whose gradient is as wide as the scores.
+    """
+    model.word.weight.requires_grad_(False)
+    if model.near is not None:
+        model.near.requires_grad_(False)
+    heads = (model.head, model.sentence_head)
+    fast = [model.feat.weight, *(p for head in heads for p in head.parameters())]
+    new = {id(p) for p in fast}
+    old = [p for p in model.parameters() if id(p) not in new and p.requires_grad]
+    return torch.optim.AdamW(
+        [
+            {"params": [p for p in old if p.ndim > 1], "weight_decay": 0.01},
+            {"params": [p for p in old if p.ndim <= 1], "weight_decay": 0.0},
+            {"params": fast, "weight_decay": 0.0, "lr": head_rate},
+        ],
+        lr=rate,
+    )
+
+
+def moved(group: Group, device: str) -> Group:
+    """The same group on a device."""
+    return Group(*(getattr(group, field.name).to(device) for field in fields(Group)))
+
+
+def has_both_kinds(groups: Sequence[tuple[Group, Record]]) -> bool:
+    """Whether some answers are marked and some are not: without both there is no score."""
+    return len({bool(answer.spans) for _, record in groups for answer in record.answers}) == 2
+
+
+def train(
+    recipe: Recipe,
+    loader: Loader,
+    model: Reader,
+    out: Path,
+    resume: bool,
+    *,
+    checkpoint_every: int = 100,
+    device: str = "cpu",
+    mixed: bool = False,
+    curve_contexts: int | None = None,
+    report: Report | None = None,
+) -> None:
+    """Run the recipe; now and then a checkpoint and the scores.
+
+    Args:
+        recipe: Every number of the run.
+        loader: Draws the groups of each step.
+        model: What is trained, in place.
+        out: An existing folder. ``reader.safetensors`` has the weights, adapters merged, as of
+            the last scores; ``state.pt`` all that the run needs to go on beside what it began with.
+        resume: Go on from ``state.pt``, if it is there.
+        checkpoint_every: Steps between two checkpoints; the last step has one too. Every third is
+            scored.
+        device: ``cpu`` or ``cuda``.
+        mixed: Whether products are computed in bfloat16.
+        curve_contexts: Validation contexts of each kind that are scored; ``None`` is all.
+        report: Hears of every step; by default the log does.
+    """
+    report = report or Logged()
+    model.to(device)
+    optimizer = optimizer_of(model, recipe.rate, recipe.head_rate)
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, recipe.rate_share)
+    first, state = 0, out / "state.pt"
+    if resume and state.exists():
+        saved = torch.load(state, weights_only=True, map_location="cpu")
+        model.load_state_dict(saved["model"], strict=False)
+        optimizer.load_state_dict(saved["optimizer"])
+        schedule.load_state_dict(saved["schedule"])
+        first = saved["step"]
+    validation = [g for r in loader.validation[:curve_contexts] if (g := loader.whole(r))]
+    rng = random.Random(1)
+    drawn = (sets.draw(record, 3, rng) for record in loader.slots_validation[:curve_contexts])
+    variants = [g for r in drawn if (g := loader.whole(r))]
+    model.train()
+    report.begin(first, recipe.steps)
+    for step in range(first, recipe.steps):
+        torch.manual_seed(recipe.seed * 1_000_003 + step)
+        groups = loader.step(step)
+        total = 0.0
+        for group in groups:
+            with placed(device):
+                loss = loss_of(model, moved(group, device), recipe, mixed=mixed) / len(groups)
+            loss.backward()  # type: ignore[no-untyped-call]
+            total += float(loss.detach())
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        schedule.step()
+        optimizer.zero_grad(set_to_none=True)
+        number = step + 1
+        report.step(number, total)
+        if number % checkpoint_every == 0 or number == recipe.steps:
+            saved = {
+                "model": trained_part(model),
+                "optimizer": optimizer.state_dict(),
+                "schedule": schedule.state_dict(),
+                "step": number,
+            }
+            torch.save(saved, state.with_suffix(".new"))
+            state.with_suffix(".new").replace(state)
+            report.saved(number)
+            if number % (3 * checkpoint_every) == 0 or number == recipe.steps:
+                save_weights(model, merged(model), out / "reader.safetensors")
+                for name, held in (("RAGTruth", validation), ("slot", variants)):
+                    if has_both_kinds(held):
+                        scores = evaluate(model, held, mixed=mixed)
+                        report.say(f"step {number} {name} validation: {scores}")
+
+
+def trained_part(model: Reader) -> dict[str, Tensor]:
+    """The weights that learn: what a run with adapters adds to its base is small."""
+    learning = {name for name, part in model.named_parameters() if part.requires_grad}
+    return {name: tensor for name, tensor in model.state_dict().items() if name in learning}

@@ -1,0 +1,105 @@
+"""The second encoder that ships: the unmodified base, as a graph of its own with its manifest.
+
+``python -m groundwire_training.minilm --base model.safetensors --out DIR`` writes it, the same
+bytes each time. ``--compare FILE`` then says how close int8 stays to fp32 on the lines of a file.
+"""
+
+import argparse
+import json
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from groundwire.engine.architecture import MINILM
+from groundwire.engine.embedder import GRAPH, Encoder, NeuralEmbedder
+from groundwire.engine.models import DEFAULT_MODEL, MANIFEST_NAME, Manifest, find_model
+from groundwire.engine.tokenizer import WordPieces
+from groundwire_training.bases import read_base
+from groundwire_training.described import described
+from groundwire_training.export import export_encoder
+
+CARD = "MODEL_CARD.md"
+
+
+def package(base: Path, out: Path, *, int8: bool = True) -> None:
+    """Write a model folder.
+
+    Args:
+        base: ``model.safetensors`` of all-MiniLM-L6-v2.
+        out: The folder to write. A model card and the thresholds of a manifest that are there
+            already are kept.
+        int8: Whether to quantise.
+    """
+    out.mkdir(parents=True, exist_ok=True)
+    known = Manifest.read(out).operating_points if (out / MANIFEST_NAME).exists() else {}
+    export_encoder(read_base(base).state_dict(), MINILM, out / GRAPH, int8=int8)
+    write_manifest(out, operating_points=known)
+
+
+def write_manifest(folder: Path, *, operating_points: Mapping[str, float]) -> None:
+    """Describe a model folder, with the hash of every file as it is now.
+
+    Args:
+        folder: Where the graph is, and perhaps a model card.
+        operating_points: Of the similarity detector: a claim below one is unsupported.
+    """
+    tokenizer = find_model(DEFAULT_MODEL).files["tokenizer.json"]
+    names = [name for name in (GRAPH, CARD) if (folder / name).exists()]
+    manifest = {
+        "name": "minilm",
+        "version": "2",
+        "kind": "encoder",
+        "licence": "Apache-2.0",
+        "base": "sentence-transformers/all-MiniLM-L6-v2 (Apache-2.0), unmodified",
+        "languages": ["en"],
+        # One file serves both encoders.
+        "tokenizer": {"model": DEFAULT_MODEL, "sha256": tokenizer.sha256},
+        "operating_points": dict(operating_points),
+        "files": {name: described(folder / name) for name in names},
+    }
+    text = json.dumps(manifest, indent=2) + "\n"
+    (folder / MANIFEST_NAME).write_text(text, encoding="utf-8")
+
+
+def cosines(first: NDArray[np.float32], second: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Of each pair of unit rows, shape ``(n,)``."""
+    return np.asarray((first * second).sum(axis=1))
+
+
+def compare(folder: Path, base: Path, texts: list[str]) -> NDArray[np.float32]:
+    """Cosines between the embeddings of a folder and those of the base in fp32, shape ``(n,)``."""
+    pieces = WordPieces(find_model(DEFAULT_MODEL).folder / "tokenizer.json")
+    with tempfile.TemporaryDirectory() as temporary:
+        exact = Path(temporary) / GRAPH
+        export_encoder(read_base(base).state_dict(), MINILM, exact, int8=False)
+        shipped, whole = (
+            NeuralEmbedder(Encoder(path, threads=1), pieces, "").embed(texts)
+            for path in (folder / GRAPH, exact)
+        )
+    return cosines(shipped, whole)
+
+
+def main() -> None:
+    """Package from the command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--base", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--fp32", action="store_true", help="do not quantise")
+    parser.add_argument("--compare", type=Path, help="a file with one text a line")
+    options = parser.parse_args()
+    package(options.base, options.out, int8=not options.fp32)
+    if options.compare:
+        lines = options.compare.read_text(encoding="utf-8").splitlines()
+        found = compare(options.out, options.base, [line for line in lines if line.strip()])
+        low, first, middle = np.quantile(found, [0, 0.01, 0.5])
+        print(  # noqa: T201
+            f"{len(found)} texts, cosine to fp32: mean {found.mean():.4f}, median {middle:.4f}, "
+            f"1 % below {first:.4f}, least {low:.4f}"
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,134 @@
+"""From weights to a model folder: graph, tables, manifest with hashes.
+
+``python -m groundwire_training.package --weights reader.safetensors --tables DIR --out DIR``
+"""
+
+import argparse
+import json
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+from groundwire.engine.architecture import MINILM, MPNET, Architecture
+from groundwire.engine.features import FEATURE_RULES
+from groundwire.engine.models import MANIFEST_NAME
+from groundwire_training.bases import read_weights
+from groundwire_training.described import described
+from groundwire_training.export import export
+
+#: What a model folder takes over from the folder of tables.
+TABLES = ("tokenizer.json", "words.npz")
+GRAPH = "reader.onnx"
+LABELS = ("supported", "unsupported", "contradicted")
+
+
+def package(
+    weights: Path,
+    tables: Path,
+    out: Path,
+    *,
+    version: str,
+    int8: bool = True,
+    operating_points: Mapping[str, float],
+    calibration: Mapping[str, float],
+) -> None:
+    """Write a model folder.
+
+    Args:
+        weights: A checkpoint of the training loop, ``.safetensors``.
+        tables: Folder with ``tokenizer.json`` and ``words.npz``.
+        out: The folder to write; may be the same as ``tables``.
+        version: Of the weights.
+        int8: Whether to quantise.
+        operating_points: Thresholds by name, each in (0, 1].
+        calibration: ``scale`` and ``offset`` of the fitted map.
+    """
+    out.mkdir(parents=True, exist_ok=True)
+    model = read_weights(weights)
+    export(model.state_dict(), model.sizes, out / GRAPH, int8=int8)
+    for name in TABLES:
+        if tables.resolve() != out.resolve():
+            shutil.copyfile(tables / name, out / name)
+    write_manifest(
+        out,
+        sizes=model.sizes,
+        version=version,
+        operating_points=operating_points,
+        calibration=calibration,
+    )
+
+
+def write_manifest(
+    folder: Path,
+    *,
+    sizes: Architecture,
+    version: str,
+    operating_points: Mapping[str, float],
+    calibration: Mapping[str, float],
+    answer_calibration: Mapping[str, float] | None = None,
+    sentence_calibration: Mapping[str, float] | None = None,
+    lines_calibration: Mapping[str, float] | None = None,
+) -> None:
+    """Describe a model folder, with the hash of every file as it is now.
+
+    Args:
+        folder: With the files.
+        sizes: Of the reader whose graph it holds.
+        version: Of the weights.
+        operating_points: Thresholds by name, each in (0, 1].
+        calibration: Of word pieces.
+        answer_calibration: Of answers.
+        sentence_calibration: Of claims, as the detector reads them.
+        lines_calibration: Of claims that are read with a few lines alone.
+    """
+    names = [name for name in (GRAPH, *TABLES, "MODEL_CARD.md") if (folder / name).exists()]
+    manifest = {
+        "name": "reader",
+        "version": version,
+        "kind": "reader",
+        "licence": "Apache-2.0",
+        "base": f"sentence-transformers/{_base_of(sizes)} (Apache-2.0)",
+        "languages": ["en"],
+        "labels": list(LABELS),
+        "feature_rules": FEATURE_RULES,
+        "architecture": sizes.to_dict(),
+        "operating_points": dict(operating_points),
+        "calibration": dict(calibration),
+        "answer_calibration": dict(answer_calibration) if answer_calibration else None,
+        "sentence_calibration": dict(sentence_calibration) if sentence_calibration else None,
+        "lines_calibration": dict(lines_calibration) if lines_calibration else None,
+        "files": {name: described(folder / name) for name in names},
+    }
+    text = json.dumps(manifest, indent=2) + "\n"
+    (folder / MANIFEST_NAME).write_text(text, encoding="utf-8")
+
+
+def _base_of(sizes: Architecture) -> str:
+    if sizes.width == MINILM.width:
+        return "all-MiniLM-L6-v2"
+    name = "all-mpnet-base-v2"
+    return name if sizes.layers == MPNET.layers else f"{name}, its first {sizes.layers} layers"
+
+
+def main() -> None:
+    """Package from the command line; thresholds come from ``groundwire_training.calibrate``."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--weights", type=Path, required=True)
+    parser.add_argument("--tables", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--version", default="0.1.0")
+    parser.add_argument("--fp32", action="store_true", help="do not quantise")
+    options = parser.parse_args()
+    package(
+        options.weights,
+        options.tables,
+        options.out,
+        version=options.version,
+        int8=not options.fp32,
+        operating_points={"precision": 0.8, "balanced": 0.5, "recall": 0.2},
+        calibration={"scale": 1.0, "offset": 0.0},
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,112 @@
+"""Claims with their evidence and what the one means for the other: files of JSON lines.
+
+A row has the keys of SNLI and its kin, or ours; docs/training.md lists them.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from groundwire.errors import GroundwireError, InputError
+from groundwire_training.rows import RowError, hold_out, lines_of_file, object_of
+
+#: Names of the classes, in SNLI's order, by which its rows may also count them.
+LABELS = ("entailment", "neutral", "contradiction")
+_EVIDENCE = ("evidence", "premise", "context", "sentence1")
+_CLAIM = ("claim", "hypothesis", "answer", "sentence2")
+_LABEL = ("label", "gold_label")
+_NAMES: Mapping[object, int] = {
+    **{name: number for number, name in enumerate(LABELS)},
+    **{name: number for number, name in enumerate(("supported", "unsupported", "contradicted"))},
+    "entailed": 0,
+    "supports": 0,
+    "not enough info": 1,
+    "refutes": 2,
+}
+#: How SNLI marks rows whose annotators did not agree.
+_WITHOUT = ("-", -1)
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A claim, its evidence, and what the evidence says of it: 0, 1 or 2 as in :data:`LABELS`."""
+
+    evidence: str
+    claim: str
+    label: int
+
+
+def read_pairs(path: Path) -> list[Pair]:
+    """Read a file, or each file of JSON lines in a folder; rows whose label is open are left out.
+
+    Raises:
+        RowError: At the first line that cannot be used.
+        InputError: If there is no row with a label.
+        OSError: If a file cannot be read.
+    """
+    files = sorted(path.glob("*.jsonl*")) if path.is_dir() else [path]
+    pairs = [pair for file in files for pair in _pairs(file)]
+    if not pairs:
+        raise InputError(
+            f"{path} has no row with a label. Give a file of JSON lines, or a folder of files that "
+            'end in .jsonl or .jsonl.gz: {"evidence": "...", "claim": "...", "label": "neutral"}.'
+        )
+    return pairs
+
+
+def split_pairs(path: Path, pairs: Sequence[Pair]) -> tuple[list[Pair], list[Pair]]:
+    """Hold out a tenth of the evidence, the same each time.
+
+    Returns:
+        Pairs to measure with and pairs to train with.
+
+    Raises:
+        TooFewContextsError: If all have the same evidence.
+    """
+    held = hold_out(path, [pair.evidence for pair in pairs])
+    return (
+        [pair for pair in pairs if pair.evidence in held],
+        [pair for pair in pairs if pair.evidence not in held],
+    )
+
+
+def _pairs(file: Path) -> Iterator[Pair]:
+    for number, line in lines_of_file(file):
+        try:
+            pair = _pair(object_of(line))
+        except GroundwireError as error:
+            raise RowError(file, number, str(error)) from error
+        if pair is not None:
+            yield pair
+
+
+def _pair(row: Mapping[str, Any]) -> Pair | None:
+    label = row[_key(row, _LABEL)]
+    if label in _WITHOUT:
+        return None
+    known = _NAMES.get(label.strip().lower()) if isinstance(label, str) else label
+    # A JSON true is an int of Python.
+    if type(known) is not int or not 0 <= known < len(LABELS):
+        raise InputError(
+            f"The label is {label!r}. It must be one of {', '.join(LABELS)}, or their numbers "
+            "0, 1 and 2; two classes are too few."
+        )
+    return Pair(_text(row, _EVIDENCE), _text(row, _CLAIM), known)
+
+
+def _text(row: Mapping[str, Any], keys: Sequence[str]) -> str:
+    key = _key(row, keys)
+    value = row[key]
+    if isinstance(value, list) and all(isinstance(part, str) for part in value):
+        value = "\n".join(value)
+    if not isinstance(value, str) or not value.strip():
+        raise InputError(f"Its {key} is no text, or an empty one. Give a text, or a list of texts.")
+    return value
+
+
+def _key(row: Mapping[str, Any], keys: Sequence[str]) -> str:
+    found = next((key for key in keys if key in row), None)
+    if found is None:
+        raise InputError(f"The row has none of {', '.join(keys)}. Add {keys[0]!r}.")
+    return found

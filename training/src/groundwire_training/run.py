@@ -1,0 +1,167 @@
+"""One run of the reader: train, export, calibrate. What comes out is a model folder."""
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError
+
+from groundwire.detection.evidence import WordWeights
+from groundwire.engine.models import Manifest, find_model
+from groundwire.engine.tokenizer import WordPieces
+from groundwire.errors import ModelError
+from groundwire_training import calibrate
+from groundwire_training.bases import read_base, read_weights
+from groundwire_training.devices import is_mixed
+from groundwire_training.loop import Loader, train
+from groundwire_training.lora import add_adapters
+from groundwire_training.model import Reader
+from groundwire_training.package import package
+from groundwire_training.recipe import Lora, Recipe, settle
+from groundwire_training.report import Report
+
+_STATE, _WEIGHTS, _MODEL = "state.pt", "reader.safetensors", "model"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReaderRun:
+    """What to train the reader with, and where to.
+
+    Attributes:
+        data: A folder of sets, or a file of labelled answers.
+        out: Where everything goes: recipe, checkpoints, and the model folder ``model``.
+        recipe: Every number of the run.
+        start: Weights of a reader to go on from.
+        base: ``model.safetensors`` of all-MiniLM-L6-v2 or all-mpnet-base-v2, to begin with in place
+            of ``start``.
+        layers: Keep the first so many layers of ``base``; ``None`` keeps all.
+        tables: Folder with ``tokenizer.json`` and ``words.npz``; ``None`` is the embedded reader's.
+        lora: Adapters; ``None`` trains whole matrices.
+        device: ``cpu`` or ``cuda``.
+        threads: CPU threads; ``None`` leaves it to PyTorch, and calibrates with one.
+        precision: ``fp32``, ``bf16``, or ``auto``: bf16 where the processor multiplies in it.
+        checkpoint_every: Steps between two checkpoints.
+        curve_contexts: Validation contexts of each kind that are scored on the way; ``None`` is
+            all.
+        resume: Go on from the last checkpoint, if there is one.
+        version: Of the weights, for the manifest.
+    """
+
+    data: Path
+    out: Path
+    recipe: Recipe
+    start: Path | None = None
+    base: Path | None = None
+    layers: int | None = None
+    tables: Path | None = None
+    lora: Lora | None = None
+    device: str = "cpu"
+    threads: int | None = None
+    precision: str = "auto"
+    checkpoint_every: int = 100
+    curve_contexts: int | None = None
+    resume: bool = False
+    version: str = "0.1.0"
+
+
+def train_reader(run: ReaderRun, report: Report) -> Path:
+    """Train, export in int8 and calibrate; an interrupted run goes on where it stopped.
+
+    Returns:
+        The model folder, ``out / "model"``.
+
+    Raises:
+        InputError: If the data cannot be used, or ``out`` holds another run.
+        ModelError: If the weights to start from are no reader's.
+    """
+    is_begun = (run.out / _STATE).exists()
+    settle(run.out, numbers_of(run), is_begun=is_begun, resume=run.resume)
+    tables = run.tables or find_model().folder
+    loader = Loader(
+        run.data, WordPieces(tables / "tokenizer.json"), WordWeights.load(tables), run.recipe
+    )
+    if run.threads:
+        torch.set_num_threads(run.threads)
+    train(
+        run.recipe,
+        loader,
+        first_model(run),
+        run.out,
+        run.resume,
+        checkpoint_every=run.checkpoint_every,
+        device=run.device,
+        mixed=is_mixed(run.precision, run.device),
+        curve_contexts=run.curve_contexts,
+        report=report,
+    )
+    return finish(run, tables, report)
+
+
+def finish(run: ReaderRun, tables: Path, report: Report) -> Path:
+    """Write the model folder of a run that is trained, and fit its thresholds.
+
+    Where the validation part cannot tell them, they stay those of the tables' folder.
+    """
+    shipped = Manifest.read(tables if (tables / "manifest.json").exists() else find_model().folder)
+    folder = run.out / _MODEL
+    report.say("Exporting in int8.")
+    package(
+        run.out / _WEIGHTS,
+        tables,
+        folder,
+        version=run.version,
+        operating_points=shipped.operating_points,
+        calibration=shipped.calibration,
+    )
+    report.say("Reading validation answers through the engine, to calibrate.")
+    reader = calibrate.open_reader(folder, run.threads or 1)
+    scored = calibrate.score(reader, calibrate.validation_records(run.data))
+    if calibrate.can_fit(scored):
+        calibrate.calibrate(folder, scored)
+        if calibrate.can_cross_fit(scored):
+            report.say(calibrate.table(calibrate.report(scored)))
+        else:
+            report.say(
+                f"Calibrated on {len(scored)} validation answers. They are too few to say how good "
+                "it is: each would have to be judged by answers over other sources, of both kinds."
+            )
+    else:
+        n_marked = sum(answer.is_hallucinated for answer in scored)
+        report.say(
+            f"Not calibrated: of {len(scored)} validation answers {n_marked} have marked words, "
+            "and both kinds are needed. Calibration and thresholds are those of the embedded "
+            "reader; add answers of the other kind."
+        )
+    return folder
+
+
+def first_model(run: ReaderRun) -> Reader:
+    """The model as the first step finds it.
+
+    Raises:
+        ModelError: If a file holds other weights than it should.
+    """
+    torch.manual_seed(run.recipe.seed)
+    path = run.start or run.base
+    try:
+        if run.start:
+            model = read_weights(run.start, dropout=run.recipe.dropout)
+        elif run.base:
+            model = read_base(run.base, layers=run.layers, dropout=run.recipe.dropout)
+        else:
+            model = Reader()
+    except (SafetensorError, KeyError, RuntimeError, ValueError) as error:
+        raise ModelError(
+            f"{path} cannot be started from: {str(error).splitlines()[0]} --start takes weights "
+            "of a reader, such as the reader.safetensors of a run; --base takes the "
+            "model.safetensors of all-MiniLM-L6-v2 or all-mpnet-base-v2."
+        ) from error
+    if run.lora:
+        add_adapters(model, run.lora)
+    return model
+
+
+def numbers_of(run: ReaderRun) -> dict[str, object]:
+    """What must be the same for a run to go on; more steps may be asked for."""
+    numbers = {name: value for name, value in asdict(run.recipe).items() if name != "steps"}
+    return {**numbers, "lora": run.lora and asdict(run.lora), "layers": run.layers}

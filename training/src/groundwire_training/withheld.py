@@ -1,0 +1,123 @@
+"""Evidence taken away: what was supported is on the topic still, and stands nowhere.
+
+A faithful sentence whose sentences of the source are gone is the kind of unsupported statement that
+match features do not show (as MiniCheck makes its training data, https://arxiv.org/abs/2404.10774).
+"""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from groundwire.evaluation.datasets.sets import DOUBTFUL, Marked, Record
+from groundwire.text.segment import segment
+from groundwire_training.corrupt.grounds import Grounds
+from groundwire_training.corrupt.wording import stems
+
+# Shares of a sentence's stems that one sentence of the source has: at least this to be its
+# evidence, at most that for nothing to be left, and the least loss that says so.
+_EVIDENCE, _LEFT, _LOSS = 0.4, 0.4, 0.3
+# A loss up to this changes nothing.
+_SLACK = 0.1
+# Stems of a sentence that says enough to be told from another, at least; a passage's own heading
+# ("passage 2:") says nothing.
+_STEMS, _HEADING = 4, frozenset({"passa"})
+# Sentences of the sources to take away, at most.
+_MOST = 4
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    source: int
+    start: int
+    end: int
+    stems: frozenset[str]
+
+
+def withheld(record: Record, rng: random.Random) -> Record | None:
+    """Take away what one sentence of an answer rests on.
+
+    Args:
+        record: With answers that may have spans.
+        rng: Chooses the sentence.
+
+    Returns:
+        The record with shorter sources. A sentence that lost its evidence is doubted as a whole,
+        and one that lost some of it, or is wrong elsewhere, is not judged any more. ``None`` where
+        sources are data, or no sentence has its evidence in a few places.
+    """
+    texts = [source.text for source in record.sources]
+    if Grounds(texts).has_data:
+        return None
+    lines = [
+        _Line(i, piece.start, piece.end, _told(text[piece.start : piece.end]))
+        for i, text in enumerate(texts)
+        for piece in segment(text)
+    ]
+    said = [
+        (answer, piece.start, piece.end)
+        for answer in record.answers
+        for piece in segment(answer.text)
+        if not _is_marked(answer, piece.start, piece.end)
+    ]
+    for answer, start, end in rng.sample(said, len(said)):
+        wanted = _told(answer.text[start:end])
+        best = _most(wanted, lines)
+        if len(wanted) < _STEMS or best < _EVIDENCE:
+            continue
+        gone = [line for line in lines if _share(wanted, line) >= best / 2]
+        rest = [line for line in lines if _share(wanted, line) < best / 2]
+        if len(gone) <= _MOST and _loses(wanted, lines, rest) and any(line.stems for line in rest):
+            return _without(record, texts, lines, gone, rest)
+    return None
+
+
+def _without(
+    record: Record,
+    texts: Sequence[str],
+    lines: Sequence[_Line],
+    gone: Sequence[_Line],
+    rest: Sequence[_Line],
+) -> Record:
+    cut = list(texts)
+    for line in sorted(gone, key=lambda line: -line.start):
+        text = cut[line.source]
+        cut[line.source] = text[: line.start] + text[line.end :].lstrip(" ")
+    sources = tuple(
+        replace(source, text=text)
+        for source, text in zip(record.sources, cut, strict=True)
+        if text.strip()
+    )
+    answers = tuple(_judged_again(answer, lines, rest) for answer in record.answers)
+    return replace(record, sources=sources, answers=answers)
+
+
+def _judged_again(answer: Marked, before: Sequence[_Line], after: Sequence[_Line]) -> Marked:
+    doubts = list(answer.doubts)
+    for piece in segment(answer.text):
+        wanted = _told(answer.text[piece.start : piece.end])
+        if _most(wanted, before) - _most(wanted, after) <= _SLACK:
+            continue
+        is_known = not _is_marked(answer, piece.start, piece.end) and _loses(wanted, before, after)
+        doubts.append((piece.start, piece.end, 1 if is_known else DOUBTFUL))
+    return replace(answer, doubts=tuple(doubts))
+
+
+def _loses(wanted: frozenset[str], before: Sequence[_Line], after: Sequence[_Line]) -> bool:
+    left = _most(wanted, after)
+    return len(wanted) >= _STEMS and left <= _LEFT and _most(wanted, before) - left >= _LOSS
+
+
+def _told(text: str) -> frozenset[str]:
+    return stems(text) - _HEADING
+
+
+def _most(wanted: frozenset[str], lines: Sequence[_Line]) -> float:
+    return max((_share(wanted, line) for line in lines), default=0.0)
+
+
+def _share(wanted: frozenset[str], line: _Line) -> float:
+    return len(wanted & line.stems) / len(wanted) if wanted else 0.0
+
+
+def _is_marked(answer: Marked, start: int, end: int) -> bool:
+    return any(s < end and start < e for s, e, _ in (*answer.spans, *answer.doubts))

@@ -1,0 +1,96 @@
+"""The tables that rank passages without reading them: how rare a word piece is, and what it means.
+
+``python -m groundwire_training.words --documents DIR --base model.safetensors --tables DIR`` counts
+word pieces in gzipped JSON lines with a ``text``, reads each word piece of the vocabulary alone
+with the unmodified MiniLM, keeps 128 principal components (as model2vec does), and writes
+``words.npz`` beside ``tokenizer.json``. A few minutes on a CPU.
+"""
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from groundwire.engine.architecture import VOCABULARY
+from groundwire.engine.roles import Role
+from groundwire.engine.tokenizer import WordPieces
+from groundwire.evaluation.datasets.sets import read_rows
+from groundwire_training.bases import read_base
+from groundwire_training.export import quantise
+from groundwire_training.model import Look
+
+#: Word pieces that count as one document: about a passage.
+_WINDOW = 200
+_DIMENSIONS = 128
+_MAX_DOCUMENT_CHARS = 8_000
+_MAX_DOCUMENTS = 4_000
+
+
+def texts(folder: Path) -> Iterator[str]:
+    """The documents of a folder, at most 4,000 of each file, each cut at 8,000 characters."""
+    for path in sorted(folder.glob("*.jsonl.gz")):
+        for number, row in enumerate(read_rows(path)):
+            if number == _MAX_DOCUMENTS:
+                break
+            yield str(row["text"])[:_MAX_DOCUMENT_CHARS]
+
+
+def inverse_frequencies(folder: Path, pieces: WordPieces) -> NDArray[np.float32]:
+    """BM25's IDF of each word piece, over windows of 200; shape ``(vocabulary,)``."""
+    windows_with = np.zeros(VOCABULARY)
+    n_windows = 0
+    for text in texts(folder):
+        ids = pieces.encode(text).ids
+        for start in range(0, len(ids), _WINDOW):
+            windows_with[np.unique(ids[start : start + _WINDOW])] += 1
+            n_windows += 1
+    odds = (n_windows - windows_with + 0.5) / (windows_with + 0.5)
+    return np.log1p(odds).astype(np.float32)
+
+
+@torch.inference_mode()
+def meanings(base: Path, pieces: WordPieces) -> NDArray[np.float32]:
+    """The direction of each word piece on its own; shape ``(vocabulary, 128)``, length 1."""
+    model = read_base(base).eval()
+    found = []
+    for ids in torch.split(torch.arange(VOCABULARY), 1024):
+        ends = (torch.full_like(ids, pieces.cls_id), torch.full_like(ids, pieces.sep_id))
+        hidden = model.embed(
+            torch.stack([ends[0], ids, ends[1]], 1), torch.arange(3), Role.SOURCE, None
+        )
+        everything = torch.zeros(1, 1, 1, 1)
+        for layer in model.typed_layers():
+            hidden = layer.attend(
+                hidden, [Look(slice(None), *layer.keys_values(hidden), everything)]
+            )
+        found.append(hidden.mean(1))
+    vectors = torch.cat(found).numpy()
+    vectors -= vectors.mean(axis=0)
+    _, _, components = np.linalg.svd(vectors, full_matrices=False)
+    reduced = vectors @ components[:_DIMENSIONS].T
+    lengths: NDArray[np.float32] = np.linalg.norm(reduced, axis=1, keepdims=True)
+    return np.asarray(reduced / lengths, np.float32)
+
+
+def main() -> None:
+    """Make the tables from the command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--documents", type=Path, required=True)
+    parser.add_argument("--base", type=Path, required=True)
+    parser.add_argument("--tables", type=Path, required=True)
+    options = parser.parse_args()
+    pieces = WordPieces(options.tables / "tokenizer.json")
+    vectors, scales = quantise(meanings(options.base, pieces), axis=1)
+    np.savez(
+        options.tables / "words.npz",
+        idf=inverse_frequencies(options.documents, pieces).astype(np.float16),
+        vectors=vectors,
+        scales=scales[:, 0].astype(np.float16),
+    )
+
+
+if __name__ == "__main__":
+    main()
