@@ -21,8 +21,9 @@ from groundwire.detection.values import DetectorInfo
 from groundwire.evaluation.datasets.files import read_labelled
 from groundwire.evaluation.evaluation import Evaluation
 from groundwire.evaluation.judged_row import Header
+from groundwire.evaluation.judging import Judging
 from groundwire.evaluation.loading import Choice, load_detector
-from groundwire.evaluation.run import Judging, here, run_on
+from groundwire.evaluation.run import here, run_on
 from groundwire.evaluation.scale.cluster import on_ray, start_local
 from groundwire.evaluation.scale.processes import on_processes
 from groundwire.evaluation.scale.workers import Recipe

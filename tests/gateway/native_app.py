@@ -20,11 +20,11 @@ from groundwire.control.audit import AuditLog
 from groundwire.engine.reader import n_threads
 from groundwire.errors import GroundwireError
 from groundwire.gateway.http.caller import Caller
-from groundwire.gateway.http.limits import Limits
 from groundwire.gateway.http.problems import Problem, as_problem, problem_response
-from groundwire.gateway.http.state import trace_id
-from groundwire.gateway.http.trace import Tracing
 from groundwire.gateway.metrics import Metrics
+from groundwire.gateway.middleware.limits import Limits
+from groundwire.gateway.middleware.state import trace_id
+from groundwire.gateway.middleware.trace import Tracing
 from groundwire.gateway.native import describe, router
 from groundwire.gateway.verifying import Verifications
 from groundwire.policy.policy import Overrides

@@ -13,12 +13,12 @@ from starlette.routing import Route
 
 from groundwire.config import Config, parse
 from groundwire.control.keys import Keyring
-from groundwire.gateway.http.auth import Authentication
-from groundwire.gateway.http.limits import Limits
 from groundwire.gateway.http.problems import Problem, problem_response
-from groundwire.gateway.http.state import trace_id
-from groundwire.gateway.http.trace import Tracing
 from groundwire.gateway.metrics import Metrics
+from groundwire.gateway.middleware.auth import Authentication
+from groundwire.gateway.middleware.limits import Limits
+from groundwire.gateway.middleware.state import trace_id
+from groundwire.gateway.middleware.trace import Tracing
 from groundwire.gateway.relay import relay
 from groundwire.gateway.services import open_services
 from tests.gateway.audited import events_in

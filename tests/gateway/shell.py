@@ -12,10 +12,10 @@ from starlette.routing import Route
 
 from groundwire.config import Config
 from groundwire.control.keys import Keyring
-from groundwire.gateway.http.auth import Authentication
-from groundwire.gateway.http.limits import Limits, read_json
-from groundwire.gateway.http.state import caller, trace_id
-from groundwire.gateway.http.trace import Tracing
+from groundwire.gateway.middleware.auth import Authentication
+from groundwire.gateway.middleware.limits import Limits, read_json
+from groundwire.gateway.middleware.state import caller, trace_id
+from groundwire.gateway.middleware.trace import Tracing
 
 SECRET = "what a user wrote"
 

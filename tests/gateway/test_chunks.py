@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from groundwire.gateway.chat.chunks import Chunk, Halves, UnreadableChunkError, read_chunk
+from groundwire.gateway.chat.hold_buffer import HeldAnswer, HeldStream
 from groundwire.gateway.http.sse import Event, EventSplitter, encode
-from groundwire.gateway.stream.chunks import Chunk, Halves, UnreadableChunkError, read_chunk
-from groundwire.gateway.stream.hold_buffer import HeldAnswer, HeldStream
 
 #: Where other dialects have their text.
 TEXTS = ("content", "text", "delta", "message", "output_text")

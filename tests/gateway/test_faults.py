@@ -309,7 +309,7 @@ def test_a_mistake_of_ours_while_a_stream_breaks_off_leaves_nobody_waiting(
     def fail(_: object) -> str:
         raise ValueError
 
-    monkeypatch.setattr("groundwire.gateway.stream.guarded_stream.warning_text", fail)
+    monkeypatch.setattr("groundwire.gateway.chat.guarded_stream.warning_text", fail)
     with gateway(tmp_path, "check: {action: header}", detector=fixed()) as own:
         own.upstream.script(Script.sse(SAID, end=end))
         with own.asking(request(stream=True)) as response:

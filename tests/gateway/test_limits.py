@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from starlette.applications import Starlette
 
 from groundwire.config import parse
-from groundwire.gateway.http.limits import parse_json
 from groundwire.gateway.http.problems import Problem
+from groundwire.gateway.middleware.limits import parse_json
 from groundwire.gateway.server import MAX_HEAD_BYTES, LimitedProtocol
 from tests.gateway.client import PATIENCE_S, Reply, fetch
 from tests.gateway.conftest import Running

@@ -11,8 +11,8 @@ from ruamel.yaml import YAML
 from groundwire.config import parse
 from groundwire.control.audit import AuditStats
 from groundwire.engine.cache import CacheStats
-from groundwire.gateway.chat.refusals import RefusalCode
 from groundwire.gateway.control_state import ControlState
+from groundwire.gateway.http.refusals import RefusalCode
 from groundwire.gateway.metrics import Metrics, Mode, UpstreamFailure, endpoint_of
 from groundwire.pipeline import Checked, Pipeline
 from groundwire.policy.policy import Action

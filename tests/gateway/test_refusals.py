@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from groundwire.gateway.chat.marks import extension
-from groundwire.gateway.chat.refusals import RefusalCode, blocked, refusal_chunk, refused
 from groundwire.gateway.http.problems import Problem
+from groundwire.gateway.http.refusals import RefusalCode, blocked, refusal_chunk, refused
 from groundwire.policy.policy import Action, Policy
 from tests.gateway.answers import BLOCK, checked, partial, unavailable, unverified
 from tests.pipeline.chats import RIGHT

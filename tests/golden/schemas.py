@@ -11,8 +11,8 @@ from groundwire import __version__
 from groundwire.config import parse
 from groundwire.gateway.admin.app import create_admin_app
 from groundwire.gateway.control import ControlPlane
-from groundwire.gateway.http.readiness import Readiness
 from groundwire.gateway.metrics import Metrics
+from groundwire.gateway.middleware.readiness import Readiness
 from groundwire.gateway.native import document
 from groundwire.mcp.backend import Backend
 from groundwire.mcp.files import Roots

@@ -1,6 +1,6 @@
 """A detector over a block of labelled answers: each answer becomes a row of results."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from hashlib import sha256
 
 from groundwire.detection.values import Detection, Outcome
@@ -10,8 +10,14 @@ from groundwire.evaluation.datasets.labelled import Known, LabelledAnswer
 from groundwire.evaluation.judged_row import JudgedRow
 from groundwire.evaluation.loading import AnyDetector, judge_all
 
+#: Rows that are judged together.
+Block = Sequence[AnyRow]
 
-def judge_block(detector: AnyDetector, block: Sequence[AnyRow]) -> Iterator[JudgedRow]:
+#: Judges blocks of rows, and gives the results of each block as one: in any order, as they come.
+Judging = Callable[[Iterator[Block]], Generator[Iterable[JudgedRow]]]
+
+
+def judge_block(detector: AnyDetector, block: Block) -> Iterator[JudgedRow]:
     """Judge rows, those of one context together; rows that cannot be read come first."""
     yield from (failed_row(row) for row in block if isinstance(row, FailedRow))
     numbered = [row for row in block if isinstance(row, NumberedAnswer)]

@@ -3,15 +3,15 @@
 Answers to one context are judged one after the other, so that its sources are read once.
 """
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
 
 from groundwire.evaluation.datasets.files import AnyRow, FailedRow
-from groundwire.evaluation.judged_row import Header, JudgedRow, ResultsError
-from groundwire.evaluation.judging import judge_block
+from groundwire.evaluation.judged_row import Header, ResultsError
+from groundwire.evaluation.judging import Block, Judging, judge_block
 from groundwire.evaluation.loading import AnyDetector
 from groundwire.evaluation.results_file import open_results, resume
 from groundwire.text.files.reading import MAX_BLOCK_BYTES, MAX_BLOCK_ROWS
@@ -19,8 +19,6 @@ from groundwire.text.files.reading import MAX_BLOCK_BYTES, MAX_BLOCK_ROWS
 #: Told how many rows are done, those of earlier runs included.
 OnRow = Callable[[int], None]
 
-#: Rows that are judged together.
-Block = Sequence[AnyRow]
 
 _REMEDY = (
     "Continue with the options of the first run, name another --output, or start over with --force "
@@ -39,10 +37,6 @@ class Run:
 
     n_rows: int
     n_new: int
-
-
-#: Judges blocks of rows, and gives the results of each block as one: in any order, as they come.
-Judging = Callable[[Iterator[Block]], Generator[Iterable[JudgedRow]]]
 
 
 def run(

@@ -24,15 +24,15 @@ from groundwire.control.keys import Keyring, Keys
 from groundwire.errors import ConfigError, GroundwireError
 from groundwire.gateway import native, relay
 from groundwire.gateway.chat import chat
-from groundwire.gateway.http.auth import Authentication
-from groundwire.gateway.http.counting import Counting
-from groundwire.gateway.http.health import livez, metrics, readyz
-from groundwire.gateway.http.limits import Limits
 from groundwire.gateway.http.problems import Problem, as_problem, not_found, problem_response
-from groundwire.gateway.http.readiness import Readiness, Waiting
-from groundwire.gateway.http.state import trace_id
-from groundwire.gateway.http.trace import Tracing, log_failure
 from groundwire.gateway.metrics import Metrics
+from groundwire.gateway.middleware.auth import Authentication
+from groundwire.gateway.middleware.counting import Counting
+from groundwire.gateway.middleware.health import livez, metrics, readyz
+from groundwire.gateway.middleware.limits import Limits
+from groundwire.gateway.middleware.readiness import Readiness, Waiting
+from groundwire.gateway.middleware.state import trace_id
+from groundwire.gateway.middleware.trace import Tracing, log_failure
 from groundwire.gateway.services import open_services, tenants_of
 from groundwire.pipeline import Pipeline
 

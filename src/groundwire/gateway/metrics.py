@@ -21,13 +21,13 @@ from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 from groundwire.control.audit.log import AuditStats
 from groundwire.detection.values import Outcome
 from groundwire.engine.cache import CacheStats
-from groundwire.gateway.chat.refusals import RefusalCode
 from groundwire.gateway.collectors import (
     AuditCollector,
     CacheCollector,
     ControlCollector,
     WithoutCreated,
 )
+from groundwire.gateway.http.refusals import RefusalCode
 from groundwire.pipeline import Checked
 from groundwire.policy.policy import Action
 

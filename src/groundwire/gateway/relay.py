@@ -1,7 +1,6 @@
 """Everything under ``/v1`` that is not checked goes up as it came, and comes back as it is."""
 
 from typing import Any
-from urllib.parse import unquote
 
 import msgspec
 from starlette.requests import Request
@@ -9,20 +8,20 @@ from starlette.responses import Response
 
 from groundwire.config.tree import Admin
 from groundwire.control.audit import Keeping, unchecked_endpoint_event
-from groundwire.control.keys import holds_key
 from groundwire.gateway import unchecked
 from groundwire.gateway.chat.recording import Recorder
-from groundwire.gateway.chat.refusals import RefusalCode, refused
-from groundwire.gateway.http import state
+from groundwire.gateway.forwarded import client_headers, query_of, require_no_key
 from groundwire.gateway.http.coding import CodingError, Decoder, is_known
 from groundwire.gateway.http.incoming import Incoming
 from groundwire.gateway.http.problems import INVALID_REQUEST, NOT_FOUND, Problem
+from groundwire.gateway.http.refusals import RefusalCode, refused
 from groundwire.gateway.http.streamed import (
     ClientGoneError,
     Streamed,
     gone_response,
     until_disconnect,
 )
+from groundwire.gateway.middleware import state
 from groundwire.gateway.model_list import ACCEPTED, all_models
 from groundwire.gateway.paths import Target, target_of
 from groundwire.gateway.services import Services
@@ -51,7 +50,7 @@ async def relay(request: Request) -> Response:
             those of :meth:`.upstream.Upstreams.send`.
     """
     path = _raw_path(request)
-    _require_no_key("path", path.decode("latin-1"))
+    require_no_key("path", path.decode("latin-1"))
     target = target_of(path)
     _check(request, target)
     incoming = Incoming(request)
@@ -61,51 +60,6 @@ async def relay(request: Request) -> Response:
         )
     except ClientGoneError:
         return gone_response()
-
-
-def client_headers(request: Request) -> Pairs:
-    """The headers of a request as they came, with our trace id in place of the client's."""
-    pairs = [
-        (name.decode("latin-1"), value.decode("latin-1"))
-        for name, value in request.scope["headers"]
-        if name != b"x-trace-id"
-    ]
-    return [*pairs, ("X-Trace-ID", state.trace_id(request))]
-
-
-def query_of(request: Request) -> str:
-    """The query of a request, as written.
-
-    Raises:
-        Problem: 400, if it has what no URL may hold, or what may be a key of ours.
-    """
-    query: str = request.scope["query_string"].decode("latin-1")
-    if any(not "!" <= each <= "~" or each == "#" for each in query):
-        raise Problem(
-            status=400,
-            type=INVALID_REQUEST,
-            code="invalid_query",
-            message="The query has characters that have to be percent-encoded.",
-            next_step="Encode them.",
-        )
-    _require_no_key("query", query)
-    return query
-
-
-def _require_no_key(part: str, text: str) -> None:
-    """Refuse a part of a URL with what may be a key of ours.
-
-    The upstream would see it, and so would the logs of all that are on the way.
-    """
-    if holds_key(text) or holds_key(unquote(text)):
-        raise Problem(
-            status=400,
-            type=INVALID_REQUEST,
-            code=f"key_in_{part}",
-            message=f"The {part} has what looks like a key of a gateway, and would go upstream.",
-            next_step="Send it as Authorization: Bearer or X-Groundwire-Key, and make another: "
-            "logs on the way may have this one.",
-        )
 
 
 async def _answer(request: Request, target: Target, incoming: Incoming) -> Response:

@@ -22,7 +22,7 @@ from groundwire.config import Config
 from groundwire.errors import ConfigError
 from groundwire.gateway.http.loopback import is_loopback
 from groundwire.gateway.http.problems import INVALID_REQUEST, Problem, problem_response
-from groundwire.gateway.http.trace import HEADER as TRACE_HEADER
+from groundwire.gateway.middleware.trace import HEADER as TRACE_HEADER
 
 log = logging.getLogger(__name__)
 

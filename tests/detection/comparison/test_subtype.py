@@ -2,8 +2,7 @@
 
 import pytest
 
-from groundwire.detection.comparison import counterpart
-from groundwire.explain import Subtype, subtype_of
+from groundwire.explain import Subtype, counterpart, subtype_of
 from tests.explain.marked import claim, refs
 
 ENTITY, NUMBER, DATE_TIME = Subtype.ENTITY, Subtype.NUMBER, Subtype.DATE_TIME

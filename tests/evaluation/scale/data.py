@@ -9,8 +9,9 @@ from groundwire.detection.values import DetectorInfo
 from groundwire.evaluation.datasets.files import AnyRow, read_labelled
 from groundwire.evaluation.evaluation import Evaluation
 from groundwire.evaluation.judged_row import Header
+from groundwire.evaluation.judging import Judging
 from groundwire.evaluation.loading import Choice, load_detector
-from groundwire.evaluation.run import Judging, run_on
+from groundwire.evaluation.run import run_on
 from groundwire.evaluation.scale.workers import Recipe
 from tests.evaluation.datasets.tables import json_lines, write
 from tests.evaluation.results import without_times

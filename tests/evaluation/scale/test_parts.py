@@ -13,9 +13,10 @@ pytest.importorskip("pyarrow", reason="needs the eval extra")
 from groundwire.evaluation.datasets.files import AnyRow
 from groundwire.evaluation.evaluation import Evaluation
 from groundwire.evaluation.judged_row import JudgedRow, ResultsError
+from groundwire.evaluation.judging import Block, Judging
 from groundwire.evaluation.loading import DifferentDetectorError
 from groundwire.evaluation.results_file import open_results, read_header, read_judged
-from groundwire.evaluation.run import Block, Judging, here, run_on
+from groundwire.evaluation.run import here, run_on
 from groundwire.evaluation.scale.parts import MANIFEST, parts_of
 from tests.evaluation.labelled import labelled
 from tests.evaluation.results import (

@@ -16,10 +16,10 @@ from groundwire.detection.values import Detection
 from groundwire.errors import GroundwireError
 from groundwire.evaluation.datasets.files import AnyRow, read_labelled
 from groundwire.evaluation.evaluation import Evaluation
-from groundwire.evaluation.judging import judge_block
+from groundwire.evaluation.judging import Block, judge_block
 from groundwire.evaluation.loading import AnyDetector, Choice, load_detector
 from groundwire.evaluation.results_file import read_header, read_judged
-from groundwire.evaluation.run import Block, here, run_on
+from groundwire.evaluation.run import here, run_on
 from groundwire.evaluation.scale.processes import on_processes
 from groundwire.evaluation.scale.workers import Recipe, WorkerError
 from tests.evaluation.datasets.tables import json_lines, write

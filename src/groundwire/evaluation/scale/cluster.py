@@ -13,7 +13,7 @@ from typing import Any
 
 from groundwire.errors import MissingExtraError
 from groundwire.evaluation.judged_row import JudgedRow
-from groundwire.evaluation.run import Block, Judging
+from groundwire.evaluation.judging import Block, Judging
 from groundwire.evaluation.scale.tables import judge_batch, judged_rows, packed_table
 from groundwire.evaluation.scale.workers import Recipe, WorkerError
 

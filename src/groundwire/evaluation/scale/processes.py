@@ -10,8 +10,7 @@ from typing import cast
 
 from groundwire.errors import GroundwireError
 from groundwire.evaluation.judged_row import JudgedRow
-from groundwire.evaluation.judging import judge_block
-from groundwire.evaluation.run import Block, Judging
+from groundwire.evaluation.judging import Block, Judging, judge_block
 from groundwire.evaluation.scale.packed import pack, pack_judged, unpack, unpack_judged
 from groundwire.evaluation.scale.workers import Recipe, WorkerError
 

@@ -24,14 +24,14 @@ from groundwire.gateway.admin.counting import CountingAdmins
 from groundwire.gateway.admin.document import describe
 from groundwire.gateway.admin.problems import admin_problem
 from groundwire.gateway.control import ControlPlane
-from groundwire.gateway.http.health import livez, readyz
-from groundwire.gateway.http.health import metrics as metrics_page
-from groundwire.gateway.http.limits import Limits
 from groundwire.gateway.http.problems import INVALID_REQUEST, NOT_FOUND, Problem, problem_response
-from groundwire.gateway.http.readiness import Readiness, Waiting
-from groundwire.gateway.http.state import trace_id
-from groundwire.gateway.http.trace import Tracing, log_failure
 from groundwire.gateway.metrics import Metrics
+from groundwire.gateway.middleware.health import livez, readyz
+from groundwire.gateway.middleware.health import metrics as metrics_page
+from groundwire.gateway.middleware.limits import Limits
+from groundwire.gateway.middleware.readiness import Readiness, Waiting
+from groundwire.gateway.middleware.state import trace_id
+from groundwire.gateway.middleware.trace import Tracing, log_failure
 
 #: Bytes of a request: a tenant with all that it may have.
 MAX_BODY_BYTES = 65_536

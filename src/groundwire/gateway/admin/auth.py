@@ -12,10 +12,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from groundwire.control.tenants import Role
 from groundwire.gateway.control import ControlPlane
-from groundwire.gateway.http.auth import candidates, check_is_local
 from groundwire.gateway.http.caller import OPEN
 from groundwire.gateway.http.problems import AUTHENTICATION, PERMISSION, Problem, problem_response
-from groundwire.gateway.http.state import trace_id
+from groundwire.gateway.middleware.auth import candidates, check_is_local
+from groundwire.gateway.middleware.state import trace_id
 
 #: What events call who needs no key.
 LOCAL_DEMO = "local-demo"

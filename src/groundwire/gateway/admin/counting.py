@@ -2,8 +2,8 @@
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from groundwire.gateway.http.counting import CLIENT_LEFT
 from groundwire.gateway.metrics import Metrics
+from groundwire.gateway.middleware.counting import CLIENT_LEFT
 
 
 class CountingAdmins:

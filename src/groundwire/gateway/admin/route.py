@@ -16,7 +16,7 @@ from groundwire.control.tenants.record import IfVersion
 from groundwire.gateway.admin.auth import admin
 from groundwire.gateway.control import ControlPlane, store_unavailable
 from groundwire.gateway.http.problems import INVALID_REQUEST, Problem
-from groundwire.gateway.http.state import trace_id
+from groundwire.gateway.middleware.state import trace_id
 from groundwire.gateway.native.models import ErrorResponse
 from groundwire.gateway.native.route import NativeRoute
 

@@ -12,9 +12,9 @@ from starlette.responses import Response
 
 from groundwire.errors import InvalidConversationError
 from groundwire.gateway.chat.checks import Checks
+from groundwire.gateway.chat.chunks import unambiguous
 from groundwire.gateway.chat.marks import outcome_headers, vsr_headers, warning_text
 from groundwire.gateway.http.coding import CodingError, Decoder
-from groundwire.gateway.stream.chunks import unambiguous
 from groundwire.gateway.upstream import Reply
 from groundwire.pipeline import Checked
 from groundwire.pipeline.conversation import Answer, AnswerKind, read_response

@@ -15,18 +15,18 @@ from groundwire.errors import DetectionError
 from groundwire.gateway.chat.buffered_response import LARGE_BYTES, check_body, marked, of_new_body
 from groundwire.gateway.chat.chat_request import ChatRequest
 from groundwire.gateway.chat.checks import Checks
+from groundwire.gateway.chat.guarded_stream import ReleasedStream
 from groundwire.gateway.chat.observed import ObservedBody, ObservedStream
 from groundwire.gateway.chat.recording import Recorder
-from groundwire.gateway.chat.refusals import RefusalCode, blocked, refused
 from groundwire.gateway.chat.release import Release
 from groundwire.gateway.chat.report import StreamReport
+from groundwire.gateway.forwarded import client_headers, query_of
 from groundwire.gateway.http.coding import narrowed
 from groundwire.gateway.http.problems import INVALID_REQUEST, SERVER, Problem
-from groundwire.gateway.http.state import caller, services, trace_id
+from groundwire.gateway.http.refusals import RefusalCode, blocked, refused
 from groundwire.gateway.http.streamed import Streamed, gone_response, until_disconnect
-from groundwire.gateway.relay import client_headers, query_of
+from groundwire.gateway.middleware.state import caller, services, trace_id
 from groundwire.gateway.services import Services
-from groundwire.gateway.stream.guarded_stream import ReleasedStream
 from groundwire.gateway.upstream import Reply, UpstreamBrokenError
 from groundwire.pipeline import Checked, CheckPath, Pipeline, RequestContext
 from groundwire.pipeline.conversation import Answer, AnswerKind, read_request

@@ -10,8 +10,8 @@ import msgspec
 from groundwire.config import overrides_from_metadata
 from groundwire.errors import InvalidConversationError
 from groundwire.gateway.http.coding import CodingError, Decoder
-from groundwire.gateway.http.limits import parse_json
 from groundwire.gateway.http.problems import INVALID_REQUEST, Problem
+from groundwire.gateway.middleware.limits import parse_json
 from groundwire.policy.policy import Request
 
 _OURS = "grounding."

@@ -5,10 +5,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import TypeAlias
 
+from groundwire.gateway.chat.inflight import AnswersInFlight
 from groundwire.gateway.chat.judging import AnswerJudge
 from groundwire.gateway.chat.release import Release
 from groundwire.gateway.services import Services
-from groundwire.gateway.stream.inflight import AnswersInFlight
 from groundwire.pipeline import Checked, Pipeline, RequestContext, Review
 from groundwire.pipeline.conversation import Answer
 

@@ -7,13 +7,13 @@ from typing import Any
 
 from groundwire.detection.values import Outcome
 from groundwire.errors import GroundwireError
+from groundwire.gateway.chat.chunks import UnreadableChunkError
+from groundwire.gateway.chat.inflight import AnswersInFlight
+from groundwire.gateway.chat.reading import TURN, ChunkReader
 from groundwire.gateway.chat.release import Release
 from groundwire.gateway.chat.report import StreamReport
 from groundwire.gateway.http.coding import CodingError
 from groundwire.gateway.http.sse import EventTooLargeError
-from groundwire.gateway.stream.chunks import UnreadableChunkError
-from groundwire.gateway.stream.inflight import AnswersInFlight
-from groundwire.gateway.stream.reading import TURN, ChunkReader
 from groundwire.gateway.upstream import Reply, UpstreamBrokenError
 
 log = logging.getLogger(__name__)

@@ -14,8 +14,8 @@ from groundwire.control.audit import (
     response_events,
     stream_events,
 )
-from groundwire.gateway.chat.refusals import RefusalCode, blocked
 from groundwire.gateway.chat.report import StreamReport
+from groundwire.gateway.http.refusals import RefusalCode, blocked
 from groundwire.gateway.metrics import Mode
 from groundwire.gateway.services import Services
 from groundwire.pipeline import Checked, RequestContext

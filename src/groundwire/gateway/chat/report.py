@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from groundwire.gateway.chat.refusals import RefusalCode
 from groundwire.gateway.chat.release import Release
+from groundwire.gateway.http.refusals import RefusalCode
 from groundwire.pipeline import Checked
 
 

@@ -14,9 +14,9 @@ from pydantic import ValidationError
 
 from groundwire.detection.rows import RowError, as_row, parse_row, row_id
 from groundwire.engine.reader import n_threads
-from groundwire.gateway.http.limits import parse_json
 from groundwire.gateway.http.problems import INVALID_REQUEST, Problem, as_problem
 from groundwire.gateway.http.streamed import Streamed
+from groundwire.gateway.middleware.limits import parse_json
 from groundwire.gateway.native.check import asked_by, require_point, result_of
 from groundwire.gateway.native.models import BatchRequest
 from groundwire.gateway.native.recorded import Asked, Result, recorded

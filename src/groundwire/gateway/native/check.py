@@ -10,7 +10,7 @@ from groundwire.detection.rows import json_kind, row_example
 from groundwire.engine.settings import is_number
 from groundwire.errors import InvalidConversationError
 from groundwire.gateway.http.problems import INVALID_REQUEST, Problem, as_problem
-from groundwire.gateway.http.state import caller, services, trace_id
+from groundwire.gateway.middleware.state import caller, services, trace_id
 from groundwire.gateway.native.examples import CHECKS
 from groundwire.gateway.native.models import AnyCheck, shape_of
 from groundwire.gateway.native.recorded import Asked, Result, failed, recorded

@@ -12,7 +12,7 @@ from groundwire.detection.values import Entailment
 from groundwire.errors import GateError, InputError, UnreadableError
 from groundwire.explain import Explainer, best_lines
 from groundwire.gateway.http.problems import INVALID_REQUEST, SERVER, Problem, as_problem
-from groundwire.gateway.http.state import services
+from groundwire.gateway.middleware.state import services
 from groundwire.gateway.native.examples import FACT_CHECKS, NLI_PAIRS
 from groundwire.gateway.native.models import (
     FactCheckRequest,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from groundwire.gateway.chat.judging import CheckTimeoutError
 from groundwire.gateway.chat.recording import Recorder
-from groundwire.gateway.chat.refusals import RefusalCode, refused
+from groundwire.gateway.http.refusals import RefusalCode, refused
 from groundwire.gateway.native.running import bounded, too_slow
 from groundwire.gateway.services import Services
 from groundwire.pipeline import Checked, Pipeline, RequestContext

@@ -12,9 +12,9 @@ from fastapi import Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 
-from groundwire.gateway.http.limits import parse_json
 from groundwire.gateway.http.problems import INVALID_REQUEST, Problem
-from groundwire.gateway.http.state import services
+from groundwire.gateway.middleware.limits import parse_json
+from groundwire.gateway.middleware.state import services
 
 #: A body with more bytes is parsed off the event loop, which has other requests to serve.
 _LARGE_BYTES = 65_536

@@ -10,8 +10,8 @@ from fastapi import Request, Response
 
 from groundwire.gateway.chat.judging import CheckTimeoutError
 from groundwire.gateway.http.problems import INVALID_REQUEST, SERVER, Problem
-from groundwire.gateway.http.state import services
 from groundwire.gateway.http.streamed import ClientGoneError, until_disconnect
+from groundwire.gateway.middleware.state import services
 from groundwire.gateway.native.route import JSON
 from groundwire.gateway.services import Services
 from groundwire.pipeline import Pipeline

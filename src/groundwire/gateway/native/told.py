@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from groundwire.gateway.chat.refusals import RefusalCode, refused
 from groundwire.gateway.http.problems import AUTHENTICATION, INVALID_REQUEST, SERVER, Problem
+from groundwire.gateway.http.refusals import RefusalCode, refused
 from groundwire.gateway.native.route import JSON
 
 _TRACE_ID = "0f8fad5bd9cb469fa16570867728950e"

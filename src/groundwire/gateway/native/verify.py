@@ -10,7 +10,7 @@ from fastapi import APIRouter, Body, Request, Response
 
 from groundwire.errors import LimitExceededError, MissingExtraError
 from groundwire.gateway.http.problems import INVALID_REQUEST, SERVER, Problem
-from groundwire.gateway.http.state import caller, services
+from groundwire.gateway.middleware.state import caller, services
 from groundwire.gateway.native.route import NativeRoute
 from groundwire.gateway.native.running import json_response, submitted, to_json, while_there
 from groundwire.gateway.native.verify_examples import ANSWERS, TRACES

@@ -4,9 +4,9 @@ import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from groundwire.gateway.chat.chunks import Chunk, Halves, UnreadableChunkError, read_chunk
 from groundwire.gateway.http.coding import Decoder
 from groundwire.gateway.http.sse import Event, EventSplitter
-from groundwire.gateway.stream.chunks import Chunk, Halves, UnreadableChunkError, read_chunk
 
 log = logging.getLogger(__name__)
 

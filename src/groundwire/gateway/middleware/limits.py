@@ -15,7 +15,7 @@ from groundwire.gateway.http.problems import (
     invalid_json,
     problem_response,
 )
-from groundwire.gateway.http.state import trace_id
+from groundwire.gateway.middleware.state import trace_id
 
 
 class Limits:

@@ -7,18 +7,18 @@ from time import perf_counter
 from typing import Any
 
 from groundwire.detection.values import Outcome
+from groundwire.gateway.chat.arguments import count_values
 from groundwire.gateway.chat.checks import Checks
+from groundwire.gateway.chat.hold_buffer import HeldStream
 from groundwire.gateway.chat.marks import extension, warning_text
 from groundwire.gateway.chat.observed import UNREADABLE
-from groundwire.gateway.chat.refusals import RefusalCode, blocked, refusal_chunk, refused
+from groundwire.gateway.chat.outbox import Outbox
+from groundwire.gateway.chat.reading import TURN, ChunkReader, ReadEvent
 from groundwire.gateway.chat.release import Release
 from groundwire.gateway.chat.report import StreamReport
 from groundwire.gateway.http.problems import Problem
+from groundwire.gateway.http.refusals import RefusalCode, blocked, refusal_chunk, refused
 from groundwire.gateway.http.sse import DONE, KEEP_ALIVE, encode
-from groundwire.gateway.stream.arguments import count_values
-from groundwire.gateway.stream.hold_buffer import HeldStream
-from groundwire.gateway.stream.outbox import Outbox
-from groundwire.gateway.stream.reading import TURN, ChunkReader, ReadEvent
 from groundwire.gateway.upstream import Reply, UpstreamBrokenError
 from groundwire.pipeline import Checked, Review
 from groundwire.policy.policy import Action

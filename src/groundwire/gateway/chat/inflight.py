@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from groundwire.gateway.chat.chunks import Part, UnreadableChunkError
 from groundwire.gateway.chat.judging import AnswerJudge
-from groundwire.gateway.stream.chunks import Part, UnreadableChunkError
 from groundwire.pipeline import Checked
 from groundwire.pipeline.conversation import Answer, AnswerKind, answer_of
 

@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from groundwire.gateway.control_state import PATIENCE_S
 from groundwire.gateway.http.caller import OPEN
 from groundwire.gateway.http.problems import SERVER, Problem, problem_response
-from groundwire.gateway.http.state import trace_id
+from groundwire.gateway.middleware.state import trace_id
 from groundwire.gateway.services import Services
 
 if TYPE_CHECKING:

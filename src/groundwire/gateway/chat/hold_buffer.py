@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from groundwire.gateway.chat.chunks import HEAD, WITHOUT_ANSWERS, Chunk, Part
 from groundwire.gateway.http.sse import Event, encode
-from groundwire.gateway.stream.chunks import HEAD, WITHOUT_ANSWERS, Chunk, Part
 from groundwire.pipeline.conversation import Said
 
 #: Of a delta, what may leave with the text. All else waits until the whole answer has passed: it

@@ -5,8 +5,8 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from groundwire.gateway.http.readiness import Readiness
 from groundwire.gateway.metrics import Metrics
+from groundwire.gateway.middleware.readiness import Readiness
 from groundwire.gateway.services import Services
 
 

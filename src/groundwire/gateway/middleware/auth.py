@@ -14,7 +14,7 @@ from groundwire.control.keys import ADMIN_PREFIX, Key, Keys
 from groundwire.gateway.http.caller import CREDENTIALS, OPEN, Caller
 from groundwire.gateway.http.loopback import host_of, is_loopback
 from groundwire.gateway.http.problems import AUTHENTICATION, PERMISSION, Problem, problem_response
-from groundwire.gateway.http.state import trace_id
+from groundwire.gateway.middleware.state import trace_id
 from groundwire.policy.policy import Overrides
 
 OWN_HEADER = b"x-groundwire-key"

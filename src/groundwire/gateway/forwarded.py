@@ -1,0 +1,55 @@
+"""What of a client's request goes to the upstream beside its body: headers and query."""
+
+from urllib.parse import unquote
+
+from starlette.requests import Request
+
+from groundwire.control.keys import holds_key
+from groundwire.gateway.http.problems import INVALID_REQUEST, Problem
+from groundwire.gateway.middleware import state
+from groundwire.gateway.upstream.headers import Pairs
+
+
+def client_headers(request: Request) -> Pairs:
+    """The headers of a request as they came, with our trace id in place of the client's."""
+    pairs = [
+        (name.decode("latin-1"), value.decode("latin-1"))
+        for name, value in request.scope["headers"]
+        if name != b"x-trace-id"
+    ]
+    return [*pairs, ("X-Trace-ID", state.trace_id(request))]
+
+
+def query_of(request: Request) -> str:
+    """The query of a request, as written.
+
+    Raises:
+        Problem: 400, if it has what no URL may hold, or what may be a key of ours.
+    """
+    query: str = request.scope["query_string"].decode("latin-1")
+    if any(not "!" <= each <= "~" or each == "#" for each in query):
+        raise Problem(
+            status=400,
+            type=INVALID_REQUEST,
+            code="invalid_query",
+            message="The query has characters that have to be percent-encoded.",
+            next_step="Encode them.",
+        )
+    require_no_key("query", query)
+    return query
+
+
+def require_no_key(part: str, text: str) -> None:
+    """Refuse a part of a URL with what may be a key of ours.
+
+    The upstream would see it, and so would the logs of all that are on the way.
+    """
+    if holds_key(text) or holds_key(unquote(text)):
+        raise Problem(
+            status=400,
+            type=INVALID_REQUEST,
+            code=f"key_in_{part}",
+            message=f"The {part} has what looks like a key of a gateway, and would go upstream.",
+            next_step="Send it as Authorization: Bearer or X-Groundwire-Key, and make another: "
+            "logs on the way may have this one.",
+        )

@@ -1,0 +1,1 @@
+"""The layers that every request passes: keys, limits, counting, readiness."""

@@ -1,1 +1,0 @@
-"""Responses that are released while they are checked."""
