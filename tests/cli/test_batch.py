@@ -68,7 +68,7 @@ def test_a_result_is_a_detection_with_the_name_of_its_row(run: CommandLine, batc
     batch.write_bytes(lines({"id": "a", **WRONG}))
     (found,) = results(run("check", "--batch", batch).stdout)
     del found["row"], found["id"], found["input_sha256"]
-    path = resources.files("groundwire").joinpath("schemas/detection.schema.json")
+    path = resources.files("groundwire").joinpath("detection/schemas/detection.schema.json")
     Draft202012Validator(json.loads(path.read_text("utf-8"))).validate(found)
 
 

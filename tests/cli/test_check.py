@@ -21,7 +21,7 @@ RIGHT = "Paris has 2.1 million."
 
 
 def schema() -> Draft202012Validator:
-    path = resources.files("groundwire").joinpath("schemas/detection.schema.json")
+    path = resources.files("groundwire").joinpath("detection/schemas/detection.schema.json")
     return Draft202012Validator(json.loads(path.read_text("utf-8")))
 
 

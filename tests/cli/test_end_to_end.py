@@ -47,7 +47,7 @@ def test_a_supported_answer_passes() -> None:
 
 def test_json_fits_the_schema_and_its_offsets_fit_the_texts() -> None:
     data = json.loads(check(EXAMPLE_ANSWER, "--json").stdout)
-    path = resources.files("groundwire").joinpath("schemas/detection.schema.json")
+    path = resources.files("groundwire").joinpath("detection/schemas/detection.schema.json")
     Draft202012Validator(json.loads(path.read_text("utf-8"))).validate(data)
     assert data["detector"]["name"] == "reader"
     for span in data["spans"]:
@@ -91,7 +91,7 @@ def test_the_similarity_detector_marks_sentences_and_says_what_its_number_is() -
         assert "probability" not in result.stdout
         assert f"\ndetector  {name} " in result.stdout
         data = json.loads(check(answer, "--detector", name, "--json").stdout)
-        path = resources.files("groundwire").joinpath("schemas/detection.schema.json")
+        path = resources.files("groundwire").joinpath("detection/schemas/detection.schema.json")
         Draft202012Validator(json.loads(path.read_text("utf-8"))).validate(data)
         assert data["detector"]["score"] == "similarity"
 

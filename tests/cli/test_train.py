@@ -70,6 +70,17 @@ def test_without_the_extra_the_message_names_the_command_that_installs_it(
     assert not (data.parent / "run").exists()
 
 
+def test_without_its_package_the_message_names_the_command_that_installs_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delitem(sys.modules, "groundwire_training.cli", raising=False)
+    monkeypatch.setitem(sys.modules, "groundwire_training", None)
+    result = invoke("train", "reader")
+    assert result.exit_code == 2
+    assert "groundwire-training, which is not installed" in result.stderr
+    assert "pip install '.[train]' ./training" in result.stderr
+
+
 def test_the_reader_has_to_begin_somewhere(data: Path) -> None:
     result = invoke("train", "reader", "--data", data, "--out", data.parent / "run")
     assert result.exit_code == 2

@@ -26,7 +26,9 @@ from groundwire.detection.values import (
 from tests.fakes import FixedDetector
 
 SCHEMA = json.loads(
-    resources.files("groundwire").joinpath("schemas/detection.schema.json").read_text("utf-8")
+    resources.files("groundwire")
+    .joinpath("detection/schemas/detection.schema.json")
+    .read_text("utf-8")
 )
 VALIDATOR = Draft202012Validator(SCHEMA)
 

@@ -23,7 +23,9 @@ from groundwire.mcp.toolbox import tools_of
 
 def build() -> Iterator[tuple[str, object]]:
     """The golden files, anew."""
-    for path in sorted(resources.files("groundwire").joinpath("schemas").iterdir(), key=str):
+    for path in sorted(
+        resources.files("groundwire").joinpath("detection/schemas").iterdir(), key=str
+    ):
         yield f"schemas/{path.name.partition('.')[0]}", json.loads(path.read_text("utf-8"))
     yield "schemas/openapi", _without_version(document())
     yield "schemas/admin-openapi", _without_version(_admin_document())

@@ -30,7 +30,7 @@ from tests.pipeline.chats import (
 
 
 def read_schema(name: str) -> dict[str, Any]:
-    path = resources.files("groundwire").joinpath(f"schemas/{name}.schema.json")
+    path = resources.files("groundwire").joinpath(f"detection/schemas/{name}.schema.json")
     schema: dict[str, Any] = json.loads(path.read_text("utf-8"))
     return schema
 

@@ -16,7 +16,9 @@ from groundwire.verify.subject import AnswerSubject
 from tests.verify.scripted import ScriptedEndpoint, ScriptedVerifier, honest, with_evidence
 
 SCHEMA = json.loads(
-    resources.files("groundwire").joinpath("schemas/verification.schema.json").read_text("utf-8")
+    resources.files("groundwire")
+    .joinpath("detection/schemas/verification.schema.json")
+    .read_text("utf-8")
 )
 VALIDATOR = Draft202012Validator(SCHEMA)
 SPANS = [{"sid": "S0", "text": "The sky is blue."}, {"sid": "S1", "text": "Grass is green."}]

@@ -98,7 +98,7 @@ class Commands(click.Group):
         try:
             command = getattr(import_module(module), attribute)
         except ModuleNotFoundError as error:
-            if error.name != "groundwire_training":
+            if str(error.name).partition(".")[0] != "groundwire_training":
                 raise
             raise FailedError(
                 "groundwire train is in a package of its own, groundwire-training, which is not "

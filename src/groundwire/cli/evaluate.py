@@ -27,9 +27,9 @@ from groundwire.text.files.writing import to_json
 
 if TYPE_CHECKING:
     from groundwire.detection.values import DetectorInfo
+    from groundwire.evaluation import judging
     from groundwire.evaluation.datasets.files import AnyRow
     from groundwire.evaluation.evaluation import Evaluation
-    from groundwire.evaluation.judging import Judging
     from groundwire.evaluation.run import Run
     from groundwire.evaluation.scale.workers import Recipe
 
@@ -165,7 +165,7 @@ class Judging:
     n_workers: int | None = None
 
     @contextmanager
-    def start(self) -> "Iterator[tuple[DetectorInfo, Judging, int]]":
+    def start(self) -> "Iterator[tuple[DetectorInfo, judging.Judging, int]]":
         """What judges, how, and how many rows at a time; the detector is gone afterwards."""
         from groundwire.engine.models import EMBEDDERS
         from groundwire.evaluation.run import here
@@ -188,7 +188,7 @@ class Judging:
         del detector  # each worker has its own
         yield recipe.info, self._on_workers(recipe), BATCH_ROWS
 
-    def _on_workers(self, recipe: "Recipe") -> "Judging":
+    def _on_workers(self, recipe: "Recipe") -> "judging.Judging":
         if self.engine == "ray":
             from groundwire.evaluation.scale.cluster import on_ray
 
