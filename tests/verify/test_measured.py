@@ -69,7 +69,7 @@ def test_a_map_is_read_as_it_was_written(tmp_path: Path) -> None:
 
 def test_a_map_of_other_weights_is_refused(tmp_path: Path) -> None:
     MAP.write(tmp_path, graph="ab")
-    with pytest.raises(ModelError, match=r"another graph.*groundwire\.training\.verifier"):
+    with pytest.raises(ModelError, match=r"another graph.*groundwire_training\.verifier"):
         ClaimMap.read(tmp_path, graph="cd")
 
 
@@ -91,7 +91,7 @@ def test_a_map_that_is_none_is_refused(tmp_path: Path, text: str) -> None:
 
 
 def test_a_map_that_is_not_there_names_the_command_that_makes_it(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match=r"python -m groundwire\.training\.verifier"):
+    with pytest.raises(ModelError, match=r"python -m groundwire_training\.verifier"):
         ClaimMap.read(tmp_path, graph="ab")
 
 

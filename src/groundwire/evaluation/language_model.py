@@ -7,7 +7,6 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any, Self
 from urllib.parse import urlsplit
 
@@ -145,38 +144,22 @@ def _read_url(given: str, option: str, *, has_key: bool) -> str:
         raise EndpointSettingError(f"{option} must be {error.legal}.") from error
 
 
-class LanguageModel:
-    """An endpoint and the client that calls it. Safe to share between threads.
+class LanguageModel(Client):
+    """An endpoint that is asked for answers.
 
     Raises:
         MissingExtraError: If the official client is not installed.
     """
 
     def __init__(self, address: Address, *, timeout_s: float = 120.0, max_retries: int = 5) -> None:
-        self.base_url = address.base_url
-        self._max_retries = max_retries
-        self._client = Client(
+        super().__init__(
             base_url=address.base_url,
             api_key=address.api_key,
             timeout_s=timeout_s,
             max_retries=max_retries,
             what="Asking a language model",
         )
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the connections."""
-        self._client.close()
+        self._max_retries = max_retries
 
     def ask(self, body: Mapping[str, Any]) -> Reply:
         """Call the endpoint; the client tries again after failures that may pass.
@@ -185,7 +168,7 @@ class LanguageModel:
             GenerationError: If there is no answer.
         """
         try:
-            content = self._client.create(body)
+            content = self.create(body)
         except Exception as error:  # whatever the client raises, there is no answer
             raise self._as_error(error) from error
         return _read(content)

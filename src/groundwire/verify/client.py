@@ -13,7 +13,8 @@ from concurrent.futures import Future
 from email.utils import mktime_tz, parsedate_tz
 from importlib import import_module
 from threading import Lock, Thread
-from typing import Any, TypeVar
+from types import TracebackType
+from typing import Any, Self, TypeVar
 
 from groundwire.config.kinds import is_loopback
 from groundwire.errors import MissingExtraError
@@ -53,6 +54,7 @@ class Client:
             import openai
         except ImportError as error:
             raise MissingExtraError(what, "verify") from error
+        self.base_url = base_url
         self._client = openai.AsyncOpenAI(
             api_key=api_key,
             base_url=base_url,
@@ -65,6 +67,17 @@ class Client:
         self._lock, self._is_closed = Lock(), False
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: Thread | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
 
     def create(self, body: Mapping[str, Any]) -> bytes:
         """Make a call; the reply as it came.

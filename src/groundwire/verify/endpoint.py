@@ -7,8 +7,7 @@ are not followed, and this machine is not reached through a proxy.
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 from urllib.parse import urlsplit
 
 from groundwire.verify.client import Client
@@ -74,31 +73,15 @@ class Completion:
     completion_tokens: int
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """What an endpoint answered, where no probabilities were asked for.
-
-    Attributes:
-        text: Its text.
-        is_cut: Whether it stopped because it may not say more.
-        prompt_tokens: Tokens read, as it counts them; 0 if it does not say.
-    """
-
-    text: str
-    is_cut: bool
-    prompt_tokens: int
-
-
-class Endpoint:
-    """An endpoint, and the client that calls it. Safe to share between threads.
+class Endpoint(Client):
+    """An endpoint that the openai verifier asks.
 
     Raises:
         MissingExtraError: If the official client is not installed.
     """
 
     def __init__(self, *, base_url: str, api_key: str, timeout_s: float) -> None:
-        self.base_url = base_url
-        self._client = Client(
+        super().__init__(
             base_url=base_url,
             api_key=api_key,
             timeout_s=timeout_s,
@@ -106,21 +89,6 @@ class Endpoint:
             what="The openai verifier",
         )
         self._max_tokens = max_tokens_key(base_url)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close its connections."""
-        self._client.close()
 
     def ask(
         self, prompt: Prompt, *, model: str, temperature: float, top_logprobs: int
@@ -139,20 +107,6 @@ class Endpoint:
             problem = error if isinstance(error, MalformedLogprobsError) else "it is no JSON"
             raise EndpointError(
                 FailureKind.MALFORMED, f"The endpoint's answer cannot be read: {problem}."
-            ) from error
-
-    def say(self, prompt: Prompt, *, model: str, temperature: float, max_tokens: int) -> Reply:
-        """Call the endpoint for a text.
-
-        Raises:
-            EndpointError: If there is none.
-        """
-        content = self._call(prompt, model, temperature, max_tokens, {})
-        try:
-            return _read_reply(content)
-        except (ValueError, RecursionError, KeyError, TypeError, IndexError) as error:
-            raise EndpointError(
-                FailureKind.MALFORMED, "The endpoint's answer is no chat completion."
             ) from error
 
     def _call(
@@ -174,7 +128,7 @@ class Endpoint:
             self._max_tokens: max_tokens,
         }
         try:
-            return self._client.create(body)
+            return self.create(body)
         except Exception as error:  # whatever the client raises, nothing was verified
             raise _as_endpoint_error(error) from error
 
@@ -195,19 +149,6 @@ def _read(content: bytes) -> Completion:
         positions,
         token_count(counts.get("prompt_tokens")),
         token_count(counts.get("completion_tokens")),
-    )
-
-
-def _read_reply(content: bytes) -> Reply:
-    completion = json.loads(content)
-    choice = completion["choices"][0]
-    text = choice["message"]["content"]
-    if not isinstance(text, str):
-        raise TypeError(text)
-    usage = completion.get("usage")
-    counts = usage if isinstance(usage, Mapping) else {}
-    return Reply(
-        text, choice.get("finish_reason") == "length", token_count(counts.get("prompt_tokens"))
     )
 
 
