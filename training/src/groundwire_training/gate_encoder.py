@@ -1,7 +1,7 @@
 """The gate by the published recipe: any encoder of Hugging Face, fine-tuned to classify prompts.
 
 HaluGate's Sentinel: LoRA of rank 16, alpha 32, dropout 0.1; cross entropy weighted by class; AdamW
-at 2e-5; 3 epochs of at most 50,000 prompts. The loop is that of ``training/encoder.py``.
+at 2e-5; 3 epochs of at most 50,000 prompts. The loop is that of ``encoder.py``.
 """
 
 import random

@@ -1,6 +1,6 @@
 """Fine-tuning a Hugging Face encoder into a classifier of whole sequences, with named classes.
 
-The gate and the explainer are such classifiers; the loop is that of ``training/encoder.py``.
+The gate and the explainer are such classifiers; the loop is that of ``encoder.py``.
 """
 
 from collections.abc import Callable, Mapping, Sequence

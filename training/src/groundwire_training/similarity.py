@@ -2,7 +2,7 @@
 
 ``python -m groundwire_training.similarity --data DIR [--detector NAME] [--write]`` compares the
 held-out answers of RAGTruth, those that the reader is calibrated on, through the engine. It chooses
-thresholds as ``training/calibrate.py`` does and prints scores: at the thresholds given with
+thresholds as ``calibrate.py`` does and prints scores: at the thresholds given with
 ``--at``, and cross-fitted, each answer judged by a threshold chosen on the answers to other
 contexts. ``--whole`` compares long sources whole too, to see what that is worth. ``--write`` puts
 the thresholds of the neural embedder into its manifest.
@@ -34,7 +34,7 @@ from groundwire.text.segment import segment
 from groundwire_training import minilm
 from groundwire_training.loop import VALIDATION_CONTEXTS
 
-#: As in ``training/calibrate.py``.
+#: As in ``calibrate.py``.
 _PREVALENCE, _MAX_FALSE_POSITIVES, _MIN_RECALL, _FOLDS = 0.35, 0.02, 0.90, 5
 #: A ``precision`` that finds a smaller share of hallucinated answers is of no use, and left out.
 _MIN_FOUND = 0.10
