@@ -33,9 +33,9 @@ import trails
 from sqlalchemy import text
 from sqlalchemy.schema import CreateIndex, DropIndex
 
-from groundwire.control.audit.cursor import Position
+from groundwire.control.audit.cursor import RecordPosition
 from groundwire.control.audit.filters import Filter
-from groundwire.control.audit.queries import MAX_EXAMINED, Asked, of_event
+from groundwire.control.audit.queries import MAX_EXAMINED, TrailQuery, of_event
 from groundwire.control.audit.trail import MAX_LIMIT, Trail
 from groundwire.control.store import Store, moments
 from groundwire.control.store.tables import audit_details, audit_records
@@ -62,10 +62,10 @@ class Sample:
         since = moments.to_datetime(trails.START) + timedelta(days=first)
         return {"since": since, "until": since + timedelta(days=n_days)}
 
-    def after(self) -> Position:
+    def after(self) -> RecordPosition:
         """A place in the middle of the trail, as of a page far from its beginning."""
         row = self.row()
-        return Position(row["moment"], row["writer"], row["seq"])
+        return RecordPosition(row["moment"], row["writer"], row["seq"])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,9 +86,9 @@ class Kind:
     newest_first: bool = True
     limit: int = LIMIT
 
-    def asked(self, sample: Sample, *, is_sqlite: bool) -> Asked:
+    def asked(self, sample: Sample, *, is_sqlite: bool) -> TrailQuery:
         """Asked for something by chance."""
-        return Asked(
+        return TrailQuery(
             filter=self.filter(sample),
             is_sqlite=is_sqlite,
             after=sample.after() if self.is_far else None,

@@ -1,8 +1,8 @@
 """What citation forensics is worth: the label of each cited sentence, and who supports it.
 
 Thresholds are chosen on ``citations/train`` (``--choose``), and are those of
-``groundwire.verify.citations.Thresholds``; numbers are those of ``citations/validation``, of which
-nothing was chosen. Contexts are resampled for the intervals of shares of all; labels have few
+``groundwire.verify.citations.CitationThresholds``; numbers are those of ``citations/validation``, of
+which nothing was chosen. Contexts are resampled for the intervals of shares of all; labels have few
 examples each, and Wilson's interval.
 
 Run it: ``python benchmarks/citations.py --data DATA --out benchmarks/results/citations.json``
@@ -19,14 +19,20 @@ from typing import Any
 import measure
 
 from groundwire.evaluation.datasets.cited import LABELS, LabelledCitation, read_cited
-from groundwire.evaluation.intervals import Bootstrap, Interval, wilson
+from groundwire.evaluation.intervals import Bootstrap, ScoreInterval, wilson
 from groundwire.evaluation.metrics import ratios
-from groundwire.verify.citations import DEFAULTS, CitationFinding, Readings, Thresholds, classify
+from groundwire.verify.citations import (
+    DEFAULTS,
+    CitationFinding,
+    CitationThresholds,
+    ClaimProbabilities,
+    classify,
+)
 from groundwire.verify.context import Contexts
 from groundwire.verify.forensics import read_citations
 from groundwire.verify.local import LocalVerifier
 from groundwire.verify.spans import CitedSpan
-from groundwire.verify.verifier import Question, Readout
+from groundwire.verify.verifier import ClaimQuestion, Readout
 
 #: Instructions that are planted at the end of a span, after a sentence that is none.
 PLANTED = (
@@ -54,9 +60,9 @@ class Case:
 
     context: str
     given: LabelledCitation
-    readings: Readings
+    readings: ClaimProbabilities
 
-    def finding(self, thresholds: Thresholds) -> CitationFinding:
+    def finding(self, thresholds: CitationThresholds) -> CitationFinding:
         """What is found out of it."""
         return classify(self.given.claim, self.readings, thresholds)
 
@@ -100,11 +106,11 @@ def passes(verifier: LocalVerifier, claim: str, texts: Sequence[str]) -> bool:
     """Whether a claim reaches the target with some spans, cleaned as they are in use."""
     spans = [CitedSpan(f"S{i}", text) for i, text in enumerate(texts)]
     evidence = Contexts.of(spans, mode="all", placeholder="").evidence
-    (answer,) = verifier.judge([Question(claim=claim, evidence=tuple(evidence.values()))])
+    (answer,) = verifier.judge([ClaimQuestion(claim=claim, evidence=tuple(evidence.values()))])
     return isinstance(answer, Readout) and answer.yes.low >= TARGET
 
 
-def worth(found: Sequence[Case], thresholds: Thresholds) -> float:
+def worth(found: Sequence[Case], thresholds: CitationThresholds) -> float:
     """Mean over labels of the share that is told right."""
     hits, n = Counter[str](), Counter[str]()
     for case in found:
@@ -113,7 +119,7 @@ def worth(found: Sequence[Case], thresholds: Thresholds) -> float:
     return sum(hits[label] / n[label] for label in n) / len(n)
 
 
-def choose(found: Sequence[Case]) -> Thresholds:
+def choose(found: Sequence[Case]) -> CitationThresholds:
     """The thresholds with the best mean over labels, of equal ones those nearest the defaults."""
     best, best_worth = DEFAULTS, worth(found, DEFAULTS)
     for values in product(*GRID.values()):
@@ -123,7 +129,7 @@ def choose(found: Sequence[Case]) -> Thresholds:
     return best
 
 
-def scores(found: Sequence[Case], thresholds: Thresholds) -> dict[str, Any]:
+def scores(found: Sequence[Case], thresholds: CitationThresholds) -> dict[str, Any]:
     """Right labels by label, with what the others were taken for, and right spans."""
     findings = [case.finding(thresholds) for case in found]
     right = [f.status == case.given.label for f, case in zip(findings, found, strict=True)]
@@ -163,7 +169,7 @@ def is_named(finding: CitationFinding, given: LabelledCitation) -> bool:
     return set(finding.supported_by) == set(given.right)
 
 
-def written(interval: Interval) -> dict[str, float]:
+def written(interval: ScoreInterval) -> dict[str, float]:
     """An interval as data."""
     names = ("value", "low", "high")
     return {name: round(float(getattr(interval, name)), 4) for name in names}

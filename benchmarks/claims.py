@@ -22,13 +22,13 @@ from typing import Any
 import measure
 import numpy as np
 
-from groundwire.evaluation.intervals import Bootstrap, Interval
+from groundwire.evaluation.intervals import Bootstrap, ScoreInterval
 from groundwire.evaluation.metrics import Floats, Ranking, ratios
 from groundwire.verify.claims import read_claims
 from groundwire.verify.context import Contexts
 from groundwire.verify.local import LocalVerifier
 from groundwire.verify.spans import CitedSpan
-from groundwire.verify.verifier import Question, Readout
+from groundwire.verify.verifier import ClaimQuestion, Readout
 
 TARGET = 0.95
 #: Published by others on comparable tasks, not on these very rows; sources in README.md.
@@ -168,7 +168,7 @@ def judge(verifier: LocalVerifier, of: Set, rows: Sequence[Mapping[str, Any]]) -
     return judged
 
 
-def questions(row: Mapping[str, Any]) -> Iterator[Question]:
+def questions(row: Mapping[str, Any]) -> Iterator[ClaimQuestion]:
     """What the verifier is asked about a row."""
     contexts = Contexts.of([CitedSpan("S0", row["context"])], mode="all", placeholder="")
     answer = _PLACEHOLDER.sub("", row["answer"])
@@ -225,7 +225,7 @@ def _balanced(sums: Floats) -> Floats:
     return np.asarray(found / 2)
 
 
-def written(interval: Interval) -> dict[str, float]:
+def written(interval: ScoreInterval) -> dict[str, float]:
     """An interval as data."""
     names = ("value", "low", "high")
     return {name: round(float(getattr(interval, name)), 4) for name in names}

@@ -18,8 +18,8 @@ import numpy as np
 
 from groundwire import Detector
 from groundwire.detection.values import Detection, Label
-from groundwire.evaluation.datasets.sets import Marked, Record
-from groundwire.evaluation.intervals import Bootstrap, Interval, difference
+from groundwire.evaluation.datasets.sets import LabelledContext, MarkedAnswer
+from groundwire.evaluation.intervals import Bootstrap, ScoreInterval, difference
 from groundwire.evaluation.metrics import AnswerCounts, Floats, count_characters, f1_of, ratios
 from groundwire.explain import ENTAILMENT_THRESHOLD, Explainer, Explanation
 from groundwire_training.calibrate import validation_records
@@ -44,8 +44,8 @@ class Judged:
         cpu_ms: Of it, time of this process: others disturb it less.
     """
 
-    record: Record
-    answer: Marked
+    record: LabelledContext
+    answer: MarkedAnswer
     detection: Detection
     explanations: tuple[Explanation, ...]
     as_used: tuple[Explanation, ...]
@@ -77,7 +77,7 @@ def is_dropped(each: Explanation, threshold: float | None) -> bool:
 
 
 def judge(
-    detector: Detector, usual: Explainer, lenient: Explainer, records: Sequence[Record]
+    detector: Detector, usual: Explainer, lenient: Explainer, records: Sequence[LabelledContext]
 ) -> list[Judged]:
     """Check and explain each answer."""
     judged = []
@@ -205,7 +205,7 @@ def labels(judged: Sequence[Judged]) -> dict[str, Any]:
     }
 
 
-def written(interval: Interval) -> dict[str, float]:
+def written(interval: ScoreInterval) -> dict[str, float]:
     """An interval as data."""
     return {
         "value": round(interval.value, 4),

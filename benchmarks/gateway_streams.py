@@ -27,7 +27,7 @@ from corpus import Sample, samples
 from stream import tokens
 
 from groundwire.config import parse
-from groundwire.engine.roles import Role
+from groundwire.engine.roles import TextRole
 from groundwire.pipeline import Pipeline, RequestContext
 
 #: At most so many milliseconds, by case and percentile.
@@ -108,7 +108,7 @@ def warm_up(pipeline: Pipeline, prepared: Prepared) -> None:
     assert cache is not None
     with cache._lock:
         for key in list(cache._store):
-            if key[2] != Role.SOURCE:
+            if key[2] != TextRole.SOURCE:
                 del cache._store[key]
 
 

@@ -23,7 +23,7 @@ from corpus import Sample, samples, word_pieces
 from peers import BERT, MODERNBERT, Peer, peers
 
 from groundwire.detector import Detector
-from groundwire.engine.roles import Role
+from groundwire.engine.roles import TextRole
 
 CASES = ("warm", "cold")
 #: Times less than the best of a ModernBERT-base classifier at this context.
@@ -80,7 +80,7 @@ def _forget_answers(detector: Detector) -> None:
     cache = detector._cache
     assert cache is not None
     with cache._lock:
-        for key in [key for key in cache._store if key[2] == int(Role.HISTORY)]:
+        for key in [key for key in cache._store if key[2] == int(TextRole.HISTORY)]:
             del cache._store[key]
 
 

@@ -22,7 +22,7 @@ from groundwire.evaluation.datasets.files import read_labelled
 from groundwire.evaluation.evaluation import Evaluation
 from groundwire.evaluation.judged_row import Header
 from groundwire.evaluation.judging import Judging
-from groundwire.evaluation.loading import Choice, load_detector
+from groundwire.evaluation.loading import DetectorChoice, load_detector
 from groundwire.evaluation.run import here, run_on
 from groundwire.evaluation.scale.cluster import on_ray, start_local
 from groundwire.evaluation.scale.processes import on_processes
@@ -60,13 +60,15 @@ def measured(
     }
 
 
-def engines(choice: Choice, info: DetectorInfo) -> dict[str, Callable[[], Judging]]:
+def engines(choice: DetectorChoice, info: DetectorInfo) -> dict[str, Callable[[], Judging]]:
     """What is measured, by name."""
     recipe = Recipe(load=load_detector, choice=choice, info=info)
     return {
-        "one process, 1 thread": lambda: here(load_detector(Choice(model=choice.model, threads=1))),
+        "one process, 1 thread": lambda: here(
+            load_detector(DetectorChoice(model=choice.model, threads=1))
+        ),
         "one process, 2 threads": lambda: here(
-            load_detector(Choice(model=choice.model, threads=2))
+            load_detector(DetectorChoice(model=choice.model, threads=2))
         ),
         "1 worker process": partial(on_processes, recipe, 1),
         "2 worker processes": partial(on_processes, recipe, 2),
@@ -94,7 +96,7 @@ def main() -> None:
         if options.data is None:
             write_rows(data, options.rows, n_answers=6, seed=options.seed)
         for model in options.detectors:
-            choice = Choice(model=model, threads=1)
+            choice = DetectorChoice(model=model, threads=1)
             info = load_detector(choice).info
             found = {
                 what: measured(engine(), data, folder, info, options.block)

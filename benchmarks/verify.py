@@ -34,7 +34,7 @@ from groundwire.verify.grouping import plan_groups
 from groundwire.verify.local import LocalVerifier
 from groundwire.verify.prompts import Prompt, prompt_for
 from groundwire.verify.spans import CitedSpan
-from groundwire.verify.verifier import Question, Readout
+from groundwire.verify.verifier import ClaimQuestion, Readout
 
 CLAIMS, SPANS = 25, 10
 LIMIT_S = 2.0
@@ -121,7 +121,7 @@ def by_llm(cases: Sequence[Case], verifier: LocalVerifier) -> list[dict[str, Any
     return rows
 
 
-def rounds(case: Case, verifier: LocalVerifier) -> tuple[list[Question], list[Question]]:
+def rounds(case: Case, verifier: LocalVerifier) -> tuple[list[ClaimQuestion], list[ClaimQuestion]]:
     """What is asked with the evidence, and then of those that pass without it."""
     claims = [claim for claim in case.claims if claim.cites]
     posteriors = [case.contexts.posterior(claim) for claim in claims]
@@ -134,7 +134,7 @@ def rounds(case: Case, verifier: LocalVerifier) -> tuple[list[Question], list[Qu
     return posteriors, [case.contexts.prior(claim) for claim in passed]
 
 
-def prompts(questions: Sequence[Question], size: int) -> list[Prompt]:
+def prompts(questions: Sequence[ClaimQuestion], size: int) -> list[Prompt]:
     """What is sent."""
     distinct = list(dict.fromkeys(questions))
     groups = plan_groups(distinct, max_size=size, max_chars=GROUP_CHARS)

@@ -7,7 +7,7 @@ import pytest
 
 from groundwire import Detector, Example, Label, Outcome, Reason, Source
 from groundwire.engine.checkpoints import DeviceWarning
-from groundwire.engine.reader import Reading
+from groundwire.engine.reader import ReaderSession
 from groundwire.engine.token_classifier import WholeReading
 from groundwire.engine.tokenizer import WordPieces
 from groundwire.errors import DetectionError, InputError, SettingError, UnknownModelError
@@ -24,7 +24,7 @@ def test_claims_that_fail_as_they_are_read_make_the_answer_unavailable(
         def fail(*_: object) -> None:
             raise OSError("out of memory")
 
-        monkeypatch.setattr(Reading, "read", fail)
+        monkeypatch.setattr(ReaderSession, "read", fail)
         stream.feed(" it stands in Paris. It is made of cheese. It")
         detection = stream.finish()
     assert detection.outcome is Outcome.UNAVAILABLE
@@ -40,7 +40,7 @@ def test_an_interrupted_stream_has_no_result(
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Reading, "read", interrupt)
+    monkeypatch.setattr(ReaderSession, "read", interrupt)
     with pytest.raises(KeyboardInterrupt):
         stream.feed("It is made of cheese. And so on.")
     monkeypatch.undo()

@@ -93,7 +93,7 @@ def test_the_embedded_reader_checks_at_the_operating_point_that_is_named(
 
 
 def test_the_embedded_reader_is_loaded_once() -> None:
-    shared = testing.Shared()
+    shared = testing.SharedDetector()
     assert shared.detector is shared.detector
 
 

@@ -34,7 +34,7 @@ from groundwire.engine.models import (
 from groundwire.engine.reader import Reader, n_threads
 from groundwire.engine.scores import AnswerCalibration
 from groundwire.engine.settings import MAX_THREADS, check_for_embedded, is_number, require_whole
-from groundwire.engine.shared import Shared
+from groundwire.engine.shared import SharedResources
 from groundwire.errors import (
     DetectionError,
     GroundwireError,
@@ -42,13 +42,13 @@ from groundwire.errors import (
     SettingError,
     UnknownModelError,
 )
-from groundwire.stream import Reading, Stream
+from groundwire.stream import ScoringSession, Stream
 
 #: Megabytes for sources that were read, unless something else is said.
 CACHE_MB = 128.0
 
 
-class Judge(Protocol):
+class ScoringBackend(Protocol):
     """What gives scores: the embedded reader, the comparer, or a loaded checkpoint."""
 
     @property
@@ -66,7 +66,7 @@ class Judge(Protocol):
 
     def open(  # noqa: D102
         self, sources: Sequence[Source], question: str | None, *, threshold: float, tenant: str
-    ) -> Reading: ...
+    ) -> ScoringSession: ...
 
 
 class Detector:
@@ -74,7 +74,7 @@ class Detector:
 
     def __init__(
         self,
-        judge: Judge,
+        judge: ScoringBackend,
         *,
         operating_point: str | float = "balanced",
         min_words: int = 0,
@@ -82,7 +82,7 @@ class Detector:
         min_pieces: int = 1,
         max_answer_chars: int = 1_000_000,
         threads: int | None = None,
-        shared: Shared | None = None,
+        shared: SharedResources | None = None,
         owns_shared: bool = True,
     ) -> None:
         """Put a detector together; :meth:`load` is the usual way.
@@ -116,7 +116,7 @@ class Detector:
         require_whole("max_answer_chars", max_answer_chars, 1)
         self._threads = n_threads(threads)
         self._has_cache = shared is not None
-        self._shared = shared or Shared.of(self._threads, cache_mb=128, ttl_s=3600)
+        self._shared = shared or SharedResources.of(self._threads, cache_mb=128, ttl_s=3600)
         self._owns_shared, self._is_closed = owns_shared, False
         self._process = os.getpid()
         self._info = self.info_at(operating_point)
@@ -189,8 +189,8 @@ class Detector:
         if compares or manifest is not None:
             check_for_embedded(revision=revision, device=device, max_length=max_length)
         threads = n_threads(threads)
-        shared = Shared.of(threads, cache_mb=cache_mb, ttl_s=cache_ttl_s)
-        judge: Judge
+        shared = SharedResources.of(threads, cache_mb=cache_mb, ttl_s=cache_ttl_s)
+        judge: ScoringBackend
         if compares or manifest is not None:
             judge = _embedded(name, manifest, shared, min_compared_words)
         else:
@@ -260,7 +260,7 @@ class Detector:
         )
 
     @property
-    def judge(self) -> Judge:
+    def judge(self) -> ScoringBackend:
         """What gives the scores."""
         return self._judge
 
@@ -531,8 +531,8 @@ class Detector:
 
 
 def _embedded(
-    name: str, manifest: Manifest | None, shared: Shared, min_compared_words: int | None
-) -> Judge:
+    name: str, manifest: Manifest | None, shared: SharedResources, min_compared_words: int | None
+) -> ScoringBackend:
     """A judge that needs nothing from outside, or the reader of a folder.
 
     Raises:

@@ -39,7 +39,7 @@ from groundwire.text.segment import Segment, Segmenter
 log = logging.getLogger(__name__)
 
 
-class Reading(Protocol):
+class ScoringSession(Protocol):
     """One answer being judged."""
 
     evidence: Evidence
@@ -74,7 +74,7 @@ class Stream:
 
     def __init__(
         self,
-        reading: Reading,
+        reading: ScoringSession,
         info: DetectorInfo,
         *,
         min_words: int,

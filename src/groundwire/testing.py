@@ -34,7 +34,7 @@ class Detects(Protocol):
         ...
 
 
-class Shared:
+class SharedDetector:
     """The detector of a process, loaded when it is first asked for."""
 
     def __init__(self) -> None:
@@ -55,7 +55,7 @@ class Shared:
 
 
 #: What :func:`assert_grounded` uses if nothing else is given.
-SHARED = Shared()
+SHARED = SharedDetector()
 
 
 def assert_grounded(

@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 
 from groundwire.cli import cli
 from groundwire.cli.detectors import Setup
-from groundwire.evaluation.loading import AnyDetector, Choice
+from groundwire.evaluation.loading import AnyDetector, DetectorChoice
 from tests.fakes import FixedDetector
 
 
@@ -34,12 +34,12 @@ class CommandLine:
     """Runs commands; :attr:`choice` is what the last one asked to be loaded."""
 
     detector: AnyDetector
-    choice: Choice | None = None
+    choice: DetectorChoice | None = None
 
     def __call__(self, *args: object, stdin: str | bytes | None = None) -> Result:
         return invoke(*args, stdin=stdin, setup=Setup(load=self._load))
 
-    def _load(self, choice: Choice) -> AnyDetector:
+    def _load(self, choice: DetectorChoice) -> AnyDetector:
         self.choice = choice
         return self.detector
 

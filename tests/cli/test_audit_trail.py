@@ -20,7 +20,7 @@ from groundwire.cli.audit_trail import _new_file
 from groundwire.control.audit import EventType, Keeping, response_events, signing
 from groundwire.control.audit.advisory_lock import alone
 from groundwire.control.store import Store
-from groundwire.control.store.address import Address
+from groundwire.control.store.address import DatabaseAddress
 from groundwire.control.store.migrate import migrate
 from tests.cli.conftest import invoke
 from tests.control.audit.filled import KEY, START, Written, made
@@ -430,7 +430,7 @@ def test_tables_of_an_earlier_revision_are_not_pruned_and_stay_so(
 ) -> None:
     path = folder / "data" / "groundwire.db"
     path.touch()
-    asyncio.run(migrate(Address.of_file(path), revision="0001"))
+    asyncio.run(migrate(DatabaseAddress.of_file(path), revision="0001"))
     result = run("prune", "--config", config)
     assert (result.exit_code, result.stdout) == (2, "")
     assert "groundwire store migrate" in result.stderr

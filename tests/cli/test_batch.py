@@ -15,7 +15,7 @@ from jsonschema import Draft202012Validator
 from groundwire.detection.example import Example
 from groundwire.detection.values import Detection
 from groundwire.errors import GroundwireError, UnknownModelError
-from groundwire.evaluation.loading import AnyDetector, Choice
+from groundwire.evaluation.loading import AnyDetector, DetectorChoice
 from groundwire.text.files import reading
 from groundwire.text.files.reading import count_lines
 from tests.cli.conftest import CommandLine
@@ -387,7 +387,7 @@ def test_results_are_not_overwritten_unasked(run: CommandLine, batch: Path, tmp_
 def test_a_detector_that_cannot_be_loaded_leaves_no_output(
     run: CommandLine, batch: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(choice: Choice) -> AnyDetector:
+    def refuse(choice: DetectorChoice) -> AnyDetector:
         raise UnknownModelError(str(choice.model), ["reader"])
 
     monkeypatch.setattr(run, "_load", refuse)

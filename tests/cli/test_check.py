@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator
 from groundwire.detection.values import Detection, Outcome, Reason
 from groundwire.detector import Detector
 from groundwire.errors import MissingExtraError, SettingError
-from groundwire.evaluation.loading import AnyDetector, Choice
+from groundwire.evaluation.loading import AnyDetector, DetectorChoice
 from tests.cli.conftest import CommandLine
 from tests.fakes import FixedDetector
 
@@ -287,14 +287,14 @@ def test_options_choose_the_detector(run: CommandLine) -> None:
         *("check", "--answer", RIGHT, "--detector", "org/model", "--revision", "abc"),
         *("--threads", 3, "--operating-point", "recall", "--device", "cuda:0"),
     )
-    assert run.choice == Choice(
+    assert run.choice == DetectorChoice(
         model="org/model", revision="abc", operating_point="recall", threads=3, device="cuda:0"
     )
 
 
 def test_by_default_the_embedded_reader_judges_at_its_balanced_point(run: CommandLine) -> None:
     run("check", "--answer", RIGHT)
-    assert run.choice == Choice(
+    assert run.choice == DetectorChoice(
         model=None, revision=None, operating_point="balanced", threads=None, device="cpu"
     )
 
@@ -324,7 +324,7 @@ def test_a_failed_check_is_an_error_and_no_pass(run: CommandLine) -> None:
 def test_a_detector_that_cannot_be_loaded_is_an_error(
     run: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(choice: Choice) -> AnyDetector:
+    def refuse(choice: DetectorChoice) -> AnyDetector:
         raise MissingExtraError("A checkpoint", "train")
 
     monkeypatch.setattr(run, "_load", refuse)

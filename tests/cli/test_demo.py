@@ -15,8 +15,8 @@ from groundwire.cli.demo import NAMES
 from groundwire.cli.serve import PACKAGES
 from groundwire.engine.models import list_models
 from groundwire.gateway.demo import model
-from groundwire.gateway.demo.asking import Arrival, Reply
-from groundwire.gateway.demo.scenes import SCENES, SOURCES, Seen
+from groundwire.gateway.demo.asking import Arrival, DemoReply
+from groundwire.gateway.demo.scenes import SCENES, SOURCES, SceneOutcome
 from groundwire.gateway.demo.screen import curl
 from groundwire.gateway.demo.settings import SETTINGS
 from tests.cli.conftest import invoke
@@ -194,20 +194,20 @@ def test_an_answer_that_the_models_find_nothing_in_fails(monkeypatch: pytest.Mon
     assert json.loads(result.stdout)["ok"] is False
 
 
-NOTHING = Reply(status=200, headers={}, began_s=0, ended_s=0, data=None, arrivals=())
+NOTHING = DemoReply(status=200, headers={}, began_s=0, ended_s=0, data=None, arrivals=())
 
 
 @pytest.mark.parametrize("each", SCENES, ids=lambda each: each.name)
 def test_no_scene_is_content_with_an_empty_response(each: Any) -> None:  # noqa: ANN401
-    held = list(each.expects(Seen(reply=NOTHING, n_asked=1, is_live=False)))
+    held = list(each.expects(SceneOutcome(reply=NOTHING, n_asked=1, is_live=False)))
     assert not all(holds for _, holds in held)
 
 
 def test_a_stream_that_delivers_one_word_too_much_fails() -> None:
     (each,) = (each for each in SCENES if each.name == "deferred-block")
     leak = Arrival(at_s=0, data={"choices": [{"delta": {"content": "The"}}]})
-    reply = Reply(status=200, headers={}, began_s=0, ended_s=0, data=None, arrivals=(leak,))
-    held = dict(each.expects(Seen(reply=reply, n_asked=1, is_live=False)))
+    reply = DemoReply(status=200, headers={}, began_s=0, ended_s=0, data=None, arrivals=(leak,))
+    held = dict(each.expects(SceneOutcome(reply=reply, n_asked=1, is_live=False)))
     assert held["no character is delivered"] is False
 
 

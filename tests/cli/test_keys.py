@@ -12,7 +12,7 @@ from click.testing import Result
 import groundwire.cli.keys
 from groundwire.control.audit.verify_store import verify_store
 from groundwire.control.store import Store
-from groundwire.control.store.address import Address
+from groundwire.control.store.address import DatabaseAddress
 from groundwire.control.store.engines import Engine
 from groundwire.control.store.migrate import migrate
 from tests.cli.conftest import invoke
@@ -251,7 +251,7 @@ def test_tables_of_another_revision_stay_so(
     (tmp_path / "audit.key").write_text(OWN)
     path = tmp_path / "groundwire.db"
     path.touch()
-    asyncio.run(migrate(Address.of_file(path), revision="0001"))
+    asyncio.run(migrate(DatabaseAddress.of_file(path), revision="0001"))
     with sqlite3.connect(tmp_path / "groundwire.db") as connection:
         connection.execute("UPDATE groundwire_version SET version_num = ?", [revision])
     connection.close()
@@ -273,7 +273,7 @@ def test_a_change_is_on_the_disk_before_the_command_ends(
     made: list[bool] = []
     working = Engine.working
 
-    def noted(address: Address, **options: Any) -> Engine:  # noqa: ANN401
+    def noted(address: DatabaseAddress, **options: Any) -> Engine:  # noqa: ANN401
         made.append(options["is_synced"])
         return working(address, **options)
 

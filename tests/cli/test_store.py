@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from groundwire.control.store import Store
-from groundwire.control.store.address import Address
+from groundwire.control.store.address import DatabaseAddress
 from groundwire.control.store.migrate import HEAD, VERSION_TABLE, make_ready, migrate
 from tests.cli.conftest import invoke
 from tests.control.store import rows
@@ -38,7 +38,7 @@ def test_the_status_says_where_it_is_and_what_it_holds(store_url: str) -> None:
     result = invoke("store", "status", "--store", store_url)
     assert result.exit_code == 0
     assert result.stdout.splitlines() == [
-        f"store     {Address.read(store_url).shown}",
+        f"store     {DatabaseAddress.read(store_url).shown}",
         f"revision  {HEAD}, up to date",
         "tenants   2",
         "keys      0",
@@ -51,7 +51,7 @@ def test_an_empty_database_has_a_migration_due(store_url: str) -> None:
     result = invoke("store", "status", "--store", store_url, "--json")
     assert result.exit_code == 1
     assert json.loads(result.stdout) == {
-        "store": Address.read(store_url).shown,
+        "store": DatabaseAddress.read(store_url).shown,
         "revision": None,
         "newest": HEAD,
         "is_current": False,
@@ -61,7 +61,7 @@ def test_an_empty_database_has_a_migration_due(store_url: str) -> None:
 
 
 def test_an_earlier_revision_has_a_migration_due_that_can_be_done(store_url: str) -> None:
-    address = Address.read(store_url)
+    address = DatabaseAddress.read(store_url)
     if address.path is not None:
         address.path.touch()
     asyncio.run(migrate(address, revision="0001"))
@@ -131,7 +131,7 @@ def test_a_url_that_is_none_is_told_without_being_shown(command: str) -> None:
 
 @pytest.mark.parametrize("command", ["status", "migrate"])
 def test_a_later_version_cannot_be_used(path: Path, command: str) -> None:
-    asyncio.run(make_ready(Address.of_file(path), timeout_s=5))
+    asyncio.run(make_ready(DatabaseAddress.of_file(path), timeout_s=5))
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute(f"UPDATE {VERSION_TABLE} SET version_num = '9000'")
     result = invoke("store", command, "--store", f"sqlite:///{path}")

@@ -3,7 +3,14 @@ import pytest
 from groundwire.config import Config, Format, overrides_from_metadata, parse, read_overrides
 from groundwire.config.names import DVARA
 from groundwire.errors import ConfigError
-from groundwire.policy.policy import Action, Limits, OnError, Overrides, resolve, resolve_limits
+from groundwire.policy.policy import (
+    Action,
+    OnError,
+    Overrides,
+    SourceLimits,
+    resolve,
+    resolve_limits,
+)
 
 PREFIX = "DVARA_LLM_GATEWAY_GUARDRAIL_GROUNDING_"
 ALL = {
@@ -43,7 +50,7 @@ def is_all(config: Config) -> bool:
         config.check.enabled
         and config.similarity.threshold == 0.65
         and config.check.action is Action.BLOCK
-        and config.limits == Limits(max_sources=20, max_source_chars=5000)
+        and config.limits == SourceLimits(max_sources=20, max_source_chars=5000)
         and config.formats == (Format.DVARA,)
     )
 
@@ -65,7 +72,7 @@ def test_the_defaults_under_its_names_are_its_own() -> None:
     assert config.check.unverified_action is Action.NONE
     assert config.detector.name == "similarity"
     assert (config.similarity.threshold, config.similarity.embedder) == (0.7, "hash")
-    assert config.limits == Limits(max_sources=50, max_source_chars=10_000)
+    assert config.limits == SourceLimits(max_sources=50, max_source_chars=10_000)
     assert config.similarity.all_short == "grounded"
     assert str(config.origins["check.enabled"]) == "default under dvara's names"
 
@@ -77,7 +84,7 @@ def test_under_our_names_checking_is_on_and_logs() -> None:
     assert config.check.on_error is OnError.AUTO
     assert config.check.unverified_action is None
     assert config.detector.name == "reader"
-    assert config.limits == Limits()
+    assert config.limits == SourceLimits()
 
 
 @pytest.mark.parametrize(("word", "is_on"), [
@@ -93,7 +100,7 @@ def test_a_boolean_may_be_spelled_as_in_yaml_1_1(word: str, *, is_on: bool) -> N
 @pytest.mark.parametrize("limit", ["0", "-1"])
 def test_a_limit_of_0_or_less_is_none(limit: str) -> None:
     config = read(f"{DVARA}: {{max-sources: {limit}, max-source-length: {limit}}}")
-    assert config.limits == Limits()
+    assert config.limits == SourceLimits()
 
 
 @pytest.mark.parametrize("word", ["LOG", "FLAG", "BLOCK", "log", "Block"])

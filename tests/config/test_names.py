@@ -14,7 +14,6 @@ from groundwire.config.kinds import (
     Device,
     Endpoint,
     Flag,
-    Kind,
     KindError,
     Number,
     OneOf,
@@ -22,6 +21,7 @@ from groundwire.config.kinds import (
     Pattern,
     Secret,
     SecretText,
+    SettingKind,
     StoreUrl,
     Text,
     Url,
@@ -37,7 +37,7 @@ TEXTS = st.text(st.characters(codec="ascii", min_codepoint=33), min_size=1).filt
 )
 
 
-def values_of(kind: Kind) -> st.SearchStrategy[Any]:
+def values_of(kind: SettingKind) -> st.SearchStrategy[Any]:
     if isinstance(kind, Optional):
         return st.none() | values_of(kind.kind)
     if isinstance(kind, OneOf):

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from groundwire.config import Config, Origin, load, parse
+from groundwire.config import Config, SettingOrigin, load, parse
 from groundwire.config.kinds import Secret
 from groundwire.errors import ConfigError
 from groundwire.policy.policy import Action, Overrides
@@ -23,7 +23,7 @@ def test_it_needs_no_numpy_and_yaml_only_for_a_file() -> None:
 def test_nothing_given_is_all_defaults() -> None:
     config = parse("# only a comment\n", name="c.yaml")
     assert config == Config()
-    assert set(config.origins.values()) == {Origin()}
+    assert set(config.origins.values()) == {SettingOrigin()}
     assert config.formats == ()
 
 

@@ -12,9 +12,9 @@ from groundwire.engine.architecture import MINILM, Architecture
 from groundwire.engine.cache import ByteCache
 from groundwire.engine.features import N_FEATURES
 from groundwire.engine.reader import Calibration, Reader, Work
-from groundwire.engine.roles import Role
-from groundwire.engine.runtime import KeysValues, ReaderGraph, Verdict
-from groundwire.engine.shared import Shared
+from groundwire.engine.roles import TextRole
+from groundwire.engine.runtime import KeysValues, RawScores, ReaderGraph
+from groundwire.engine.shared import SharedResources
 
 SURE = 20.0
 
@@ -23,7 +23,7 @@ SURE = 20.0
 class Text:
     """A text that was read: its role and its word pieces, special tokens left out."""
 
-    role: Role
+    role: TextRole
     ids: tuple[int, ...]
 
 
@@ -39,7 +39,7 @@ class Sentence:
         """Word pieces it attended to beside its own, special tokens included."""
         return sum(len(text.ids) + 2 for text in self.past)
 
-    def roles(self) -> list[Role]:
+    def roles(self) -> list[TextRole]:
         """Of the texts it attended to."""
         return [text.role for text in self.past]
 
@@ -70,7 +70,7 @@ class LookupGraph(ReaderGraph):
     def __post_init__(self) -> None:
         self.go_on.set()
 
-    def read_source(self, ids: Sequence[int] | NDArray[np.int32], role: Role) -> KeysValues:
+    def read_source(self, ids: Sequence[int] | NDArray[np.int32], role: TextRole) -> KeysValues:
         """Write the word pieces and the role of a text where its keys would be."""
         self.go_on.wait(10)
         self._fail(ids)
@@ -87,7 +87,7 @@ class LookupGraph(ReaderGraph):
         ids: Sequence[int] | NDArray[np.int32],
         features: NDArray[np.int64],
         past: KeysValues,
-    ) -> Verdict:
+    ) -> RawScores:
         """Look the word pieces up."""
         self._fail(ids)
         assert features.shape == (len(ids), N_FEATURES)
@@ -95,11 +95,11 @@ class LookupGraph(ReaderGraph):
         texts = self._texts(past)
         with self._lock:
             self.sentences.append(Sentence(own, texts))
-        known = {i for text in texts if text.role is Role.SOURCE for i in text.ids}
+        known = {i for text in texts if text.role is TextRole.SOURCE for i in text.ids}
         doubt = np.array([i not in known for i in own], np.float32)
         pieces = np.column_stack([SURE * (1 - 2 * doubt), 0 * doubt, -SURE + 0 * doubt])
         whole = np.array(self.whole(int(doubt.sum())), np.float32)
-        return Verdict(self.logits(pieces.astype(np.float32)), whole)
+        return RawScores(self.logits(pieces.astype(np.float32)), whole)
 
     def _texts(self, past: KeysValues) -> tuple[Text, ...]:
         codes = past.keys[0, 0].astype(int)
@@ -107,7 +107,7 @@ class LookupGraph(ReaderGraph):
         texts, begun = [], 0
         for place, id_ in enumerate(ids):
             if id_ == self._end:
-                texts.append(Text(Role(roles[place]), tuple(ids[begun + 1 : place])))
+                texts.append(Text(TextRole(roles[place]), tuple(ids[begun + 1 : place])))
                 begun = place + 1
         return tuple(texts)
 
@@ -121,7 +121,7 @@ def looking_up(
     reader: Reader, graph: ReaderGraph, *, cache_bytes: int = 1_000_000_000, threads: int = 2
 ) -> Detector:
     """A detector with another graph, and a cache of its own."""
-    shared = Shared(threads, cache=ByteCache(cache_bytes), sources=ByteCache(cache_bytes))
+    shared = SharedResources(threads, cache=ByteCache(cache_bytes), sources=ByteCache(cache_bytes))
     judge = replace(
         reader,
         graph=graph,

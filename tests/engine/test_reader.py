@@ -21,7 +21,7 @@ from groundwire.detection.values import EvidenceRef, Label, Outcome, Reason
 from groundwire.engine.features import FEATURE_RULES
 from groundwire.engine.models import Manifest
 from groundwire.engine.reader import PREFETCHED_PASSAGES, Calibration, Reader, _Look, n_threads
-from groundwire.engine.roles import RECALLED_SENTENCES, Role
+from groundwire.engine.roles import RECALLED_SENTENCES, TextRole
 from groundwire.engine.runtime import KeysValues
 from groundwire.engine.scores import AnswerCalibration, SentenceCalibration
 from groundwire.errors import ModelError, UnreadableError
@@ -96,7 +96,7 @@ def test_a_claim_attends_to_passages_the_question_and_three_claims_before(
     encode = reader_ids(lookup)
     last = by_ids[encode("The bridge is tall.")]
     assert RECALLED_SENTENCES == 3
-    assert last.roles() == [Role.SOURCE] * 2 + [Role.QUESTION] + [Role.HISTORY] * 3
+    assert last.roles() == [TextRole.SOURCE] * 2 + [TextRole.QUESTION] + [TextRole.HISTORY] * 3
     assert [text.ids for text in last.past[2:]] == [
         encode("What is tall?"),
         encode("The bridge is long."),
@@ -104,7 +104,7 @@ def test_a_claim_attends_to_passages_the_question_and_three_claims_before(
         encode("It is."),
     ]
     first = by_ids[encode("The tower is tall.")]
-    assert first.roles() == [Role.SOURCE] * 2 + [Role.QUESTION]
+    assert first.roles() == [TextRole.SOURCE] * 2 + [TextRole.QUESTION]
 
 
 def reader_ids(detector: Detector) -> Callable[[str], tuple[int, ...]]:
@@ -157,7 +157,7 @@ def test_a_long_question_is_read_at_both_ends_and_said_to_be_shortened(
 ) -> None:
     question = "first " + "many words here " * 300 + "last"
     found = lookup.detect(sources=FACTS, answer="The tower is tall.", question=question)
-    asked = [text.ids for text in graph.sentences[0].past if text.role is Role.QUESTION]
+    asked = [text.ids for text in graph.sentences[0].past if text.role is TextRole.QUESTION]
     encode = reader_ids(lookup)
     assert [len(ids) for ids in asked] == [PASSAGE_PIECES, PASSAGE_PIECES]
     assert asked[0][:1] + asked[1][-1:] == encode("first last")
@@ -171,7 +171,7 @@ def test_a_question_that_fits_is_read_in_full(
     found = lookup.detect(
         sources=FACTS, answer="The tower is tall.", question=" ".join(["why"] * n_words)
     )
-    asked = [text.ids for text in graph.sentences[0].past if text.role is Role.QUESTION]
+    asked = [text.ids for text in graph.sentences[0].past if text.role is TextRole.QUESTION]
     assert sum(map(len, asked)) == n_words
     assert found.coverage.reasons == {}
 
@@ -227,7 +227,10 @@ def test_the_same_text_as_source_and_as_question_is_read_as_each(
     text = "The tower is tall."
     lookup.detect(sources=[text], question=text, answer="So it is. Very.")
     ids = reader_ids(lookup)(text)
-    assert {text.role for text in graph.texts if text.ids == ids} == {Role.SOURCE, Role.QUESTION}
+    assert {text.role for text in graph.texts if text.ids == ids} == {
+        TextRole.SOURCE,
+        TextRole.QUESTION,
+    }
 
 
 def test_only_passages_that_are_selected_are_read(lookup: Detector, graph: LookupGraph) -> None:
@@ -320,7 +323,7 @@ def drain(detector: Detector) -> None:
 def test_a_stream_reads_the_likeliest_passages_ahead(lookup: Detector, graph: LookupGraph) -> None:
     with lookup.stream(sources=FACTS, question="How tall is the tower?"):
         drain(lookup)
-    assert {text.role for text in graph.texts} <= {Role.SOURCE}
+    assert {text.role for text in graph.texts} <= {TextRole.SOURCE}
 
 
 def test_reading_ahead_is_bounded(reader: Reader, graph: LookupGraph) -> None:
@@ -346,7 +349,7 @@ def test_a_closed_stream_reads_no_further(reader: Reader) -> None:
     begun = Event()
 
     class Slow(LookupGraph):
-        def read_source(self, ids: Sequence[int] | NDArray[np.int32], role: Role) -> KeysValues:
+        def read_source(self, ids: Sequence[int] | NDArray[np.int32], role: TextRole) -> KeysValues:
             begun.set()
             return super().read_source(ids, role)
 
@@ -367,7 +370,11 @@ def test_reading_ahead_saves_the_claim_from_reading(lookup: Detector, graph: Loo
     assert len(graph.texts) == 2
     stream.feed("The tower is tall.")
     assert stream.finish().outcome is Outcome.GROUNDED
-    assert [text.role for text in graph.texts] == [Role.SOURCE, Role.SOURCE, Role.QUESTION]
+    assert [text.role for text in graph.texts] == [
+        TextRole.SOURCE,
+        TextRole.SOURCE,
+        TextRole.QUESTION,
+    ]
 
 
 # Failures.
@@ -541,7 +548,10 @@ def test_a_claim_and_some_lines_are_read_alone(reader: Reader) -> None:
     both = judge.entailment("The tower is tall. The bridge is long. [1]", lines)
     one = judge.entailment("The tower is tall. The bridge is long. [1]", lines[:1])
     assert both.entailment > one.entailment
-    assert [sentence.roles() for sentence in graph.sentences] == [[Role.SOURCE] * 2, [Role.SOURCE]]
+    assert [sentence.roles() for sentence in graph.sentences] == [
+        [TextRole.SOURCE] * 2,
+        [TextRole.SOURCE],
+    ]
     for claim, given in (
         ("The tower is tall.", []),
         ("Башня высокая.", lines),

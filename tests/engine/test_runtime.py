@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from groundwire.engine.architecture import MINILM
 from groundwire.engine.features import NEUTRAL
 from groundwire.engine.reader import Reader
-from groundwire.engine.roles import Role
+from groundwire.engine.roles import TextRole
 from groundwire.engine.runtime import KeysValues, ReaderGraph
 from groundwire.engine.tokenizer import WordPieces
 from groundwire.errors import ModelError
@@ -25,7 +25,7 @@ class Graph:
         ids: list[int] = self.pieces.encode(text).ids.tolist()
         return [self.pieces.cls_id, *ids, self.pieces.sep_id]
 
-    def read(self, text: str, role: Role = Role.SOURCE) -> KeysValues:
+    def read(self, text: str, role: TextRole = TextRole.SOURCE) -> KeysValues:
         return self.graph.read_source(self.ids(text), role)
 
     def judge(self, text: str, *past: KeysValues) -> NDArray[np.float32]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from groundwire import Detector
 from groundwire.detection import evidence
 from groundwire.engine.reader import Reader
-from groundwire.engine.roles import Role
+from groundwire.engine.roles import TextRole
 from groundwire.engine.runtime import KeysValues
 from groundwire.engine.scheduler import Turns
 from tests.engine.lookup import LookupGraph, looking_up
@@ -188,7 +188,7 @@ def test_an_answer_does_not_wait_for_what_is_to_be_read_ahead(
     assert [claim.text for claim in stream.claims] == ["The tower is tall."]
     rest(detector)
     # Each text once, whoever read it.
-    sources = [text.ids for text in graph.texts if text.role is Role.SOURCE]
+    sources = [text.ids for text in graph.texts if text.role is TextRole.SOURCE]
     assert len(sources) == len(set(sources)) == 2
 
 
@@ -220,9 +220,9 @@ def test_what_the_next_claim_looks_back_at_is_read_before_it_comes(
     stream = detector.stream(sources=FACTS, question="How tall is the tower?")
     stream.feed("The tower is tall. The")
     rest(detector)
-    assert [text.role for text in graph.texts].count(Role.HISTORY) == 1
+    assert [text.role for text in graph.texts].count(TextRole.HISTORY) == 1
     stream.feed(" bridge is long. And")
-    assert [text.role for text in graph.texts].count(Role.HISTORY) == 1
+    assert [text.role for text in graph.texts].count(TextRole.HISTORY) == 1
 
 
 def test_nothing_looks_back_at_the_last_claim(reader: Reader, graph: LookupGraph) -> None:
@@ -232,7 +232,7 @@ def test_nothing_looks_back_at_the_last_claim(reader: Reader, graph: LookupGraph
     stream.finish()
     detector.detect(sources=FACTS, answer="The bridge is long.")
     rest(detector)
-    assert Role.HISTORY not in [text.role for text in graph.texts]
+    assert TextRole.HISTORY not in [text.role for text in graph.texts]
 
 
 def test_a_claim_has_missing_passages_read_side_by_side(
@@ -243,8 +243,8 @@ def test_a_claim_has_missing_passages_read_side_by_side(
     both = Barrier(2)
 
     class Meeting(LookupGraph):
-        def read_source(self, ids: Sequence[int] | NDArray[np.int32], role: Role) -> KeysValues:
-            if role is Role.SOURCE:
+        def read_source(self, ids: Sequence[int] | NDArray[np.int32], role: TextRole) -> KeysValues:
+            if role is TextRole.SOURCE:
                 both.wait(WAIT_S)  # broken if one is read after the other
             return super().read_source(ids, role)
 

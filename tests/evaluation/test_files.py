@@ -15,7 +15,7 @@ from groundwire.evaluation.datasets.files import (
     AnyRow,
     FailedRow,
     NumberedAnswer,
-    Seen,
+    SeenNames,
     read_labelled,
 )
 from groundwire.evaluation.datasets.labelled import Known
@@ -269,7 +269,7 @@ def test_an_id_that_comes_twice_is_told(tmp_path: Path) -> None:
 
 
 def test_names_are_remembered_however_many_there_are() -> None:
-    seen, n = Seen(), 3 * 4096 + 7
+    seen, n = SeenNames(), 3 * 4096 + 7
     assert all(seen.add(str(i)) for i in range(n))
     assert not any(seen.add(str(i)) for i in range(0, n, 101))
     assert seen.add(str(n))

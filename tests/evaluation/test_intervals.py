@@ -6,7 +6,7 @@ from math import isnan
 import numpy as np
 import pytest
 
-from groundwire.evaluation.intervals import Bootstrap, Interval, Replicates, difference, wilson
+from groundwire.evaluation.intervals import Bootstrap, Replicates, ScoreInterval, difference, wilson
 from groundwire.evaluation.metrics import Floats, Ranking, f1_of, ratios
 
 
@@ -100,7 +100,7 @@ def test_resamples_without_a_score_are_left_out_and_counted() -> None:
     assert 150 < interval.n_undefined < 250  # both draws the same context: half of the time
 
 
-def share_of(marks: Sequence[tuple[int, int]], contexts: list[str]) -> Interval:
+def share_of(marks: Sequence[tuple[int, int]], contexts: list[str]) -> ScoreInterval:
     """What part of the second is the first."""
     sums = Bootstrap.of(contexts).sums(marks)
     return sums.of_share(lambda each: ratios(each[..., 0], each[..., 1])).interval()

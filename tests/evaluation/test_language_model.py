@@ -10,7 +10,7 @@ import pytest
 from groundwire.errors import MissingExtraError
 from groundwire.evaluation.language_model import (
     NO_KEY,
-    Address,
+    EndpointAddress,
     EndpointSettingError,
     FinalGenerationError,
     GenerationError,
@@ -188,8 +188,10 @@ def test_what_is_left_out_is_not_sent() -> None:
     assert "max_completion_tokens" in body("https://api.openai.com/v1", max_tokens=9)
 
 
-def address(url: str | None, environ: dict[str, str], variable: str | None = "KEY") -> Address:
-    return Address.of(url, environ, variable=variable)
+def address(
+    url: str | None, environ: dict[str, str], variable: str | None = "KEY"
+) -> EndpointAddress:
+    return EndpointAddress.of(url, environ, variable=variable)
 
 
 def test_the_key_is_that_of_the_environment_and_is_never_shown() -> None:

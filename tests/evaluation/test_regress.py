@@ -10,7 +10,7 @@ import pytest
 
 from groundwire.errors import SettingError
 from groundwire.evaluation.evaluation import Evaluation
-from groundwire.evaluation.regress import METRICS, Baseline, Limits, RegressError, compare
+from groundwire.evaluation.regress import METRICS, AllowedChanges, Baseline, RegressError, compare
 from tests.evaluation.made_results import READER, Row, write
 
 #: Two of four found, one of four flagged in vain.
@@ -37,8 +37,8 @@ def scores_file(
     return path
 
 
-def limits(*drops: str, rate: float | None = None) -> Limits:
-    return Limits.of(drops, rate)
+def limits(*drops: str, rate: float | None = None) -> AllowedChanges:
+    return AllowedChanges.of(drops, rate)
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from groundwire.errors import GroundwireError
 from groundwire.gateway.http.caller import Caller
 from groundwire.gateway.http.problems import Problem, as_problem, problem_response
 from groundwire.gateway.metrics import Metrics
-from groundwire.gateway.middleware.limits import Limits
+from groundwire.gateway.middleware.limits import RequestLimits
 from groundwire.gateway.middleware.state import trace_id
 from groundwire.gateway.middleware.trace import Tracing
 from groundwire.gateway.native import describe, router
@@ -81,7 +81,7 @@ def native_app(services: SomeServices) -> FastAPI:
     for error in (Problem, GroundwireError, HTTPException, RequestValidationError):
         app.add_exception_handler(error, tell)
     app.add_middleware(
-        Limits, max_requests=64, max_body_bytes=services.config.gateway.max_body_bytes
+        RequestLimits, max_requests=64, max_body_bytes=services.config.gateway.max_body_bytes
     )
     app.add_middleware(FromHeader, services=services)
     app.add_middleware(Tracing)

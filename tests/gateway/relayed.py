@@ -16,7 +16,7 @@ from groundwire.control.keys import Keyring
 from groundwire.gateway.http.problems import Problem, problem_response
 from groundwire.gateway.metrics import Metrics
 from groundwire.gateway.middleware.auth import Authentication
-from groundwire.gateway.middleware.limits import Limits
+from groundwire.gateway.middleware.limits import RequestLimits
 from groundwire.gateway.middleware.state import trace_id
 from groundwire.gateway.middleware.trace import Tracing
 from groundwire.gateway.relay import relay
@@ -64,7 +64,9 @@ def relay_app(config: Config) -> Starlette:
         middleware=[
             Middleware(Tracing),
             Middleware(Authentication, keyring=Keyring.of(config), tenants=config.tenants),
-            Middleware(Limits, max_requests=own.max_requests, max_body_bytes=own.max_body_bytes),
+            Middleware(
+                RequestLimits, max_requests=own.max_requests, max_body_bytes=own.max_body_bytes
+            ),
         ],
     )
 

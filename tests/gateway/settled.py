@@ -11,7 +11,7 @@ import httpx2 as httpx
 import pytest
 
 from groundwire.config import Config
-from groundwire.control.audit import AuditLog, Record
+from groundwire.control.audit import AuditLog, AuditRecord
 from tests.control.audit.trails import KEY, ListSink
 from tests.gateway.chats import Gateway, gateway
 from tests.gateway.wire import PATIENCE_S
@@ -81,7 +81,7 @@ class WatchfulSink(ListSink):
         self.before: bytes | None = None
         self.asked = threading.Event()
 
-    def append(self, records: Sequence[Record]) -> None:
+    def append(self, records: Sequence[AuditRecord]) -> None:
         """Keep records."""
         told = [each for each in records if not each.type.startswith("CHAIN_")]
         if told and self.client is not None:

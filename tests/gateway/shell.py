@@ -13,7 +13,7 @@ from starlette.routing import Route
 from groundwire.config import Config
 from groundwire.control.keys import Keyring
 from groundwire.gateway.middleware.auth import Authentication
-from groundwire.gateway.middleware.limits import Limits, read_json
+from groundwire.gateway.middleware.limits import RequestLimits, read_json
 from groundwire.gateway.middleware.state import caller, trace_id
 from groundwire.gateway.middleware.trace import Tracing
 
@@ -40,7 +40,9 @@ def shell(config: Config, *, is_local_demo: bool = False) -> Starlette:
                 tenants=config.tenants,
                 is_local_demo=is_local_demo,
             ),
-            Middleware(Limits, max_requests=own.max_requests, max_body_bytes=own.max_body_bytes),
+            Middleware(
+                RequestLimits, max_requests=own.max_requests, max_body_bytes=own.max_body_bytes
+            ),
         ],
     )
 

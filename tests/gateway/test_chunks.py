@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from groundwire.gateway.chat.chunks import Chunk, Halves, UnreadableChunkError, read_chunk
 from groundwire.gateway.chat.hold_buffer import HeldAnswer, HeldStream
-from groundwire.gateway.http.sse import Event, EventSplitter, encode
+from groundwire.gateway.http.sse import EventSplitter, ServerSentEvent, encode
 
 #: Where other dialects have their text.
 TEXTS = ("content", "text", "delta", "message", "output_text")
@@ -28,7 +28,7 @@ def read(data: object) -> Chunk:
 def held(*chunks: dict[str, Any], withholds: bool = True) -> HeldStream:
     stream = HeldStream(HEAD, withholds=withholds)
     for data in chunks:
-        stream.take(Event.of(encode(data)), read(data))
+        stream.take(ServerSentEvent.of(encode(data)), read(data))
     return stream
 
 
@@ -125,7 +125,7 @@ def test_nothing_of_a_text_leaves_before_it_is_cleared() -> None:
 def test_what_leaves_as_a_whole_leaves_as_it_came() -> None:
     raw = b'data:  {"choices" : [{"index":0,"delta":{"content":"One."},"x":1.0}]}\r\n\r\n'
     stream = HeldStream(HEAD, withholds=True)
-    event = Event.of(raw)
+    event = ServerSentEvent.of(raw)
     stream.take(event, read_chunk(event.data or ""))
     assert stream.answer(0).clear() == [raw]
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from groundwire import Detector, Pipeline
 from groundwire.config import parse
 from groundwire.detection.example import Source
-from groundwire.policy.policy import Limits, Overrides
+from groundwire.policy.policy import Overrides, SourceLimits
 from tests.fixed_judge import FixedJudge, FixedReading
 from tests.gateway.client import Reply, fetch
 from tests.gateway.native_app import fixed_pipeline, native, without_times
@@ -147,7 +147,7 @@ def test_sources_beyond_the_limits_of_the_tenant_are_told(base: str) -> None:
 
 
 def test_the_limits_of_the_configuration_hold_for_all() -> None:
-    with fixed_pipeline(limits=Limits(max_sources=1)) as pipeline, native(pipeline) as base:
+    with fixed_pipeline(limits=SourceLimits(max_sources=1)) as pipeline, native(pipeline) as base:
         found = check(base, {"sources": ["a b", "c d"], "answer": "Fine."}).json()
     assert found["coverage"]["reasons"] == {"dropped_over_cap": 1}
 

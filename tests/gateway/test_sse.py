@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.gateway.http.sse import Event, EventSplitter, EventTooLargeError, encode
+from groundwire.gateway.http.sse import EventSplitter, EventTooLargeError, ServerSentEvent, encode
 
 END = st.sampled_from(["\n", "\r\n", "\r"])
 LINE = st.sampled_from(["data: {}", "data:{}", "data", ": note", "event: x", "data: é中😀"])
 
 
-def split(data: bytes, *cuts: int) -> tuple[list[Event], bytes]:
+def split(data: bytes, *cuts: int) -> tuple[list[ServerSentEvent], bytes]:
     splitter = EventSplitter(max_event_bytes=1 << 20)
-    events: list[Event] = []
+    events: list[ServerSentEvent] = []
     for start, end in zip([0, *cuts], [*cuts, len(data)], strict=True):
         events += splitter.feed(data[start:end])
     return events, splitter.finish()
@@ -27,25 +27,27 @@ def test_an_event_ends_with_a_blank_line_of_any_kind() -> None:
 
 
 def test_a_line_end_of_two_characters_is_one_line_end() -> None:
-    assert split(b"data: 1\r\ndata: 2\r\n\r\n")[0] == [Event(b"data: 1\r\ndata: 2\r\n\r\n", "1\n2")]
+    assert split(b"data: 1\r\ndata: 2\r\n\r\n")[0] == [
+        ServerSentEvent(b"data: 1\r\ndata: 2\r\n\r\n", "1\n2")
+    ]
 
 
 def test_one_space_after_the_colon_is_not_part_of_the_value() -> None:
-    assert Event.of(b"data:  a\n\n").data == " a"
-    assert Event.of(b"data:a\n\n").data == "a"
-    assert Event.of(b"data\n\n").data == ""
+    assert ServerSentEvent.of(b"data:  a\n\n").data == " a"
+    assert ServerSentEvent.of(b"data:a\n\n").data == "a"
+    assert ServerSentEvent.of(b"data\n\n").data == ""
 
 
 def test_comments_and_other_fields_have_no_data() -> None:
-    assert Event.of(b": note\nevent: ping\n\n").data is None
+    assert ServerSentEvent.of(b": note\nevent: ping\n\n").data is None
 
 
 def test_a_byte_order_mark_is_no_part_of_the_first_field() -> None:
-    assert Event.of(b"\xef\xbb\xbfdata: 1\n\n").data == "1"
+    assert ServerSentEvent.of(b"\xef\xbb\xbfdata: 1\n\n").data == "1"
 
 
 def test_bytes_that_are_no_utf_8_are_replaced() -> None:
-    assert Event.of(b"data: \xff\n\n").data == "\N{REPLACEMENT CHARACTER}"
+    assert ServerSentEvent.of(b"data: \xff\n\n").data == "\N{REPLACEMENT CHARACTER}"
 
 
 @given(st.lists(st.tuples(LINE, END), max_size=12), st.data())

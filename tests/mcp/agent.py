@@ -14,7 +14,7 @@ from mcp_types import CallToolResult, TextContent
 
 from groundwire.mcp.http import Access, HttpServer, app_of, listen
 from groundwire.mcp.server import ToolServer
-from groundwire.mcp.store import Limits
+from groundwire.mcp.store import StoreLimits
 from groundwire.mcp.tool import Tool
 
 T = TypeVar("T")
@@ -112,7 +112,7 @@ def served(
     tools: Mapping[str, Tool], access: Access | None = None, *, path: str = "/mcp"
 ) -> Iterator[str]:
     """A server over HTTP, in a thread; with its URL."""
-    app = app_of(ToolServer(tools), access or Access(), path=path, limits=Limits())
+    app = app_of(ToolServer(tools), access or Access(), path=path, limits=StoreLimits())
     sockets = listen("127.0.0.1", 0)
     url = f"http://127.0.0.1:{sockets[0].getsockname()[1]}{path}"
     is_up = threading.Event()

@@ -6,9 +6,11 @@ import pytest
 
 from groundwire.mcp.arguments import CallError
 from groundwire.mcp.sessions import Stores
-from groundwire.mcp.store import Limits, Origin, Place, Store
+from groundwire.mcp.store import EvidenceStore, FileRange, SpanOrigin, StoreLimits
 
-LIMITS = Limits(max_spans=3, max_span_chars=20, max_bytes=40, max_total_bytes=60, max_sessions=2)
+LIMITS = StoreLimits(
+    max_spans=3, max_span_chars=20, max_bytes=40, max_total_bytes=60, max_sessions=2
+)
 
 
 @dataclass
@@ -22,27 +24,27 @@ class Clock:
 
 
 def test_ids_are_given_in_the_order_of_adding() -> None:
-    store = Store(Limits())
+    store = EvidenceStore(StoreLimits())
     assert [store.add(text).sid for text in ("one", "two", "three")] == ["S0", "S1", "S2"]
 
 
 def test_a_text_that_is_held_keeps_its_id() -> None:
-    store = Store(Limits())
+    store = EvidenceStore(StoreLimits())
     assert store.add("one") is store.add("one")
     assert store.add("one", note="from the readme").sid == "S1"
 
 
 def test_a_span_cannot_be_changed() -> None:
-    span = Store(Limits()).add("one")
+    span = EvidenceStore(StoreLimits()).add("one")
     with pytest.raises(AttributeError):
         span.text = "two"  # type: ignore[misc]
 
 
 def test_a_span_tells_where_its_text_comes_from_and_what_it_is() -> None:
-    store = Store(Limits())
+    store = EvidenceStore(StoreLimits())
     added = store.add("one", note="said")
-    read = store.add("one", place=Place(path="/a/b.txt", start_line=2, end_line=3))
-    assert (added.origin, read.origin) == (Origin.TEXT, Origin.FILE)
+    read = store.add("one", place=FileRange(path="/a/b.txt", start_line=2, end_line=3))
+    assert (added.origin, read.origin) == (SpanOrigin.TEXT, SpanOrigin.FILE)
     assert added.to_dict() == {
         "sid": "S0",
         "origin": "held_text",
@@ -56,26 +58,26 @@ def test_a_span_tells_where_its_text_comes_from_and_what_it_is() -> None:
 @pytest.mark.parametrize("text", ["", "  \n\t "])
 def test_a_blank_text_is_no_evidence(text: str) -> None:
     with pytest.raises(CallError, match="blank"):
-        Store(Limits()).add(text)
+        EvidenceStore(StoreLimits()).add(text)
 
 
 def test_spans_of_a_session_are_bounded_in_length_number_and_bytes() -> None:
     with pytest.raises(CallError, match="21 characters, and a span has at most 20"):
-        Store(LIMITS).add("x" * 21)
-    store = Store(LIMITS)
+        EvidenceStore(LIMITS).add("x" * 21)
+    store = EvidenceStore(LIMITS)
     for text in ("a", "b", "c"):
         store.add(text)
     with pytest.raises(CallError, match="3 spans are held"):
         store.add("d")
     assert store.add("a").sid == "S0"  # it is held already
-    store = Store(LIMITS)
+    store = EvidenceStore(LIMITS)
     store.add("\u20ac" * 10)
     with pytest.raises(CallError, match="30 bytes are held, this text has 11, and 40"):
         store.add("x" * 11)
 
 
 def test_an_unknown_id_says_which_there_are() -> None:
-    store = Store(Limits())
+    store = EvidenceStore(StoreLimits())
     with pytest.raises(CallError, match=r"No span 'S0' is held. None is held"):
         store.get("S0")
     for text in ("a", "b", "c"):

@@ -8,14 +8,14 @@ import pytest
 
 from groundwire.mcp.tool import Progress, Watch
 from groundwire.mcp.watched import Watched
-from groundwire.verify.verifier import EvidenceText, Judged, Question, VerifierFailure
+from groundwire.verify.verifier import ClaimQuestion, EvidenceText, Judged, VerifierFailure
 from tests.verify.scripted import ScriptedVerifier, believed, readout
 
 EVIDENCE = (EvidenceText(sid="S0", text="t", shown="t"),)
 
 
-def asked(*claims: str) -> list[Question]:
-    return [Question(claim=claim, evidence=EVIDENCE) for claim in claims]
+def asked(*claims: str) -> list[ClaimQuestion]:
+    return [ClaimQuestion(claim=claim, evidence=EVIDENCE) for claim in claims]
 
 
 def by_length() -> ScriptedVerifier:
@@ -30,7 +30,7 @@ class Parts:
     model: str = "1"
     sizes: list[int] = field(default_factory=list)
 
-    def judge(self, questions: Sequence[Question]) -> list[Judged]:
+    def judge(self, questions: Sequence[ClaimQuestion]) -> list[Judged]:
         self.sizes.append(len(questions))
         return [readout(0.5) for _ in questions]
 

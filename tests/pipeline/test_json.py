@@ -12,8 +12,8 @@ from groundwire import Gate, Outcome
 from groundwire.detection.values import Entailment, EvidenceRef, Label
 from groundwire.explain import Category, Explainer, Subtype
 from groundwire.pipeline import CheckPath, GateStatus
-from groundwire.pipeline.conversation import AnswerKind, Origin
-from groundwire.policy.policy import Action, Limits, Policy
+from groundwire.pipeline.conversation import AnswerKind, SourceOrigin
+from groundwire.policy.policy import Action, Policy, SourceLimits
 from tests.pipeline.chats import (
     EXPLAINER,
     FACTS,
@@ -61,7 +61,7 @@ def test_every_response_fits_and_survives_json(gate: Gate, body: dict[str, Any])
         gate=gate,
         explainer=EXPLAINER,
         policy=Policy(action=Action.HEADER),
-        limits=Limits(max_source_chars=200),
+        limits=SourceLimits(max_source_chars=200),
     )
     calls = {"role": "assistant", "content": None, "tool_calls": [{"id": "c"}]}
     response = pipeline.check_response(
@@ -100,7 +100,7 @@ def test_the_schema_knows_every_word() -> None:
     assert definitions["outcome"]["enum"] == list(Outcome)
     assert definitions["action"]["enum"] == list(Action)
     assert definitions["path"]["enum"] == list(CheckPath)
-    assert definitions["origin"]["enum"] == list(Origin)
+    assert definitions["origin"]["enum"] == list(SourceOrigin)
     assert definitions["gate"]["properties"]["status"]["enum"] == list(GateStatus)
     assert definitions["answer"]["properties"]["kind"]["enum"] == list(AnswerKind)
     explanation = definitions["explanation"]["properties"]

@@ -6,7 +6,7 @@ import pytest
 
 from groundwire import Gate, Outcome, Reason
 from groundwire.pipeline import CheckPath, GateStatus
-from groundwire.policy.policy import Action, Limits, Overrides, Policy, Request
+from groundwire.policy.policy import Action, Overrides, Policy, Request, SourceLimits
 from tests.pipeline.chats import (
     FACTS,
     POEM,
@@ -116,7 +116,7 @@ def test_the_gate_can_be_asked_about_them_all_the_same(gate: Gate) -> None:
 
 
 def test_sources_that_no_limit_lets_through_are_named_all_the_same(gate: Gate) -> None:
-    pipeline = piped(gate=gate, limits=Limits(max_source_chars=5))
+    pipeline = piped(gate=gate, limits=SourceLimits(max_source_chars=5))
     context = pipeline.open(sent("It was built in 1889.", question=POEM))
     assert (context.path, context.gate.status) == (CheckPath.NO_EVIDENCE, GateStatus.BYPASSED)
 
@@ -144,7 +144,7 @@ def test_without_words_of_the_user_a_check_is_due(gate: Gate) -> None:
 
 def test_a_tenant_has_its_own_policy_and_limits() -> None:
     own = Overrides(action=Action.BODY, max_sources=1)
-    pipeline = piped(policy=HEADER, limits=Limits(max_sources=2), tenants={"acme": own})
+    pipeline = piped(policy=HEADER, limits=SourceLimits(max_sources=2), tenants={"acme": own})
     body = asked(QUESTION, FACTS, "It is brown.")
     assert pipeline.check(pipeline.open(body, tenant="acme"), WRONG).action == "body"
     assert len(pipeline.open(body, tenant="acme").conversation.offered) == 1
@@ -164,7 +164,7 @@ def test_a_request_can_ask_for_a_check_and_never_for_none() -> None:
 
 
 def test_dropped_evidence_makes_the_outcome_partial_at_best() -> None:
-    pipeline = piped(limits=Limits(max_source_chars=200))
+    pipeline = piped(limits=SourceLimits(max_source_chars=200))
     checked = pipeline.check(pipeline.open(asked(QUESTION, FACTS, "x" * 201)), RIGHT)
     assert checked.outcome is Outcome.PARTIAL
     assert checked.detection is not None
@@ -175,7 +175,7 @@ def test_dropped_evidence_makes_the_outcome_partial_at_best() -> None:
 
 
 def test_if_all_evidence_was_dropped_nothing_is_read_and_the_outcome_is_partial() -> None:
-    pipeline = piped(limits=Limits(max_source_chars=10))
+    pipeline = piped(limits=SourceLimits(max_source_chars=10))
     checked = pipeline.check(pipeline.open(asked(QUESTION, FACTS)), RIGHT)
     assert (checked.path, checked.outcome) == (CheckPath.NO_EVIDENCE, Outcome.PARTIAL)
     assert checked.detection is not None

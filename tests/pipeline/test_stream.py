@@ -12,7 +12,7 @@ from groundwire import Gate, Outcome
 from groundwire.detector import Detector
 from groundwire.pipeline import Checked, Pipeline
 from groundwire.pipeline.conversation import Answer, AnswerKind, read_response
-from groundwire.policy.policy import Limits
+from groundwire.policy.policy import SourceLimits
 from tests.pipeline.chats import (
     EXPLAINER,
     FACTS,
@@ -62,7 +62,7 @@ def test_a_stream_equals_its_text_at_rest(
         judged(fails_at=fails_at),
         gate=gate,
         explainer=EXPLAINER,
-        limits=Limits(max_source_chars=400),
+        limits=SourceLimits(max_source_chars=400),
     )
     at_rest = pipeline.check(pipeline.open(body), text)
     assert in_pieces(pipeline, body, text, cuts) == at_rest

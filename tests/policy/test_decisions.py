@@ -10,11 +10,11 @@ from groundwire.policy.signals import (
     Condition,
     KeywordRule,
     Operator,
-    Readings,
     SignalRequest,
     SignalRules,
     Signals,
     SignalType,
+    SignalValues,
 )
 from groundwire.policy.ternary_logic import Truth, all_of, any_of, negate
 
@@ -37,7 +37,7 @@ rules = st.recursive(
 )
 
 
-def readings(prompt: str) -> Readings:
+def readings(prompt: str) -> SignalValues:
     keywords = tuple(KeywordRule(name=word, words=(word,)) for word in "abc")
     return Signals(SignalRules(keywords=keywords)).open(SignalRequest(prompt=prompt))
 

@@ -8,11 +8,11 @@ from groundwire.detection.values import Label, Outcome
 from groundwire.policy.policy import (
     Action,
     HallucinationPlugin,
-    Limits,
     OnError,
     Overrides,
     Policy,
     Request,
+    SourceLimits,
     decide,
     reach,
     resolve,
@@ -141,7 +141,7 @@ def test_a_tenant_can_loosen_block_to_log() -> None:
 
 
 def test_limits_of_a_tenant_count_and_0_is_none() -> None:
-    base = Limits(max_sources=50, max_source_chars=10_000)
+    base = SourceLimits(max_sources=50, max_source_chars=10_000)
     assert resolve_limits(base) == base
     assert resolve_limits(base, Overrides(max_sources=2)) == replace(base, max_sources=2)
     assert resolve_limits(base, Overrides(max_sources=0)) == replace(base, max_sources=None)

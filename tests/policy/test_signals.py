@@ -26,11 +26,11 @@ from groundwire.policy.signals import (
     LanguageRule,
     Observation,
     Operator,
-    Readings,
     SignalRequest,
     SignalRules,
     Signals,
     SignalType,
+    SignalValues,
 )
 from groundwire.policy.ternary_logic import Truth
 
@@ -223,7 +223,7 @@ def test_a_claim_that_failed_leaves_it_unknown() -> None:
     assert hallucination(mild) is Truth.UNKNOWN
 
 
-def readings_of_all(embedder: WordEmbedder, identified: list[str]) -> Readings:
+def readings_of_all(embedder: WordEmbedder, identified: list[str]) -> SignalValues:
     rules = SignalRules(
         domains=(LAW, TRADE),
         embeddings=(EmbeddingRule(name="e", examples=("judge",)),),

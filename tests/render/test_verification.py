@@ -21,9 +21,9 @@ from groundwire.verify.citations import CitationFinding, CitationStatus
 from groundwire.verify.claims import VerifiableClaim
 from groundwire.verify.doubts import Doubt, ReadoutByWords
 from groundwire.verify.forensics import CitationReport
-from groundwire.verify.interval import Interval
-from groundwire.verify.report import ClaimReport, Setup, VerificationReport
-from groundwire.verify.rule import Decision, Measures, Status, Why
+from groundwire.verify.interval import ProbabilityInterval
+from groundwire.verify.report import ClaimReport, VerificationReport, VerificationSetup
+from groundwire.verify.rule import ClaimDecision, ClaimStatus, Measures, Why
 from groundwire.verify.spans import CitedSpan
 from groundwire.verify.verifier import FailureKind, Judged, VerifierFailure
 from tests.render.test_render import Page, everywhere
@@ -33,8 +33,10 @@ CLAIM = "The tower is 500 metres tall."
 MEASURES = Measures(required=Amount(3.8, 3.8), observed=Amount(0.0, 4.04), gap=Amount(-0.24, 3.8))
 
 
-def setup(units: Units = Units.BITS, max_claims: int | None = 25, name: str = "fixed") -> Setup:
-    return Setup(
+def setup(
+    units: Units = Units.BITS, max_claims: int | None = 25, name: str = "fixed"
+) -> VerificationSetup:
+    return VerificationSetup(
         backend=name,
         verifier_model="m",
         units=units,
@@ -59,7 +61,7 @@ def doubtful(text: str, start: int, end: int) -> ReadoutByWords:
 
 def detail(
     text: str = CLAIM,
-    status: Status = Status.PASSED,
+    status: ClaimStatus = ClaimStatus.PASSED,
     *,
     posterior: Judged | None = None,
     cites: Sequence[str] = ("S0",),
@@ -72,7 +74,7 @@ def detail(
     return ClaimReport(
         claim=claim,
         target=0.95,
-        decision=Decision(status=status, reasons=(Why.VERIFIER_SAYS_NO,)),
+        decision=ClaimDecision(status=status, reasons=(Why.VERIFIER_SAYS_NO,)),
         measures=MEASURES,
         posterior=readout(0.97) if posterior is None else posterior,
         prior=readout(0.05),
@@ -92,7 +94,7 @@ def plain(found: VerificationReport, width: int = 100) -> str:
 
 def test_a_claim_is_a_row_with_its_numbers() -> None:
     wrong = detail(
-        status=Status.CONTRADICTED, posterior=doubtful(CLAIM, 13, 23), unknown=["S9"], idx=1
+        status=ClaimStatus.CONTRADICTED, posterior=doubtful(CLAIM, 13, 23), unknown=["S9"], idx=1
     )
     text = plain(report(detail("It is tall."), wrong), 120)
     assert [" ".join(line.split()) for line in text.split("\n")] == [
@@ -112,15 +114,17 @@ def test_a_claim_is_a_row_with_its_numbers() -> None:
     assert len({len(line.rstrip()) for line in text.split("\n")[1:6:2]}) == 1
 
 
-@pytest.mark.parametrize("status", [each for each in Status if each is not Status.PASSED])
-def test_every_status_is_explained(status: Status) -> None:
+@pytest.mark.parametrize("status", [each for each in ClaimStatus if each is not ClaimStatus.PASSED])
+def test_every_status_is_explained(status: ClaimStatus) -> None:
     assert f"\n          {status} (1): {STATUSES[status]}\n" in plain(report(detail(status=status)))
 
 
 @pytest.mark.parametrize("width", [10, 60, 80, 100, 200])
 def test_on_no_screen_a_column_or_a_word_is_missing(width: int) -> None:
     claim = " ".join(f"word{n}" for n in range(40)) + " " + "W" * 300
-    text = plain(report(detail(claim, Status.INSUFFICIENT_EVIDENCE_GAIN, cites=["a" * 30])), width)
+    text = plain(
+        report(detail(claim, ClaimStatus.INSUFFICIENT_EVIDENCE_GAIN, cites=["a" * 30])), width
+    )
     heads = text.split("\n\n")[0].split()
     words = "P P bits bits no. claim cites status with without needed found"
     assert sorted(heads) == sorted(words.split())
@@ -132,14 +136,15 @@ def test_on_no_screen_a_column_or_a_word_is_missing(width: int) -> None:
 
 def test_a_colour_says_how_grave_it_is() -> None:
     for status, style in (
-        (Status.PASSED, "1;32"),
-        (Status.NOT_ENTAILED, "1;33"),
-        (Status.VERIFIER_ERROR, "1;31"),
+        (ClaimStatus.PASSED, "1;32"),
+        (ClaimStatus.NOT_ENTAILED, "1;33"),
+        (ClaimStatus.VERIFIER_ERROR, "1;31"),
     ):
         text = report_to_terminal(report(detail(status=status)), color=True)
         assert f"\x1b[{style}m{status}\x1b[0m" in text
     marked = report_to_terminal(
-        report(detail(status=Status.CONTRADICTED, posterior=doubtful(CLAIM, 13, 16))), color=True
+        report(detail(status=ClaimStatus.CONTRADICTED, posterior=doubtful(CLAIM, 13, 16))),
+        color=True,
     )
     assert "\x1b[1;4;31m500\x1b[0m" in marked
     assert "⟦" not in marked
@@ -160,14 +165,17 @@ def test_what_was_not_asked_has_no_number() -> None:
 )
 def test_a_range_is_shown_as_one_if_it_is_one(low: float, high: float, shown: str) -> None:
     found = ReadoutByWords(
-        yes=Interval(low, high), no=Interval(0, 1), unsure=Interval(0, 1), generated="YES"
+        yes=ProbabilityInterval(low, high),
+        no=ProbabilityInterval(0, 1),
+        unsure=ProbabilityInterval(0, 1),
+        generated="YES",
     )
     assert probability(found) == shown
 
 
 def test_each_error_is_told_once() -> None:
     failed = VerifierFailure(kind=FailureKind.TIMEOUT, error="Too late.")
-    lost = [detail(status=Status.VERIFIER_ERROR, posterior=failed, idx=n) for n in range(3)]
+    lost = [detail(status=ClaimStatus.VERIFIER_ERROR, posterior=failed, idx=n) for n in range(3)]
     text = plain(report(*lost))
     assert text.count("Too late.") == 1
     assert "verifier_error (3): the verifier gave no answer" in text
@@ -249,8 +257,8 @@ def hostile(text: str) -> VerificationReport:
         error=text,
     )
     failed = VerifierFailure(kind=FailureKind.VERIFIER, error=text)
-    wrong = detail(words, Status.CONTRADICTED, posterior=doubtful(words, 0, 1), cites=[text])
-    lost = detail(words, Status.VERIFIER_ERROR, posterior=failed, unknown=[text], idx=1)
+    wrong = detail(words, ClaimStatus.CONTRADICTED, posterior=doubtful(words, 0, 1), cites=[text])
+    lost = detail(words, ClaimStatus.VERIFIER_ERROR, posterior=failed, unknown=[text], idx=1)
     return VerificationReport(
         setup=setup(name=text),
         details=(wrong, lost),
@@ -284,7 +292,7 @@ def test_no_text_can_imitate_the_report(text: str) -> None:
 
 
 def test_a_claim_cannot_place_our_markers() -> None:
-    text = plain(report(detail("A ⟦fake⟧ one.", Status.NOT_ENTAILED)), 200)
+    text = plain(report(detail("A ⟦fake⟧ one.", ClaimStatus.NOT_ENTAILED)), 200)
     assert "A \\u27e6fake\\u27e7 one." in text
 
 
@@ -294,7 +302,9 @@ SPANS = (CitedSpan("S0", "The tower is 330 metres tall."), CitedSpan("S1", "It i
 
 
 def test_a_page_shows_claims_with_their_marks_numbers_and_evidence() -> None:
-    wrong = detail(status=Status.CONTRADICTED, posterior=doubtful(CLAIM, 13, 23), unknown=["S9"])
+    wrong = detail(
+        status=ClaimStatus.CONTRADICTED, posterior=doubtful(CLAIM, 13, 23), unknown=["S9"]
+    )
     page = report_to_html(report(wrong), SPANS)
     assert 'The tower is <mark class="contradicted">500 metres</mark> tall.' in page
     for part in (

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from groundwire.evaluation.datasets.sets import Record
+    from groundwire.evaluation.datasets.sets import LabelledContext
     from groundwire_training.model import Reader
 
 
@@ -74,13 +74,13 @@ def exported(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 
 
 @pytest.fixture
-def record() -> "Record":
+def record() -> "LabelledContext":
     """Several passages, a question, and an answer whose last sentences recall the first."""
     pytest.importorskip("torch")
     from groundwire.detection.example import read_sources
-    from groundwire.evaluation.datasets.sets import Marked, Record
+    from groundwire.evaluation.datasets.sets import LabelledContext, MarkedAnswer
 
-    return Record(
+    return LabelledContext(
         id="1",
         task="QA",
         sources=read_sources(
@@ -92,7 +92,7 @@ def record() -> "Record":
         ),
         question="How tall is the tower?",
         answers=(
-            Marked(
+            MarkedAnswer(
                 "The tower is 330 metres tall. It opened in 1989, in May. Doors open at ten. "
                 "It is a bridge. It is so.",
                 ((43, 47, 2), (49, 55, 1)),

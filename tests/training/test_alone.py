@@ -5,7 +5,7 @@ import random
 import pytest
 
 from groundwire.detection.example import read_sources
-from groundwire.evaluation.datasets.sets import Marked, Record, draw
+from groundwire.evaluation.datasets.sets import LabelledContext, MarkedAnswer, draw
 from groundwire_training.alone import alone
 
 pytest.importorskip("torch")
@@ -18,11 +18,13 @@ ANNOTATED = (
 SOURCE = (
     "Opening hours\n\nThe pool opens at 6:30. Dogs stay outside. It holds 240 swimmers at once."
 )
-STRANGER = Record("2", "slots", (), None, (Marked("Nine bakers sell their bread here.", ()),))
+STRANGER = LabelledContext(
+    "2", "slots", (), None, (MarkedAnswer("Nine bakers sell their bread here.", ()),)
+)
 
 
-def drawn(annotated: str = ANNOTATED, source: str = SOURCE) -> list[Record]:
-    record = Record("1", "slots", read_sources([source]), "When?", (), annotated)
+def drawn(annotated: str = ANNOTATED, source: str = SOURCE) -> list[LabelledContext]:
+    record = LabelledContext("1", "slots", read_sources([source]), "When?", (), annotated)
     found = []
     for seed in range(60):
         rng = random.Random(seed)
@@ -68,9 +70,13 @@ def test_evidence_in_many_places_makes_no_claim() -> None:
 
 def test_a_sentence_on_the_same_is_no_stranger() -> None:
     record = draw(
-        Record("1", "slots", read_sources([SOURCE]), None, (), ANNOTATED), 4, random.Random(0)
+        LabelledContext("1", "slots", read_sources([SOURCE]), None, (), ANNOTATED),
+        4,
+        random.Random(0),
     )
-    same = Record("2", "slots", (), None, (Marked("The pool holds many swimmers.", ()),))
+    same = LabelledContext(
+        "2", "slots", (), None, (MarkedAnswer("The pool holds many swimmers.", ()),)
+    )
     found = alone(record, random.Random(0), [same])
     assert found is not None
     assert same.answers[0].text not in {answer.text for answer in found.answers}

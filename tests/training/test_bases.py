@@ -13,7 +13,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from groundwire.engine.architecture import MINILM, MPNET
-from groundwire.engine.roles import Role
+from groundwire.engine.roles import TextRole
 from groundwire_training.bases import read_base, read_weights, relative_bias, save_weights
 from groundwire_training.model import Look, Reader
 
@@ -37,7 +37,7 @@ def mpnet(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
 def hidden(model: Reader, ids: Tensor) -> Tensor:
     """A text read alone; ``(1, L)`` to ``(1, L, D)``."""
     places = torch.arange(ids.shape[1])
-    found = model.embed(ids, places, Role.SOURCE, None)
+    found = model.embed(ids, places, TextRole.SOURCE, None)
     for layer in model.typed_layers():
         keys, values = layer.keys_values(found)
         found = layer.attend(

@@ -23,7 +23,7 @@ from groundwire.engine.features import FEATURE_RULES
 from groundwire.engine.models import Manifest, verify
 from groundwire.engine.reader import Calibration, Reader
 from groundwire.engine.scores import AnswerCalibration, SentenceCalibration
-from groundwire.evaluation.datasets.sets import Marked, Record
+from groundwire.evaluation.datasets.sets import LabelledContext, MarkedAnswer
 from groundwire_training import calibrate, loop
 from groundwire_training.calibrate import (
     Fitted,
@@ -67,7 +67,7 @@ def scored(
         context=context,
         task=task,
         n_passages=n_passages,
-        answer=Marked(" ".join("x" * n), spans),
+        answer=MarkedAnswer(" ".join("x" * n), spans),
         logits=np.log(p / (1 - p)),
         labels=marks,
         contradicted=np.full(n, 0.5) if contradicted is None else np.asarray(contradicted),
@@ -77,7 +77,7 @@ def scored(
 
 def without_characters(answer: Scored) -> Scored:
     """The same answer, of which no character can be found: only whole answers count."""
-    empty = Marked(answer.answer.text, ())
+    empty = MarkedAnswer(answer.answer.text, ())
     return replace(answer, answer=empty, offsets=np.zeros_like(answer.offsets))
 
 
@@ -108,12 +108,15 @@ def fixed(threshold: float = 0.5, *, steeper: float = 1.0) -> Fitted:
 def test_answers_are_scored_through_the_engine_and_before_calibration(reader: Reader) -> None:
     judge = looking_up(reader, LookupGraph()).judge
     assert isinstance(judge, Reader)
-    record = Record(
+    record = LabelledContext(
         id="7",
         task="slots-towers",
         sources=read_sources(["The tower is tall.", "The bridge is long."]),
         question=None,
-        answers=(Marked("The tower is red.", ((13, 16, 2),)), Marked("The bridge is long.", ())),
+        answers=(
+            MarkedAnswer("The tower is red.", ((13, 16, 2),)),
+            MarkedAnswer("The bridge is long.", ()),
+        ),
     )
     wrong, right = score(replace(judge, calibration=Calibration(scale=-1.0, offset=3.0)), [record])
     assert (wrong.context, wrong.task, wrong.n_passages) == ("7", "slots", 2)
@@ -133,8 +136,8 @@ def test_an_answer_that_cannot_be_read_is_left_out(reader: Reader) -> None:
     judge = looking_up(reader, LookupGraph()).judge
     assert isinstance(judge, Reader)
     sources = read_sources(["The tower is tall."])
-    answers = (Marked("😀", ()), Marked("The tower is tall.", ()))
-    (kept,) = score(judge, [Record("1", "QA", sources, None, answers)])
+    answers = (MarkedAnswer("😀", ()), MarkedAnswer("The tower is tall.", ()))
+    (kept,) = score(judge, [LabelledContext("1", "QA", sources, None, answers)])
     assert kept.answer == answers[1]
 
 
@@ -255,7 +258,7 @@ def test_characters_are_flagged_without_outer_space_and_once() -> None:
         context="1",
         task="QA",
         n_passages=1,
-        answer=Marked("It is red.", ((5, 9, 2), (6, 9, 1))),
+        answer=MarkedAnswer("It is red.", ((5, 9, 2), (6, 9, 1))),
         logits=np.array([-1.0, 2.0, 2.0, 2.0, -1.0, 9.0]),
         labels=np.array([0, 0, 2, 2, 0, 0]),
         contradicted=np.zeros(6),
@@ -289,7 +292,7 @@ def contexts(n: int = 10) -> list[Scored]:
 def other_labels(answer: Scored) -> Scored:
     labels = 1 - answer.labels
     spans = tuple((2 * i, 2 * i + 1, 1) for i, label in enumerate(labels) if label)
-    return replace(answer, labels=labels, answer=Marked(answer.answer.text, spans))
+    return replace(answer, labels=labels, answer=MarkedAnswer(answer.answer.text, spans))
 
 
 @pytest.mark.parametrize("context", ["0", "5"])

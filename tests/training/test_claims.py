@@ -11,7 +11,7 @@ import torch
 
 from groundwire.detection.evidence import WordWeights
 from groundwire.engine.tokenizer import WordPieces
-from groundwire.evaluation.datasets.sets import Marked, Record
+from groundwire.evaluation.datasets.sets import LabelledContext, MarkedAnswer
 from groundwire_training import data
 from groundwire_training.claims import SETS, claims, judged
 from groundwire_training.loop import loss_of
@@ -24,12 +24,12 @@ pytestmark = pytest.mark.torch
 
 
 def test_a_supported_sentence_has_nothing_to_mark() -> None:
-    assert judged([("It opened in 1889.", 0)]) == [Marked("It opened in 1889.", ())]
+    assert judged([("It opened in 1889.", 0)]) == [MarkedAnswer("It opened in 1889.", ())]
 
 
 def test_a_few_words_that_differ_from_a_supported_sentence_are_the_span() -> None:
     _, wrong = judged([("The tower opened in May 1889.", 0), ("The tower opened in June 1889.", 2)])
-    assert wrong == Marked("The tower opened in June 1889.", ((20, 24, 2),))
+    assert wrong == MarkedAnswer("The tower opened in June 1889.", ((20, 24, 2),))
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_a_few_words_that_differ_from_a_supported_sentence_are_the_span() -> Non
 )
 def test_elsewhere_the_sentence_has_the_label_and_no_word_has(right: str) -> None:
     _, wrong = judged([(right, 0), ("The tower opened in June 1889.", 1)])
-    assert wrong == Marked("The tower opened in June 1889.", (), ((0, 30, 1),))
+    assert wrong == MarkedAnswer("The tower opened in June 1889.", (), ((0, 30, 1),))
 
 
 def test_claims_are_grouped_by_premise_and_other_parts_are_left_out(tmp_path: Path) -> None:
@@ -55,13 +55,13 @@ def test_claims_are_grouped_by_premise_and_other_parts_are_left_out(tmp_path: Pa
     first, second = claims(tmp_path)
     assert (first.id, first.task, first.question) == ("1", "claims-infotabs", None)
     assert first.answers == (
-        Marked("It opened.", ()),
-        Marked("Nobody ever came.", (), ((0, 17, 1),)),
+        MarkedAnswer("It opened.", ()),
+        MarkedAnswer("Nobody ever came.", (), ((0, 17, 1),)),
     )
-    assert second.answers == (Marked("A lake.", (), ((0, 7, 2),)),)
+    assert second.answers == (MarkedAnswer("A lake.", (), ((0, 7, 2),)),)
 
 
-def group_of(record: Record, pieces: WordPieces, words: WordWeights) -> Group:
+def group_of(record: LabelledContext, pieces: WordPieces, words: WordWeights) -> Group:
     evidence = data.evidence_of(record, pieces, words)
     sentences = data.sentences_of(record, evidence, pieces)
     asked = pieces.encode(record.question or "").ids
@@ -69,9 +69,12 @@ def group_of(record: Record, pieces: WordPieces, words: WordWeights) -> Group:
 
 
 def test_a_claim_judged_as_a_whole_teaches_its_sentence_and_its_worst_piece(
-    record: Record, pieces: WordPieces, words: WordWeights
+    record: LabelledContext, pieces: WordPieces, words: WordWeights
 ) -> None:
-    right, wrong = Marked("It is open.", ()), Marked("It is a bridge.", (), ((0, 15, 2),))
+    right, wrong = (
+        MarkedAnswer("It is open.", ()),
+        MarkedAnswer("It is a bridge.", (), ((0, 15, 2),)),
+    )
     group = group_of(replace(record, answers=(right, wrong)), pieces, words)
     assert group.sentence_labels.tolist() == [0, 2]
     real = group.labels != data.IGNORED
@@ -90,9 +93,9 @@ def test_a_claim_judged_as_a_whole_teaches_its_sentence_and_its_worst_piece(
 
 
 def test_of_several_sentences_nobody_said_which_is_wrong(
-    record: Record, pieces: WordPieces, words: WordWeights
+    record: LabelledContext, pieces: WordPieces, words: WordWeights
 ) -> None:
-    wrong = Marked("It is a bridge. It is open.", (), ((0, 27, 1),))
+    wrong = MarkedAnswer("It is a bridge. It is open.", (), ((0, 27, 1),))
     group = group_of(replace(record, answers=(wrong,)), pieces, words)
     assert group.sentence_labels.tolist() == [data.IGNORED] * 2
     assert float(loss_of(Reader(), group, Recipe()).detach()) == 0.0

@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("torch")
 
 from groundwire.detection.example import read_sources
-from groundwire.evaluation.datasets.sets import DOUBTFUL, Marked, Record
+from groundwire.evaluation.datasets.sets import DOUBTFUL, LabelledContext, MarkedAnswer
 from groundwire_training.contrasts import contrasts, with_stranger
 from groundwire_training.unlabelled import without_unlabelled
 from tests.training.conftest import write
@@ -45,7 +45,7 @@ def caption(hypothesis: str, label: str, *, kind: str = "nli") -> dict[str, Any]
     }
 
 
-def found(tmp_path: Path, *, seed: int = 0) -> dict[str, list[Record]]:
+def found(tmp_path: Path, *, seed: int = 0) -> dict[str, list[LabelledContext]]:
     write(tmp_path / "tabfact.jsonl.gz", [TABLE, {**TABLE, "split": "test"}])
     captions = [
         caption("A man is on a horse.", "entailment"),
@@ -57,7 +57,7 @@ def found(tmp_path: Path, *, seed: int = 0) -> dict[str, list[Record]]:
     return contrasts(tmp_path, seed=seed)
 
 
-def wrong_words(record: Record) -> list[list[str]]:
+def wrong_words(record: LabelledContext) -> list[list[str]]:
     return [[a.text[s:e] for s, e, _ in a.spans] for a in record.answers]
 
 
@@ -80,10 +80,12 @@ def test_a_value_of_another_record_is_put_in(tmp_path: Path) -> None:
 
 
 def test_a_strangers_claim_is_wrong_in_every_word() -> None:
-    mine = Record("1", "x", read_sources(["A."]), None, (Marked("A.", ()), Marked("B.", ())))
-    other = Record("2", "x", read_sources(["C."]), None, (Marked("C it is.", ()),))
+    mine = LabelledContext(
+        "1", "x", read_sources(["A."]), None, (MarkedAnswer("A.", ()), MarkedAnswer("B.", ()))
+    )
+    other = LabelledContext("2", "x", read_sources(["C."]), None, (MarkedAnswer("C it is.", ()),))
     drawn = with_stranger(mine, [mine, other])
-    assert drawn.answers == (Marked("A.", ()), Marked("C it is.", ((0, 8, 1),)))
+    assert drawn.answers == (MarkedAnswer("A.", ()), MarkedAnswer("C it is.", ((0, 8, 1),)))
     assert with_stranger(mine, [mine]) == mine
 
 
@@ -93,12 +95,14 @@ def test_unmarked_sentences_with_an_absent_number_or_name_are_doubtful() -> None
         "In Bristol, Ann Lee opened 1200 flats. She met Carl Maier. It cost 40 million. So be it."
     )
     spans = ((answer.index("40"), answer.index("40") + 2, 1),)
-    record = Record("1", "Summary", read_sources([article]), None, (Marked(answer, spans),))
+    record = LabelledContext(
+        "1", "Summary", read_sources([article]), None, (MarkedAnswer(answer, spans),)
+    )
     (marked,) = without_unlabelled(record).answers
     assert [answer[start:end] for start, end, _ in marked.doubts] == ["She met Carl Maier."]
     assert {label for _, _, label in marked.doubts} == {DOUBTFUL}
     assert marked.spans == spans
-    other = Record("1", "QA", record.sources, None, record.answers)
+    other = LabelledContext("1", "QA", record.sources, None, record.answers)
     assert without_unlabelled(other) is other
 
 

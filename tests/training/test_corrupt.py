@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from groundwire.detection.example import read_sources
-from groundwire.evaluation.datasets.sets import Marked, Record
+from groundwire.evaluation.datasets.sets import LabelledContext, MarkedAnswer
 from groundwire_training.corrupt import (
     KINDS,
     Edit,
@@ -32,12 +32,14 @@ ANSWER = (
     "opened on March 5, 1990. It is open from 9:00 am to 5 PM on Friday. "
     "The tower does not offer parking. The first floor may close before the summer."
 )
-STRANGER = Record(
+STRANGER = LabelledContext(
     id="2",
     task="QA",
     sources=read_sources(["The actor Lena Ortiz lives in Quito. Mr. Tom Varga said so in Quito."]),
     question=None,
-    answers=(Marked("Lena Ortiz filmed seventeen comedies near Quito during the autumn.", ()),),
+    answers=(
+        MarkedAnswer("Lena Ortiz filmed seventeen comedies near Quito during the autumn.", ()),
+    ),
 )
 
 
@@ -47,18 +49,18 @@ def _one_thread() -> Iterator[None]:
     return iter(())
 
 
-def corrupted(answer: str, source: str, *, kind: str, seed: int = 0) -> Marked:
+def corrupted(answer: str, source: str, *, kind: str, seed: int = 0) -> MarkedAnswer:
     grounds = Grounds([source], [STRANGER])
-    wrong = corrupt(Marked(answer, ()), grounds, random.Random(seed), kind=kind)
+    wrong = corrupt(MarkedAnswer(answer, ()), grounds, random.Random(seed), kind=kind)
     assert wrong is not None
     return wrong
 
 
-def marked(answer: Marked) -> list[str]:
+def marked(answer: MarkedAnswer) -> list[str]:
     return [answer.text[start:end] for start, end, _ in answer.spans]
 
 
-def outside(answer: Marked) -> list[str]:
+def outside(answer: MarkedAnswer) -> list[str]:
     """The text between the spans."""
     at, parts = 0, []
     for start, end, _ in sorted(answer.spans):
@@ -68,9 +70,9 @@ def outside(answer: Marked) -> list[str]:
 
 
 def test_an_edit_is_marked_and_moves_the_spans_behind_it() -> None:
-    answer = Marked("red or blue or green", ((7, 11, 1),))
+    answer = MarkedAnswer("red or blue or green", ((7, 11, 1),))
     wrong = applied(answer, [Edit(0, 3, "orange"), Edit(15, 20, "grey", 1)])
-    assert wrong == Marked("orange or blue or grey", ((0, 6, 2), (10, 14, 1), (18, 22, 1)))
+    assert wrong == MarkedAnswer("orange or blue or grey", ((0, 6, 2), (10, 14, 1), (18, 22, 1)))
 
 
 def test_a_number_keeps_its_form() -> None:
@@ -88,7 +90,10 @@ def test_a_number_near_an_inequality_falsifies_it() -> None:
 
 def test_a_number_that_the_sources_lack_is_left_alone() -> None:
     grounds = Grounds(["It has 40 rooms."])
-    assert corrupt(Marked("It has 50 rooms.", ()), grounds, random.Random(0), kind="number") is None
+    assert (
+        corrupt(MarkedAnswer("It has 50 rooms.", ()), grounds, random.Random(0), kind="number")
+        is None
+    )
 
 
 def test_a_magnitude_is_marked_with_its_number() -> None:
@@ -115,7 +120,7 @@ def test_another_date_is_marked(answer: str, kept: str) -> None:
 
 def test_one_end_of_a_range_of_weekdays_stays() -> None:
     grounds = Grounds(["Open Monday to Friday."])
-    answer = Marked("It is open Monday to Friday.", ())
+    answer = MarkedAnswer("It is open Monday to Friday.", ())
     assert corrupt(answer, grounds, random.Random(0), kind="date") is None
 
 
@@ -127,12 +132,12 @@ def test_the_half_of_the_day_keeps_its_form() -> None:
 
 def test_a_unit_is_marked_alone() -> None:
     wrong = corrupted("It lies 5 km away.", "It is 5 km away.", kind="unit")
-    assert wrong == Marked("It lies 5 miles away.", ((10, 15, 2),))
+    assert wrong == MarkedAnswer("It lies 5 miles away.", ((10, 15, 2),))
 
 
 def test_a_unit_that_the_sources_use_too_is_left_alone() -> None:
     grounds = Grounds(["It is 5 km (3.1 miles) away."])
-    answer = Marked("It lies 5 km away.", ())
+    answer = MarkedAnswer("It lies 5 km away.", ())
     assert corrupt(answer, grounds, random.Random(0), kind="unit") is None
 
 
@@ -152,7 +157,7 @@ def test_names_in_data_do_not_take_the_place_of_others() -> None:
 
 def test_two_figures_change_places_and_both_are_marked() -> None:
     text = "It cost $40 in spring but $65 in autumn."
-    assert corrupted(text, text, kind="swap") == Marked(
+    assert corrupted(text, text, kind="swap") == MarkedAnswer(
         "It cost $65 in spring but $40 in autumn.", ((8, 11, 2), (26, 29, 2))
     )
 
@@ -181,7 +186,9 @@ def test_an_opposite_takes_its_article_along() -> None:
 
 def test_lost_doubt_is_unsupported_and_not_contradicted() -> None:
     text = "The floor may close."
-    assert corrupted(text, text, kind="opposite") == Marked("The floor will close.", ((10, 14, 1),))
+    assert corrupted(text, text, kind="opposite") == MarkedAnswer(
+        "The floor will close.", ((10, 14, 1),)
+    )
 
 
 def test_a_foreign_sentence_is_marked_whole() -> None:
@@ -204,7 +211,7 @@ def test_a_mistake_changes_nothing_but_what_it_marks(
             start = len(" ".join([*words[:first], ""]))
             had.append((start, start + len(" ".join(words[first : first + n])), label))
             at = first + n
-    answer = Marked(ANSWER, tuple(had))
+    answer = MarkedAnswer(ANSWER, tuple(had))
     grounds = Grounds([SOURCE], [STRANGER])
     wrong = corrupt(answer, grounds, random.Random(seed), kind=kind)
     assert wrong == corrupt(answer, grounds, random.Random(seed), kind=kind)
@@ -224,14 +231,17 @@ def test_a_mistake_changes_nothing_but_what_it_marks(
         place = found + len(part.strip())
 
 
-def record(*answers: Marked) -> Record:
-    return Record(
+def record(*answers: MarkedAnswer) -> LabelledContext:
+    return LabelledContext(
         id="1", task="QA", sources=read_sources([SOURCE]), question="How tall?", answers=answers
     )
 
 
 def test_the_answers_with_the_fewest_spans_are_corrupted() -> None:
-    clean, doubtful = Marked(ANSWER, ()), Marked("It is 900 m tall, 2 m wide.", ((6, 11, 2),))
+    clean, doubtful = (
+        MarkedAnswer(ANSWER, ()),
+        MarkedAnswer("It is 900 m tall, 2 m wide.", ((6, 11, 2),)),
+    )
     made = draw_corrupted(record(doubtful, clean), 1, random.Random(0), [STRANGER])
     assert len(made) == 1
     assert 1 <= len(made[0].spans) <= 4
@@ -239,10 +249,10 @@ def test_the_answers_with_the_fewest_spans_are_corrupted() -> None:
 
 
 def test_a_false_premise_is_no_evidence_for_the_answer_that_repeats_it() -> None:
-    asked = false_premise(record(Marked("It is 330 m tall.", ())), random.Random(0))
+    asked = false_premise(record(MarkedAnswer("It is 330 m tall.", ())), random.Random(0))
     assert asked is not None
     faithful, repeated = asked.answers
-    assert faithful == Marked("It is 330 m tall.", ())
+    assert faithful == MarkedAnswer("It is 330 m tall.", ())
     assert asked.question is not None
     assert f" that i{repeated.text[1:-1]}" in asked.question
     assert repeated.spans

@@ -8,7 +8,7 @@ pytest.importorskip("torch")
 from groundwire.detection.evidence import Query, WordWeights
 from groundwire.engine.features import N_FEATURES, NEUTRAL, TABLE_ROWS
 from groundwire.engine.tokenizer import WordPieces
-from groundwire.evaluation.datasets.sets import Record
+from groundwire.evaluation.datasets.sets import LabelledContext
 from groundwire_training import data
 from groundwire_training.data import labels_of
 
@@ -35,7 +35,7 @@ def test_touching_is_not_sharing() -> None:
 
 
 def test_sentences_are_cut_labelled_and_matched_as_the_detector_does(
-    record: Record, pieces: WordPieces, words: WordWeights
+    record: LabelledContext, pieces: WordPieces, words: WordWeights
 ) -> None:
     evidence = data.evidence_of(record, pieces, words)
     sentences = data.sentences_of(record, evidence, pieces)
@@ -65,9 +65,9 @@ def test_sentences_are_cut_labelled_and_matched_as_the_detector_does(
 
 
 def test_a_group_holds_every_piece_in_its_place(
-    record: Record, pieces: WordPieces, words: WordWeights
+    record: LabelledContext, pieces: WordPieces, words: WordWeights
 ) -> None:
-    two = Record("1", "QA", record.sources, record.question, record.answers * 2)
+    two = LabelledContext("1", "QA", record.sources, record.question, record.answers * 2)
     evidence = data.evidence_of(two, pieces, words)
     sentences = data.sentences_of(two, evidence, pieces)
     question = pieces.encode(two.question or "").ids

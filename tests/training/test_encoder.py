@@ -21,7 +21,7 @@ from groundwire.engine.checkpoints import load_checkpoint
 from groundwire.engine.token_classifier import WholeReading
 from groundwire.engine.windowing import Frame, JointModel
 from groundwire.errors import InputError, UnpinnedModelError
-from groundwire.evaluation.datasets.sets import Marked, Record
+from groundwire.evaluation.datasets.sets import LabelledContext, MarkedAnswer
 from groundwire_training.encoder import (
     EncoderRun,
     Inputs,
@@ -40,12 +40,15 @@ from tests.training.test_loop import write_records
 
 pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("default")]
 
-RECORD = Record(
+RECORD = LabelledContext(
     id="1",
     task="own",
     sources=read_sources(["paris is the capital of france .", "rome has a river ."]),
     question="what is big",
-    answers=(Marked("rome is in germany .", ((11, 18, 2),)), Marked("rome has a river .", ())),
+    answers=(
+        MarkedAnswer("rome is in germany .", ((11, 18, 2),)),
+        MarkedAnswer("rome has a river .", ()),
+    ),
 )
 
 
@@ -132,7 +135,7 @@ def test_training_sees_what_the_deployed_model_is_fed(question: str | None, long
     padding = " and many people ." * (40 if long else 1)
     sources = read_sources([RECORD.sources[0].text + padding, RECORD.sources[1].text])
     for answer in ("rome has a river .", "rome has a river . " * (12 if long else 1)):
-        record = Record("1", "own", sources, question, (Marked(answer, ()),))
+        record = LabelledContext("1", "own", sources, question, (MarkedAnswer(answer, ()),))
         model, session = deployed(tokenizer, 64)
         model.read(WholeReading.join(sources), question, answer)
         learned = [(s.ids.tolist(), s.types.tolist()) for s in inputs.sequences(record)]
@@ -162,7 +165,9 @@ def test_of_a_long_context_the_part_that_is_most_like_the_answer_is_learned_from
     tokenizer = word_tokenizer()
     inputs = Inputs(tokenizer, Frame.of(tokenizer, {}), 32, 2)
     text = "paris is big . " * 20 + "berlin was built in 1889 . " + "paris is big . " * 20
-    record = Record("1", "own", read_sources([text]), None, (Marked("berlin in 1889", ()),))
+    record = LabelledContext(
+        "1", "own", read_sources([text]), None, (MarkedAnswer("berlin in 1889", ()),)
+    )
     (sequence,) = inputs.sequences(record)
     assert len(sequence.ids) <= 32
     assert {tokenizer.token_to_id("berlin"), tokenizer.token_to_id("1889")} <= set(

@@ -19,7 +19,7 @@ from groundwire.detection.example import read_sources
 from groundwire.engine.models import Manifest, verify
 from groundwire.engine.tokenizer import WordPieces
 from groundwire.errors import CorruptModelError
-from groundwire.evaluation.datasets.sets import Marked, Record
+from groundwire.evaluation.datasets.sets import LabelledContext, MarkedAnswer
 from groundwire_training import loop
 from groundwire_training.loop import Loader, Recipe, train
 from groundwire_training.model import Group, Reader
@@ -117,7 +117,7 @@ def test_another_seed_draws_otherwise(loader: Loader) -> None:
 
 @pytest.mark.parametrize("n", [1, 2, 3, 5])
 def test_each_record_comes_once_before_any_comes_again(loader: Loader, n: int) -> None:
-    records = [Record(str(i), "QA", (), None, ()) for i in range(5)]
+    records = [LabelledContext(str(i), "QA", (), None, ()) for i in range(5)]
     drawn = [r.id for step in range(5) for r in loader._turn("some", records, step, n)]
     epochs = [drawn[at : at + 5] for at in range(0, len(drawn), 5)]
     assert all(sorted(epoch) == ["0", "1", "2", "3", "4"] for epoch in epochs)
@@ -150,7 +150,7 @@ def town_of(group: Group, loader: Loader) -> int:
 # What is put in and mixed in.
 
 
-def own_text(records: list[Record]) -> list[str]:
+def own_text(records: list[LabelledContext]) -> list[str]:
     """The only source of each record."""
     return [record.sources[0].text for record in records]
 
@@ -203,9 +203,9 @@ def test_mistakes_are_put_in_by_program(loader: Loader, share: float, expected: 
 
 def test_the_last_answer_gets_the_mistake_and_the_others_stay(loader: Loader) -> None:
     loader.recipe = replace(RECIPE, corrupted_share=1.0)
-    right = Marked("It was built in 1850.", ())
+    right = MarkedAnswer("It was built in 1850.", ())
     source = "The tower was built in 1850. It is open."
-    record = Record("1", "QA", read_sources([source]), "When?", (right, right))
+    record = LabelledContext("1", "QA", read_sources([source]), "When?", (right, right))
     for seed in range(5):
         changed = loader._corrupted(record, random.Random(seed))
         assert changed.answers[0] == right
@@ -216,12 +216,12 @@ def test_the_last_answer_gets_the_mistake_and_the_others_stay(loader: Loader) ->
 
 def test_a_question_may_assert_the_mistake(loader: Loader) -> None:
     loader.recipe = replace(RECIPE, premise_share=1.0, corrupted_share=0.0)
-    record = Record(
+    record = LabelledContext(
         id="1",
         task="QA",
         sources=read_sources(["The tower was built in 1850. It is open."]),
         question="When?",
-        answers=(Marked("The tower was built in 1850.", ()),),
+        answers=(MarkedAnswer("The tower was built in 1850.", ()),),
     )
     asked = loader._corrupted(record, random.Random(0))
     assert asked.question != "When?"

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from groundwire.detection.evidence import WordWeights
 from groundwire.engine.tokenizer import WordPieces
-from groundwire.evaluation.datasets.sets import Record
+from groundwire.evaluation.datasets.sets import LabelledContext
 from groundwire_training import data
 from groundwire_training.model import Group
 from tests.training.conftest import BOTH_KINDS, Exported
@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.torch, BOTH_KINDS]
 
 
 @pytest.fixture
-def group(record: Record, pieces: WordPieces, words: WordWeights) -> Group:
+def group(record: LabelledContext, pieces: WordPieces, words: WordWeights) -> Group:
     evidence = data.evidence_of(record, pieces, words)
     sentences = data.sentences_of(record, evidence, pieces)
     question = pieces.encode(record.question or "").ids

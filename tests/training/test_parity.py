@@ -17,7 +17,7 @@ from groundwire.engine.cache import ByteCache
 from groundwire.engine.reader import Calibration, Reader
 from groundwire.engine.runtime import ReaderGraph
 from groundwire.engine.tokenizer import WordPieces
-from groundwire.evaluation.datasets.sets import Record
+from groundwire.evaluation.datasets.sets import LabelledContext
 from groundwire.text.segment import segment
 from groundwire_training import data
 from tests.training.conftest import BOTH_KINDS, Exported
@@ -28,7 +28,7 @@ Labels = NDArray[np.float32]
 
 
 def trained(
-    exported: Exported, record: Record, pieces: WordPieces, words: WordWeights
+    exported: Exported, record: LabelledContext, pieces: WordPieces, words: WordWeights
 ) -> list[Labels]:
     """Probabilities of the three labels by sentence, as training computes them."""
     evidence = data.evidence_of(record, pieces, words)
@@ -46,7 +46,9 @@ def trained(
     return found
 
 
-def deployed(graph: Path, sizes: Architecture, record: Record, reader: Reader) -> list[Labels]:
+def deployed(
+    graph: Path, sizes: Architecture, record: LabelledContext, reader: Reader
+) -> list[Labels]:
     """The same by the deployed reader, sentence by sentence with past keys and values."""
     judge = replace(
         reader,
@@ -62,7 +64,7 @@ def deployed(graph: Path, sizes: Architecture, record: Record, reader: Reader) -
 @pytest.mark.parametrize("question", [None, "How tall is the tower?"])
 def test_fp32_gives_the_probabilities_of_training(
     exported: Exported,
-    record: Record,
+    record: LabelledContext,
     reader: Reader,
     words: WordWeights,
     question: str | None,
@@ -78,7 +80,7 @@ def test_fp32_gives_the_probabilities_of_training(
 
 
 def test_int8_stays_within_four_hundredths(
-    exported: Exported, record: Record, reader: Reader, words: WordWeights
+    exported: Exported, record: LabelledContext, reader: Reader, words: WordWeights
 ) -> None:
     expected = np.concatenate(trained(exported, record, reader.pieces, words))
     found = np.concatenate(deployed(exported.int8, exported.model.sizes, record, reader))
@@ -91,7 +93,7 @@ def test_int8_stays_within_four_hundredths(
 
 
 def test_without_past_the_graph_is_the_plain_encoder(
-    exported: Exported, record: Record, pieces: WordPieces, words: WordWeights
+    exported: Exported, record: LabelledContext, pieces: WordPieces, words: WordWeights
 ) -> None:
     evidence = data.evidence_of(record, pieces, words)
     (sentence, *_) = data.sentences_of(record, evidence, pieces)

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from groundwire.detection.example import read_sources
-from groundwire.evaluation.datasets.sets import Marked, Record
+from groundwire.evaluation.datasets.sets import LabelledContext, MarkedAnswer
 from groundwire_training.quoted import quoted
 
 pytest.importorskip("torch")
@@ -14,8 +14,8 @@ pytestmark = pytest.mark.torch
 SOURCE = "Opening hours\n\nThe pool opens at 6:30. Is it heated? It holds 240 swimmers. Yes."
 
 
-def drawn(*sources: str) -> set[Marked | None]:
-    record = Record("1", "QA", read_sources(sources), None, ())
+def drawn(*sources: str) -> set[MarkedAnswer | None]:
+    record = LabelledContext("1", "QA", read_sources(sources), None, ())
     return {quoted(record, random.Random(seed)) for seed in range(60)}
 
 

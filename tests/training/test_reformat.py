@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.evaluation.datasets.sets import Marked
+from groundwire.evaluation.datasets.sets import MarkedAnswer
 from groundwire.text.quantities import Match, QuantityIndex, quantities
 from groundwire_training.reformat import reformatted
 
@@ -18,7 +18,8 @@ def _one_thread() -> None:
 
 def ways(text: str) -> set[str]:
     return {
-        reformatted(Marked(text, ()), random.Random(seed), share=1.0).text for seed in range(40)
+        reformatted(MarkedAnswer(text, ()), random.Random(seed), share=1.0).text
+        for seed in range(40)
     }
 
 
@@ -47,7 +48,7 @@ def ways(text: str) -> set[str]:
 def test_a_value_in_another_format(text: str, expected: str) -> None:
     # Bold takes the same place in some orders, and is the exception.
     assert expected in ways(text) | {
-        reformatted(Marked(text, ()), random.Random(seed)).text for seed in range(200)
+        reformatted(MarkedAnswer(text, ()), random.Random(seed)).text for seed in range(200)
     }
 
 
@@ -66,7 +67,7 @@ def test_what_may_mean_something_else_is_left_or_only_bold(text: str) -> None:
 
 
 def test_what_is_marked_stays_and_ranges_move_along() -> None:
-    answer = Marked("In 12345 cases 7 percent of 9,876 failed.", ((15, 24, 2), (28, 33, 1)))
+    answer = MarkedAnswer("In 12345 cases 7 percent of 9,876 failed.", ((15, 24, 2), (28, 33, 1)))
     for seed in range(30):
         again = reformatted(answer, random.Random(seed), share=1.0)
         assert [again.text[s:e] for s, e, _ in again.spans] == ["7 percent", "9,876"]
@@ -91,7 +92,7 @@ def test_what_is_marked_stays_and_ranges_move_along() -> None:
 )
 def test_the_value_stays_the_same(value: str, seed: int) -> None:
     index = QuantityIndex.of(quantities(f"It was {value} then."))
-    again = reformatted(Marked(f"It was {value} then.", ()), random.Random(seed), share=1.0)
+    again = reformatted(MarkedAnswer(f"It was {value} then.", ()), random.Random(seed), share=1.0)
     found = [index.match(quantity) for quantity in quantities(again.text.replace("*", ""))]
     assert found
     assert set(found) <= {Match.EQUAL, Match.TIME_EQUAL, Match.DATE_EQUAL}

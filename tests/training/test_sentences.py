@@ -13,7 +13,7 @@ from groundwire.detection.example import read_sources
 from groundwire.detection.values import Claim, EvidenceRef, Label
 from groundwire.engine.reader import Reader
 from groundwire.engine.scores import SentenceCalibration
-from groundwire.explain.nearby import Lines
+from groundwire.explain.nearby import SourceLines
 from groundwire_training import sentences
 from groundwire_training.sentences import (
     ScoredClaim,
@@ -115,9 +115,9 @@ def test_a_claim_is_read_with_its_best_lines_alone(reader: Reader) -> None:
         probability=None,
         evidence=(place,),
     )
-    shares = sentences.by_lines(reader, Lines(sources), found)
+    shares = sentences.by_lines(reader, SourceLines(sources), found)
     assert shares is not None
     assert np.exp(shares).sum() == pytest.approx(1)
     assert shares.argmax() == 0
     unread = Claim(start=0, end=5, text="Город", label=Label.SUPPORTED, probability=None)
-    assert sentences.by_lines(reader, Lines(sources), unread) is None
+    assert sentences.by_lines(reader, SourceLines(sources), unread) is None

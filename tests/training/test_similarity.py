@@ -5,7 +5,7 @@ import pytest
 
 pytest.importorskip("torch")
 
-from groundwire.evaluation.datasets.sets import Marked, Record
+from groundwire.evaluation.datasets.sets import LabelledContext, MarkedAnswer
 from groundwire_training.similarity import (
     Compared,
     choose,
@@ -25,7 +25,7 @@ def answer(n: int, *similarities: float, is_wrong: bool) -> Compared:
     return Compared(
         context=str(n),
         task="QA",
-        answer=Marked("x" * 100, ((0, 10, 1),) if is_wrong else ()),
+        answer=MarkedAnswer("x" * 100, ((0, 10, 1),) if is_wrong else ()),
         similarities=np.array(similarities),
         ranges=tuple((10 * i, 10 * i + 10) for i in range(len(similarities))),
     )
@@ -36,7 +36,7 @@ def told_apart() -> list[Compared]:
     return [*wrong, *(answer(n + 100, 0.62, 0.9, is_wrong=False) for n in range(20))]
 
 
-def test_answers_are_compared_as_the_detector_does(record: Record) -> None:
+def test_answers_are_compared_as_the_detector_does(record: LabelledContext) -> None:
     (found,) = compare(open_comparer("similarity:hash", 1), [record])
     # The others have fewer than five words.
     assert [record.answers[0].text[a:b] for a, b in found.ranges] == [

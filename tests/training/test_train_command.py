@@ -18,7 +18,7 @@ from groundwire.cli.steps import Steps
 from groundwire.detection.evidence import WordWeights
 from groundwire.engine.models import Manifest, verify
 from groundwire.engine.tokenizer import WordPieces
-from groundwire.evaluation.datasets.sets import Marked, Record
+from groundwire.evaluation.datasets.sets import LabelledContext, MarkedAnswer
 from groundwire_training import data, rows
 from groundwire_training.loop import Loader, Recipe, optimizer_of, train
 from groundwire_training.lora import TARGETS, add_adapters, merged
@@ -82,10 +82,10 @@ def test_a_row_is_sources_a_question_an_answer_and_its_spans(tmp_path: Path) -> 
     assert [source.text for source in one.sources] == ["The tower is red."]
     assert one.question is None
     assert one.answers == (
-        Marked("It is blue, new.", ((6, 10, 2), (12, 15, 1))),
-        Marked("It is red.", ()),
+        MarkedAnswer("It is blue, new.", ((6, 10, 2), (12, 15, 1))),
+        MarkedAnswer("It is red.", ()),
     )
-    assert (other.question, other.answers) == ("Why?", (Marked("So.", ()),))
+    assert (other.question, other.answers) == ("Why?", (MarkedAnswer("So.", ()),))
 
 
 def test_a_file_may_be_packed_and_have_blank_lines(tmp_path: Path, own: Path) -> None:
@@ -295,7 +295,7 @@ def test_a_run_that_was_interrupted_ends_with_the_same_weights(
 
 
 def test_adapters_begin_as_nothing_and_alone_learn_with_heads_and_features(
-    record: Record, pieces: WordPieces, words: WordWeights, loader: Loader, tmp_path: Path
+    record: LabelledContext, pieces: WordPieces, words: WordWeights, loader: Loader, tmp_path: Path
 ) -> None:
     model = shallow(seed=0).eval()
     evidence = data.evidence_of(record, pieces, words)

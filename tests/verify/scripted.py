@@ -13,8 +13,8 @@ from math import log
 from types import TracebackType
 from typing import Any, Self
 
-from groundwire.verify.interval import Interval
-from groundwire.verify.verifier import Judged, Question, Readout
+from groundwire.verify.interval import ProbabilityInterval
+from groundwire.verify.verifier import ClaimQuestion, Judged, Readout
 
 #: P(yes), P(no), P(unsure).
 Belief = tuple[float, float, float]
@@ -42,9 +42,9 @@ def readout(yes: float, no: float | None = None, *, generated: str = "") -> Read
     """An exact answer."""
     p = dict(zip(("YES", "NO", "UNSURE"), believed(yes, no), strict=True))
     return Readout(
-        yes=Interval.exactly(p["YES"]),
-        no=Interval.exactly(p["NO"]),
-        unsure=Interval.exactly(p["UNSURE"]),
+        yes=ProbabilityInterval.exactly(p["YES"]),
+        no=ProbabilityInterval.exactly(p["NO"]),
+        unsure=ProbabilityInterval.exactly(p["UNSURE"]),
         generated=generated or max(p, key=lambda name: p[name]),
     )
 
@@ -56,13 +56,13 @@ class ScriptedVerifier:
     believes: Believes
     name: str = "scripted"
     model: str = "script"
-    asked: list[Question] = field(default_factory=list)
+    asked: list[ClaimQuestion] = field(default_factory=list)
 
-    def judge(self, questions: Sequence[Question]) -> list[Judged]:
+    def judge(self, questions: Sequence[ClaimQuestion]) -> list[Judged]:
         self.asked += questions
         return [readout(*self._belief(question)[:2]) for question in questions]
 
-    def _belief(self, question: Question) -> Belief:
+    def _belief(self, question: ClaimQuestion) -> Belief:
         return self.believes(question.claim, [each.shown for each in question.evidence])
 
 

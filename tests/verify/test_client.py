@@ -8,15 +8,15 @@ from concurrent.futures import CancelledError, ThreadPoolExecutor
 import openai
 import pytest
 
-from groundwire.verify.client import MAX_REPLY_BYTES, Client
+from groundwire.verify.client import MAX_REPLY_BYTES, ChatClient
 from tests.verify.dripping import HEAD, PATIENCE_S, Serve, drip_body, drip_headers, wire
 from tests.verify.scripted import Asked, Reply, ScriptedEndpoint
 
 BODY = {"model": "m", "messages": [{"role": "user", "content": "Why?"}]}
 
 
-def opened(base_url: str, *, timeout_s: float = PATIENCE_S, max_retries: int = 0) -> Client:
-    return Client(
+def opened(base_url: str, *, timeout_s: float = PATIENCE_S, max_retries: int = 0) -> ChatClient:
+    return ChatClient(
         base_url=base_url,
         api_key="sk-secret",
         timeout_s=timeout_s,

@@ -12,7 +12,7 @@ from groundwire.config import parse
 from groundwire.config.tree import Verify
 from groundwire.errors import SettingError
 from groundwire.verify.settings import OF_THE_PROGRAM, arguments_of
-from groundwire.verify.verifier import FailureKind, Judged, Question, VerifierFailure
+from groundwire.verify.verifier import ClaimQuestion, FailureKind, Judged, VerifierFailure
 from tests.verify.scripted import ScriptedVerifier, readout, with_evidence
 
 SPANS = [{"sid": "S0", "text": "The sky is blue."}, {"sid": "S1", "text": "Grass is green."}]
@@ -32,7 +32,7 @@ class Broken:
     def __init__(self, does: Any) -> None:  # noqa: ANN401
         self.does = does
 
-    def judge(self, questions: Sequence[Question]) -> Any:  # noqa: ANN401
+    def judge(self, questions: Sequence[ClaimQuestion]) -> Any:  # noqa: ANN401
         return self.does(questions)
 
 
@@ -169,7 +169,7 @@ def test_a_verifier_that_breaks_supports_nothing(does: Any) -> None:  # noqa: AN
 
 
 def test_one_failure_is_that_claims_alone() -> None:
-    def judge(questions: Sequence[Question]) -> list[Judged]:
+    def judge(questions: Sequence[ClaimQuestion]) -> list[Judged]:
         failed = VerifierFailure(kind=FailureKind.TIMEOUT, error="Too late.")
         return [
             failed if "Grass" in q.claim else readout(0.05 if q.evidence[0].is_redacted else 0.97)
@@ -210,7 +210,7 @@ def test_a_report_without_findings_counts_its_claims() -> None:
 
 
 def test_a_failed_prior_is_no_pass_and_brings_no_gap() -> None:
-    def judge(questions: Sequence[Question]) -> list[Judged]:
+    def judge(questions: Sequence[ClaimQuestion]) -> list[Judged]:
         failed = VerifierFailure(kind=FailureKind.TIMEOUT, error="Too late.")
         return [failed if q.evidence[0].is_redacted else readout(0.97) for q in questions]
 

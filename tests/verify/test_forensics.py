@@ -11,26 +11,28 @@ from groundwire.errors import SettingError
 from groundwire.verify.citations import (
     CitationFinding,
     CitationStatus,
-    Readings,
-    Thresholds,
+    CitationThresholds,
+    ClaimProbabilities,
     classify,
 )
 from groundwire.verify.claims import VerifiableClaim, read_claims
 from groundwire.verify.context import Contexts
 from groundwire.verify.forensics import check_citations
-from groundwire.verify.interval import Interval
+from groundwire.verify.interval import ProbabilityInterval
 from groundwire.verify.local import LocalVerifier
 from groundwire.verify.spans import CitedSpan
 from groundwire.verify.verifier import (
+    ClaimQuestion,
     FailureKind,
     Judged,
-    Question,
     Readout,
     Verifier,
     VerifierFailure,
 )
 
-LEVELS = Thresholds(supports=0.9, adds_bits=0.01, corroborates=0.9, attributes=1.0, completes=0.5)
+LEVELS = CitationThresholds(
+    supports=0.9, adds_bits=0.01, corroborates=0.9, attributes=1.0, completes=0.5
+)
 
 
 def claim(*cites: str, unknown: Sequence[str] = ()) -> VerifiableClaim:
@@ -39,18 +41,22 @@ def claim(*cites: str, unknown: Sequence[str] = ()) -> VerifiableClaim:
     )
 
 
-def found(readings: Readings, *cites: str, unknown: Sequence[str] = ()) -> CitationFinding:
+def found(
+    readings: ClaimProbabilities, *cites: str, unknown: Sequence[str] = ()
+) -> CitationFinding:
     return classify(claim(*cites, unknown=unknown), readings, LEVELS)
 
 
 def test_what_a_claim_cites_supports_it() -> None:
-    finding = found(Readings(cited=0.95, without={"S0": 0.05}), "S0")
+    finding = found(ClaimProbabilities(cited=0.95, without={"S0": 0.05}), "S0")
     assert (finding.status, finding.supported_by) == (CitationStatus.SUPPORTED, ("S0",))
     assert finding.bits["S0"] == pytest.approx(3.823, abs=1e-3)  # KL(.95 ‖ .05)
 
 
 def test_a_span_that_adds_no_bits_is_decorative() -> None:
-    readings = Readings(cited=0.95, without={"S0": 0.2, "S1": 0.95}, alone={"S0": 0.95, "S1": 0.2})
+    readings = ClaimProbabilities(
+        cited=0.95, without={"S0": 0.2, "S1": 0.95}, alone={"S0": 0.95, "S1": 0.2}
+    )
     finding = found(readings, "S0", "S1")
     assert finding.status is CitationStatus.DECORATIVE
     assert (finding.decorative, finding.supported_by) == (("S1",), ("S0",))
@@ -58,21 +64,23 @@ def test_a_span_that_adds_no_bits_is_decorative() -> None:
 
 
 def test_two_spans_that_both_say_it_are_no_decoration() -> None:
-    readings = Readings(
+    readings = ClaimProbabilities(
         cited=0.95, without={"S0": 0.95, "S1": 0.95}, alone={"S0": 0.95, "S1": 0.95}
     )
     assert found(readings, "S0", "S1").status is CitationStatus.SUPPORTED
 
 
 def test_a_span_that_speaks_against_it_has_negative_bits() -> None:
-    readings = Readings(cited=0.92, without={"S0": 0.2, "S1": 0.97}, alone={"S0": 0.97, "S1": 0.2})
+    readings = ClaimProbabilities(
+        cited=0.92, without={"S0": 0.2, "S1": 0.97}, alone={"S0": 0.97, "S1": 0.2}
+    )
     finding = found(readings, "S0", "S1")
     assert finding.bits["S1"] < 0
     assert finding.decorative == ("S1",)
 
 
 def test_another_span_supports_it_alone() -> None:
-    readings = Readings(
+    readings = ClaimProbabilities(
         cited=0.2, alone={"S0": 0.2, "S1": 0.95, "S2": 0.3}, beside={"S1": 0.95, "S2": 0.3}
     )
     finding = found(readings, "S0")
@@ -80,30 +88,30 @@ def test_another_span_supports_it_alone() -> None:
 
 
 def test_two_spans_each_support_a_part() -> None:
-    readings = Readings(cited=0.4, alone={"S0": 0.4, "S1": 0.5}, beside={"S1": 0.95})
+    readings = ClaimProbabilities(cited=0.4, alone={"S0": 0.4, "S1": 0.5}, beside={"S1": 0.95})
     finding = found(readings, "S0")
     assert (finding.status, finding.supported_by) == (CitationStatus.PARTIAL, ("S0", "S1"))
 
 
 def test_what_nothing_supports_is_contradicted_or_not() -> None:
     alone = {"S0": 0.2, "S1": 0.2}
-    denied = Readings(cited=0.2, says_no=True, alone=alone, beside={"S1": 0.2})
-    silent = Readings(cited=0.2, alone=alone, beside={"S1": 0.2})
+    denied = ClaimProbabilities(cited=0.2, says_no=True, alone=alone, beside={"S1": 0.2})
+    silent = ClaimProbabilities(cited=0.2, alone=alone, beside={"S1": 0.2})
     assert found(denied, "S0").status is CitationStatus.CONTRADICTED
     assert found(silent, "S0").status is CitationStatus.UNSUPPORTED
 
 
 def test_an_id_that_names_nothing_comes_first_and_the_right_span_is_named() -> None:
-    readings = Readings(cited=0.99, alone={"S0": 0.99, "S1": 0.95})
+    readings = ClaimProbabilities(cited=0.99, alone={"S0": 0.99, "S1": 0.95})
     finding = found(readings, "S0", unknown=["S7"])
     assert (finding.status, finding.fabricated) == (CitationStatus.FABRICATED_ID, ("S7",))
     assert finding.supported_by == ("S1",)
 
 
 def test_a_claim_without_citation_is_uncited_whoever_supports_it() -> None:
-    finding = found(Readings(alone={"S0": 0.99, "S1": 0.1}))
+    finding = found(ClaimProbabilities(alone={"S0": 0.99, "S1": 0.1}))
     assert (finding.status, finding.supported_by) == (CitationStatus.UNCITED, ("S0",))
-    assert found(Readings(alone={"S0": 0.5})).supported_by == ()
+    assert found(ClaimProbabilities(alone={"S0": 0.5})).supported_by == ()
 
 
 p = st.floats(0, 1)
@@ -113,7 +121,7 @@ p = st.floats(0, 1)
 def test_every_reading_has_a_finding(
     cited: float, left: float, other: float, both: float, says_no: bool
 ) -> None:
-    readings = Readings(
+    readings = ClaimProbabilities(
         cited=cited,
         says_no=says_no,
         without={"S0": left},
@@ -131,7 +139,7 @@ def test_every_reading_has_a_finding(
 )
 def test_thresholds_have_bounds(name: str, value: float) -> None:
     with pytest.raises(SettingError, match=name):
-        Thresholds(**{name: value})
+        CitationThresholds(**{name: value})
 
 
 class Scripted:
@@ -142,22 +150,25 @@ class Scripted:
     def __init__(self) -> None:
         self.asked = 0
 
-    def judge(self, questions: Sequence[Question]) -> list[Judged]:
+    def judge(self, questions: Sequence[ClaimQuestion]) -> list[Judged]:
         self.asked += len(questions)
         return [self._answer(question) for question in questions]
 
-    def _answer(self, question: Question) -> Judged:
+    def _answer(self, question: ClaimQuestion) -> Judged:
         if "fails" in question.claim:
             return VerifierFailure(kind=FailureKind.TIMEOUT, error="too slow")
         words = set(question.claim.strip(".").lower().split())
         said = {word for each in question.evidence for word in each.text.lower().split()}
         yes = 0.05 + 0.9 * len(words & said) / len(words)
-        rest = Interval.exactly((1 - yes) / 2)
-        return Readout(yes=Interval.exactly(yes), no=rest, unsure=rest, generated="YES")
+        rest = ProbabilityInterval.exactly((1 - yes) / 2)
+        return Readout(yes=ProbabilityInterval.exactly(yes), no=rest, unsure=rest, generated="YES")
 
 
 def checked(
-    answer: str, spans: Mapping[str, str], verifier: Verifier, thresholds: Thresholds = LEVELS
+    answer: str,
+    spans: Mapping[str, str],
+    verifier: Verifier,
+    thresholds: CitationThresholds = LEVELS,
 ) -> tuple[CitationFinding, ...]:
     given = [CitedSpan(sid, text) for sid, text in spans.items()]
     contexts = Contexts.of(given, mode="cited", placeholder="[REDACTED]")
@@ -191,7 +202,7 @@ ANSWER = (
 
 
 def test_the_embedded_model_tells_citations_apart(detector: Detector) -> None:
-    findings = checked(ANSWER, SPANS, LocalVerifier.of(detector), Thresholds())
+    findings = checked(ANSWER, SPANS, LocalVerifier.of(detector), CitationThresholds())
     assert [str(finding.status) for finding in findings] == [
         "supported",
         "misattributed",

@@ -2,7 +2,7 @@ from math import nan
 
 import pytest
 
-from groundwire.verify.interval import UNKNOWN, Interval
+from groundwire.verify.interval import UNKNOWN, ProbabilityInterval
 
 
 @pytest.mark.parametrize(
@@ -10,20 +10,20 @@ from groundwire.verify.interval import UNKNOWN, Interval
 )
 def test_a_range_that_is_none_is_refused(low: float, high: float) -> None:
     with pytest.raises(ValueError, match="0 <= low <= high <= 1"):
-        Interval(low, high)
+        ProbabilityInterval(low, high)
 
 
 def test_ranges_that_share_an_end_overlap() -> None:
-    assert Interval(0.1, 0.3).overlaps(Interval(0.3, 0.5))
-    assert not Interval(0.1, 0.29).overlaps(Interval(0.3, 0.5))
+    assert ProbabilityInterval(0.1, 0.3).overlaps(ProbabilityInterval(0.3, 0.5))
+    assert not ProbabilityInterval(0.1, 0.29).overlaps(ProbabilityInterval(0.3, 0.5))
 
 
 def test_both_ends_belong_to_a_range() -> None:
-    assert 0.1 in Interval(0.1, 0.3)
-    assert 0.3 in Interval(0.1, 0.3)
-    assert 0.31 not in Interval(0.1, 0.3)
+    assert 0.1 in ProbabilityInterval(0.1, 0.3)
+    assert 0.3 in ProbabilityInterval(0.1, 0.3)
+    assert 0.31 not in ProbabilityInterval(0.1, 0.3)
 
 
 def test_what_is_unknown_may_be_anything() -> None:
-    assert UNKNOWN.overlaps(Interval.exactly(0.0))
-    assert UNKNOWN.overlaps(Interval.exactly(1.0))
+    assert UNKNOWN.overlaps(ProbabilityInterval.exactly(0.0))
+    assert UNKNOWN.overlaps(ProbabilityInterval.exactly(1.0))

@@ -17,9 +17,9 @@ from groundwire.verify.doubts import ReadoutByWords
 from groundwire.verify.local import LocalVerifier
 from groundwire.verify.measured import ClaimMap
 from groundwire.verify.verifier import (
+    ClaimQuestion,
     EvidenceText,
     FailureKind,
-    Question,
     Readout,
     Verdict,
     Verifier,
@@ -36,15 +36,15 @@ def verifier(detector: Detector) -> LocalVerifier:
     return LocalVerifier.of(detector)
 
 
-def asked(claim: str, *texts: str, is_redacted: bool = False) -> Question:
+def asked(claim: str, *texts: str, is_redacted: bool = False) -> ClaimQuestion:
     evidence = [
         EvidenceText(sid=f"S{i}", text=text, shown=text, is_redacted=is_redacted)
         for i, text in enumerate(texts)
     ]
-    return Question(claim=claim, evidence=tuple(evidence))
+    return ClaimQuestion(claim=claim, evidence=tuple(evidence))
 
 
-def said(verifier: Verifier, question: Question) -> ReadoutByWords:
+def said(verifier: Verifier, question: ClaimQuestion) -> ReadoutByWords:
     (answer,) = verifier.judge([question])
     assert isinstance(answer, ReadoutByWords)
     return answer
@@ -158,7 +158,7 @@ def test_a_planted_instruction_changes_no_verdict(
     ],
 )
 def test_what_the_model_cannot_read_is_a_failure_and_not_a_verdict(
-    verifier: LocalVerifier, question: Question
+    verifier: LocalVerifier, question: ClaimQuestion
 ) -> None:
     (answer,) = verifier.judge([question])
     assert isinstance(answer, VerifierFailure)
@@ -214,7 +214,7 @@ def test_the_embedded_map_belongs_to_the_embedded_weights() -> None:
 
 def test_no_question_is_no_work(verifier: LocalVerifier) -> None:
     before = verifier.work
-    nothing: Sequence[Question] = []
+    nothing: Sequence[ClaimQuestion] = []
     assert verifier.judge(nothing) == []
     assert verifier.work == before
     assert isinstance(verifier.judge([asked("It is tall.", "  ")])[0], Readout)

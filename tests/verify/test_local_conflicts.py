@@ -12,10 +12,10 @@ from groundwire.verify.citations import CitationFinding, CitationStatus, agreein
 from groundwire.verify.doubts import ReadoutByWords
 from groundwire.verify.local import DENIED, REPEATED, LocalVerifier, Looked
 from groundwire.verify.measured import ClaimMap
-from groundwire.verify.rule import Status
+from groundwire.verify.rule import ClaimStatus
 from groundwire.verify.run import run
 from groundwire.verify.subject import AnswerSubject
-from groundwire.verify.verifier import EvidenceText, Question, Verdict
+from groundwire.verify.verifier import ClaimQuestion, EvidenceText, Verdict
 
 TARGET = 0.95
 
@@ -67,7 +67,7 @@ def ruled(verifier: LocalVerifier, claim: str, *texts: str) -> list[str]:
 
 def said(verifier: LocalVerifier, claim: str, *texts: str) -> ReadoutByWords:
     evidence = tuple(EvidenceText(sid=f"S{i}", text=t, shown=t) for i, t in enumerate(texts))
-    (answer,) = verifier.judge([Question(claim=claim, evidence=evidence)])
+    (answer,) = verifier.judge([ClaimQuestion(claim=claim, evidence=evidence)])
     assert isinstance(answer, ReadoutByWords)
     return answer
 
@@ -167,7 +167,7 @@ def test_without_evidence_nothing_is_denied(verifier: LocalVerifier) -> None:
 def test_evidence_without_a_word_is_empty_and_no_foreign_script() -> None:
     for text in ("...", "— * —", "🎉🎉"):
         report = detect_hallucination("It is tall. [S0]", [{"sid": "S0", "text": text}])
-        assert [detail.status for detail in report.details] == [Status.EMPTY_CONTEXT]
+        assert [detail.status for detail in report.details] == [ClaimStatus.EMPTY_CONTEXT]
 
 
 def test_what_cannot_be_read_says_who_may_choose_another_verifier() -> None:
@@ -185,13 +185,13 @@ def test_no_row_is_refuted_and_called_supported() -> None:
         report = run(subject, spans, {"default_target": target}, "local", with_citations=True)
         assert report.citations is not None
         (detail,), (finding,) = report.details, report.citations.findings
-        has_passed = detail.status is Status.PASSED
+        has_passed = detail.status is ClaimStatus.PASSED
         assert has_passed == (finding.status is CitationStatus.SUPPORTED)
 
 
 @pytest.mark.parametrize("status", list(CitationStatus))
 def test_what_was_refuted_rests_on_nothing_that_it_cites(status: CitationStatus) -> None:
     finding = CitationFinding(idx=0, claim="It is tall.", status=status, supported_by=("S0",))
-    refuted = agreeing(finding, Status.CONTRADICTED)
+    refuted = agreeing(finding, ClaimStatus.CONTRADICTED)
     assert refuted.status not in (CitationStatus.SUPPORTED, CitationStatus.DECORATIVE)
-    assert agreeing(finding, Status.PASSED) == finding
+    assert agreeing(finding, ClaimStatus.PASSED) == finding

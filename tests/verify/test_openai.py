@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from groundwire import detect_hallucination
 from groundwire.errors import MissingExtraError
 from groundwire.verify.cache import SHARED
-from groundwire.verify.interval import Interval
-from groundwire.verify.logprobs import Position
+from groundwire.verify.interval import ProbabilityInterval
+from groundwire.verify.logprobs import TokenPosition
 from groundwire.verify.logprobs import readout as read_token
 from groundwire.verify.prompts import prompt_for, quoted
 from groundwire.verify.report import VerificationReport
@@ -211,7 +211,7 @@ def answered(*tokens: Mapping[str, Any], text: str | None = None) -> Readout:
     return posterior(report)
 
 
-def ends(probability: Interval) -> tuple[float, float]:
+def ends(probability: ProbabilityInterval) -> tuple[float, float]:
     return probability.low, probability.high
 
 
@@ -239,7 +239,7 @@ def test_whatever_is_not_told_the_probabilities_are_within_their_ranges(
     true = sorted(((w / total, t) for t, w in weights.items()), reverse=True)
     k = data.draw(st.integers(1, len(true)))
     top = tuple(TopToken(token=t, logprob=log(p)) for p, t in true[:k])
-    found = read_token(Position(top[0], top))
+    found = read_token(TokenPosition(top[0], top))
     for verdict, told in (("YES", found.yes), ("NO", found.no), ("UNSURE", found.unsure)):
         p = sum(p for p, t in true if verdict_of(t) == verdict)
         assert told.low - 1e-9 <= p <= told.high + 1e-9

@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator, ValidationError
 from groundwire import audit_trace_budget, detect_hallucination
 from groundwire.verify.citations import CitationStatus
 from groundwire.verify.report import VerificationReport
-from groundwire.verify.rule import Status
+from groundwire.verify.rule import ClaimStatus
 from groundwire.verify.run import run
 from groundwire.verify.subject import AnswerSubject
 from tests.verify.scripted import ScriptedEndpoint, ScriptedVerifier, honest, with_evidence
@@ -61,7 +61,7 @@ def test_reports_of_an_endpoint_with_its_prompts_have_it() -> None:
 
 
 def test_it_names_every_status() -> None:
-    assert SCHEMA["$defs"]["status"]["enum"] == list(Status)
+    assert SCHEMA["$defs"]["status"]["enum"] == list(ClaimStatus)
     assert SCHEMA["$defs"]["finding"]["properties"]["status"]["enum"] == list(CitationStatus)
 
 

@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.verify.interval import Interval
+from groundwire.verify.interval import ProbabilityInterval
 from groundwire.verify.rule import (
     PASSED,
-    Decision,
-    Rule,
+    ClaimDecision,
+    ClaimStatus,
+    DecisionRule,
     Standing,
-    Status,
     Why,
     after_posterior,
     after_prior,
@@ -24,8 +24,8 @@ FAILED = VerifierFailure(kind=FailureKind.TIMEOUT, error="too late")
 
 
 def ranged(low: float, high: float) -> Readout:
-    rest = Interval(0.0, 1 - low)
-    return Readout(yes=Interval(low, high), no=rest, unsure=rest, generated="?")
+    rest = ProbabilityInterval(0.0, 1 - low)
+    return Readout(yes=ProbabilityInterval(low, high), no=rest, unsure=rest, generated="?")
 
 
 def decide(
@@ -33,9 +33,9 @@ def decide(
     prior: Readout | VerifierFailure,
     *,
     target: float = 0.95,
-    rule: Rule = Rule.SIGNED,
+    rule: DecisionRule = DecisionRule.SIGNED,
     min_gain: float = 0.0,
-) -> Decision:
+) -> ClaimDecision:
     measures = measure(posterior, prior, target=target, min_gain=min_gain)
     return after_posterior(posterior, target=target, rule=rule) or after_prior(
         prior, measures, rule=rule
@@ -48,16 +48,18 @@ def test_signed_flags_what_a_negative_gap_would_let_pass() -> None:
     assert measures.gap is not None
     assert measures.gap.max < 0
     assert decide(posterior, prior).is_flagged
-    assert decide(posterior, prior, rule=Rule.KL) == PASSED
+    assert decide(posterior, prior, rule=DecisionRule.KL) == PASSED
 
 
 def test_kl_flags_what_brings_less_than_it_needs() -> None:
-    assert decide(readout(0.9), readout(0.3), rule=Rule.KL).status is Status.UNDER_BUDGET
+    assert (
+        decide(readout(0.9), readout(0.3), rule=DecisionRule.KL).status is ClaimStatus.UNDER_BUDGET
+    )
 
 
 def test_kl_lets_an_overlap_pass_only_if_the_bounds_allow_it() -> None:
-    assert decide(ranged(0.9, 0.96), readout(0.3), rule=Rule.KL) == PASSED
-    assert decide(ranged(0.9, 0.94), readout(0.3), rule=Rule.KL).is_flagged
+    assert decide(ranged(0.9, 0.96), readout(0.3), rule=DecisionRule.KL) == PASSED
+    assert decide(ranged(0.9, 0.94), readout(0.3), rule=DecisionRule.KL).is_flagged
 
 
 def test_kl_passes_nothing_if_evidence_may_have_added_nothing() -> None:
@@ -66,8 +68,10 @@ def test_kl_passes_nothing_if_evidence_may_have_added_nothing() -> None:
         (readout(0.95), ranged(0.1, 0.95)),
         (readout(0.95), readout(0.95)),
     ):
-        found = decide(posterior, prior, rule=Rule.KL)
-        assert found == Decision(status=Status.UNDER_BUDGET, reasons=(Why.MAY_ADD_NOTHING,))
+        found = decide(posterior, prior, rule=DecisionRule.KL)
+        assert found == ClaimDecision(
+            status=ClaimStatus.UNDER_BUDGET, reasons=(Why.MAY_ADD_NOTHING,)
+        )
         assert measure(posterior, prior, target=0.95).is_budget_sufficient is False
 
 
@@ -77,12 +81,14 @@ def test_a_believed_claim_that_needs_its_evidence_passes() -> None:
 
 def test_a_claim_that_is_believed_without_its_evidence_leaks() -> None:
     found = decide(readout(0.97), readout(0.96))
-    assert found == Decision(status=Status.PRIOR_LEAK, reasons=(Why.PRIOR_AT_OR_ABOVE_TARGET,))
+    assert found == ClaimDecision(
+        status=ClaimStatus.PRIOR_LEAK, reasons=(Why.PRIOR_AT_OR_ABOVE_TARGET,)
+    )
     assert str(found.reasons[0]) == "prior_at_or_above_target"
 
 
 def test_a_prior_that_may_reach_the_target_leaks() -> None:
-    assert decide(readout(0.97), ranged(0.0, 0.95)).status is Status.PRIOR_LEAK
+    assert decide(readout(0.97), ranged(0.0, 0.95)).status is ClaimStatus.PRIOR_LEAK
 
 
 def test_at_the_target_is_enough() -> None:
@@ -90,29 +96,29 @@ def test_at_the_target_is_enough() -> None:
 
 
 def test_a_verifier_that_says_no_contradicts() -> None:
-    assert decide(readout(0.01, 0.98), readout(0.5)).status is Status.CONTRADICTED
-    assert decide(readout(0.4, 0.3, generated="N"), readout(0.5)).status is Status.CONTRADICTED
+    assert decide(readout(0.01, 0.98), readout(0.5)).status is ClaimStatus.CONTRADICTED
+    assert decide(readout(0.4, 0.3, generated="N"), readout(0.5)).status is ClaimStatus.CONTRADICTED
 
 
 def test_below_the_target_without_a_no_is_not_entailed() -> None:
-    assert decide(readout(0.6, 0.1), readout(0.05)).status is Status.NOT_ENTAILED
+    assert decide(readout(0.6, 0.1), readout(0.05)).status is ClaimStatus.NOT_ENTAILED
 
 
 def test_around_the_target_is_ambiguous() -> None:
-    assert decide(ranged(0.9, 0.96), readout(0.05)).status is Status.AMBIGUOUS_VERIFIER
+    assert decide(ranged(0.9, 0.96), readout(0.05)).status is ClaimStatus.AMBIGUOUS_VERIFIER
 
 
 def test_no_answer_is_never_a_pass() -> None:
     assert decide(FAILED, readout(0.05)).reasons == (Why.POSTERIOR_ERROR,)
     assert decide(readout(0.97), FAILED).reasons == (Why.PRIOR_ERROR,)
-    for rule in Rule:
-        assert decide(FAILED, readout(0.05), rule=rule).status is Status.VERIFIER_ERROR
-        assert decide(readout(0.97), FAILED, rule=rule).status is Status.VERIFIER_ERROR
+    for rule in DecisionRule:
+        assert decide(FAILED, readout(0.05), rule=rule).status is ClaimStatus.VERIFIER_ERROR
+        assert decide(readout(0.97), FAILED, rule=rule).status is ClaimStatus.VERIFIER_ERROR
 
 
 def test_a_gain_below_the_minimum_is_not_enough() -> None:
     found = decide(readout(0.96), readout(0.94), min_gain=1.0)
-    assert found.status is Status.INSUFFICIENT_EVIDENCE_GAIN
+    assert found.status is ClaimStatus.INSUFFICIENT_EVIDENCE_GAIN
     assert decide(readout(0.96), readout(0.94)) == PASSED
 
 
@@ -138,12 +144,12 @@ def standing(**changed: bool) -> Standing:
 
 def test_the_first_status_of_the_ladder_holds() -> None:
     faults = {
-        "has_spans": Status.NO_SPANS,
-        "has_unknown_citations": Status.UNKNOWN_CITATIONS,
-        "is_missing_citations": Status.MISSING_CITATIONS,
-        "asserts": Status.NOT_A_CLAIM,
-        "has_context": Status.EMPTY_CONTEXT,
-        "has_evidence": Status.EMPTY_CONTEXT,
+        "has_spans": ClaimStatus.NO_SPANS,
+        "has_unknown_citations": ClaimStatus.UNKNOWN_CITATIONS,
+        "is_missing_citations": ClaimStatus.MISSING_CITATIONS,
+        "asserts": ClaimStatus.NOT_A_CLAIM,
+        "has_context": ClaimStatus.EMPTY_CONTEXT,
+        "has_evidence": ClaimStatus.EMPTY_CONTEXT,
     }
     for present in product((False, True), repeat=len(faults)):
         wrong = {
@@ -176,7 +182,7 @@ def test_signed_passes_nothing_that_its_evidence_does_not_raise_over_the_target(
 @pytest.mark.parametrize("target", [0.01, 0.1, 0.4])
 def test_a_low_target_passes_nothing_that_the_verifier_denies(target: float) -> None:
     found = decide(readout(0.4, 0.6), readout(0.001), target=target)
-    assert found == Decision(status=Status.CONTRADICTED, reasons=(Why.VERIFIER_SAYS_NO,))
+    assert found == ClaimDecision(status=ClaimStatus.CONTRADICTED, reasons=(Why.VERIFIER_SAYS_NO,))
 
 
 @pytest.mark.parametrize("p", [0.0, 0.5, 0.95, 0.99, 1.0])

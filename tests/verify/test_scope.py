@@ -16,7 +16,7 @@ from groundwire.verify.report import VerificationReport
 from groundwire.verify.run import run
 from groundwire.verify.settings import arguments_of, read_settings
 from groundwire.verify.subject import AnswerSubject
-from groundwire.verify.verifier import EvidenceText, Question, Scope, Verifier, VerifierFailure
+from groundwire.verify.verifier import ClaimQuestion, EvidenceText, Scope, Verifier, VerifierFailure
 from tests.verify.scripted import (
     Asked,
     Reply,
@@ -32,8 +32,8 @@ SPANS = [{"sid": "S0", "text": "The sky is blue."}, {"sid": "S1", "text": "Grass
 PASSES = with_evidence(0.97, 0.05)
 
 
-def asked(claim: str, text: str) -> Question:
-    return Question(claim=claim, evidence=(EvidenceText(sid="S0", text=text, shown=text),))
+def asked(claim: str, text: str) -> ClaimQuestion:
+    return ClaimQuestion(claim=claim, evidence=(EvidenceText(sid="S0", text=text, shown=text),))
 
 
 def verified(

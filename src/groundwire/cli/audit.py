@@ -20,7 +20,7 @@ from groundwire.text.files.writing import to_json
 if TYPE_CHECKING:
     from groundwire.config import Config
     from groundwire.control.audit.record import Head
-    from groundwire.control.audit.verdict import Verdict
+    from groundwire.control.audit.verdict import TrailVerdict
 
 #: Commands of the group that are elsewhere: name → where, and its line in the list of commands.
 LAZY = {
@@ -144,7 +144,7 @@ def verify(
     read = read_config(ctx, config)
     from groundwire.control.audit.anchors import read_anchors
     from groundwire.control.audit.anchors import write_anchors as write
-    from groundwire.control.audit.verdict import Status
+    from groundwire.control.audit.verdict import TrailStatus
 
     keys = _keys(read, key_files)
     known = () if anchors is None else read_anchors(anchors, keys)
@@ -154,13 +154,13 @@ def verify(
     else:
         verdict = asyncio.run(_verify_store(read, url, keys, known))
     _say(verdict, as_json=as_json)
-    if verdict.status is Status.INTACT:
+    if verdict.status is TrailStatus.INTACT:
         if write_anchors is not None:
             write(write_anchors, verdict.heads, keys[0])
         return
     if write_anchors is not None:
         click.echo("No anchors were written: the trail is not intact.", err=True)
-    ctx.exit(ExitStatus.FLAGGED if verdict.status is Status.TAMPERED else ExitStatus.FAILED)
+    ctx.exit(ExitStatus.FLAGGED if verdict.status is TrailStatus.TAMPERED else ExitStatus.FAILED)
 
 
 def _keys(config: "Config", key_files: Sequence[Path]) -> Sequence[bytes]:
@@ -190,7 +190,7 @@ def _configured_files(config: "Config", url: str | None) -> Sequence[Path]:
 
 def _verify_files(
     paths: Sequence[Path], keys: Sequence[bytes], anchors: Sequence["Head"], *, is_partial: bool
-) -> "Verdict":
+) -> "TrailVerdict":
     from groundwire.control.audit.verify_file import verify_files
 
     with _progress() as report:
@@ -199,7 +199,7 @@ def _verify_files(
 
 async def _verify_store(
     config: "Config", url: str | None, keys: Sequence[bytes], anchors: Sequence["Head"]
-) -> "Verdict":
+) -> "TrailVerdict":
     from groundwire.control.audit.verify_store import open_unchanged, verify_store
     from groundwire.control.store import Store
 
@@ -232,7 +232,7 @@ def _progress() -> Iterator[Report]:
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
-def _what(verdict: "Verdict") -> str:
+def _what(verdict: "TrailVerdict") -> str:
     count = f"{_count(verdict.n_records, 'record')} in {_count(verdict.n_chains, 'chain')}"
     if verdict.status == "tampered":
         return f"{_count(verdict.n_findings, 'finding')}, {count}"
@@ -246,7 +246,7 @@ def _count(n: int, what: str) -> str:
     return f"{n:,} {what}{'' if n == 1 else 's'}"
 
 
-def _say(verdict: "Verdict", *, as_json: bool) -> None:
+def _say(verdict: "TrailVerdict", *, as_json: bool) -> None:
     if as_json:
         click.echo(to_json(verdict.to_dict(), indent=2))
         return

@@ -22,7 +22,7 @@ from groundwire.cli.status import ExitStatus
 from groundwire.config import Config
 from groundwire.control.audit.event import AuditEvent, EventType
 from groundwire.control.audit.filters import Filter
-from groundwire.control.audit.found import Found
+from groundwire.control.audit.found import FoundRecord
 from groundwire.control.audit.log import AuditLog
 from groundwire.control.audit.own_trail import check_own
 from groundwire.control.audit.pruning import Plan
@@ -168,7 +168,7 @@ def show(
     """Show one event, with what was found in full if that is kept."""
     read = read_config(ctx, config)
 
-    async def run() -> Found | None:
+    async def run() -> FoundRecord | None:
         async with _trail(read, url) as trail:
             return await trail.get(event_id)
 
@@ -276,7 +276,7 @@ def prune(ctx: click.Context, /, *, config: Path | None, url: str | None, dry_ru
 
 async def _events(
     trail: Trail, asked: Filter, limit: int, *, newest_first: bool
-) -> AsyncIterator[Found]:
+) -> AsyncIterator[FoundRecord]:
     """Events from as many pages as it takes, and one more if there are more."""
     cursor: str | None = None
     n_left = limit + 1

@@ -13,12 +13,17 @@ import click
 
 from groundwire.cli.detectors import Setup
 from groundwire.cli.progress import count_rows, progress
-from groundwire.cli.results import ResultsExistError, Tally, open_writer, repair
-from groundwire.cli.rows import Row, read_rows
+from groundwire.cli.results import ResultsExistError, ResultsTally, open_writer, repair
+from groundwire.cli.rows import InputRow, read_rows
 from groundwire.detection.example import Example
 from groundwire.detection.values import Detection, DetectorInfo
 from groundwire.errors import GroundwireError, InputError
-from groundwire.evaluation.loading import AnyDetector, Choice, DifferentDetectorError, judge_all
+from groundwire.evaluation.loading import (
+    AnyDetector,
+    DetectorChoice,
+    DifferentDetectorError,
+    judge_all,
+)
 from groundwire.text.files.reading import DAMAGE, STDIN, count_lines, in_blocks, open_lines
 
 
@@ -89,7 +94,7 @@ class DamagedInputError(InputError):
         )
 
 
-def check_file(setup: Setup, choice: Choice, files: Files) -> None:
+def check_file(setup: Setup, choice: DetectorChoice, files: Files) -> None:
     """Check every row, print a summary on standard error, and exit with the status of all.
 
     Raises:
@@ -104,7 +109,7 @@ def check_file(setup: Setup, choice: Choice, files: Files) -> None:
     refuse_mixing(tally, detector.info, files)
     n_before, start = tally.n_rows, time.monotonic()
     with open_lines(files.batch) as stream:
-        lines = Lines(stream, files.batch)
+        lines = FileLines(stream, files.batch)
         rows = read_remaining(lines, tally, files)
         first = [*islice(rows, 1)]
         if not first and not n_before and not lines.damage:
@@ -131,7 +136,7 @@ def check_file(setup: Setup, choice: Choice, files: Files) -> None:
     click.get_current_context().exit(tally.status)
 
 
-def prepare_output(files: Files) -> Tally:
+def prepare_output(files: Files) -> ResultsTally:
     """Make the output fit to be written to; what is in it already is counted.
 
     Raises:
@@ -139,13 +144,13 @@ def prepare_output(files: Files) -> Tally:
         NotResultsError: If it is to be continued and holds no results.
     """
     if files.output is None or files.force or not files.output.exists():
-        return Tally()
+        return ResultsTally()
     if not files.resume:
         raise ResultsExistError(files.output)
     return repair(files.output)
 
 
-def refuse_mixing(tally: Tally, info: DetectorInfo, files: Files) -> None:
+def refuse_mixing(tally: ResultsTally, info: DetectorInfo, files: Files) -> None:
     """One file of results has one detector and one threshold.
 
     Raises:
@@ -156,8 +161,8 @@ def refuse_mixing(tally: Tally, info: DetectorInfo, files: Files) -> None:
 
 
 def judge_rows(
-    detector: AnyDetector, rows: Iterable[Row]
-) -> Iterator[tuple[Row, Detection | GroundwireError]]:
+    detector: AnyDetector, rows: Iterable[InputRow]
+) -> Iterator[tuple[InputRow, Detection | GroundwireError]]:
     """Judge rows in order; a row that cannot be read carries its error."""
     for block in in_blocks(rows, lambda row: row.n_bytes):
         examples = [row.content for row in block if isinstance(row.content, Example)]
@@ -166,7 +171,7 @@ def judge_rows(
             yield row, next(verdicts) if isinstance(row.content, Example) else row.content
 
 
-class Lines:
+class FileLines:
     """The lines of a file. Where compressed data breaks off they end, and :attr:`damage` is set.
 
     It is not raised at once, so that the rows read before it are judged first.
@@ -185,7 +190,7 @@ class Lines:
             self.damage = DamagedInputError(self._path, number, str(error))
 
 
-def read_remaining(lines: Lines, tally: Tally, files: Files) -> Iterator[Row]:
+def read_remaining(lines: FileLines, tally: ResultsTally, files: Files) -> Iterator[InputRow]:
     """The rows that have no result yet.
 
     Raises:
@@ -199,7 +204,7 @@ def read_remaining(lines: Lines, tally: Tally, files: Files) -> Iterator[Row]:
     return read_rows(left, first=tally.last_row + 1)
 
 
-def _summarize(tally: Tally, n_before: int, elapsed_s: float, files: Files) -> None:
+def _summarize(tally: ResultsTally, n_before: int, elapsed_s: float, files: Files) -> None:
     n_rows = tally.n_rows - n_before
     before = f" after the {n_before:,} there were" if n_before else ""
     rate = n_rows / max(elapsed_s, 1e-9)

@@ -19,7 +19,7 @@ from groundwire.cli.evaluate import (
     status_of,
 )
 from groundwire.cli.inputs import RESULTS, RETRY_FAILED, refuse_empty
-from groundwire.evaluation.loading import Choice
+from groundwire.evaluation.loading import DetectorChoice
 from groundwire.text.files.writing import to_json
 
 if TYPE_CHECKING:
@@ -118,13 +118,13 @@ def bench(
     as_json: bool,
     engine: str,
     workers: int | None,
-    choice: Choice,
+    choice: DetectorChoice,
 ) -> None:
     """Score a detector on a benchmark, beside what others reached."""
     # NumPy, and what the scores need: a moment that --help does not.
     from groundwire.evaluation.benches.checking import require_sums, sums_of
     from groundwire.evaluation.benches.registry import bench as find_bench
-    from groundwire.evaluation.benches.result import BenchResult, Sample
+    from groundwire.evaluation.benches.result import BenchResult, LeftOut
     from groundwire.evaluation.benches.table import listed, to_text
     from groundwire.evaluation.datasets.choosing import choose
 
@@ -162,7 +162,7 @@ def bench(
             retry_failed=retry_failed,
         )
         wall_s = time.monotonic() - started
-        sample = Sample(limit=limit, tasks=tasks)
+        sample = LeftOut(limit=limit, tasks=tasks)
         result = BenchResult.read(results, wanted, part, sample=sample, commit=commit)
     # What an earlier call judged took time of its own, which nobody measured as a whole.
     measured = wall_s if done.n_new == done.n_rows else None

@@ -23,12 +23,12 @@ from groundwire.cli.inputs import (
 from groundwire.cli.status import exit_status
 from groundwire.detection.example import Example
 from groundwire.detection.values import OPERATING_POINTS
-from groundwire.evaluation.loading import Choice
+from groundwire.evaluation.loading import DetectorChoice
 from groundwire.text.files.writing import to_json
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
-#: Fields of :class:`Choice` that are options.
+#: Fields of :class:`DetectorChoice` that are options.
 _OF_CHOICE = ("operating_point", "model", "revision", "threads", "device")
 
 
@@ -122,7 +122,7 @@ def detector_options(command: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(command)
     def collected(*args: object, **given: object) -> object:
         own: dict[str, Any] = {name: given.pop(name) for name in _OF_CHOICE}
-        return command(*args, choice=Choice(**own), **given)
+        return command(*args, choice=DetectorChoice(**own), **given)
 
     options = (
         click.option(
@@ -229,7 +229,7 @@ def check(
     *,
     as_json: bool,
     color: ColorChoice,
-    choice: Choice,
+    choice: DetectorChoice,
     conversation: Path | None,
     config: Path | None,
     batch: Path | None,
@@ -248,10 +248,10 @@ def check(
         # The file has a question, sources and an answer of its own.
         others = ("batch", "output", "resume", "force", *Single.__dataclass_fields__)
         refuse_options(ctx, others, "cannot be used with --conversation.")
-        from groundwire.cli.conversation import Configured, check_conversation
+        from groundwire.cli.conversation import PipelineOptions, check_conversation
 
         given = frozenset(filter(partial(_is_given, ctx), ctx.params))
-        configured = Configured(choice=choice, given=given, config=config)
+        configured = PipelineOptions(choice=choice, given=given, config=config)
         check_conversation(setup, configured, conversation, as_json=as_json, color=color)
         return
     refuse_options(ctx, ("config",), "needs --conversation.")
@@ -267,7 +267,7 @@ def check(
 
 
 def check_one(
-    setup: Setup, choice: Choice, single: Single, *, as_json: bool, color: ColorChoice
+    setup: Setup, choice: DetectorChoice, single: Single, *, as_json: bool, color: ColorChoice
 ) -> None:
     """Check one answer, print the result, and exit with its status."""
     from groundwire import render

@@ -15,12 +15,12 @@ from groundwire.cli.inputs import read_text, refuse_shared_stdin
 from groundwire.cli.status import exit_status
 from groundwire.detection.values import FrozenMapping, Outcome
 from groundwire.errors import InputError
-from groundwire.evaluation.loading import Choice
+from groundwire.evaluation.loading import DetectorChoice
 from groundwire.text.files.reading import STDIN
 from groundwire.text.files.writing import to_json
 
 if TYPE_CHECKING:
-    from groundwire.config import Config, Origin
+    from groundwire.config import Config, SettingOrigin
     from groundwire.pipeline import CheckedResponse
 
 
@@ -46,7 +46,7 @@ class NoAnswerError(InputError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Configured:
+class PipelineOptions:
     """What the stages are loaded from: a configuration, and options that win over it.
 
     Attributes:
@@ -55,7 +55,7 @@ class Configured:
         config: The file; ``None``: defaults, and what the environment sets.
     """
 
-    choice: Choice
+    choice: DetectorChoice
     given: frozenset[str]
     config: Path | None
 
@@ -93,7 +93,7 @@ _SETTINGS = {
 
 
 def check_conversation(
-    setup: Setup, configured: Configured, file: Path, *, as_json: bool, color: ColorChoice
+    setup: Setup, configured: PipelineOptions, file: Path, *, as_json: bool, color: ColorChoice
 ) -> None:
     """Check the answers of a file, print what became of them, and exit with its status."""
     refuse_shared_stdin([file, configured.config])
@@ -158,7 +158,7 @@ def _of_section(section: str, values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: values[f"{section}.{name}"] for of, _, name in paths if of == section}
 
 
-def _command_line() -> "Origin":
-    from groundwire.config import Origin
+def _command_line() -> "SettingOrigin":
+    from groundwire.config import SettingOrigin
 
-    return Origin(source="the command line")
+    return SettingOrigin(source="the command line")

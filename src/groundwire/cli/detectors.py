@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from groundwire.evaluation.loading import (
     AnyDetector,
     AnyExplainer,
-    Choice,
+    DetectorChoice,
     ExplainerChoice,
     load_detector,
     load_explainer,
@@ -23,6 +23,6 @@ if TYPE_CHECKING:
 class Setup:
     """What the commands work with, handed down as click's context object."""
 
-    load: Callable[[Choice], AnyDetector] = load_detector
+    load: Callable[[DetectorChoice], AnyDetector] = load_detector
     load_pipeline: Callable[["Config"], "Pipeline"] = load_pipeline
     load_explainer: Callable[[ExplainerChoice], AnyExplainer] = load_explainer

@@ -18,7 +18,7 @@ from groundwire.cli.detectors import Setup
 from groundwire.cli.status import ExitStatus
 from groundwire.detection.values import Outcome
 from groundwire.errors import GroundwireError
-from groundwire.evaluation.loading import Choice
+from groundwire.evaluation.loading import DetectorChoice
 from groundwire.text.files.writing import to_json
 
 #: What the main job needs. Importing each shows more than its version does: a package can be
@@ -46,7 +46,7 @@ _INNER_EXTRAS = {"dev", "all"}  # for developers; the sum of the others
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class Checkup:
     """One thing that was looked at.
 
     Attributes:
@@ -80,7 +80,7 @@ def doctor(ctx: click.Context, /, *, as_json: bool) -> None:
         look_at_providers(),
         *look_at_models(),
         check_example(ctx.ensure_object(Setup)),
-        Finding(name="languages", ok=None, detail=LANGUAGES),
+        Checkup(name="languages", ok=None, detail=LANGUAGES),
         *look_at_extras(),
         look_at_cache(),
     ]
@@ -100,10 +100,10 @@ def doctor(ctx: click.Context, /, *, as_json: bool) -> None:
     ctx.exit(ExitStatus.PASSED if works else ExitStatus.FAILED)
 
 
-def look_at_system() -> Finding:
+def look_at_system() -> Checkup:
     """Python, platform, processors."""
     n_cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return Finding(
+    return Checkup(
         name="system",
         ok=sys.version_info >= (3, 11),
         detail=f"Python {platform.python_version()}, {platform.platform()}, {n_cpus} CPUs usable",
@@ -112,28 +112,28 @@ def look_at_system() -> Finding:
     )
 
 
-def look_at_package(name: str) -> Finding:
+def look_at_package(name: str) -> Checkup:
     """Whether a package that the main job needs can be imported, and its version."""
     try:
         importlib.import_module(name)
         version = metadata.version(name)
     except (ImportError, OSError, metadata.PackageNotFoundError) as error:
         fix = f"Install it again: pip install --force-reinstall {name}"
-        return Finding(name=name, ok=False, detail=str(error), fix=fix)
-    return Finding(name=name, ok=True, detail=version, data={"version": version})
+        return Checkup(name=name, ok=False, detail=str(error), fix=fix)
+    return Checkup(name=name, ok=True, detail=version, data={"version": version})
 
 
-def look_at_providers() -> Finding:
+def look_at_providers() -> Checkup:
     """Where ONNX Runtime can compute. The reader runs on the CPU; checkpoints on others too."""
     try:
         runtime = importlib.import_module("onnxruntime")
     except (ImportError, OSError):
-        return Finding(name="devices", ok=None, detail="unknown, as onnxruntime does not work")
+        return Checkup(name="devices", ok=None, detail="unknown, as onnxruntime does not work")
     names = [str(name) for name in runtime.get_available_providers()]
-    return Finding(name="devices", ok=None, detail=", ".join(names), data={"providers": names})
+    return Checkup(name="devices", ok=None, detail=", ".join(names), data={"providers": names})
 
 
-def look_at_models() -> Iterator[Finding]:
+def look_at_models() -> Iterator[Checkup]:
     """Whether the embedded models are there and intact."""
     from groundwire.engine.models import DEFAULT_MODEL, list_models, verify
 
@@ -141,7 +141,7 @@ def look_at_models() -> Iterator[Finding]:
     try:
         manifests = list_models()
     except GroundwireError as error:
-        yield Finding(name="models", ok=False, detail=str(error), fix=fix)
+        yield Checkup(name="models", ok=False, detail=str(error), fix=fix)
         return
     for manifest in manifests:
         name = f"model {manifest.name}"
@@ -149,30 +149,30 @@ def look_at_models() -> Iterator[Finding]:
         try:
             verify(manifest)
         except GroundwireError as error:
-            yield Finding(name=name, ok=False, detail=str(error), fix=fix)
+            yield Checkup(name=name, ok=False, detail=str(error), fix=fix)
         else:
-            yield Finding(name=name, ok=True, detail=f"{detail}, files intact")
+            yield Checkup(name=name, ok=True, detail=f"{detail}, files intact")
     if all(manifest.name != DEFAULT_MODEL for manifest in manifests):
-        yield Finding(name=f"model {DEFAULT_MODEL}", ok=False, detail="not there", fix=fix)
+        yield Checkup(name=f"model {DEFAULT_MODEL}", ok=False, detail="not there", fix=fix)
 
 
-def check_example(setup: Setup) -> Finding:
+def check_example(setup: Setup) -> Checkup:
     """Run the main job on an example whose wrong words are known."""
     name, fix = "self-check", "Run the command with --json and report what it prints."
     try:
-        detector, load_ms = _timed(lambda: setup.load(Choice()))
+        detector, load_ms = _timed(lambda: setup.load(DetectorChoice()))
         detection, check_ms = _timed(
             lambda: detector.detect(
                 sources=[EXAMPLE_SOURCE], question=EXAMPLE_QUESTION, answer=EXAMPLE_ANSWER
             )
         )
     except Exception as error:  # noqa: BLE001  # whatever it is, it is what the user came to see
-        return Finding(name=name, ok=False, detail=f"{type(error).__name__}: {error}", fix=fix)
+        return Checkup(name=name, ok=False, detail=f"{type(error).__name__}: {error}", fix=fix)
     flagged = [span.text for span in detection.spans]
     works = detection.outcome is Outcome.HALLUCINATED and any(
         EXAMPLE_WRONG in text for text in flagged
     )
-    return Finding(
+    return Checkup(
         name=name,
         ok=works,
         detail=f"{detection.outcome} ({', '.join(map(repr, flagged)) or 'no words marked'}); "
@@ -187,7 +187,7 @@ def check_example(setup: Setup) -> Finding:
     )
 
 
-def look_at_extras() -> Iterator[Finding]:
+def look_at_extras() -> Iterator[Checkup]:
     """Optional parts, by what the installed package says of itself."""
     needs: dict[str, list[str]] = {}
     for requirement in metadata.requires("groundwire") or ():
@@ -200,7 +200,7 @@ def look_at_extras() -> Iterator[Finding]:
             continue
         missing = [name for name in packages if not _is_installed(name)]
         command = f"pip install 'groundwire[{extra}]'"
-        yield Finding(
+        yield Checkup(
             name=f"extra {extra}",
             ok=None,
             detail=f"not installed (lacks {', '.join(missing)}); to install it: {command}"
@@ -210,15 +210,15 @@ def look_at_extras() -> Iterator[Finding]:
         )
 
 
-def look_at_cache() -> Finding:
+def look_at_cache() -> Checkup:
     """Where hub models are kept once they are fetched."""
     try:
         from groundwire.engine.checkpoints import cache_folder
     except (ImportError, OSError) as error:
-        return Finding(name="cache folder", ok=None, detail=f"unknown ({error})")
+        return Checkup(name="cache folder", ok=None, detail=f"unknown ({error})")
     folder = cache_folder()
     there = "" if folder.exists() else " (nothing there yet)"
-    return Finding(
+    return Checkup(
         name="cache folder",
         ok=None,
         detail=f"{folder}{there}; GROUNDWIRE_CACHE moves it",
@@ -239,7 +239,7 @@ def _timed(work: Callable[[], _T]) -> tuple[_T, float]:
     return work(), 1000 * (time.perf_counter() - start)
 
 
-def _print(finding: Finding) -> None:
+def _print(finding: Checkup) -> None:
     sign = {True: "ok", False: "no", None: "--"}[finding.ok]
     click.echo(f"  {sign}  {finding.name:<14}{finding.detail}")
     if finding.ok is False:

@@ -22,7 +22,7 @@ from groundwire.cli.progress import count_rows, progress
 from groundwire.cli.results import ResultsExistError
 from groundwire.cli.status import ExitStatus
 from groundwire.errors import InputError
-from groundwire.evaluation.loading import Choice
+from groundwire.evaluation.loading import DetectorChoice
 from groundwire.text.files.writing import to_json
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def evaluate(
     retry_failed: bool,
     force: bool,
     as_json: bool,
-    choice: Choice,
+    choice: DetectorChoice,
 ) -> None:
     """Score a detector on labelled answers, with intervals."""
     refuse_retry_of_nothing(output, retry_failed=retry_failed)
@@ -160,7 +160,7 @@ class Judging:
     """
 
     setup: Setup
-    choice: Choice
+    choice: DetectorChoice
     engine: str = "local"
     n_workers: int | None = None
 

@@ -19,7 +19,7 @@ from groundwire.cli.inputs import (
 from groundwire.cli.status import exit_status
 from groundwire.detection.example import Source
 from groundwire.detection.values import Detection
-from groundwire.evaluation.loading import Choice, ExplainerChoice
+from groundwire.evaluation.loading import DetectorChoice, ExplainerChoice
 from groundwire.text.files.writing import to_json
 
 EPILOG = """\b
@@ -40,7 +40,7 @@ _SHARE = FiniteRange(0, 1, min_open=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class ToExplain:
     """What is to be explained."""
 
     detection: Detection
@@ -95,7 +95,7 @@ def explain(
     saved: Path | None,
     as_json: bool,
     color: ColorChoice,
-    choice: Choice,
+    choice: DetectorChoice,
     explainer: str | None,
     model_revision: str | None,
     threshold: float,
@@ -133,7 +133,7 @@ def explain(
     ctx.exit(exit_status([explained.detection.outcome]))
 
 
-def _found(setup: Setup, choice: Choice, single: Single, saved: Path | None) -> Found:
+def _found(setup: Setup, choice: DetectorChoice, single: Single, saved: Path | None) -> ToExplain:
     """A check made now, or one that was saved."""
     if saved is None:
         if single.answer is None and single.answer_file is None:
@@ -145,10 +145,12 @@ def _found(setup: Setup, choice: Choice, single: Single, saved: Path | None) -> 
         detection = setup.load(choice).detect(
             sources=example.sources, question=example.question, answer=example.answer
         )
-        return Found(detection=detection, sources=example.sources)
+        return ToExplain(detection=detection, sources=example.sources)
     from groundwire.cli.saved import read_detection
 
     single.refuse_shared_stdin(saved)
     answer = read_text_option(single.answer, single.answer_file, "--answer", "--answer-file")
     sources = tuple(read_sources(single.source, single.source_file))
-    return Found(detection=read_detection(saved, answer=answer, sources=sources), sources=sources)
+    return ToExplain(
+        detection=read_detection(saved, answer=answer, sources=sources), sources=sources
+    )

@@ -231,7 +231,7 @@ async def _done(config: "Config", work: _Work[_T], events: _Events[_T] | None) -
     from groundwire.control.audit.own_trail import check_own
     from groundwire.control.audit.redact import Redaction
     from groundwire.control.store import Store
-    from groundwire.control.tenants import Configured, Registry
+    from groundwire.control.tenants import ConfiguredTenants, Registry
 
     # First what could keep it from being recorded.
     keys = () if events is None else _signing_keys(config)
@@ -244,7 +244,7 @@ async def _done(config: "Config", work: _Work[_T], events: _Events[_T] | None) -
             async with store.reading() as connection:
                 await check_own(connection, keys)
         audit = audit_log(config, is_stored=True) if keys else None
-        done = await work(Registry(store, configured=Configured.of(config)))
+        done = await work(Registry(store, configured=ConfiguredTenants.of(config)))
         made = ControlEvents(actor=COMMAND_LINE, trace_id="", redact=redact)
         found = () if events is None else events(done, made)
         if audit is not None and found:  # else not even a chain begins

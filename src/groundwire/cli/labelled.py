@@ -21,11 +21,11 @@ from groundwire.cli.evaluate import (
     results_file,
 )
 from groundwire.cli.inputs import READ_RESULTS, RESULTS, RETRY_FAILED
-from groundwire.evaluation.loading import Choice
+from groundwire.evaluation.loading import DetectorChoice
 
 #: Options that say how data is judged, and where that is kept.
 _OF_JUDGING = frozenset(
-    {each.name for kind in (DataOptions, Choice) for each in fields(kind)}
+    {each.name for kind in (DataOptions, DetectorChoice) for each in fields(kind)}
     | {"output", "resume", "retry_failed", "force"}
 )
 
@@ -95,7 +95,7 @@ def labelled_options(command: Callable[..., None]) -> Callable[..., None]:
 
 @contextmanager
 def judged_file(
-    ctx: click.Context, choice: Choice, labelled: Labelled, setup: Setup | None = None
+    ctx: click.Context, choice: DetectorChoice, labelled: Labelled, setup: Setup | None = None
 ) -> Iterator[Path]:
     """Give the results, made first if there are none.
 

@@ -215,7 +215,7 @@ def mcp(
     if transport == STDIO:
         _refuse_http({**given, "allowed_host": hosts or None, "allowed_origin": origins or None})
     chosen = {name: value for name, value in options.items() if value is not None}
-    start = Start(
+    start = ServerOptions(
         ctx,
         file=file,
         options=chosen,
@@ -255,7 +255,7 @@ class Http:
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
+class ServerOptions:
     """What the options say of the tools."""
 
     ctx: click.Context
@@ -316,7 +316,7 @@ def require_mcp() -> None:
         raise MissingExtraError("The MCP server", "mcp")
 
 
-def print_config(name: str, start: Start, http: Http | None) -> None:
+def print_config(name: str, start: ServerOptions, http: Http | None) -> None:
     """Print what a client wants; where it goes is said on standard error."""
     from groundwire.mcp.clients import CLIENTS as KNOWN
     from groundwire.mcp.clients import local_config, remote_config
@@ -352,7 +352,7 @@ def describe(backend: "Backend") -> Iterator[str]:
         yield f"evidence  held{only}; {f'files of {files}' if files else 'no files'}"
 
 
-def run_stdio(start: Start) -> None:
+def run_stdio(start: ServerOptions) -> None:
     """Serve the client that started this process."""
     from groundwire.mcp.wire import claimed_wire
 
@@ -369,17 +369,17 @@ def run_stdio(start: Start) -> None:
         serve_stdio(ToolServer(tools_of(backend)), wire, says=say)
 
 
-def run_http(start: Start, own: Http) -> None:
+def run_http(start: ServerOptions, own: Http) -> None:
     """Serve whoever may ask, until told to stop."""
     from groundwire.mcp.http import app_of, listen, serve_http
     from groundwire.mcp.logs import log_to_stderr
     from groundwire.mcp.server import ToolServer
-    from groundwire.mcp.store import Limits
+    from groundwire.mcp.store import StoreLimits
     from groundwire.mcp.toolbox import tools_of
 
     access = read_access(own)
     with start.opened(has_sessions=False) as backend:
-        app = app_of(ToolServer(tools_of(backend)), access, path=own.path, limits=Limits())
+        app = app_of(ToolServer(tools_of(backend)), access, path=own.path, limits=StoreLimits())
         sockets = listen(own.host, own.port)
         try:
             log_to_stderr()

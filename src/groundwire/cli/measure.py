@@ -27,11 +27,11 @@ from groundwire.cli.measure_options import (
 from groundwire.cli.progress import progress
 from groundwire.cli.results import ResultsExistError
 from groundwire.cli.status import ExitStatus
-from groundwire.evaluation.loading import Choice, DifferentDetectorError, ExplainerChoice
+from groundwire.evaluation.loading import DetectorChoice, DifferentDetectorError, ExplainerChoice
 from groundwire.text.files.writing import replacing, to_json
 
 if TYPE_CHECKING:
-    from groundwire.evaluation.language_model import Address
+    from groundwire.evaluation.language_model import EndpointAddress
     from groundwire.evaluation.measure.generate import Generated, Prompting
     from groundwire.evaluation.measure.questions import AnyQuestion
     from groundwire.evaluation.measure.rates import Prices
@@ -123,12 +123,12 @@ class Generating:
         if self.system is not None and self.system_file is not None:
             raise click.UsageError("--system and --system-file exclude each other.")
 
-    def address(self) -> "Address":
+    def address(self) -> "EndpointAddress":
         """Read where the models are."""
-        from groundwire.evaluation.language_model import Address
+        from groundwire.evaluation.language_model import EndpointAddress
 
         variable = None if self.no_key else self.api_key_env
-        address = Address.of(self.base_url, os.environ, variable=variable)
+        address = EndpointAddress.of(self.base_url, os.environ, variable=variable)
         if address.is_plain:
             click.echo(
                 "warning: --base-url is plain HTTP to another machine: questions and sources "
@@ -169,7 +169,7 @@ class Generating:
             return ExitStatus.FAILED
         return ExitStatus.FLAGGED if done.n_failed else ExitStatus.PASSED
 
-    def _model(self, address: "Address") -> Any:  # noqa: ANN401  # it is imported when it is needed
+    def _model(self, address: "EndpointAddress") -> Any:  # noqa: ANN401  # it is imported when it is needed
         from groundwire.evaluation.language_model import LanguageModel
 
         return LanguageModel(address, timeout_s=self.timeout_s, max_retries=self.retries)
@@ -183,7 +183,7 @@ class Explaining:
     explainer_revision: str | None
     keep_entailed: bool
 
-    def setup(self, setup: Setup, choice: Choice) -> Setup:
+    def setup(self, setup: Setup, choice: DetectorChoice) -> Setup:
         """Make what loads detectors load them with the explainer."""
         from groundwire.evaluation.measure.explained import LoadExplained
 
@@ -256,7 +256,7 @@ def evaluate_command(
     /,
     *,
     labelled: Labelled,
-    choice: Choice,
+    choice: DetectorChoice,
     by: str | None,
     prices_in: tuple[str, ...],
     prices_out: tuple[str, ...],
@@ -335,7 +335,7 @@ def run_command(
     by: str | None,
     out: Path,
     as_json: bool,
-    choice: Choice,
+    choice: DetectorChoice,
     **options: Any,  # noqa: ANN401
 ) -> None:
     """Generate answers and evaluate them in a folder: from questions to a report.
@@ -362,7 +362,9 @@ def run_command(
     ctx.exit(_status(found))
 
 
-def _judge(ctx: click.Context, choice: Choice, setup: Setup, answers: Path, results: Path) -> None:
+def _judge(
+    ctx: click.Context, choice: DetectorChoice, setup: Setup, answers: Path, results: Path
+) -> None:
     """Continue the results; those of other answers, or another detector, are made anew."""
     from groundwire.evaluation.judged_row import ResultsError
 

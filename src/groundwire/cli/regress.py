@@ -11,11 +11,11 @@ from groundwire.cli.inputs import READ_RESULTS
 from groundwire.cli.labelled import Labelled, judged_file, labelled_options
 from groundwire.cli.status import ExitStatus
 from groundwire.errors import GroundwireError
-from groundwire.evaluation.loading import Choice
+from groundwire.evaluation.loading import DetectorChoice
 from groundwire.text.files.writing import to_json
 
 if TYPE_CHECKING:
-    from groundwire.evaluation.regress import Check, Regression
+    from groundwire.evaluation.regress import Regression, RegressionCheck
 
 TITLE = "groundwire regress"
 
@@ -78,7 +78,7 @@ def regress(
     annotations: str,
     as_json: bool,
     labelled: Labelled,
-    choice: Choice,
+    choice: DetectorChoice,
 ) -> None:
     """Compare scores with a baseline, and fail if they fell.
 
@@ -103,16 +103,16 @@ def regress(
 
 def _compared(
     ctx: click.Context,
-    choice: Choice,
+    choice: DetectorChoice,
     labelled: Labelled,
     baseline: Path | None,
     drops: tuple[str, ...],
     max_rate: float | None,
 ) -> "Regression":
-    from groundwire.evaluation.regress import Baseline, Limits, compare
+    from groundwire.evaluation.regress import AllowedChanges, Baseline, compare
 
     # What can be refused is refused before anything is judged.
-    limits = Limits.of(drops, max_rate)
+    limits = AllowedChanges.of(drops, max_rate)
     before = None if baseline is None else Baseline.read(baseline)
     with judged_file(ctx, choice, labelled) as path:
         return compare(path, before, limits)
@@ -138,7 +138,7 @@ def to_text(found: "Regression") -> str:
     return "\n".join(lines).rstrip()
 
 
-def _row(check: "Check") -> tuple[str, ...]:
+def _row(check: "RegressionCheck") -> tuple[str, ...]:
     from groundwire.evaluation.regress import COUNTS
 
     verdict = "passed" if check.is_passed else "FAILED"

@@ -21,7 +21,7 @@ from groundwire.text.files.writing import NotResultsError, Writer, drop_cut_line
 
 
 @dataclass(slots=True)
-class Tally:
+class ResultsTally:
     """What the rows of a file came to, what they were made from, and by what.
 
     Attributes:
@@ -137,18 +137,18 @@ def open_writer(path: Path | None, *, resume: bool, force: bool) -> Iterator["Wr
             yield Writer(cast("IO[bytes]", packed))
 
 
-def repair(path: Path) -> Tally:
+def repair(path: Path) -> ResultsTally:
     """Count the complete rows of an output that was cut short, and drop what follows them.
 
     Raises:
         NotResultsError: If a complete line is no result.
     """
-    tally = Tally()
+    tally = ResultsTally()
     drop_cut_line(path, lambda number, line: _count(tally, line, path, number))
     return tally
 
 
-def _count(tally: Tally, line: bytes, path: Path, number: int) -> None:
+def _count(tally: ResultsTally, line: bytes, path: Path, number: int) -> None:
     try:
         tally.add(json.loads(line))
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:

@@ -12,7 +12,7 @@ from groundwire.text.files.reading import decode, fingerprint
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class InputRow:
     """One line of the input.
 
     Attributes:
@@ -40,14 +40,14 @@ class Row:
         return {**name, "error": {"type": type(verdict).__name__, "message": str(verdict)}}
 
 
-def read_rows(lines: Iterable[bytes], *, first: int = 1) -> Iterator[Row]:
+def read_rows(lines: Iterable[bytes], *, first: int = 1) -> Iterator[InputRow]:
     """Read rows one by one, ``first`` being the number of the first line; blank ones give none."""
     for number, line in enumerate(lines, first):
         if line.strip():
             yield read_row(line, number)
 
 
-def read_row(line: bytes, number: int) -> Row:
+def read_row(line: bytes, number: int) -> InputRow:
     """Read one row; what is wrong with it becomes its content."""
     id_: RowId = None
     content: Example | GroundwireError
@@ -57,4 +57,6 @@ def read_row(line: bytes, number: int) -> Row:
         content = row_example(data)
     except GroundwireError as error:
         content = error
-    return Row(number=number, id=id_, sha256=fingerprint(line), n_bytes=len(line), content=content)
+    return InputRow(
+        number=number, id=id_, sha256=fingerprint(line), n_bytes=len(line), content=content
+    )

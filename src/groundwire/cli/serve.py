@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from socket import socket
 
     from groundwire.config import Config
-    from groundwire.control.tenants.first_start import Start
+    from groundwire.control.tenants.first_start import FirstStart
 
 #: What the gateway imports beyond the base installation.
 PACKAGES = (
@@ -303,7 +303,7 @@ def describe(config: "Config", *, is_local_demo: bool) -> Iterator[str]:
         yield "keys      none is needed: --local-demo serves this machine only"
 
 
-def describe_keys(config: "Config", start: "Start", *, address: str) -> Iterator[str]:
+def describe_keys(config: "Config", start: "FirstStart", *, address: str) -> Iterator[str]:
     """Which keys are taken, a line each; new ones are shown."""
     yield f"keys      {_keys(config, start)}"
     yield f"admin     {_admin_keys(config, start)}"
@@ -360,7 +360,7 @@ def _audit(config: "Config") -> str:
     return "standard output" if path == "-" else path or "in the store"
 
 
-def _keys(config: "Config", start: "Start") -> str:
+def _keys(config: "Config", start: "FirstStart") -> str:
     imported = f"; {start.n_imported} of keys.json are in it now" if start.n_imported else ""
     if start.tenant_key is not None:
         return "a new one, of tenant default"
@@ -370,7 +370,7 @@ def _keys(config: "Config", start: "Start") -> str:
     return f"of the configuration: {listed}; and those in the store"
 
 
-def _admin_keys(config: "Config", start: "Start") -> str:
+def _admin_keys(config: "Config", start: "FirstStart") -> str:
     if start.admin_key is not None:
         return "a new key, with the role admin"
     if config.admin.api_key is not None:

@@ -38,12 +38,12 @@ def setting_option(path: str, *names: str, **settings: Any) -> Callable[[Any], A
 
 def with_values(config: "Config", given: Mapping[str, Any]) -> "Config":
     """A configuration over which options have won, by the paths of their settings."""
-    from groundwire.config import Origin
+    from groundwire.config import SettingOrigin
     from groundwire.detection.values import FrozenMapping
 
     changes: dict[str, Any] = {}
     for path, value in given.items():
         section, _, name = path.partition(".")
         changes[section] = replace(changes.get(section, getattr(config, section)), **{name: value})
-    here = dict.fromkeys(given, Origin(source="the command line"))
+    here = dict.fromkeys(given, SettingOrigin(source="the command line"))
     return replace(config, **changes, origins=FrozenMapping({**config.origins, **here}))

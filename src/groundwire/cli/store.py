@@ -16,7 +16,7 @@ from groundwire.text.files.writing import to_json
 
 if TYPE_CHECKING:
     from groundwire.config import Config
-    from groundwire.control.store.address import Address
+    from groundwire.control.store.address import DatabaseAddress
     from groundwire.control.store.looking import Look
 
 _EPILOG = """\b
@@ -107,14 +107,14 @@ def migrate(ctx: click.Context, /, *, file: Path | None, url: str | None, as_jso
         click.echo(f"{address.shown} is at revision {HEAD}; {told}.")
 
 
-def _address(config: "Config", url: str | None) -> "Address":
-    from groundwire.control.store.address import Address
+def _address(config: "Config", url: str | None) -> "DatabaseAddress":
+    from groundwire.control.store.address import DatabaseAddress
     from groundwire.control.store.store import address_of
 
-    return address_of(config) if url is None else Address.read(url)
+    return address_of(config) if url is None else DatabaseAddress.read(url)
 
 
-def _as_text(address: "Address", found: "Look") -> Iterator[str]:
+def _as_text(address: "DatabaseAddress", found: "Look") -> Iterator[str]:
     from groundwire.control.store.migrate import HEAD
 
     yield f"store     {address.shown}"
@@ -128,7 +128,7 @@ def _as_text(address: "Address", found: "Look") -> Iterator[str]:
         yield f"{what:<9} {number:,}"
 
 
-def _as_data(address: "Address", found: "Look") -> dict[str, object]:
+def _as_data(address: "DatabaseAddress", found: "Look") -> dict[str, object]:
     from groundwire.control.store.migrate import HEAD
 
     return {

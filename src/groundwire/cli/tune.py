@@ -8,7 +8,7 @@ from groundwire.cli.check import detector_options
 from groundwire.cli.inputs import refuse_empty
 from groundwire.cli.labelled import Labelled, judged_file, labelled_options
 from groundwire.cli.status import ExitStatus
-from groundwire.evaluation.loading import Choice
+from groundwire.evaluation.loading import DetectorChoice
 from groundwire.evaluation.tuning.target import LOW
 from groundwire.text.files.writing import to_json
 
@@ -74,15 +74,15 @@ def tune(
     seed: int,
     as_json: bool,
     labelled: Labelled,
-    choice: Choice,
+    choice: DetectorChoice,
 ) -> None:
     """Choose a threshold by labelled answers, with a guarantee where there can be one."""
     from groundwire.evaluation.tuning.sample import read_sample
-    from groundwire.evaluation.tuning.target import Target
+    from groundwire.evaluation.tuning.target import TuningTarget
     from groundwire.evaluation.tuning.tuning import require_confidence
     from groundwire.evaluation.tuning.tuning import tune as choose
 
-    wanted = Target.parse(target)  # before anything is judged
+    wanted = TuningTarget.parse(target)  # before anything is judged
     require_confidence(confidence)
     with judged_file(ctx, choice, labelled) as path:
         read = read_sample(path, by=by)

@@ -337,12 +337,12 @@ def show(report: "VerificationReport", *, as_json: bool, color: ColorChoice) -> 
 def status_of(report: "VerificationReport") -> ExitStatus:
     """The exit status: that of the worst claim."""
     from groundwire.verify.citations import CitationStatus
-    from groundwire.verify.rule import Status
+    from groundwire.verify.rule import ClaimStatus
 
     cited = () if report.citations is None else report.citations.findings
     if (
         report.error is not None
-        or any(each.status is Status.VERIFIER_ERROR for each in report.details)
+        or any(each.status is ClaimStatus.VERIFIER_ERROR for each in report.details)
         or any(each.status is CitationStatus.UNCHECKED for each in cited)
     ):
         return ExitStatus.FAILED

@@ -20,7 +20,7 @@ from groundwire.errors import SettingError
 log = logging.getLogger(__name__)
 
 
-class Detects(Protocol):
+class AnswerChecker(Protocol):
     """Anything that checks an answer, such as :class:`groundwire.Detector`."""
 
     @property
@@ -77,7 +77,7 @@ class GroundingDetector:
 
     def __init__(
         self,
-        detector: Detects,
+        detector: AnswerChecker,
         *,
         max_sources: int = MAX_SOURCES,
         max_source_length: int = MAX_SOURCE_CHARS,

@@ -16,7 +16,7 @@ _STRINGS = ("tag:yaml.org,2002:str", "tag:yaml.org,2002:timestamp")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class LinePlace:
     """A line of a file, counted from 1."""
 
     file: str
@@ -31,7 +31,7 @@ class Scalar:
     """A text, a number, true, false or null."""
 
     value: str | int | float | bool | None
-    place: Place
+    place: LinePlace
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,34 +39,34 @@ class List:
     """Parts in their order."""
 
     items: "tuple[Part, ...]"
-    place: Place
+    place: LinePlace
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class DocumentEntry:
     """A key with its value."""
 
     key: str
-    place: Place
+    place: LinePlace
     part: "Part"
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class DocumentTable:
     """Keys, each once, with their values."""
 
-    entries: tuple[Entry, ...]
-    place: Place
+    entries: tuple[DocumentEntry, ...]
+    place: LinePlace
 
     def get(self, key: str) -> "Part | None":
         """The value of a key."""
         return next((entry.part for entry in self.entries if entry.key == key), None)
 
 
-Part = Scalar | List | Table
+Part = Scalar | List | DocumentTable
 
 
-def read_document(text: str, name: str) -> Table:
+def read_document(text: str, name: str) -> DocumentTable:
     """Read YAML.
 
     Args:
@@ -83,7 +83,7 @@ def read_document(text: str, name: str) -> Table:
         root = YAML(typ="safe", pure=True).compose(text)
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        where = Place(name, mark.line + 1) if mark else name
+        where = LinePlace(name, mark.line + 1) if mark else name
         raise ConfigError(
             [f"{where}: this is no YAML: {error.problem or error.context}."]
         ) from error
@@ -92,9 +92,9 @@ def read_document(text: str, name: str) -> Table:
     except RecursionError as error:
         raise ConfigError([f"{name}: it is nested too deeply."]) from error
     if root is None:
-        return Table((), Place(name, 1))
+        return DocumentTable((), LinePlace(name, 1))
     part = _Reader(name).read(root, ())
-    if not isinstance(part, Table):
+    if not isinstance(part, DocumentTable):
         raise ConfigError([f"{part.place}: a configuration is a mapping of names to values."])
     return part
 
@@ -113,14 +113,14 @@ class _Reader:
             raise ConfigError([f"{place}: the file is too large, or nested too deeply."])
         above = (*above, id(node))
         if node.id == "mapping":
-            return Table(tuple(self._entries(node, above)), place)
+            return DocumentTable(tuple(self._entries(node, above)), place)
         if node.id == "sequence":
             return List(tuple(self.read(item, above) for item in node.value), place)
         return Scalar(self._scalar(node, place), place)
 
-    def _entries(self, node: Any, above: tuple[int, ...]) -> list[Entry]:  # noqa: ANN401
-        entries: dict[str, Entry] = {}
-        merged: list[Entry] = []
+    def _entries(self, node: Any, above: tuple[int, ...]) -> list[DocumentEntry]:  # noqa: ANN401
+        entries: dict[str, DocumentEntry] = {}
+        merged: list[DocumentEntry] = []
         for key, value in node.value:
             place = self._place(key)
             if str(key.tag) == "tag:yaml.org,2002:merge":
@@ -134,22 +134,22 @@ class _Reader:
             part = self.read(value, above)
             if isinstance(part, Scalar) and part.value is None:
                 part = Scalar(None, place)  # what is left out has no place of its own
-            entries[key.value] = Entry(key.value, place, part)
+            entries[key.value] = DocumentEntry(key.value, place, part)
         for entry in merged:
             entries.setdefault(entry.key, entry)
         return list(entries.values())
 
-    def _merge(self, node: Any, above: tuple[int, ...]) -> list[Entry]:  # noqa: ANN401
+    def _merge(self, node: Any, above: tuple[int, ...]) -> list[DocumentEntry]:  # noqa: ANN401
         part = self.read(node, above)
         tables = part.items if isinstance(part, List) else (part,)
-        entries: list[Entry] = []
+        entries: list[DocumentEntry] = []
         for table in tables:
-            if not isinstance(table, Table):
+            if not isinstance(table, DocumentTable):
                 raise ConfigError([f"{part.place}: << merges mappings, and this is none."])
             entries += table.entries
         return entries
 
-    def _scalar(self, node: Any, place: Place) -> str | int | float | bool | None:  # noqa: ANN401
+    def _scalar(self, node: Any, place: LinePlace) -> str | int | float | bool | None:  # noqa: ANN401
         tag, text = str(node.tag), str(node.value)
         if tag in _STRINGS:
             return text
@@ -167,5 +167,5 @@ class _Reader:
             return text
         raise ConfigError([f"{place}: the tag {tag!r} has no meaning here."])
 
-    def _place(self, node: Any) -> Place:  # noqa: ANN401
-        return Place(self._name, node.start_mark.line + 1)
+    def _place(self, node: Any) -> LinePlace:  # noqa: ANN401
+        return LinePlace(self._name, node.start_mark.line + 1)

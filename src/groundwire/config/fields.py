@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from groundwire.config.document import List, Part, Place, Scalar, Table
-from groundwire.config.kinds import Kind, KindError, Secret, guess, is_secret
+from groundwire.config.document import DocumentTable, LinePlace, List, Part, Scalar
+from groundwire.config.kinds import KindError, Secret, SettingKind, guess, is_secret
 
 #: The user and the password of a URL.
 _USER = re.compile(r"//[^/\s]*@")
@@ -45,7 +45,7 @@ def describe_wrong(name: str, raw: object, error: KindError) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Field:
+class TableField:
     """A field of a table.
 
     Attributes:
@@ -56,7 +56,7 @@ class Field:
     """
 
     name: str
-    kind: Kind | None = None
+    kind: SettingKind | None = None
     aliases: tuple[str, ...] = ()
     is_required: bool = False
 
@@ -65,7 +65,7 @@ class Field:
 class Texts:
     """A list of texts of a kind, or one of them."""
 
-    kind: Kind
+    kind: SettingKind
 
     @property
     def legal(self) -> str:  # noqa: D102 - as Kind says
@@ -93,7 +93,7 @@ def plain(part: Part) -> object:
     return {entry.key: plain(entry.part) for entry in part.entries}
 
 
-def read_value(kind: Kind, part: Part, *, name: str, problems: Problems) -> Any:  # noqa: ANN401
+def read_value(kind: SettingKind, part: Part, *, name: str, problems: Problems) -> Any:  # noqa: ANN401
     """A value; ``None``, with a problem noted, if it is not of its kind."""
     raw = plain(part)
     try:
@@ -104,7 +104,7 @@ def read_value(kind: Kind, part: Part, *, name: str, problems: Problems) -> Any:
 
 
 def read_fields(
-    part: Part, fields: Iterable[Field], *, where: str, problems: Problems
+    part: Part, fields: Iterable[TableField], *, where: str, problems: Problems
 ) -> dict[str, Any] | None:
     """The fields of a table that are given, by our names.
 
@@ -114,7 +114,7 @@ def read_fields(
     fields = list(fields)
     n_before = len(problems.errors)
     values: dict[str, Any] = {}
-    places: dict[str, tuple[Place, str]] = {}
+    places: dict[str, tuple[LinePlace, str]] = {}
     for entry in entries_of(part, where=where, problems=problems):
         match = next((f for f in fields if entry.key in (f.name, *f.aliases)), None)
         if match is None:
@@ -139,7 +139,7 @@ def read_fields(
 
 def entries_of(part: Part, *, where: str, problems: Problems) -> "tuple[Any, ...]":
     """The entries of a table; nothing, with a problem noted, if it is none."""
-    if isinstance(part, Table):
+    if isinstance(part, DocumentTable):
         return part.entries
     problems.add(part.place, f"{where} is a mapping of names to values, and this is none.")
     return ()
@@ -159,7 +159,7 @@ def conflict(name: str, other: str, place: object) -> str:
     return f"{name!r} sets the same as {other!r} at {place}, to another value. Keep one of them."
 
 
-def unique(names: Mapping[str, Place], name: str, place: Place, problems: Problems) -> bool:
+def unique(names: Mapping[str, LinePlace], name: str, place: LinePlace, problems: Problems) -> bool:
     """Whether a name is new; if it is not, that is noted."""
     if name in names:
         problems.add(place, f"the name {name!r} is taken, at {names[name]}.")

@@ -33,7 +33,7 @@ class KindError(ValueError):
         self.legal, self.guess = legal, guess
 
 
-class Kind(Protocol):
+class SettingKind(Protocol):
     """What a setting may be."""
 
     @property
@@ -392,7 +392,7 @@ class Pattern:
 class OneOf:
     """Of the first kind that takes it."""
 
-    kinds: tuple[Kind, ...]
+    kinds: tuple[SettingKind, ...]
 
     @property
     def legal(self) -> str:  # noqa: D102
@@ -418,7 +418,7 @@ class Optional:
     So a text of that name is no value: it could not be read back.
     """
 
-    kind: Kind
+    kind: SettingKind
 
     @property
     def legal(self) -> str:  # noqa: D102
@@ -448,7 +448,7 @@ def is_loopback(url: str) -> bool:
     return urlsplit(url).hostname in _LOOPBACK
 
 
-def is_secret(kind: Kind | None) -> bool:
+def is_secret(kind: SettingKind | None) -> bool:
     """Whether values of a kind are never shown, wrong ones included."""
     inner = getattr(kind, "kind", None)
     return isinstance(kind, SecretText | StoreUrl) or (inner is not None and is_secret(inner))

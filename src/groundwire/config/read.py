@@ -7,7 +7,14 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Self
 
-from groundwire.config.document import Entry, Part, Place, Scalar, Table, read_document
+from groundwire.config.document import (
+    DocumentEntry,
+    DocumentTable,
+    LinePlace,
+    Part,
+    Scalar,
+    read_document,
+)
 from groundwire.config.fields import HIDDEN, Problems, conflict, describe_wrong, plain
 from groundwire.config.keys import DEFAULT_TENANT, shared_key
 from groundwire.config.kinds import KindError, Secret, is_secret
@@ -45,12 +52,12 @@ from groundwire.detection.values import FrozenMapping
 from groundwire.errors import ConfigError, SettingError
 from groundwire.policy.decisions import Decision
 from groundwire.policy.detector_selection import Detectors
-from groundwire.policy.policy import Limits, Overrides, Policy
+from groundwire.policy.policy import Overrides, Policy, SourceLimits
 from groundwire.policy.signals import SignalRules
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Origin:
+class SettingOrigin:
     """Where a value comes from.
 
     Attributes:
@@ -120,7 +127,9 @@ class Config:
     decisions: tuple[Decision, ...] = ()
     tenants: Mapping[str, Overrides] = field(default_factory=lambda: FrozenMapping({}))
     tenant_keys: Mapping[str, tuple[Secret, ...]] = field(default_factory=lambda: FrozenMapping({}))
-    origins: Mapping[str, Origin] = field(default_factory=lambda: FrozenMapping({}), compare=False)
+    origins: Mapping[str, SettingOrigin] = field(
+        default_factory=lambda: FrozenMapping({}), compare=False
+    )
     formats: tuple[Format, ...] = field(default=(), compare=False)
     warnings: tuple[str, ...] = field(default=(), compare=False)
 
@@ -135,7 +144,7 @@ class Config:
         return Detectors(configured=self.detector.name, embedder=self.similarity.embedder)
 
     @property
-    def limits(self) -> Limits:
+    def limits(self) -> SourceLimits:
         """How much evidence is taken where no tenant says otherwise."""
         return limits_of(self.evidence)
 
@@ -187,8 +196,8 @@ def parse(text: str, *, name: str, environ: Mapping[str, str] | None = None) -> 
     reader = _Reader()
     decisions: tuple[Decision, ...] = ()
     tenants: dict[str, Tenant] = {}
-    upstreams: dict[str, tuple[Upstream, Place]] = {}
-    document = read_document(text, name) if text else Table((), Place(name, 1))
+    upstreams: dict[str, tuple[Upstream, LinePlace]] = {}
+    document = read_document(text, name) if text else DocumentTable((), LinePlace(name, 1))
     # What decisions name may be defined below them.
     last = []
     for entry in document.entries:
@@ -293,7 +302,7 @@ _STRUCTURES = ("signals", "decisions", "tenants", "upstreams", *LEGACY_KEYS)
 @dataclass(frozen=True, slots=True)
 class _Found:
     value: Any
-    origin: Origin
+    origin: SettingOrigin
     written: str
 
 
@@ -307,14 +316,14 @@ class _Reader:
     def __post_init__(self) -> None:
         self.rules = RuleReader(self.problems)
 
-    def read(self, entry: Entry, tree: _Tree, above: tuple[str, ...]) -> None:
+    def read(self, entry: DocumentEntry, tree: _Tree, above: tuple[str, ...]) -> None:
         """An entry of a table whose known names are those of a part of the tree."""
         key = _find(entry.key, tree, is_relaxed=above[:1] == ("dvara",))
         if key is None and "." in entry.key:
             # As in a properties file: each dot goes one table deeper.
             first, _, rest = entry.key.partition(".")
-            inner = Table((Entry(rest, entry.place, entry.part),), entry.place)
-            self.read(Entry(first, entry.place, inner), tree, above)
+            inner = DocumentTable((DocumentEntry(rest, entry.place, entry.part),), entry.place)
+            self.read(DocumentEntry(first, entry.place, inner), tree, above)
             return
         if key is None:
             where = f"{'.'.join(above)!r}" if above else "a configuration"
@@ -327,7 +336,7 @@ class _Reader:
             self.problems.warnings.append(f"{entry.place}: {'.'.join(path)} has no effect here.")
         elif isinstance(leaf, Alias):
             self._put(leaf, entry.part, written=".".join(path))
-        elif isinstance(entry.part, Table):
+        elif isinstance(entry.part, DocumentTable):
             for each in entry.part.entries:
                 self.read(each, leaf, path)
         elif not (isinstance(entry.part, Scalar) and entry.part.value is None):
@@ -360,8 +369,8 @@ class _Reader:
                     self._put_variable(alias, text)
 
     def choose_upstreams(
-        self, listed: dict[str, tuple[Upstream, Place]]
-    ) -> dict[str, tuple[Upstream, Place]]:
+        self, listed: dict[str, tuple[Upstream, LinePlace]]
+    ) -> dict[str, tuple[Upstream, LinePlace]]:
         """What of a list holds beside ``upstream.url``, which names one that does without it."""
         url, key = self.found.get("upstream.url"), self.found.get("upstream.api_key")
         first = next((place for _, place in listed.values()), None)
@@ -387,21 +396,21 @@ class _Reader:
         self,
         decisions: tuple[Decision, ...],
         tenants: dict[str, Tenant],
-        upstreams: dict[str, tuple[Upstream, Place]],
+        upstreams: dict[str, tuple[Upstream, LinePlace]],
     ) -> Config:
         """The configuration, with defaults where nothing was said."""
-        origins = dict.fromkeys(SETTINGS, Origin())
+        origins = dict.fromkeys(SETTINGS, SettingOrigin())
         values = {path: setting.default for path, setting in SETTINGS.items()}
         for whose in sorted(self.formats):
             for path, value in DEFAULTS.get(whose, {}).items():
                 values[path] = value
-                origins[path] = Origin.default_of(whose)
+                origins[path] = SettingOrigin.default_of(whose)
         for path, found in self.found.items():
             values[path], origins[path] = found.value, found.origin
         places = dict(self.rules.places)
         places |= {f"tenants.{id_}": tenant.place for id_, tenant in tenants.items()}
         places |= {f"upstreams.{name}": place for name, (_, place) in upstreams.items()}
-        origins |= {name: Origin(source=str(place)) for name, place in places.items()}
+        origins |= {name: SettingOrigin(source=str(place)) for name, place in places.items()}
         sections: dict[str, Any] = {
             section: type_(
                 **{
@@ -432,7 +441,7 @@ class _Reader:
         self._set(
             alias,
             plain(part),
-            Origin(source=str(part.place), name=name, format=alias.format),
+            SettingOrigin(source=str(part.place), name=name, format=alias.format),
             written,
         )
 
@@ -442,10 +451,10 @@ class _Reader:
             return
         if alias.format is Format.DVARA:
             self.formats.add(alias.format)
-        origin = Origin(source=alias.variable, format=alias.format)
+        origin = SettingOrigin(source=alias.variable, format=alias.format)
         self._set(alias, text, origin, alias.variable)
 
-    def _set(self, alias: Alias, raw: object, origin: Origin, written: str) -> None:
+    def _set(self, alias: Alias, raw: object, origin: SettingOrigin, written: str) -> None:
         setting = SETTINGS[alias.path]
         try:
             value = setting.kind.read(alias.conversion.read(raw))

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from groundwire.config.document import Entry, Part, Place, Scalar, Table
+from groundwire.config.document import DocumentEntry, DocumentTable, LinePlace, Part, Scalar
 from groundwire.config.fields import (
-    Field,
     Problems,
+    TableField,
     Texts,
     entries_of,
     items_of,
@@ -61,29 +61,29 @@ LEGACY_KEYS = {
 }
 
 _ANY = "any"
-_NAME = Field(name="name", kind=Text(), is_required=True)
-_DESCRIPTION = Field(name="description", kind=Text())
+_NAME = TableField(name="name", kind=Text(), is_required=True)
+_DESCRIPTION = TableField(name="description", kind=Text())
 
-FIELDS: dict[SignalType, tuple[Field, ...]] = {
+FIELDS: dict[SignalType, tuple[TableField, ...]] = {
     SignalType.FACT_CHECK: (
-        Field(name="name", kind=Choice((NEEDED, NOT_NEEDED)), is_required=True),
+        TableField(name="name", kind=Choice((NEEDED, NOT_NEEDED)), is_required=True),
         _DESCRIPTION,
     ),
     SignalType.KEYWORD: (
         _NAME,
         _DESCRIPTION,
-        Field(name="words", kind=Texts(Text()), aliases=("keywords",)),
-        Field(name="patterns", kind=Texts(Text())),
-        Field(name="operator", kind=Choice(tuple(Operator), {"NOR": "NOT"})),
-        Field(name="case_sensitive", kind=Flag()),
+        TableField(name="words", kind=Texts(Text()), aliases=("keywords",)),
+        TableField(name="patterns", kind=Texts(Text())),
+        TableField(name="operator", kind=Choice(tuple(Operator), {"NOR": "NOT"})),
+        TableField(name="case_sensitive", kind=Flag()),
     ),
-    SignalType.DOMAIN: (_NAME, _DESCRIPTION, Field(name="threshold", kind=COSINE)),
+    SignalType.DOMAIN: (_NAME, _DESCRIPTION, TableField(name="threshold", kind=COSINE)),
     SignalType.EMBEDDING: (
         _NAME,
         _DESCRIPTION,
-        Field(name="examples", kind=Texts(Text()), aliases=("candidates",), is_required=True),
-        Field(name="threshold", kind=COSINE),
-        Field(
+        TableField(name="examples", kind=Texts(Text()), aliases=("candidates",), is_required=True),
+        TableField(name="threshold", kind=COSINE),
+        TableField(
             name="aggregation",
             kind=Choice(tuple(Aggregation), {_ANY: "max"}),
             aliases=("aggregation_method",),
@@ -92,30 +92,30 @@ FIELDS: dict[SignalType, tuple[Field, ...]] = {
     SignalType.LANGUAGE: (
         _NAME,
         _DESCRIPTION,
-        Field(name="codes", kind=Texts(Choice(LANGUAGES))),
+        TableField(name="codes", kind=Texts(Choice(LANGUAGES))),
     ),
     SignalType.HALLUCINATION: (
         _NAME,
         _DESCRIPTION,
-        Field(name="label", kind=Choice((_ANY, "unsupported", "contradicted"))),
-        Field(name="min_severity", kind=SEVERITY),
+        TableField(name="label", kind=Choice((_ANY, "unsupported", "contradicted"))),
+        TableField(name="min_severity", kind=SEVERITY),
     ),
 }
 
 DECISION_FIELDS = (
     _NAME,
     _DESCRIPTION,
-    Field(name="priority", kind=Number(is_whole=True)),
-    Field(name="rules"),
-    Field(name="plugins"),
+    TableField(name="priority", kind=Number(is_whole=True)),
+    TableField(name="rules"),
+    TableField(name="plugins"),
 )
 
 PLUGIN_FIELDS = (
-    Field(name="enabled", kind=Flag()),
-    Field(name="explain", kind=Flag(), aliases=("use_nli",)),
-    Field(name="action", kind=ACTION, aliases=("hallucination_action",)),
-    Field(name="unverified_action", kind=ACTION, aliases=("unverified_factual_action",)),
-    Field(name="include_details", kind=Flag(), aliases=("include_hallucination_details",)),
+    TableField(name="enabled", kind=Flag()),
+    TableField(name="explain", kind=Flag(), aliases=("use_nli",)),
+    TableField(name="action", kind=ACTION, aliases=("hallucination_action",)),
+    TableField(name="unverified_action", kind=ACTION, aliases=("unverified_factual_action",)),
+    TableField(name="include_details", kind=Flag(), aliases=("include_hallucination_details",)),
 )
 _PLUGIN_ALIASES = {alias for each in PLUGIN_FIELDS for alias in each.aliases}
 
@@ -127,13 +127,13 @@ class RuleReader:
     problems: Problems
     formats: set[Format] = field(default_factory=set)
     #: Signals and decisions as ``signals.keywords.urgent`` → where they stand.
-    places: dict[str, Place] = field(default_factory=dict)
+    places: dict[str, LinePlace] = field(default_factory=dict)
     _rules: dict[SignalType, dict[str, Any]] = field(default_factory=dict)
-    _places: dict[SignalType, dict[str, Place]] = field(default_factory=dict)
+    _places: dict[SignalType, dict[str, LinePlace]] = field(default_factory=dict)
     _domains_used: dict[str, None] = field(default_factory=dict)
     _languages_used: dict[str, None] = field(default_factory=dict)
 
-    def read_signals(self, entry: Entry) -> None:
+    def read_signals(self, entry: DocumentEntry) -> None:
         """The section ``signals``."""
         self.formats.add(Format.NATIVE)
         for each in entries_of(entry.part, where="signals", problems=self.problems):
@@ -142,15 +142,15 @@ class RuleReader:
             else:
                 self.problems.unknown(each.place, each.key, KEYS, where="signals")
 
-    def read_legacy(self, entry: Entry) -> None:
+    def read_legacy(self, entry: DocumentEntry) -> None:
         """One of HaluGate's lists, such as ``fact_check_rules``."""
         self.formats.add(Format.HALUGATE)
         self._read_list(KEYS[LEGACY_KEYS[entry.key]], entry.part, where=entry.key)
 
-    def read_decisions(self, entry: Entry) -> tuple[Decision, ...]:
+    def read_decisions(self, entry: DocumentEntry) -> tuple[Decision, ...]:
         """The list ``decisions``; its order is kept."""
         decisions = []
-        places: dict[str, Place] = {}
+        places: dict[str, LinePlace] = {}
         for part in items_of(entry.part, where="decisions", problems=self.problems):
             decision = self._decision(part)
             if decision and unique(places, decision.name, part.place, self.problems):
@@ -197,7 +197,7 @@ class RuleReader:
             if rule is not None:
                 rules[values["name"]] = rule
 
-    def _signal(self, type_: SignalType, values: dict[str, Any], place: Place) -> Any:  # noqa: ANN401
+    def _signal(self, type_: SignalType, values: dict[str, Any], place: LinePlace) -> Any:  # noqa: ANN401
         name, text = values["name"], values.pop("description", "")
         if type_ is SignalType.FACT_CHECK:
             return (name, text)
@@ -219,7 +219,7 @@ class RuleReader:
             self.problems.add(place, f"the domain {name!r} has no description, and needs one.")
         return DomainRule(**values, description=description)
 
-    def _keyword(self, values: dict[str, Any], place: Place) -> KeywordRule | None:
+    def _keyword(self, values: dict[str, Any], place: LinePlace) -> KeywordRule | None:
         name = values["name"]
         if not values.get("words") and not values.get("patterns"):
             self.problems.add(place, f"the keywords {name!r} have neither words nor patterns.")
@@ -239,7 +239,7 @@ class RuleReader:
         return KeywordRule(**values, operator=operator, is_case_sensitive=is_case_sensitive)
 
     def _language(
-        self, name: str, codes: tuple[str, ...] | None, place: Place
+        self, name: str, codes: tuple[str, ...] | None, place: LinePlace
     ) -> LanguageRule | None:
         if codes is None and name not in LANGUAGES:
             self.problems.unknown(place, name, LANGUAGES, where="the languages (without 'codes')")
@@ -262,14 +262,14 @@ class RuleReader:
         return Decision(**values, rule=rule, plugin=plugin)
 
     def _rule(self, part: Part, where: str) -> Rule | Condition | None:
-        if not isinstance(part, Table):
+        if not isinstance(part, DocumentTable):
             self.problems.add(part.place, f"{where}: a rule is a mapping, and this is none.")
             return None
         if part.get("operator") is None and part.get("conditions") is None:
             return self._condition(part, where)
         fields = (
-            Field(name="operator", kind=Choice(tuple(Operator)), is_required=True),
-            Field(name="conditions", is_required=True),
+            TableField(name="operator", kind=Choice(tuple(Operator)), is_required=True),
+            TableField(name="conditions", is_required=True),
         )
         values = read_fields(part, fields, where=where, problems=self.problems)
         if values is None:
@@ -284,10 +284,10 @@ class RuleReader:
             self.problems.add(part.place, f"{where}: {error}.")
             return None
 
-    def _condition(self, part: Table, where: str) -> Condition | None:
+    def _condition(self, part: DocumentTable, where: str) -> Condition | None:
         fields = (
-            Field(name="type", kind=Choice(tuple(SignalType)), is_required=True),
-            Field(name="name", is_required=True),
+            TableField(name="type", kind=Choice(tuple(SignalType)), is_required=True),
+            TableField(name="name", is_required=True),
         )
         values = read_fields(part, fields, where=f"{where}: a condition", problems=self.problems)
         if values is None:
@@ -321,8 +321,8 @@ class RuleReader:
         plugin = None
         for item in items_of(part, where=f"{where}: plugins", problems=self.problems):
             fields = (
-                Field(name="type", kind=Choice(("hallucination",)), is_required=True),
-                Field(name="configuration"),
+                TableField(name="type", kind=Choice(("hallucination",)), is_required=True),
+                TableField(name="configuration"),
             )
             values = read_fields(item, fields, where=f"{where}: a plugin", problems=self.problems)
             if values is None:
@@ -335,7 +335,9 @@ class RuleReader:
     def _plugin(self, part: Part | None, where: str) -> HallucinationPlugin:
         if part is None:
             return HallucinationPlugin()
-        if isinstance(part, Table) and any(each.key in _PLUGIN_ALIASES for each in part.entries):
+        if isinstance(part, DocumentTable) and any(
+            each.key in _PLUGIN_ALIASES for each in part.entries
+        ):
             self.formats.add(Format.HALUGATE)
         values = read_fields(
             part, PLUGIN_FIELDS, where=f"{where}: plugin 'hallucination'", problems=self.problems

@@ -4,17 +4,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from groundwire.config.document import Entry, Place
+from groundwire.config.document import DocumentEntry, LinePlace
 from groundwire.config.fields import (
-    Field,
     Problems,
+    TableField,
     Texts,
     describe_wrong,
     entries_of,
     read_fields,
 )
 from groundwire.config.keys import KeyText
-from groundwire.config.kinds import DetectorName, Flag, Kind, KindError, Number, Secret, guess
+from groundwire.config.kinds import (
+    DetectorName,
+    Flag,
+    KindError,
+    Number,
+    Secret,
+    SettingKind,
+    guess,
+)
 from groundwire.config.tree import (
     ACTION,
     COUNT,
@@ -28,7 +36,7 @@ from groundwire.errors import ConfigError
 from groundwire.policy.policy import Overrides
 
 #: Our fields → what they may be.
-KINDS: Mapping[str, Kind] = {
+KINDS: Mapping[str, SettingKind] = {
     "enabled": Flag(),
     "action": ACTION,
     "contradicted_action": ACTION,
@@ -52,7 +60,7 @@ KEYS = Texts(KeyText())
 _WHOLE = Number(is_whole=True)
 
 #: DVARA's metadata keys → our fields, with what they may be. The similarity threshold is none.
-METADATA: Mapping[str, tuple[str, Kind]] = {
+METADATA: Mapping[str, tuple[str, SettingKind]] = {
     "grounding.enabled": ("enabled", Flag()),
     "grounding.action": ("action", ACTION),
     "grounding.max-sources": ("max_sources", _WHOLE),
@@ -115,14 +123,14 @@ class Tenant:
 
     overrides: Overrides
     keys: tuple[Secret, ...]
-    place: Place
+    place: LinePlace
 
 
-def read_tenants(entry: Entry, problems: Problems) -> dict[str, Tenant]:
+def read_tenants(entry: DocumentEntry, problems: Problems) -> dict[str, Tenant]:
     """The section ``tenants``, by id."""
     tenants: dict[str, Tenant] = {}
-    fields = [Field(name=name, kind=kind) for name, kind in KINDS.items()]
-    fields.append(Field(name="keys", kind=KEYS))
+    fields = [TableField(name=name, kind=kind) for name, kind in KINDS.items()]
+    fields.append(TableField(name="keys", kind=KEYS))
     for each in entries_of(entry.part, where="tenants", problems=problems):
         where = f"tenant {each.key!r}"
         values = read_fields(each.part, fields, where=where, problems=problems)

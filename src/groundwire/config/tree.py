@@ -10,13 +10,13 @@ from groundwire.config.kinds import (
     Device,
     Endpoint,
     Flag,
-    Kind,
     Number,
     OneOf,
     Optional,
     Pattern,
     Secret,
     SecretText,
+    SettingKind,
     StoreUrl,
     Text,
     Url,
@@ -24,7 +24,7 @@ from groundwire.config.kinds import (
 )
 from groundwire.detection.values import OPERATING_POINTS
 from groundwire.engine.settings import MAX_THREADS
-from groundwire.policy.policy import Action, Limits, OnError, Policy
+from groundwire.policy.policy import Action, OnError, Policy, SourceLimits
 
 #: What other systems call the actions.
 ACTION_ALIASES = {
@@ -47,7 +47,7 @@ OPERATING_POINT = OneOf((THRESHOLD, Choice(OPERATING_POINTS)))
 RELEASE = Choice(("sentence", "deferred"))
 
 
-def setting(default: object, kind: Kind, text: str) -> Any:  # noqa: ANN401 - as dataclasses.field
+def setting(default: object, kind: SettingKind, text: str) -> Any:  # noqa: ANN401 - as dataclasses.field
     """A field of a section: its default, what it may be, and what it means."""
     return field(default=default, metadata={"kind": kind, "text": text})
 
@@ -413,7 +413,7 @@ class Setting:
 
     section: str
     name: str
-    kind: Kind
+    kind: SettingKind
     default: Any
     text: str
 
@@ -451,6 +451,8 @@ def policy_of(check: Check, explain: Explain) -> Policy:
     return Policy(**own, explain=explain.enabled)
 
 
-def limits_of(evidence: EvidenceSettings) -> Limits:
+def limits_of(evidence: EvidenceSettings) -> SourceLimits:
     """The limits of the configuration as a whole."""
-    return Limits(max_sources=evidence.max_sources, max_source_chars=evidence.max_source_chars)
+    return SourceLimits(
+        max_sources=evidence.max_sources, max_source_chars=evidence.max_source_chars
+    )

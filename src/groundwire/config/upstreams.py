@@ -4,16 +4,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from groundwire.config.document import Entry, Place
-from groundwire.config.fields import Field, Problems, Texts, items_of, read_fields, unique
+from groundwire.config.document import DocumentEntry, LinePlace
+from groundwire.config.fields import Problems, TableField, Texts, items_of, read_fields, unique
 from groundwire.config.keys import Token
-from groundwire.config.kinds import Endpoint, Kind, Name, Number, Secret, Text
+from groundwire.config.kinds import Endpoint, Name, Number, Secret, SettingKind, Text
 
 #: The one that is given as ``upstream.url``.
 DEFAULT_UPSTREAM = "default"
 
 #: Fields of an upstream → what they may be.
-UPSTREAM_KINDS: Mapping[str, Kind] = {
+UPSTREAM_KINDS: Mapping[str, SettingKind] = {
     "name": Name(),
     "url": Endpoint(),
     "api_key": Token(),
@@ -43,17 +43,19 @@ class Upstream:
     weight: int = 1
 
 
-def read_upstreams(entry: Entry, problems: Problems) -> dict[str, tuple[Upstream, Place]]:
+def read_upstreams(
+    entry: DocumentEntry, problems: Problems
+) -> dict[str, tuple[Upstream, LinePlace]]:
     """The list ``upstreams``: each by its name, and where it stands."""
     return {upstream.name: (upstream, place) for upstream, place in _read(entry, problems)}
 
 
-def _read(entry: Entry, problems: Problems) -> Iterator[tuple[Upstream, Place]]:
+def _read(entry: DocumentEntry, problems: Problems) -> Iterator[tuple[Upstream, LinePlace]]:
     fields = [
-        Field(name=name, kind=kind, is_required=name in _REQUIRED)
+        TableField(name=name, kind=kind, is_required=name in _REQUIRED)
         for name, kind in UPSTREAM_KINDS.items()
     ]
-    places: dict[str, Place] = {}
+    places: dict[str, LinePlace] = {}
     for part in items_of(entry.part, where="upstreams", problems=problems):
         values = read_fields(part, fields, where="an upstream", problems=problems)
         if values is not None and unique(places, values["name"], part.place, problems):

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from groundwire.engine.models import Manifest
 from groundwire.engine.runtime import open_session
-from groundwire.engine.sentence import Part, n_unknown_chars
+from groundwire.engine.sentence import ClaimPart, n_unknown_chars
 from groundwire.engine.tokenizer import WordPieces
 from groundwire.text.writing_system import is_readable
 
@@ -48,7 +48,7 @@ class Embedder(Protocol):
         """Whether it can make sense of a stretch of text."""
         ...
 
-    def n_unread(self, parts: Sequence[Part]) -> int:
+    def n_unread(self, parts: Sequence[ClaimPart]) -> int:
         """How many letters and digits of a claim stand for nothing in its vector."""
         ...
 
@@ -121,7 +121,7 @@ class NeuralEmbedder:
         """Latin script alone; see :func:`groundwire.text.writing_system.is_readable`."""
         return is_readable(text)
 
-    def n_unread(self, parts: Sequence[Part]) -> int:
+    def n_unread(self, parts: Sequence[ClaimPart]) -> int:
         """Those of words that the vocabulary has no pieces for."""
         return sum(n_unknown_chars(part, self.pieces.unknown_id) for part in parts)
 
@@ -174,7 +174,7 @@ class HashEmbedder:
         del text
         return True
 
-    def n_unread(self, parts: Sequence[Part]) -> int:
+    def n_unread(self, parts: Sequence[ClaimPart]) -> int:
         """None: every letter counts."""
         del parts
         return 0

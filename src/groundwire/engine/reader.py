@@ -19,17 +19,17 @@ from numpy.typing import NDArray
 from groundwire.detection.evidence import SELECTED_PIECES, Evidence, Query, Selection, WordWeights
 from groundwire.detection.example import Source
 from groundwire.detection.passages import PASSAGE_PIECES, PASSAGE_RULES, CutSource, cut_source
-from groundwire.detection.rules import MAX_LINES, Basis, Findings, find
+from groundwire.detection.rules import MAX_LINES, Basis, RuleFindings, find
 from groundwire.detection.values import Entailment, EvidenceRef, Reason, Score
 from groundwire.engine.architecture import Architecture
 from groundwire.engine.cache import ByteCache
 from groundwire.engine.features import FEATURE_RULES, N_FEATURES, NEUTRAL, match_features
 from groundwire.engine.models import Manifest
-from groundwire.engine.roles import RECALLED_SENTENCES, Role
-from groundwire.engine.runtime import KeysValues, ReaderGraph, Verdict
+from groundwire.engine.roles import RECALLED_SENTENCES, TextRole
+from groundwire.engine.runtime import KeysValues, RawScores, ReaderGraph
 from groundwire.engine.scheduler import Turns
 from groundwire.engine.scores import AnswerCalibration, ClaimScores, SentenceCalibration
-from groundwire.engine.sentence import Part, n_unknown_chars, parts_of
+from groundwire.engine.sentence import ClaimPart, n_unknown_chars, parts_of
 from groundwire.engine.tokenizer import WordPieces
 from groundwire.errors import DetectionError, ModelError, UnreadableError
 from groundwire.text.quantities import QuantityIndex
@@ -181,7 +181,7 @@ class Reader:
 
     def open(
         self, sources: Sequence[Source], question: str | None, *, threshold: float, tenant: str
-    ) -> "Reading":
+    ) -> "ReaderSession":
         """Index the sources of a request."""
 
         def cut(source: Source) -> CutSource:
@@ -192,7 +192,7 @@ class Reader:
             )
 
         evidence = Evidence.of(sources, cut, self.words)
-        return Reading(self, evidence, question, threshold=threshold, tenant=tenant)
+        return ReaderSession(self, evidence, question, threshold=threshold, tenant=tenant)
 
     def entailment(self, hypothesis: str, evidence: Sequence[EvidenceRef]) -> Entailment:
         """Judge a claim as a whole by some lines alone: no question, nothing said before it.
@@ -211,7 +211,7 @@ class Reader:
         return self.open(lines, None, threshold=1.0, tenant="").judge_whole(hypothesis)
 
 
-class Reading:
+class ReaderSession:
     """One answer being read, claim by claim.
 
     A claim's scores depend on its own text, the three parts before it (a claim is one part unless
@@ -240,7 +240,7 @@ class Reading:
         self._question_ids = np.unique(np.concatenate([*self._question_parts, asked[:0]]))
         if sum(map(len, self._question_parts)) < len(asked):
             self.reasons[Reason.QUESTION_SHORTENED] = 1
-        self._earlier: list[Part] = []
+        self._earlier: list[ClaimPart] = []
         self._bases: dict[tuple[int, ...], Basis] = {}
         self._closed, self._is_ahead = Event(), False
 
@@ -260,7 +260,7 @@ class Reading:
 
     def _read_ahead(self, index: int) -> None:
         passage, reader = self.evidence.passages[index], self._reader
-        key = self._key(Role.SOURCE, passage.ids)
+        key = self._key(TextRole.SOURCE, passage.ids)
         if self._closed.is_set():
             return
         if reader.cache.lacks(key):
@@ -268,7 +268,7 @@ class Reading:
                 # A turn may be long in coming.
                 if self._closed.is_set():
                     return
-                reader.cache.read_ahead(key, partial(self._compute, Role.SOURCE, passage.ids))
+                reader.cache.read_ahead(key, partial(self._compute, TextRole.SOURCE, passage.ids))
         # Found now rather than after the last word.
         _ = passage.quantities
 
@@ -282,7 +282,7 @@ class Reading:
         A claim that cannot be judged carries a reason in place of scores; one that fails does not
         take the others with it.
         """
-        tasks: list[tuple[Segment, list[tuple[Part, tuple[Part, ...]]]]] = []
+        tasks: list[tuple[Segment, list[tuple[ClaimPart, tuple[ClaimPart, ...]]]]] = []
         for segment in segments:
             parts = parts_of(answer, segment, self._reader.pieces)
             readable = is_readable(answer[segment.start : segment.end])
@@ -306,10 +306,10 @@ class Reading:
             return self._reader.workers.submit(job, given)
         return None
 
-    def _recall(self, part: Part) -> None:
+    def _recall(self, part: ClaimPart) -> None:
         """Read what the next claim will look back at, before that claim is there."""
         if not self._closed.is_set():
-            self._text(Role.HISTORY, part.ids)
+            self._text(TextRole.HISTORY, part.ids)
 
     def judge_whole(self, claim: str) -> NDArray[np.float32]:
         """Logits of a claim that is read with all there is, which has to be little; ``(3,)``.
@@ -328,7 +328,7 @@ class Reading:
         return _whole([self._judge(part, everything, ()) for part in parts])
 
     def _claim(
-        self, segment: Segment, units: Sequence[tuple[Part, tuple[Part, ...]]]
+        self, segment: Segment, units: Sequence[tuple[ClaimPart, tuple[ClaimPart, ...]]]
     ) -> ClaimScores:
         if not units:
             return ClaimScores.unread(Reason.LANGUAGE)
@@ -339,7 +339,7 @@ class Reading:
             log.warning("A claim could not be judged: %s", type(error).__name__)
             return ClaimScores.unread(Reason.DETECTOR_FAILED)
 
-    def _scores(self, units: Sequence[tuple[Part, tuple[Part, ...]]]) -> ClaimScores:
+    def _scores(self, units: Sequence[tuple[ClaimPart, tuple[ClaimPart, ...]]]) -> ClaimScores:
         query = Query.of(np.concatenate([part.ids for part, _ in units]))
         selections = [self._select(part, earlier) for part, earlier in units]
         find_all = partial(self._findings, units[0][0], query)
@@ -365,14 +365,16 @@ class Reading:
             is_line=findings.is_line,
         )
 
-    def _findings(self, part: Part, query: Query, selections: Sequence[Selection]) -> Findings:
+    def _findings(
+        self, part: ClaimPart, query: Query, selections: Sequence[Selection]
+    ) -> RuleFindings:
         """What rules find in a claim, with offsets in the answer.
 
         They see what either look may read, and all there is if that is little: a value that stands
         in a passage of the second is not missing because the first looked right.
         """
         if not self._reader.finds_conflicts:
-            return Findings()
+            return RuleFindings()
         reach = tuple(sorted({i for s in selections for i in (*s.first, *s.second)}))
         if sum(passage.n_read for passage in self.evidence.passages) <= SELECTED_PIECES:
             reach = tuple(range(len(self.evidence.passages)))
@@ -387,16 +389,16 @@ class Reading:
         lines = self.evidence.readings(query, reach, MAX_LINES)
         return find(part.text, lines, basis).moved(part.places.tolist())
 
-    def _select(self, part: Part, earlier: Sequence[Part]) -> Selection:
+    def _select(self, part: ClaimPart, earlier: Sequence[ClaimPart]) -> Selection:
         before = earlier[-1].ids if earlier else None
         query = Query.of(part.ids, question=self._question_ids, before=before)
         return self.evidence.select(query)
 
-    def _look(self, part: Part, earlier: Sequence[Part], selection: Selection) -> "_Look":
+    def _look(self, part: ClaimPart, earlier: Sequence[ClaimPart], selection: Selection) -> "_Look":
         """Read a part with its evidence, and once more with other evidence if it looks wrong."""
-        context = [self._text(Role.QUESTION, ids) for ids in self._question_parts]
+        context = [self._text(TextRole.QUESTION, ids) for ids in self._question_parts]
         if self._reader.graph.sizes.recalls:
-            context += [self._text(Role.HISTORY, p.ids) for p in earlier]
+            context += [self._text(TextRole.HISTORY, p.ids) for p in earlier]
         look = self._judge(part, selection.first, context)
         if not selection.second or 1 - look.labels[:, 0].min() < self._threshold:
             return look
@@ -404,7 +406,9 @@ class Reading:
         self._reader.counter.add(second_looks=1)
         return look.or_better(self._judge(part, selection.second, context))
 
-    def _judge(self, part: Part, chosen: Sequence[int], context: Sequence[KeysValues]) -> "_Look":
+    def _judge(
+        self, part: ClaimPart, chosen: Sequence[int], context: Sequence[KeysValues]
+    ) -> "_Look":
         reader = self._reader
         past = KeysValues.join([reader.graph.nothing, *self._passages(chosen), *context])
         features = np.empty((len(part.ids) + 2, N_FEATURES), np.int64)
@@ -419,7 +423,7 @@ class Reading:
             unknown_id=reader.pieces.unknown_id,
         )
         with reader.turns.answer():
-            verdict: Verdict = reader.graph.read_sentence(
+            verdict: RawScores = reader.graph.read_sentence(
                 _with_specials(part.ids, reader.pieces), features, past
             )
         reader.counter.add(sentences_read=1, pieces_judged=len(part.ids))
@@ -437,12 +441,12 @@ class Reading:
         return [_helped(helpers.get(i), self._passage, index) for i, index in enumerate(chosen)]
 
     def _is_missing(self, ids: NDArray[np.int32]) -> bool:
-        return self._reader.cache.lacks(self._key(Role.SOURCE, ids))
+        return self._reader.cache.lacks(self._key(TextRole.SOURCE, ids))
 
     def _passage(self, index: int) -> KeysValues:
-        return self._text(Role.SOURCE, self.evidence.passages[index].ids)
+        return self._text(TextRole.SOURCE, self.evidence.passages[index].ids)
 
-    def _text(self, role: Role, ids: NDArray[np.int32]) -> KeysValues:
+    def _text(self, role: TextRole, ids: NDArray[np.int32]) -> KeysValues:
         """A text read alone, from the cache or anew."""
 
         def compute() -> KeysValues:
@@ -451,12 +455,12 @@ class Reading:
 
         return self._reader.cache.get(self._key(role, ids), compute)
 
-    def _compute(self, role: Role, ids: NDArray[np.int32]) -> KeysValues:
+    def _compute(self, role: TextRole, ids: NDArray[np.int32]) -> KeysValues:
         reader = self._reader
         reader.counter.add(texts_read=1, pieces_read=len(ids))
         return reader.graph.read_source(_with_specials(ids, reader.pieces), role)
 
-    def _key(self, role: Role, ids: NDArray[np.int32]) -> Hashable:
+    def _key(self, role: TextRole, ids: NDArray[np.int32]) -> Hashable:
         digest = blake2b(ids.tobytes(), digest_size=16).digest()
         rules = (self._reader.revision, PASSAGE_RULES, FEATURE_RULES)
         return (self._tenant, rules, int(role), digest)

@@ -8,7 +8,7 @@ SENTENCE_START = 256
 RECALLED_SENTENCES = 3
 
 
-class Role(IntEnum):
+class TextRole(IntEnum):
     """Index into the reader's role embeddings."""
 
     SOURCE = 0
@@ -17,4 +17,4 @@ class Role(IntEnum):
     HISTORY = 3  # an earlier sentence of the answer, read alone
 
 
-N_ROLES = len(Role)
+N_ROLES = len(TextRole)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from groundwire.engine.architecture import Architecture
 from groundwire.engine.features import N_FEATURES, TABLE_ROWS
-from groundwire.engine.roles import SENTENCE_START, Role
+from groundwire.engine.roles import SENTENCE_START, TextRole
 from groundwire.errors import ModelError
 
 
@@ -41,7 +41,7 @@ class KeysValues:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Verdict:
+class RawScores:
     """Raw output for one sentence.
 
     Attributes:
@@ -102,7 +102,7 @@ class ReaderGraph:
         shape = (self.sizes.layers, self.sizes.heads, 0, self.sizes.head_width)
         return KeysValues(np.empty(shape, np.float16), np.empty(shape, np.float16))
 
-    def read_source(self, ids: Sequence[int] | NDArray[np.int32], role: Role) -> KeysValues:
+    def read_source(self, ids: Sequence[int] | NDArray[np.int32], role: TextRole) -> KeysValues:
         """Read a text on its own: at most 256 word pieces, special tokens included."""
         n = len(ids)
         inputs = self._inputs(np.asarray(ids, np.int64), role, 0, self.nothing)
@@ -115,7 +115,7 @@ class ReaderGraph:
         ids: Sequence[int] | NDArray[np.int32],
         features: NDArray[np.int64],
         past: KeysValues,
-    ) -> Verdict:
+    ) -> RawScores:
         """Read a sentence that attends to what was read before.
 
         Args:
@@ -123,13 +123,13 @@ class ReaderGraph:
             features: Match features, shape ``(n, 6)``, special tokens included.
             past: Everything it may attend to beside itself.
         """
-        inputs = self._inputs(np.asarray(ids, np.int64), Role.ANSWER, SENTENCE_START, past)
+        inputs = self._inputs(np.asarray(ids, np.int64), TextRole.ANSWER, SENTENCE_START, past)
         inputs["features"] = features
         logits, sentence = self._session.run(["logits", "sentence"], inputs)
-        return Verdict(logits[1:-1], sentence[0])
+        return RawScores(logits[1:-1], sentence[0])
 
     def _inputs(
-        self, ids: NDArray[np.int64], role: Role, start: int, past: KeysValues
+        self, ids: NDArray[np.int64], role: TextRole, start: int, past: KeysValues
     ) -> dict[str, NDArray[np.generic]]:
         inputs: dict[str, NDArray[np.generic]] = {
             "ids": ids,

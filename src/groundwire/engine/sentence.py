@@ -15,7 +15,7 @@ _ALNUM = re.compile(r"[^\W_]")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Part:
+class ClaimPart:
     """A claim, or a stretch of one that is too long to be read at a time.
 
     Attributes:
@@ -46,7 +46,7 @@ def has_statement(answer: str, segment: Segment) -> bool:
     return not segment.citations or _ALNUM.search(without_citations(answer, segment)) is not None
 
 
-def n_unknown_chars(part: Part, unknown_id: int) -> int:
+def n_unknown_chars(part: ClaimPart, unknown_id: int) -> int:
     """How many letters and digits of a part the vocabulary has no word pieces for.
 
     Such a word is one unknown piece, whatever it says, so nothing can be said about it. A sign
@@ -56,7 +56,7 @@ def n_unknown_chars(part: Part, unknown_id: int) -> int:
     return sum(len(_ALNUM.findall(part.text[start:end])) for start, end in unknown)
 
 
-def parts_of(answer: str, segment: Segment, pieces: WordPieces) -> list[Part]:
+def parts_of(answer: str, segment: Segment, pieces: WordPieces) -> list[ClaimPart]:
     """Cut a claim into what is read at a time; nearly always that is one part.
 
     A citation is no statement: it is replaced by spaces.
@@ -65,7 +65,7 @@ def parts_of(answer: str, segment: Segment, pieces: WordPieces) -> list[Part]:
     text, places = without_emphasis(whole), places_without_emphasis(whole) + segment.start
     encoded = pieces.encode(text)
     return [
-        Part(
+        ClaimPart(
             text,
             places,
             encoded.ids[first : first + PASSAGE_PIECES],

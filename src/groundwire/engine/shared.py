@@ -8,7 +8,7 @@ from groundwire.engine.cache import ByteCache
 from groundwire.engine.scheduler import Turns
 
 
-class Shared:
+class SharedResources:
     """Threads, turns and a cache. Whoever made it closes it.
 
     Attributes:

@@ -117,7 +117,7 @@ class Comparer:
 
     def open(
         self, sources: Sequence[Source], question: str | None, *, threshold: float, tenant: str
-    ) -> "Comparison":
+    ) -> "ComparisonSession":
         """Cut the sources of a request; the question and the threshold change no similarity."""
         cuts: list[tuple[Source, CutSource]] = []
 
@@ -131,7 +131,7 @@ class Comparer:
             return found
 
         evidence = Evidence.of(sources, cut, self.words)
-        return Comparison(self, evidence, _units(cuts, self.whole_lines), tenant)
+        return ComparisonSession(self, evidence, _units(cuts, self.whole_lines), tenant)
 
     def vector(self, text: str, tenant: str) -> NDArray[np.float32]:
         """The vector of a source or line, from the cache or anew."""
@@ -162,7 +162,7 @@ class Comparer:
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class ComparedUnit:
     """What a claim is compared with: a short source, or a line of a long one.
 
     Attributes:
@@ -174,9 +174,9 @@ class Unit:
     place: EvidenceRef
 
 
-def _units(cuts: Sequence[tuple[Source, CutSource]], whole_lines: int) -> list[Unit]:
+def _units(cuts: Sequence[tuple[Source, CutSource]], whole_lines: int) -> list[ComparedUnit]:
     """Each text once, from the first of the sources that hold it."""
-    units: dict[str, Unit] = {}
+    units: dict[str, ComparedUnit] = {}
     for source, found in cuts:
         lines = {(line.start, line.end): line for p in found.passages for line in p.lines}
         if len(lines) > whole_lines or found.indexed_chars < found.offered_chars:
@@ -189,12 +189,12 @@ def _units(cuts: Sequence[tuple[Source, CutSource]], whole_lines: int) -> list[U
     return list(units.values())
 
 
-def _unit(text: str, source: Source, start: int, end: int) -> Unit:
+def _unit(text: str, source: Source, start: int, end: int) -> ComparedUnit:
     quoted = source.text[start:end]
-    return Unit(text, EvidenceRef(source_id=source.id, start=start, end=end, text=quoted))
+    return ComparedUnit(text, EvidenceRef(source_id=source.id, start=start, end=end, text=quoted))
 
 
-class Comparison:
+class ComparisonSession:
     """One answer being compared, claim by claim.
 
     The similarity of a claim depends on its own text and on the sources, and on nothing else.
@@ -203,7 +203,7 @@ class Comparison:
     is_incremental = True
 
     def __init__(
-        self, judge: Comparer, evidence: Evidence, units: Sequence[Unit], tenant: str
+        self, judge: Comparer, evidence: Evidence, units: Sequence[ComparedUnit], tenant: str
     ) -> None:
         self.evidence = evidence
         self.attended: set[int] = set()

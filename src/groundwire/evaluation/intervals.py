@@ -35,7 +35,7 @@ _SAME = 1e-12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Interval:
+class ScoreInterval:
     """A score with its percentile interval.
 
     Attributes:
@@ -200,7 +200,7 @@ class Replicates:
     bootstrap: Bootstrap
     n_trials: int = 0
 
-    def interval(self, level: float = 0.95) -> Interval:
+    def interval(self, level: float = 0.95) -> ScoreInterval:
         """The percentile interval that holds this share of the resamples.
 
         Where they all agree it would have no width: then it is Wilson's of a share that is 0 or 1.
@@ -215,7 +215,9 @@ class Replicates:
             outside = (1 - level) / 2
             low, high = np.quantile(known, [outside, 1 - outside]).tolist()
         n_undefined = self.draws.size - known.size
-        return Interval(value=self.value, low=low, high=high, level=level, n_undefined=n_undefined)
+        return ScoreInterval(
+            value=self.value, low=low, high=high, level=level, n_undefined=n_undefined
+        )
 
     @property
     def _n_contexts(self) -> int:
@@ -223,7 +225,7 @@ class Replicates:
         return self.n_trials or self.bootstrap.n_contexts
 
 
-def wilson(n_right: int, n: int, level: float = 0.95) -> Interval:
+def wilson(n_right: int, n: int, level: float = 0.95) -> ScoreInterval:
     """A share of independent trials, with its interval of Wilson (1927).
 
     Unlike the bootstrap, it says something of few trials: of none wrong among five as well.
@@ -238,7 +240,7 @@ def wilson(n_right: int, n: int, level: float = 0.95) -> Interval:
         level: How often such intervals hold the true share, about.
     """
     if not n:
-        return Interval(value=nan, low=nan, high=nan, level=level)
+        return ScoreInterval(value=nan, low=nan, high=nan, level=level)
     z, share = NormalDist().inv_cdf((1 + level) / 2), n_right / n
     middle = share + z * z / (2 * n)
     reach = z * sqrt(share * (1 - share) / n + z * z / (4 * n * n))
@@ -246,7 +248,7 @@ def wilson(n_right: int, n: int, level: float = 0.95) -> Interval:
     # Of none and of all one end is 0 or 1, but for what becomes of it in binary.
     low = (middle - reach) / whole if n_right else 0.0
     high = (middle + reach) / whole if n_right < n else 1.0
-    return Interval(value=share, low=low, high=high, level=level)
+    return ScoreInterval(value=share, low=low, high=high, level=level)
 
 
 def difference(first: Replicates, second: Replicates) -> Replicates:

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from groundwire.config.kinds import KindError, is_loopback
 from groundwire.config.tree import SETTINGS
 from groundwire.errors import GroundwireError, InputError
-from groundwire.verify.client import MAX_REPLY_BYTES, Client
+from groundwire.verify.client import MAX_REPLY_BYTES, ChatClient
 from groundwire.verify.endpoint import OPENAI_URL, max_tokens_key, token_count
 
 #: Variables of the environment that hold the key and the URL by default.
@@ -51,7 +51,7 @@ class EndpointSettingError(InputError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
+class ModelReply:
     """The answer of a language model.
 
     Attributes:
@@ -68,7 +68,7 @@ class Reply:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Address:
+class EndpointAddress:
     """The URL of an endpoint and the key for it.
 
     Attributes:
@@ -144,14 +144,16 @@ def _read_url(given: str, option: str, *, has_key: bool) -> str:
         raise EndpointSettingError(f"{option} must be {error.legal}.") from error
 
 
-class LanguageModel(Client):
+class LanguageModel(ChatClient):
     """An endpoint that is asked for answers.
 
     Raises:
         MissingExtraError: If the official client is not installed.
     """
 
-    def __init__(self, address: Address, *, timeout_s: float = 120.0, max_retries: int = 5) -> None:
+    def __init__(
+        self, address: EndpointAddress, *, timeout_s: float = 120.0, max_retries: int = 5
+    ) -> None:
         super().__init__(
             base_url=address.base_url,
             api_key=address.api_key,
@@ -161,7 +163,7 @@ class LanguageModel(Client):
         )
         self._max_retries = max_retries
 
-    def ask(self, body: Mapping[str, Any]) -> Reply:
+    def ask(self, body: Mapping[str, Any]) -> ModelReply:
         """Call the endpoint; the client tries again after failures that may pass.
 
         Raises:
@@ -205,7 +207,7 @@ def body_of(
     return body | {name: value for name, value in options.items() if value is not None}
 
 
-def _read(content: bytes) -> Reply:
+def _read(content: bytes) -> ModelReply:
     if len(content) >= MAX_REPLY_BYTES:
         raise GenerationError(
             f"The endpoint's reply has more than {MAX_REPLY_BYTES:,} bytes: it was not read on."
@@ -226,7 +228,7 @@ def _read(content: bytes) -> Reply:
         refused = " The model refused." if isinstance(refusal, str) else ""
         problem = f"The reply has no text ({why}).{refused}"
         raise EmptyReplyError(problem, is_cut=reason == "length")
-    return Reply(
+    return ModelReply(
         answer=answer,
         finish_reason=reason if _is_word(reason) else "",
         prompt_tokens=token_count(counts.get("prompt_tokens")),

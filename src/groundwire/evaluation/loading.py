@@ -35,7 +35,7 @@ class AnyDetector(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
+class DetectorChoice:
     """Which detector to load, and how: what the options say.
 
     Attributes:
@@ -57,7 +57,7 @@ class Choice:
     cache_mb: float | None = None
 
 
-def load_detector(choice: Choice) -> AnyDetector:
+def load_detector(choice: DetectorChoice) -> AnyDetector:
     """Load the real one: ours, or one of others by the name of its adapter."""
     # Numpy and the inference library come with it: 200 ms that --help does not need.
     from groundwire.detector import CACHE_MB, Detector

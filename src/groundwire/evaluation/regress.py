@@ -53,7 +53,7 @@ class RegressError(InputError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
+class RegressionCheck:
     """One thing that was looked at.
 
     Attributes:
@@ -96,7 +96,7 @@ class Regression:
         newly_wrong: The ids of the first of them.
     """
 
-    checks: tuple[Check, ...]
+    checks: tuple[RegressionCheck, ...]
     n: int
     n_newly_wrong: int | None = None
     newly_wrong: tuple[str, ...] = ()
@@ -118,7 +118,7 @@ class Regression:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class AllowedChanges:
     """What is allowed.
 
     Attributes:
@@ -202,7 +202,7 @@ def _require_scores(scores: object) -> None:
         raise ValueError("data names no file")
 
 
-def compare(results: Path, baseline: Baseline | None, limits: Limits) -> Regression:
+def compare(results: Path, baseline: Baseline | None, limits: AllowedChanges) -> Regression:
     """Hold results against limits.
 
     Args:
@@ -301,7 +301,7 @@ def _drop(
     now: Mapping[str, Any],
     before: Mapping[str, Any],
     moved: Mapping[str, Replicates],
-) -> Check:
+) -> RegressionCheck:
     was, is_ = score_of(before, name, "the baseline"), score_of(now, name, "what is judged now")
     sign = 1 if name in _FALLING else -1
     worse = 100 * sign * (is_ - was) + 0.0  # no minus zero
@@ -316,7 +316,7 @@ def _drop(
         f"{name} is {100 * is_:.1f} % and was {100 * was:.1f} %: {abs(worse):.2f} points {how}, "
         f"and {allowed:g} worse are allowed"
     )
-    return Check(
+    return RegressionCheck(
         name=name,
         is_passed=is_passed,
         before=was,
@@ -328,7 +328,7 @@ def _drop(
     )
 
 
-def _rate(rows: Iterator[JudgedRow], allowed: float) -> Check:
+def _rate(rows: Iterator[JudgedRow], allowed: float) -> RegressionCheck:
     """How many answers are hallucinated; it passes if all that nobody checked in full might be.
 
     A row that failed, and an answer without a source or of which a part was not read, has no
@@ -356,7 +356,7 @@ def _rate(rows: Iterator[JudgedRow], allowed: float) -> Check:
         f"{n_flagged:,} of {n:,} answers are hallucinated ({100 * n_flagged / n:.1f} %), and "
         f"{100 * allowed:g} % are allowed"
     )
-    return Check(
+    return RegressionCheck(
         name="rate",
         is_passed=most <= allowed + _SLACK,
         before=None,
@@ -368,7 +368,9 @@ def _rate(rows: Iterator[JudgedRow], allowed: float) -> Check:
     )
 
 
-def _not_more(now: Mapping[str, Any], baseline: Mapping[str, Any] | None) -> Iterator[Check]:
+def _not_more(
+    now: Mapping[str, Any], baseline: Mapping[str, Any] | None
+) -> Iterator[RegressionCheck]:
     """A check that did not run is no pass: of no more rows than before may there be no verdict.
 
     How many answers were not checked is no failure without a baseline: :func:`_rate` takes each of
@@ -379,7 +381,7 @@ def _not_more(now: Mapping[str, Any], baseline: Mapping[str, Any] | None) -> Ite
         if name != "failed rows" and (before is None or not (n or before)):
             continue
         allowed = before or 0
-        yield Check(
+        yield RegressionCheck(
             name=name,
             is_passed=n <= allowed,
             before=before,

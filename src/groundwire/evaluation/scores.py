@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from groundwire.evaluation.columns import Columns, Counts
-from groundwire.evaluation.intervals import N_RESAMPLES, SEED, Bootstrap, Interval, Replicates
+from groundwire.evaluation.intervals import N_RESAMPLES, SEED, Bootstrap, Replicates, ScoreInterval
 from groundwire.evaluation.metrics import (
     AnswerCounts,
     Floats,
@@ -138,7 +138,7 @@ def _ends(found: Mapping[str, Replicates]) -> dict[str, Any]:
     return told({name: each.interval() for name, each in found.items()})
 
 
-def told(intervals: Mapping[str, Interval]) -> dict[str, Any]:
+def told(intervals: Mapping[str, ScoreInterval]) -> dict[str, Any]:
     """Intervals as JSON data, and of how many resamples each leaves out."""
     return {
         "ci95": {name: [defined(each.low), defined(each.high)] for name, each in intervals.items()},

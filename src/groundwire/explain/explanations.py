@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
-from groundwire.detection.comparison.aligned_span import Held, Text
+from groundwire.detection.comparison.aligned_span import ComparedText, Held
 from groundwire.detection.comparison.counterpart import counterpart_of_held
 from groundwire.detection.comparison.differences import differs
 from groundwire.detection.comparison.finding import Category, Explanation, Subtype
@@ -22,7 +22,7 @@ from groundwire.detection.values import (
 )
 from groundwire.engine.settings import is_number
 from groundwire.errors import SettingError
-from groundwire.explain.nearby import Lines
+from groundwire.explain.nearby import SourceLines
 from groundwire.explain.references import Library, Reference, fabricated_references
 from groundwire.explain.wording import explanation_text
 
@@ -73,12 +73,12 @@ def explain(
         SettingError: If a threshold is out of its range. Nothing in answer or sources raises.
     """
     require_thresholds(threshold, entailment_threshold)
-    lines, library = Lines(sources), Library(sources)
+    lines, library = SourceLines(sources), Library(sources)
     judged: dict[tuple[str, tuple[EvidenceRef, ...]], _Verdict] = {}
     explanations = []
     for claim in detection.claims:
         fabricated = fabricated_references(claim, library) if claim.spans else ()
-        text = Text(claim.text)
+        text = ComparedText(claim.text)
         for span in claim.spans:
             held = lines.held(span, claim, text)
             key = (claim.text, held.evidence)

@@ -7,7 +7,7 @@ right beside them: under ``"height"`` of a record whose ``"name"`` is what match
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from groundwire.detection.comparison.aligned_span import Held, Text
+from groundwire.detection.comparison.aligned_span import ComparedText, Held
 from groundwire.detection.example import Source
 from groundwire.detection.values import Claim, EvidenceRef, Span
 from groundwire.text.lines import lines_of
@@ -19,15 +19,15 @@ MAX_LINES = 6
 MAX_SOURCE_CHARS = 20_000
 
 
-class Lines:
+class SourceLines:
     """The lines of sources, each source cut once, when it is first needed."""
 
     def __init__(self, sources: Sequence[Source]) -> None:
         self._texts: Mapping[str, str] = {source.id: source.text for source in sources}
-        self._cut: dict[str, tuple[Text, ...]] = {}
-        self._named: dict[EvidenceRef, Text] = {}
+        self._cut: dict[str, tuple[ComparedText, ...]] = {}
+        self._named: dict[EvidenceRef, ComparedText] = {}
 
-    def held(self, span: Span, claim: Claim, text: Text) -> Held:
+    def held(self, span: Span, claim: Claim, text: ComparedText) -> Held:
         """A span beside the lines to hold it against, best first, at most :data:`MAX_LINES`.
 
         First those that the detection names, then those of the same sources that have most in
@@ -39,7 +39,7 @@ class Lines:
             text: The claim's text.
         """
         refs = [ref for ref in span.evidence or claim.evidence if self._stands(ref)][:MAX_LINES]
-        named = tuple(self._named.setdefault(ref, Text(ref.text, ref)) for ref in refs)
+        named = tuple(self._named.setdefault(ref, ComparedText(ref.text, ref)) for ref in refs)
         held = Held.within(span, text, claim.start, named)
         others = [
             line
@@ -65,19 +65,21 @@ class Lines:
         text = self._texts.get(ref.source_id, "")
         return bool(ref.text.strip()) and text[ref.start : ref.end] == ref.text
 
-    def _of(self, source_id: str) -> tuple[Text, ...]:
+    def _of(self, source_id: str) -> tuple[ComparedText, ...]:
         if source_id not in self._cut:
             text = self._texts[source_id]
             lines = lines_of(text) if len(text) <= MAX_SOURCE_CHARS else []
             self._cut[source_id] = tuple(
-                Text(words, EvidenceRef(source_id=source_id, start=start, end=end, text=words))
+                ComparedText(
+                    words, EvidenceRef(source_id=source_id, start=start, end=end, text=words)
+                )
                 for start, end in ((line.start, line.end) for line in lines)
                 if (words := text[start:end])
             )
         return self._cut[source_id]
 
 
-def _score(line: Text, claim: Text, wanted: set[tuple[str, str | None]]) -> int:
+def _score(line: ComparedText, claim: ComparedText, wanted: set[tuple[str, str | None]]) -> int:
     """Content words in common; of the wanted kind, a quantity counts as two."""
     common = len(line.content & claim.content)
     has_kind = bool(wanted) and any(measure(quantity) in wanted for quantity in line.quantities)

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from math import log1p
 
-from groundwire.detection.comparison.aligned_span import Text
+from groundwire.detection.comparison.aligned_span import ComparedText
 from groundwire.detection.values import EvidenceRef
 from groundwire.explain.nearby import MAX_LINES, measure
 from groundwire.text.lines import lines_of
@@ -70,8 +70,8 @@ def _ranked(premise: str, lines: Sequence[tuple[int, int]], hypothesis: str) -> 
 
     What is beside the point is left out even where there is room: it moves the verdict.
     """
-    wanted = _signs(Text(hypothesis))
-    common = [_signs(Text(premise[start:end])) & wanted for start, end in lines]
+    wanted = _signs(ComparedText(hypothesis))
+    common = [_signs(ComparedText(premise[start:end])) & wanted for start, end in lines]
     # Every record of a list has a "name"; which one is meant, few say.
     n_lines = Counter(sign for signs in common for sign in signs)
     worth = {sign: log1p(len(lines) / n) for sign, n in n_lines.items()}
@@ -80,7 +80,7 @@ def _ranked(premise: str, lines: Sequence[tuple[int, int]], hypothesis: str) -> 
     return sorted(bearing, key=lambda index: -scores[index])
 
 
-def _signs(text: Text) -> frozenset[str]:
+def _signs(text: ComparedText) -> frozenset[str]:
     """What tells that two texts are about the same: content words, and kinds of quantities."""
     return text.content | {str(measure(quantity)) for quantity in text.quantities}
 

@@ -29,7 +29,7 @@ from groundwire.gateway.metrics import Metrics
 from groundwire.gateway.middleware.auth import Authentication
 from groundwire.gateway.middleware.counting import Counting
 from groundwire.gateway.middleware.health import livez, metrics, readyz
-from groundwire.gateway.middleware.limits import Limits
+from groundwire.gateway.middleware.limits import RequestLimits
 from groundwire.gateway.middleware.readiness import Readiness, Waiting
 from groundwire.gateway.middleware.state import trace_id
 from groundwire.gateway.middleware.trace import Tracing, log_failure
@@ -125,7 +125,7 @@ def create_app(
     gateway = config.gateway
     app.add_middleware(Waiting, readiness=readiness)
     app.add_middleware(
-        Limits, max_requests=gateway.max_requests, max_body_bytes=gateway.max_body_bytes
+        RequestLimits, max_requests=gateway.max_requests, max_body_bytes=gateway.max_body_bytes
     )
     app.add_middleware(
         Authentication,

@@ -35,7 +35,7 @@ from groundwire.control.store import (
 )
 from groundwire.control.store.opening import pauses
 from groundwire.control.tenants import Directory, Registry, Role, Watcher
-from groundwire.control.tenants.first_start import Start, prepare
+from groundwire.control.tenants.first_start import FirstStart, prepare
 from groundwire.gateway.control_state import PATIENCE_S, ControlState
 from groundwire.gateway.http.problems import SERVER, Problem
 from groundwire.pipeline import Pipeline
@@ -78,7 +78,7 @@ class ControlPlane:
         config: Config,
         *,
         is_local_demo: bool = False,
-        on_start: Callable[[Start], None] = lambda start: None,
+        on_start: Callable[[FirstStart], None] = lambda start: None,
     ) -> None:
         """Make it; :meth:`begin` opens it.
 
@@ -105,7 +105,7 @@ class ControlPlane:
         self.pipeline: Pipeline | None = None
         self._redaction = Redaction.of(config.audit.redact)
         self._logins = Logins()
-        self._start, self._problem = Start(), _UNREAD
+        self._start, self._problem = FirstStart(), _UNREAD
         self._is_open = False
         self._tried = asyncio.Event()
         self._opening: asyncio.Task[None] | None = None
@@ -197,7 +197,7 @@ class ControlPlane:
             self._problem, self._is_open = _UNREADABLE, True
             if not self.is_local_demo:
                 self._on_start(self._start)
-                self._start = Start()
+                self._start = FirstStart()
             if self._retention is not None:
                 await self._retention.open()
         finally:
@@ -210,7 +210,7 @@ class ControlPlane:
 
     async def _prepare(self) -> None:
         """See to it that there are keys. Those that were made are kept until they can be shown."""
-        if self.is_local_demo or self._start != Start():
+        if self.is_local_demo or self._start != FirstStart():
             return
         start = await prepare(self.registry, self.config, data_folder(self.config))
         self._start = start

@@ -10,7 +10,7 @@ from starlette.responses import JSONResponse, Response
 from groundwire.gateway.http.coding import KNOWN, CodingError, Decoder
 from groundwire.gateway.http.problems import SERVER, Problem
 from groundwire.gateway.upstream import UpstreamBrokenError, Upstreams, routing
-from groundwire.gateway.upstream.asking import Ask
+from groundwire.gateway.upstream.asking import UpstreamRequest
 
 _log = logging.getLogger(__name__)
 
@@ -24,7 +24,7 @@ MAX_BYTES = 16_777_216
 MISSING_HEADER = "x-groundwire-missing-upstreams"
 
 
-async def all_models(upstreams: Upstreams, ask: Ask) -> Response:
+async def all_models(upstreams: Upstreams, ask: UpstreamRequest) -> Response:
     """The models of all upstreams, each once, as the first that serves it has it.
 
     A model that an upstream has and requests would not be sent to it for is left out. So is an
@@ -61,7 +61,9 @@ def _names(upstreams: Upstreams) -> tuple[str, ...]:
     return tuple(each.name for each in upstreams.all)
 
 
-async def _models_of(upstreams: Upstreams, name: str, ask: Ask) -> list[dict[str, Any]] | None:
+async def _models_of(
+    upstreams: Upstreams, name: str, ask: UpstreamRequest
+) -> list[dict[str, Any]] | None:
     """The list of one upstream; ``None`` if it has none to give."""
     upstream = next(each for each in upstreams.all if each.name == name)
     try:

@@ -46,7 +46,7 @@ _MAX_DECODINGS = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
+class RequestTarget:
     """Where a request goes.
 
     Attributes:
@@ -85,7 +85,7 @@ class Target:
         return unquote_to_bytes(self.path[7:].rstrip("/")).decode("utf-8", "replace") or None
 
 
-def target_of(raw_path: bytes) -> Target:
+def target_of(raw_path: bytes) -> RequestTarget:
     """Read the path of a request, as it stands in its first line.
 
     Raises:
@@ -100,7 +100,7 @@ def target_of(raw_path: bytes) -> Target:
     words = _words(_decoded(path))
     if not words:
         raise _nothing()
-    return Target(path=path, words=words)
+    return RequestTarget(path=path, words=words)
 
 
 def _decoded(path: str) -> str:

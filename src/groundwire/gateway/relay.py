@@ -23,10 +23,10 @@ from groundwire.gateway.http.streamed import (
 )
 from groundwire.gateway.middleware import state
 from groundwire.gateway.model_list import ACCEPTED, all_models
-from groundwire.gateway.paths import Target, target_of
+from groundwire.gateway.paths import RequestTarget, target_of
 from groundwire.gateway.services import Services
-from groundwire.gateway.upstream import Reply
-from groundwire.gateway.upstream.asking import Ask
+from groundwire.gateway.upstream import UpstreamReply
+from groundwire.gateway.upstream.asking import UpstreamRequest
 from groundwire.gateway.upstream.headers import Pairs
 from groundwire.gateway.upstream.routing import EVERYTHING
 
@@ -62,7 +62,7 @@ async def relay(request: Request) -> Response:
         return gone_response()
 
 
-async def _answer(request: Request, target: Target, incoming: Incoming) -> Response:
+async def _answer(request: Request, target: RequestTarget, incoming: Incoming) -> Response:
     services: Services = state.services(request)
     body, model = await _read(request, target, incoming, services)
     marks: Pairs = []
@@ -83,7 +83,9 @@ async def _answer(request: Request, target: Target, incoming: Incoming) -> Respo
     return _streamed(reply, incoming, marks, services)
 
 
-def _streamed(reply: Reply, incoming: Incoming, marks: Pairs, services: Services) -> Streamed:
+def _streamed(
+    reply: UpstreamReply, incoming: Incoming, marks: Pairs, services: Services
+) -> Streamed:
     return Streamed(
         reply.chunks(),
         status=reply.status,
@@ -95,7 +97,7 @@ def _streamed(reply: Reply, incoming: Incoming, marks: Pairs, services: Services
 
 
 async def _read(
-    request: Request, target: Target, incoming: Incoming, services: Services
+    request: Request, target: RequestTarget, incoming: Incoming, services: Services
 ) -> tuple[bytes | Incoming, str | None]:
     """The body, read if it has to be, and the model that the request is about."""
     if not _has_body(request):
@@ -113,7 +115,7 @@ async def _read(
 
 
 async def _allow(
-    request: Request, target: Target, services: Services, *, model: str | None
+    request: Request, target: RequestTarget, services: Services, *, model: str | None
 ) -> None:
     """Let a request to an endpoint that is not checked pass, or not; either is on record."""
     caller = state.caller(request)
@@ -134,7 +136,7 @@ async def _allow(
         raise problem
 
 
-def _check(request: Request, target: Target) -> None:
+def _check(request: Request, target: RequestTarget) -> None:
     if "websocket" in request.headers.get("upgrade", "").lower():
         raise Problem(
             status=501,
@@ -199,8 +201,8 @@ def _model_of(body: bytes, coding: str, *, max_bytes: int) -> str | None:
     return model if isinstance(model, str) else None
 
 
-def _ask_for_models(request: Request, target: Target) -> Ask:
-    return Ask(
+def _ask_for_models(request: Request, target: RequestTarget) -> UpstreamRequest:
+    return UpstreamRequest(
         method="GET",
         path=target.path,
         query=query_of(request),

@@ -14,7 +14,7 @@ _INPUT = "groundwire-token"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Client:
+class AgentClient:
     """A client, and how it is told of servers.
 
     Attributes:
@@ -34,14 +34,14 @@ class Client:
     inputs: tuple[Mapping[str, Any], ...] = ()
 
 
-CLIENTS: Mapping[str, Client] = {
-    "claude-desktop": Client(file="claude_desktop_config.json", url_key=None),
-    "claude-code": Client(file=".mcp.json of the project", kind=("stdio", "http")),
-    "cursor": Client(
+CLIENTS: Mapping[str, AgentClient] = {
+    "claude-desktop": AgentClient(file="claude_desktop_config.json", url_key=None),
+    "claude-code": AgentClient(file=".mcp.json of the project", kind=("stdio", "http")),
+    "cursor": AgentClient(
         file=".cursor/mcp.json of the project, or ~/.cursor/mcp.json",
         token=lambda name: f"${{env:{name}}}",
     ),
-    "vscode": Client(
+    "vscode": AgentClient(
         file=".vscode/mcp.json of the project",
         key="servers",
         kind=("stdio", "http"),
@@ -55,23 +55,23 @@ CLIENTS: Mapping[str, Client] = {
             },
         ),
     ),
-    "windsurf": Client(
+    "windsurf": AgentClient(
         file="~/.codeium/windsurf/mcp_config.json",
         url_key="serverUrl",
         token=lambda name: f"${{env:{name}}}",
     ),
-    "gemini-cli": Client(file="~/.gemini/settings.json", url_key="httpUrl"),
+    "gemini-cli": AgentClient(file="~/.gemini/settings.json", url_key="httpUrl"),
 }
 
 
-def local_config(client: Client, command: Sequence[str]) -> str:
+def local_config(client: AgentClient, command: Sequence[str]) -> str:
     """For a client that starts the server itself."""
     program, *args = command
     kind = {"type": client.kind[0]} if client.kind else {}
     return _written({client.key: {NAME: {**kind, "command": program, "args": args}}})
 
 
-def remote_config(client: Client, url: str, *, token_env: str | None) -> str:
+def remote_config(client: AgentClient, url: str, *, token_env: str | None) -> str:
     """For a server that runs already.
 
     Raises:

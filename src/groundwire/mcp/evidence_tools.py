@@ -9,7 +9,7 @@ from groundwire.mcp.backend import Backend
 from groundwire.mcp.files import MAX_LINES, MAX_PATH_CHARS
 from groundwire.mcp.given import HANDLE_ARGUMENT
 from groundwire.mcp.sessions import NO_SESSION, Stores
-from groundwire.mcp.store import HeldSpan, Origin, Place, Store
+from groundwire.mcp.store import EvidenceStore, FileRange, HeldSpan, SpanOrigin
 from groundwire.mcp.text_results import lines_of, quoted, tell_found, tell_span
 from groundwire.mcp.tool import Call, Schema, Told, Tool
 
@@ -24,7 +24,7 @@ _NOTE = schemas.text("Where it comes from, in your words.", most=MAX_NOTE_CHARS)
 _SPAN = results.result_of(
     {
         "sid": schemas.text("Its id, to be cited as [S0]."),
-        "origin": {"enum": [str(Origin.FILE), str(Origin.TEXT)]},
+        "origin": {"enum": [str(SpanOrigin.FILE), str(SpanOrigin.TEXT)]},
         "n_chars": {"type": "integer"},
         "sha256": schemas.text("Of the text, in UTF-8."),
         "note": {"type": "string"},
@@ -150,7 +150,7 @@ def _getting(stores: Stores, handle: Mapping[str, Schema]) -> Tool:
 
     def run(call: Call) -> Told:
         arguments = Arguments(call.arguments, inputs)
-        store = _store(stores, call, arguments) or Store(stores.limits)
+        store = _store(stores, call, arguments) or EvidenceStore(stores.limits)
         span = store.get(arguments.text("sid", max_chars=100))
         return Told(data={"span": {**span.to_dict(), "text": span.text}}, text=span.text)
 
@@ -215,7 +215,9 @@ def _searching(backend: Backend, stores: Stores, handle: Mapping[str, Schema]) -
     )
 
 
-def _add(stores: Stores, call: Call, arguments: Arguments, text: str, place: Place | None) -> Told:
+def _add(
+    stores: Stores, call: Call, arguments: Arguments, text: str, place: FileRange | None
+) -> Told:
     note = arguments.optional_text("note", max_chars=MAX_NOTE_CHARS) or ""
     span, handle = stores.add(
         text, session=call.session, handle=_handle(arguments), note=note, place=place
@@ -233,7 +235,7 @@ def _held(stores: Stores, call: Call, arguments: Arguments) -> tuple[HeldSpan, .
     return store.spans if store else ()
 
 
-def _store(stores: Stores, call: Call, arguments: Arguments) -> Store | None:
+def _store(stores: Stores, call: Call, arguments: Arguments) -> EvidenceStore | None:
     handle = _handle(arguments)
     if call.session is None and handle is None:
         raise CallError(NO_SESSION)

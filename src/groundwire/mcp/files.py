@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from groundwire.mcp.arguments import CallError
-from groundwire.mcp.store import Place
+from groundwire.mcp.store import FileRange
 
 #: Lines of one span at most.
 MAX_LINES = 2_000
@@ -37,7 +37,7 @@ class FileLines:
     """Lines that were read, and where."""
 
     text: str
-    place: Place
+    place: FileRange
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class Roots:
             raise CallError(f"{_shown(path)} has {len(lines):,} lines, and no line {end_line:,}.")
         return FileLines(
             text="\n".join(lines[start_line - 1 : end_line]),
-            place=Place(path=str(root / inner), start_line=start_line, end_line=end_line),
+            place=FileRange(path=str(root / inner), start_line=start_line, end_line=end_line),
         )
 
     def _locate(self, path: str) -> tuple[Path, Path]:

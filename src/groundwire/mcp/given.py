@@ -7,7 +7,7 @@ from typing import Any
 from groundwire.mcp.arguments import MAX_SPANS, Arguments, CallError
 from groundwire.mcp.backend import Backend
 from groundwire.mcp.sessions import NO_SESSION
-from groundwire.mcp.store import HeldSpan, Origin, describe
+from groundwire.mcp.store import HeldSpan, SpanOrigin, describe
 from groundwire.verify.citing import IdMap
 from groundwire.verify.spans import SpanError, read_spans
 
@@ -40,7 +40,7 @@ class Given:
     def origins(self, ids: Sequence[str]) -> dict[str, str]:
         """Id → where the text of that span comes from."""
         held = {span.sid: span.origin for span in self.held}
-        return {sid: str(held.get(sid, Origin.CALLER)) for sid in ids}
+        return {sid: str(held.get(sid, SpanOrigin.CALLER)) for sid in ids}
 
 
 def given(arguments: Arguments, passed: str, backend: Backend, *, session: str | None) -> Given:

@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from groundwire.config.keys import key_hash
 from groundwire.gateway.http.loopback import is_loopback
 from groundwire.mcp.server import ToolServer
-from groundwire.mcp.store import Limits
+from groundwire.mcp.store import StoreLimits
 
 MAX_BODY_BYTES = 4 * 1024 * 1024
 #: Clients with a session at a time, whether they hold evidence or not.
@@ -93,7 +93,7 @@ class TokenCheck:
         return is_same and scheme.lower() == b"bearer"
 
 
-def app_of(server: ToolServer, access: Access, *, path: str, limits: Limits) -> ASGIApp:
+def app_of(server: ToolServer, access: Access, *, path: str, limits: StoreLimits) -> ASGIApp:
     """The server as an app."""
     app: ASGIApp = server.protocol().streamable_http_app(
         streamable_http_path=path,

@@ -6,10 +6,10 @@ from typing import Any
 from groundwire.detection.rules import ConflictKind
 from groundwire.detection.values import Label, Outcome
 from groundwire.mcp import schemas
-from groundwire.mcp.store import Origin
+from groundwire.mcp.store import SpanOrigin
 from groundwire.mcp.tool import Schema
 from groundwire.verify.citations import CitationStatus
-from groundwire.verify.rule import Status
+from groundwire.verify.rule import ClaimStatus
 
 
 def result_of(properties: Mapping[str, Schema], *required: str) -> Schema:
@@ -30,7 +30,7 @@ _READOUT: Schema = {
 
 ORIGINS: Schema = {
     "type": "object",
-    "additionalProperties": {"enum": [str(each) for each in Origin]},
+    "additionalProperties": {"enum": [str(each) for each in SpanOrigin]},
     "description": "Id of a span and where its text comes from: held_file (the server read it), "
     "held_text (added as a text, unchanged since), caller (it came with this call).",
 }
@@ -54,7 +54,7 @@ def report(scored: str, n_flagged: str) -> Schema:
             "cites": _TEXTS,
             "unknown_citations": _TEXTS,
             "flagged": {"type": "boolean"},
-            "status": {"enum": [str(each) for each in Status]},
+            "status": {"enum": [str(each) for each in ClaimStatus]},
             "reasons": _TEXTS,
             "required": _AMOUNT,
             "observed": _AMOUNT,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from math import isinf
 from typing import Any
 
-from groundwire.config.kinds import Choice, Flag, Kind, Number, Optional
+from groundwire.config.kinds import Choice, Flag, Number, Optional, SettingKind
 from groundwire.config.tree import SETTINGS
 from groundwire.mcp.arguments import MAX_ANSWER_CHARS, MAX_SPANS, MAX_STEPS
 from groundwire.mcp.given import HANDLE_ARGUMENT
@@ -67,7 +67,7 @@ def setting(argument: str, usual: object, **bounds: object) -> Schema:
     return {**_schema(own.kind), **default, **bounds, "description": own.text}
 
 
-def _schema(kind: Kind) -> Schema:
+def _schema(kind: SettingKind) -> Schema:
     match kind:
         case Optional():
             return _schema(kind.kind)

@@ -14,7 +14,7 @@ _MAX_LINE_CHARS = 400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class SearchHit:
     """A span that shares words with a query.
 
     Attributes:
@@ -44,7 +44,7 @@ class Found:
 
 def search(
     query: str, spans: Sequence[HeldSpan], reader: Reader, *, most: int, tenant: str
-) -> list[Found]:
+) -> list[SearchHit]:
     """Rank spans by a query, best first; those that share no word with it are left out."""
     sources = [Source(id=span.sid, text=span.text) for span in spans]
     evidence = reader.open(sources, None, threshold=1.0, tenant=tenant).evidence
@@ -56,13 +56,13 @@ def search(
     alike: dict[str, list[str]] = {}
     for span in spans:
         alike.setdefault(span.text, []).append(span.sid)
-    found: dict[str, Found] = {}
+    found: dict[str, SearchHit] = {}
     for index, score in zip(*evidence.ranked(asked), strict=True):
         text = evidence.origins[index].text
         lines = evidence.references(asked, [int(index)], most=1) if text not in found else ()
         if lines:
             (line,) = lines
-            found[text] = Found(
+            found[text] = SearchHit(
                 sid=line.source_id,
                 score=max(0.0, math.floor(float(score) * 1e4) / 1e4),
                 start=line.start,
@@ -72,7 +72,7 @@ def search(
         if len(found) == most:
             break
     every = [
-        Found(sid=sid, score=each.score, start=each.start, end=each.end, line=each.line)
+        SearchHit(sid=sid, score=each.score, start=each.start, end=each.end, line=each.line)
         for text, each in found.items()
         for sid in alike[text]
     ]

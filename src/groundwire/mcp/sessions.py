@@ -8,7 +8,7 @@ from threading import Lock
 from time import monotonic
 
 from groundwire.mcp.arguments import CallError
-from groundwire.mcp.store import HeldSpan, Limits, Place, Store
+from groundwire.mcp.store import EvidenceStore, FileRange, HeldSpan, StoreLimits
 
 #: What a handle begins with.
 HANDLE = "ev_"
@@ -23,7 +23,7 @@ _MAX_NUMBERINGS = 10_000
 
 @dataclass(slots=True)
 class _Entry:
-    store: Store
+    store: EvidenceStore
     used: float
 
 
@@ -39,14 +39,14 @@ class Stores:
         clock: Seconds, from any moment on.
     """
 
-    limits: Limits = field(default_factory=Limits)
+    limits: StoreLimits = field(default_factory=StoreLimits)
     forgets: bool = True
     clock: Callable[[], float] = monotonic
     _entries: OrderedDict[str, _Entry] = field(default_factory=OrderedDict)
     _numberings: OrderedDict[str, int] = field(default_factory=OrderedDict)
     _lock: Lock = field(default_factory=Lock)
 
-    def of(self, session: str | None, handle: str | None = None) -> Store | None:
+    def of(self, session: str | None, handle: str | None = None) -> EvidenceStore | None:
         """The store of a session, or of a handle; ``None`` if nothing is held there yet.
 
         Raises:
@@ -77,7 +77,7 @@ class Stores:
         session: str | None,
         handle: str | None = None,
         note: str = "",
-        place: Place | None = None,
+        place: FileRange | None = None,
     ) -> tuple[HeldSpan, str | None]:
         """Hold a text for a session, or under a handle, which is made if there is neither.
 
@@ -102,7 +102,7 @@ class Stores:
                     del self._entries[made]
             raise
 
-    def _open(self, key: str) -> Store:
+    def _open(self, key: str) -> EvidenceStore:
         with self._lock:
             if key in self._entries:  # another call of the session was faster
                 return self._entries[key].store
@@ -112,7 +112,7 @@ class Stores:
                     "Pass the spans with the call, or try again later."
                 )
             # An id that was given once means one text for as long as the session lasts.
-            store = Store(self.limits, first=self._numberings.pop(key, 0))
+            store = EvidenceStore(self.limits, first=self._numberings.pop(key, 0))
             self._entries[key] = _Entry(store, self.clock())
             return store
 

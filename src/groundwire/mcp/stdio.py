@@ -10,7 +10,7 @@ import anyio
 from mcp.server.stdio import stdio_server
 
 from groundwire.mcp.server import ToolServer
-from groundwire.mcp.unread import Incoming, Outgoing
+from groundwire.mcp.unread import Outgoing, ReadableLines
 from groundwire.mcp.wire import Wire
 
 
@@ -27,7 +27,7 @@ async def _serve(server: ToolServer, wire: Wire) -> None:
     outgoing = io.TextIOWrapper(os.fdopen(wire.outgoing, "wb"), "utf-8", newline="\n")
     protocol = server.protocol()
     answers = Outgoing(anyio.wrap_file(outgoing))
-    lines = Incoming(anyio.wrap_file(incoming), answers)
+    lines = ReadableLines(anyio.wrap_file(incoming), answers)
     # It reads lines, and writes and flushes; the rest of a file it does not use.
     streams = stdio_server(cast("Any", lines), cast("Any", answers))
     async with streams as (read, write):

@@ -13,7 +13,7 @@ from typing import Any
 from groundwire.mcp.arguments import MAX_SPANS, CallError
 
 
-class Origin(StrEnum):
+class SpanOrigin(StrEnum):
     """Where the text of a span comes from."""
 
     FILE = "held_file"  # the server read it from a file
@@ -22,7 +22,7 @@ class Origin(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class FileRange:
     """Where in a file a text stands; lines count from 1, both ends included."""
 
     path: str
@@ -48,12 +48,12 @@ class HeldSpan:
     sid: str
     text: str
     note: str = ""
-    place: Place | None = None
+    place: FileRange | None = None
 
     @property
-    def origin(self) -> Origin:
+    def origin(self) -> SpanOrigin:
         """Where its text comes from."""
-        return Origin.TEXT if self.place is None else Origin.FILE
+        return SpanOrigin.TEXT if self.place is None else SpanOrigin.FILE
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON data, without the text."""
@@ -68,7 +68,7 @@ class HeldSpan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class StoreLimits:
     """Bounds of what is held.
 
     Attributes:
@@ -88,21 +88,21 @@ class Limits:
     idle_s: float = 1800.0
 
 
-class Store:
+class EvidenceStore:
     """The spans of one session; threads may share it.
 
     Attributes:
         n_bytes: UTF-8 of its spans.
     """
 
-    def __init__(self, limits: Limits, *, first: int = 0) -> None:
+    def __init__(self, limits: StoreLimits, *, first: int = 0) -> None:
         """Begin empty, with ids from ``S`` and this number on."""
         self._limits, self._first = limits, first
         self._lock = Lock()
         self._spans: dict[str, HeldSpan] = {}
         self.n_bytes = 0
 
-    def add(self, text: str, *, note: str = "", place: Place | None = None) -> HeldSpan:
+    def add(self, text: str, *, note: str = "", place: FileRange | None = None) -> HeldSpan:
         """Hold a text; what is held already keeps its id.
 
         Raises:

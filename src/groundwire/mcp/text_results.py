@@ -16,7 +16,7 @@ from groundwire.verify.report import ClaimReport, VerificationReport
 
 if TYPE_CHECKING:  # they come with the models, which the first call loads
     from groundwire.explain import Explained
-    from groundwire.mcp.search import Found
+    from groundwire.mcp.search import SearchHit
 
 MAX_LINES = 40
 _MAX_QUOTE_CHARS = 160
@@ -131,7 +131,7 @@ def tell_span(span: HeldSpan) -> str:
     return f"{span.sid}: {len(span.text):,} characters, {one_line(where)}{note}"
 
 
-def tell_found(found: "Sequence[Found]", spans: Mapping[str, HeldSpan]) -> str:
+def tell_found(found: "Sequence[SearchHit]", spans: Mapping[str, HeldSpan]) -> str:
     """What a search found."""
     if not found:
         return f"None of {len(spans)} held spans shares a word with the query."

@@ -18,7 +18,7 @@ _VALUE = re.compile(r'\s*:\s*(-?[0-9]{1,18}(?![0-9.eE])|"(?:[^"\\]|\\.){0,1000}"
 _NAME = re.compile(r"\s*:")
 
 
-class Lines(Protocol):
+class LineSource(Protocol):
     """Where lines come from."""
 
     def __aiter__(self) -> AsyncIterator[str]:
@@ -52,10 +52,10 @@ class Outgoing:
             await self._stream.flush()
 
 
-class Incoming:
+class ReadableLines:
     """Lines of a client, without requests that cannot be read: these are answered at once."""
 
-    def __init__(self, lines: Lines, answers: Written) -> None:
+    def __init__(self, lines: LineSource, answers: Written) -> None:
         self._lines, self._answers = lines, answers
 
     async def __aiter__(self) -> AsyncIterator[str]:

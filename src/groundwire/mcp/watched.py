@@ -6,9 +6,9 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from groundwire.mcp.tool import Watch
 from groundwire.verify.judging import ask
 from groundwire.verify.verifier import (
+    ClaimQuestion,
     FailureKind,
     Judged,
-    Question,
     Verifier,
     VerifierFailure,
 )
@@ -33,7 +33,7 @@ class Watched:
         self._part, self._side_by_side = part, side_by_side
         self._done = self._total = 0
 
-    def judge(self, questions: Sequence[Question]) -> list[Judged]:
+    def judge(self, questions: Sequence[ClaimQuestion]) -> list[Judged]:
         """Answer each question, in their order; those that nobody waits for fail."""
         asked = list(dict.fromkeys(questions)) if self._side_by_side > 1 else list(questions)
         self._begin(len(asked))
@@ -50,7 +50,7 @@ class Watched:
         known = dict(zip(asked, judged, strict=True))
         return [known[question] for question in questions]
 
-    def _ask(self, part: Sequence[Question]) -> Sequence[Judged]:
+    def _ask(self, part: Sequence[ClaimQuestion]) -> Sequence[Judged]:
         if self._watch.is_cancelled:
             error = "The call was cancelled before this was read."
             return [VerifierFailure(kind=FailureKind.VERIFIER, error=error) for _ in part]

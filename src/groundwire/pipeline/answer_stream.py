@@ -14,7 +14,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class CheckResult:
     """What looking at an answer gave: a detection, or the class name of what failed, or nothing."""
 
     detection: Detection | None = None
@@ -28,7 +28,7 @@ class Found:
         return cls(failure=type(error).__name__)
 
 
-Conclude: TypeAlias = Callable[[Answer, Found], Checked]
+Conclude: TypeAlias = Callable[[Answer, CheckResult], Checked]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +57,7 @@ class Flow:
     What fails raises nothing: the outcome is then ``unavailable``.
     """
 
-    def __init__(self, stream: Stream | None, conclude: Conclude, *, found: Found) -> None:
+    def __init__(self, stream: Stream | None, conclude: Conclude, *, found: CheckResult) -> None:
         """Begin; :meth:`groundwire.Pipeline.stream` is the way.
 
         Args:
@@ -111,7 +111,7 @@ class Flow:
                 answer = replace(answer, kind=AnswerKind.TEXT, text=text)
             if self._stream is not None and answer.kind is AnswerKind.TEXT:
                 try:
-                    self._found = Found(detection=self._stream.finish())
+                    self._found = CheckResult(detection=self._stream.finish())
                 except Exception as error:  # noqa: BLE001 - as above
                     self._fail(error)
             self.close()
@@ -141,10 +141,12 @@ class Flow:
     def _review_part(self, snapshot: Snapshot) -> Review:
         if not snapshot.detection.claims:
             # What has no claim is partial if nothing else comes, and most likely something does.
-            return Review(checked=self._conclude(read_answer(""), Found()), judged_to=0, clear_to=0)
+            return Review(
+                checked=self._conclude(read_answer(""), CheckResult()), judged_to=0, clear_to=0
+            )
         text = self._text[: snapshot.judged_to]
         answer = Answer(index=0, kind=AnswerKind.TEXT, text=text)
-        checked = self._conclude(answer, Found(detection=snapshot.detection))
+        checked = self._conclude(answer, CheckResult(detection=snapshot.detection))
         return self._review(checked, snapshot.judged_to, clear_to=snapshot.clear_to)
 
     def _review(self, checked: Checked, judged_to: int, *, clear_to: int | None = None) -> Review:
@@ -178,9 +180,13 @@ class Flow:
         self.close()
         self._stream = None
 
-    def _failed(self, error: Exception) -> Found:
+    def _failed(self, error: Exception) -> CheckResult:
         # Who closed it wants no verdict: that it has none is no failure for a log.
-        return Found(failure=type(error).__name__) if self._is_closed else Found.failed(error)
+        return (
+            CheckResult(failure=type(error).__name__)
+            if self._is_closed
+            else CheckResult.failed(error)
+        )
 
 
 def read_answer(text: str) -> Answer:

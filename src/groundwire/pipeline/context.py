@@ -7,10 +7,10 @@ from typing import Any
 
 from groundwire.detection.values import FrozenMapping
 from groundwire.pipeline.conversation import Conversation
-from groundwire.policy.decisions import Choice
+from groundwire.policy.decisions import ChosenDecision
 from groundwire.policy.gate import GateResult
-from groundwire.policy.policy import Limits, Overrides, Policy, Request
-from groundwire.policy.signals import Readings
+from groundwire.policy.policy import Overrides, Policy, Request, SourceLimits
+from groundwire.policy.signals import SignalValues
 
 
 class CheckPath(StrEnum):
@@ -92,16 +92,16 @@ class RequestContext:
 
     conversation: Conversation
     gate: GateReport
-    choice: Choice
+    choice: ChosenDecision
     policy: Policy
-    limits: Limits
+    limits: SourceLimits
     path: CheckPath
     tenant: str = ""
     overrides: Overrides | None = None
     detector: str = ""
     request: Request | None = None
     timings_ms: Mapping[str, float] = field(default_factory=dict, compare=False)
-    readings: Readings | None = field(default=None, compare=False, repr=False)
+    readings: SignalValues | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "timings_ms", FrozenMapping(self.timings_ms))

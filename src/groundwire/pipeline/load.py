@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-from groundwire.config import Config, Origin
+from groundwire.config import Config, SettingOrigin
 from groundwire.config.tree import SETTINGS
 from groundwire.detector import Detector
 from groundwire.engine.embedder import NeuralEmbedder
@@ -268,7 +268,7 @@ def _warn_of_unused(config: Config, tenants: Mapping[str, Overrides]) -> None:
         for path, setting in SETTINGS.items()
         if _is_unused(config, path, compares=compares)
         and config.value(path) != setting.default
-        and not config.origins.get(path, Origin()).is_default
+        and not config.origins.get(path, SettingOrigin()).is_default
     ]
     if given:
         warnings.warn(

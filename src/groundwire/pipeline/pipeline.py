@@ -15,7 +15,7 @@ from groundwire.detection.values import Detection, Outcome, Reason
 from groundwire.detector import Detector
 from groundwire.errors import ConfigError, DetectionError, SettingError
 from groundwire.explain import Explained
-from groundwire.pipeline.answer_stream import Flow, Found, read_answer
+from groundwire.pipeline.answer_stream import CheckResult, Flow, read_answer
 from groundwire.pipeline.checked import Checked, CheckedResponse
 from groundwire.pipeline.context import CheckPath, GateReport, GateStatus, RequestContext
 from groundwire.pipeline.conversation import (
@@ -23,7 +23,7 @@ from groundwire.pipeline.conversation import (
     AnswerKind,
     Conversation,
     OfferedSource,
-    Origin,
+    SourceOrigin,
     read_request,
     read_response,
 )
@@ -35,13 +35,13 @@ from groundwire.pipeline.explaining import (
     as_explained,
 )
 from groundwire.pipeline.policy_resolver import Decider
-from groundwire.policy.decisions import Choice, Decision
+from groundwire.policy.decisions import ChosenDecision, Decision
 from groundwire.policy.gate import Gate
 from groundwire.policy.policy import (
-    Limits,
     Overrides,
     Policy,
     Request,
+    SourceLimits,
     resolve_limits,
     rule,
     rule_outcome,
@@ -78,7 +78,7 @@ class Pipeline:
         signals: Signals | None = None,
         decisions: Sequence[Decision] = (),
         policy: Policy | None = None,
-        limits: Limits | None = None,
+        limits: SourceLimits | None = None,
         explainer: AnyExplainer | None = None,
         tenants: Mapping[str, Overrides] | None = None,
         judges: Judges | None = None,
@@ -108,7 +108,7 @@ class Pipeline:
         self._decider = Decider(
             signals or Signals(SignalRules()), tuple(decisions), policy or Policy()
         )
-        self._limits = limits or Limits()
+        self._limits = limits or SourceLimits()
         self._tenants: Mapping[str, Overrides] = {} if tenants is None else tenants
         self._bypasses_gate, self._ignores_short = bypasses_gate, ignores_short
 
@@ -147,7 +147,7 @@ class Pipeline:
         """What gives a second opinion on findings; ``None``: they have none."""
         return self._explainer
 
-    def limits(self, tenant: str = "") -> Limits:
+    def limits(self, tenant: str = "") -> SourceLimits:
         """How much evidence is taken of a tenant."""
         return resolve_limits(self._limits, self._tenants.get(tenant))
 
@@ -214,7 +214,7 @@ class Pipeline:
                 max_sources=limits.max_sources or 0,
                 max_source_chars=limits.max_source_chars or 0,
             )
-        gate, choice, readings = GateReport(status=GateStatus.OFF), Choice(), None
+        gate, choice, readings = GateReport(status=GateStatus.OFF), ChosenDecision(), None
         if self._decider.may_check(own, request):
             with _timed(timings, "gate"):
                 gate = self._ask(conversation)
@@ -315,7 +315,9 @@ class Pipeline:
             conversation=Conversation(
                 question=question,
                 offered=tuple(
-                    OfferedSource(source=source, origin=Origin.METADATA, place=f"sources[{i}]")
+                    OfferedSource(
+                        source=source, origin=SourceOrigin.METADATA, place=f"sources[{i}]"
+                    )
                     for i, source in enumerate(limited.kept)
                 ),
                 is_explicit=True,
@@ -323,8 +325,8 @@ class Pipeline:
                 dropped_chars=limited.dropped_chars,
             ),
             gate=GateReport(status=GateStatus.BYPASSED),
-            choice=Choice(),
-            policy=self._decider.policy(Choice(), tenant=own, request=None),
+            choice=ChosenDecision(),
+            policy=self._decider.policy(ChosenDecision(), tenant=own, request=None),
             limits=limits,
             path=CheckPath.CHECKED if limited.kept else CheckPath.NO_EVIDENCE,
             tenant=tenant,
@@ -408,7 +410,7 @@ class Pipeline:
         if isinstance(answer, str):
             answer = read_answer(answer)
         if answer.kind is not AnswerKind.TEXT:
-            return self._conclude(context, answer, Found())
+            return self._conclude(context, answer, CheckResult())
         with self._flow(context, reads_ahead=False) as flow:
             flow.feed(answer.text)
             return flow.finish(answer)
@@ -448,7 +450,7 @@ class Pipeline:
         """
         if isinstance(answer, str):
             answer = read_answer(answer)
-        return self._conclude(context, answer, Found(failure=reason))
+        return self._conclude(context, answer, CheckResult(failure=reason))
 
     def close(self) -> None:
         """Let go of the detector's threads."""
@@ -461,7 +463,7 @@ class Pipeline:
         self.close()
 
     def _flow(self, context: RequestContext, *, reads_ahead: bool) -> Flow:
-        conversation, opened, found = context.conversation, None, Found()
+        conversation, opened, found = context.conversation, None, CheckResult()
         if context.path in _DUE:
             try:
                 detector, point = self._chosen(context.overrides)
@@ -473,7 +475,7 @@ class Pipeline:
                     reads_ahead=reads_ahead,
                 )
             except Exception as error:  # noqa: BLE001 - the check was due, and so is unavailable
-                found = Found.failed(error)
+                found = CheckResult.failed(error)
         explainer = None if self._explainer is None else Remembered(self._explainer)
         return Flow(opened, partial(self._conclude, context, explainer=explainer), found=found)
 
@@ -481,17 +483,21 @@ class Pipeline:
         self,
         context: RequestContext,
         answer: Answer,
-        found: Found,
+        found: CheckResult,
         *,
         explainer: Remembered | None = None,
     ) -> Checked:
         try:
             return self._conclude_found(context, answer, found, explainer)
         except Exception as error:  # noqa: BLE001 - whatever went wrong, it was not checked
-            return self._conclude_found(context, answer, Found.failed(error), explainer)
+            return self._conclude_found(context, answer, CheckResult.failed(error), explainer)
 
     def _conclude_found(
-        self, context: RequestContext, answer: Answer, found: Found, explainer: Remembered | None
+        self,
+        context: RequestContext,
+        answer: Answer,
+        found: CheckResult,
+        explainer: Remembered | None,
     ) -> Checked:
         timings = dict(context.timings_ms)
         if context.path not in _DUE or answer.kind is not AnswerKind.TEXT or found.failure:
@@ -558,7 +564,7 @@ def _outcome(context: RequestContext, answer: Answer) -> Outcome:
     return Outcome.PARTIAL if answer.n_skipped else Outcome.SKIPPED
 
 
-def _reason(context: RequestContext, answer: Answer, found: Found) -> str | None:
+def _reason(context: RequestContext, answer: Answer, found: CheckResult) -> str | None:
     if answer.kind is AnswerKind.TEXT:
         return found.failure
     if answer.n_skipped and context.path in _DUE:

@@ -4,9 +4,9 @@ from dataclasses import dataclass, replace
 
 from groundwire.detection.values import Detection
 from groundwire.pipeline.context import RequestContext
-from groundwire.policy.decisions import Choice, Decision, Rule, choose
+from groundwire.policy.decisions import ChosenDecision, Decision, Rule, choose
 from groundwire.policy.policy import Overrides, Policy, Request, resolve
-from groundwire.policy.signals import Condition, Readings, SignalRequest, Signals, SignalType
+from groundwire.policy.signals import Condition, SignalRequest, Signals, SignalType, SignalValues
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,7 +32,9 @@ class Decider:
         plugins = (decision.plugin for decision in self.decisions)
         return self.base.enabled or any(plugin and plugin.enabled for plugin in plugins)
 
-    def decide(self, prompt: str, needs_fact_check: bool | None) -> tuple[Choice, Readings]:
+    def decide(
+        self, prompt: str, needs_fact_check: bool | None
+    ) -> tuple[ChosenDecision, SignalValues]:
         """The decision that applies before there is an answer, and the signals it was read from."""
         readings = self.signals.open(
             SignalRequest(prompt=prompt, needs_fact_check=needs_fact_check)
@@ -40,7 +42,7 @@ class Decider:
         return choose(self.decisions, readings), readings
 
     def policy(
-        self, choice: Choice, *, tenant: Overrides | None, request: Request | None
+        self, choice: ChosenDecision, *, tenant: Overrides | None, request: Request | None
     ) -> Policy:
         """The policy of a request."""
         return resolve(self.base, plugins=choice.plugins, tenant=tenant, request=request)

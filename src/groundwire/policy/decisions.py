@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from groundwire.policy.policy import HallucinationPlugin
-from groundwire.policy.signals import Condition, Operator, Readings
+from groundwire.policy.signals import Condition, Operator, SignalValues
 from groundwire.policy.ternary_logic import Truth, all_of, any_of, negate
 
 
@@ -53,7 +53,7 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class RuleResult:
     """Whether a rule holds, and the conditions that make it so.
 
     ``because`` names what held (``keyword:urgent``), what did not (``not language:de``), and what
@@ -73,7 +73,7 @@ class Unsettled:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
+class ChosenDecision:
     """What was decided about a request.
 
     Attributes:
@@ -106,16 +106,18 @@ class Choice:
         return f"{name}{reasons}{open_}"
 
 
-def choose(decisions: Iterable[Decision], readings: Readings) -> Choice:
+def choose(decisions: Iterable[Decision], readings: SignalValues) -> ChosenDecision:
     """Find the decision that applies, reading no more signals than that takes."""
     unsettled: list[Unsettled] = []
     for decision in in_order(decisions):
         verdict = evaluate(decision.rule, readings)
         if verdict.truth is Truth.TRUE:
-            return Choice(decision=decision, because=verdict.because, unsettled=tuple(unsettled))
+            return ChosenDecision(
+                decision=decision, because=verdict.because, unsettled=tuple(unsettled)
+            )
         if verdict.truth is Truth.UNKNOWN:
             unsettled.append(Unsettled(decision=decision, because=verdict.because))
-    return Choice(unsettled=tuple(unsettled))
+    return ChosenDecision(unsettled=tuple(unsettled))
 
 
 def in_order(decisions: Iterable[Decision]) -> list[Decision]:
@@ -123,17 +125,17 @@ def in_order(decisions: Iterable[Decision]) -> list[Decision]:
     return sorted(decisions, key=lambda decision: -decision.priority)
 
 
-def evaluate(rule: Rule | Condition | None, readings: Readings) -> Verdict:
+def evaluate(rule: Rule | Condition | None, readings: SignalValues) -> RuleResult:
     """Whether a rule holds, and why; ``None`` always holds."""
     if rule is None:
-        return Verdict(truth=Truth.TRUE)
+        return RuleResult(truth=Truth.TRUE)
     if isinstance(rule, Condition):
         return _observe(rule, readings)
     if rule.operator is Operator.NOT:
         inner = evaluate(rule.conditions[0], readings)
-        return Verdict(truth=negate(inner.truth), because=inner.because)
+        return RuleResult(truth=negate(inner.truth), because=inner.because)
     join = all_of if rule.operator is Operator.AND else any_of
-    seen: list[Verdict] = []
+    seen: list[RuleResult] = []
 
     def truths() -> Iterable[Truth]:
         for condition in rule.conditions:
@@ -141,18 +143,18 @@ def evaluate(rule: Rule | Condition | None, readings: Readings) -> Verdict:
             yield seen[-1].truth
 
     truth = join(truths())
-    return Verdict(truth=truth, because=_reasons(seen, truth))
+    return RuleResult(truth=truth, because=_reasons(seen, truth))
 
 
-def _reasons(verdicts: Sequence[Verdict], truth: Truth) -> tuple[str, ...]:
+def _reasons(verdicts: Sequence[RuleResult], truth: Truth) -> tuple[str, ...]:
     named = (text for verdict in verdicts if verdict.truth is truth for text in verdict.because)
     return tuple(dict.fromkeys(named))
 
 
-def _observe(condition: Condition, readings: Readings) -> Verdict:
+def _observe(condition: Condition, readings: SignalValues) -> RuleResult:
     observation = readings.read(condition)
     if observation.truth is Truth.UNKNOWN:
         because = f"{condition} unknown: {observation.reason}"
     else:
         because = f"{'' if observation.truth is Truth.TRUE else 'not '}{condition}"
-    return Verdict(truth=observation.truth, because=(because,))
+    return RuleResult(truth=observation.truth, because=(because,))

@@ -88,7 +88,7 @@ class HallucinationPlugin:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class SourceLimits:
     """How much evidence is taken; ``None`` is no limit. What exceeds a limit is told."""
 
     max_sources: int | None = None
@@ -204,11 +204,11 @@ def tighten(policy: Policy, request: Request) -> Policy:
     )
 
 
-def resolve_limits(base: Limits, tenant: Overrides | None = None) -> Limits:
+def resolve_limits(base: SourceLimits, tenant: Overrides | None = None) -> SourceLimits:
     """The limits of one request: the tenant's own, else those of the configuration."""
     if tenant is None:
         return base
-    return Limits(
+    return SourceLimits(
         max_sources=_limit(tenant.max_sources, base.max_sources),
         max_source_chars=_limit(tenant.max_source_chars, base.max_source_chars),
     )

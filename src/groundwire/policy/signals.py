@@ -247,9 +247,9 @@ class Signals:
         # Of descriptions and examples. Two threads may embed one twice, with the same result.
         self._known: dict[tuple[str, ...], NDArray[np.floating]] = {}
 
-    def open(self, request: SignalRequest) -> "Readings":
+    def open(self, request: SignalRequest) -> "SignalValues":
         """Make the signals of one request ready to be read."""
-        return Readings(self, request)
+        return SignalValues(self, request)
 
     def embed(self, texts: Sequence[str]) -> "NDArray[np.floating]":
         """Embeddings of length 1, shape ``(n_texts, dimension)``.
@@ -281,7 +281,7 @@ class Signals:
         return self._identify(text)
 
 
-class Readings:
+class SignalValues:
     """The signals of one request, each read when it is asked for and then kept."""
 
     def __init__(self, signals: Signals, request: SignalRequest) -> None:
@@ -291,9 +291,9 @@ class Readings:
         #: What was really done: conditions read by type, and texts prepared for them.
         self.work: Counter[str] = Counter()
 
-    def after(self, detection: Detection) -> "Readings":
+    def after(self, detection: Detection) -> "SignalValues":
         """The same request once its answer was checked; what is known is not read again."""
-        later = Readings(self._signals, replace(self._request, detection=detection))
+        later = SignalValues(self._signals, replace(self._request, detection=detection))
         later._made = self._made
         later._observed = {
             condition: observation
@@ -421,13 +421,13 @@ class Readings:
 
 _Made = TypeVar("_Made")
 
-_READERS: dict[SignalType, Callable[[Readings, str], Observation]] = {
-    SignalType.FACT_CHECK: Readings._fact_check,
-    SignalType.KEYWORD: Readings._keyword,
-    SignalType.DOMAIN: Readings._domain,
-    SignalType.EMBEDDING: Readings._embedding,
-    SignalType.LANGUAGE: Readings._language,
-    SignalType.HALLUCINATION: Readings._hallucination,
+_READERS: dict[SignalType, Callable[[SignalValues, str], Observation]] = {
+    SignalType.FACT_CHECK: SignalValues._fact_check,
+    SignalType.KEYWORD: SignalValues._keyword,
+    SignalType.DOMAIN: SignalValues._domain,
+    SignalType.EMBEDDING: SignalValues._embedding,
+    SignalType.LANGUAGE: SignalValues._language,
+    SignalType.HALLUCINATION: SignalValues._hallucination,
 }
 
 

@@ -100,7 +100,7 @@ def percent(part: int, whole: int) -> str:
     return f"{100 * part // whole}%" if part == 0 or 100 * part >= whole else "<1%"
 
 
-class Marked(Protocol):
+class MarkedStretch(Protocol):
     """A stretch of a text that is marked."""
 
     @property
@@ -119,7 +119,7 @@ class Marked(Protocol):
         ...
 
 
-AnyMarked = TypeVar("AnyMarked", bound=Marked)
+AnyMarked = TypeVar("AnyMarked", bound=MarkedStretch)
 
 
 def pieces(answer: str, spans: Iterable[AnyMarked]) -> Iterator[tuple[str, AnyMarked | None]]:

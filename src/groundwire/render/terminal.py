@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from groundwire.detection.values import Claim, Detection, EvidenceRef, Label, Outcome, Span
 from groundwire.render.descriptions import (
     REASONS,
-    Marked,
+    MarkedStretch,
     describe_coverage,
     describe_detector,
     describe_label,
@@ -99,7 +99,7 @@ def indented(text: str) -> list[str]:
     return [f"  {line}".rstrip(" ") for line in text.split("\n")]
 
 
-def mark_words(answer: str, spans: Iterable[Marked], *, color: bool) -> str:
+def mark_words(answer: str, spans: Iterable[MarkedStretch], *, color: bool) -> str:
     """An answer as it can be shown, with its spans marked."""
     written = []
     for text, span in pieces(answer, spans):

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from io import StringIO
 from typing import TYPE_CHECKING, Literal
 
-from groundwire.render.descriptions import Marked
+from groundwire.render.descriptions import MarkedStretch
 from groundwire.render.terminal import DIM, mark_words, painter
 from groundwire.text.quotes import excerpt
 from groundwire.text.screen import one_line
@@ -13,7 +13,7 @@ from groundwire.verify.budget import Amount
 from groundwire.verify.citations import CitationFinding, CitationStatus
 from groundwire.verify.doubts import ReadoutByWords
 from groundwire.verify.report import ClaimReport, VerificationReport
-from groundwire.verify.rule import Status
+from groundwire.verify.rule import ClaimStatus
 from groundwire.verify.verifier import Judged, Readout
 
 if TYPE_CHECKING:
@@ -36,21 +36,21 @@ _STATUS_CHARS, _WIDE_STATUS_CHARS = 17, 26
 
 #: What a status says of a claim.
 STATUSES = {
-    Status.NO_SPANS: "there is no evidence at all",
-    Status.UNKNOWN_CITATIONS: "it cites what no span is called",
-    Status.MISSING_CITATIONS: "it cites nothing, and has to",
-    Status.NOT_A_CLAIM: "it asserts nothing: a question or an instruction",
-    Status.EMPTY_CONTEXT: "it cites nothing, or nothing that asserts anything",
-    Status.VERIFIER_ERROR: "the verifier gave no answer: do not take this for a pass",
-    Status.CONTRADICTED: "the verifier says that its evidence says otherwise",
-    Status.AMBIGUOUS_VERIFIER: "with its evidence it may reach the target, or not",
-    Status.NOT_ENTAILED: "with its evidence it does not reach the target",
-    Status.PRIOR_LEAK: "it reaches the target without what it cites",
-    Status.INSUFFICIENT_EVIDENCE_GAIN: "its evidence adds too little",
-    Status.UNDER_BUDGET: "it needs more than its evidence brings",
-    Status.PASSED: "it reaches the target with its evidence, and not without",
+    ClaimStatus.NO_SPANS: "there is no evidence at all",
+    ClaimStatus.UNKNOWN_CITATIONS: "it cites what no span is called",
+    ClaimStatus.MISSING_CITATIONS: "it cites nothing, and has to",
+    ClaimStatus.NOT_A_CLAIM: "it asserts nothing: a question or an instruction",
+    ClaimStatus.EMPTY_CONTEXT: "it cites nothing, or nothing that asserts anything",
+    ClaimStatus.VERIFIER_ERROR: "the verifier gave no answer: do not take this for a pass",
+    ClaimStatus.CONTRADICTED: "the verifier says that its evidence says otherwise",
+    ClaimStatus.AMBIGUOUS_VERIFIER: "with its evidence it may reach the target, or not",
+    ClaimStatus.NOT_ENTAILED: "with its evidence it does not reach the target",
+    ClaimStatus.PRIOR_LEAK: "it reaches the target without what it cites",
+    ClaimStatus.INSUFFICIENT_EVIDENCE_GAIN: "its evidence adds too little",
+    ClaimStatus.UNDER_BUDGET: "it needs more than its evidence brings",
+    ClaimStatus.PASSED: "it reaches the target with its evidence, and not without",
 }
-_GRAVE = (Status.CONTRADICTED, Status.VERIFIER_ERROR)
+_GRAVE = (ClaimStatus.CONTRADICTED, ClaimStatus.VERIFIER_ERROR)
 
 
 def report_to_terminal(report: VerificationReport, *, color: bool, width: int = WIDTH) -> str:
@@ -134,7 +134,7 @@ def describe_citations(finding: CitationFinding) -> str:
     return str(finding.status)
 
 
-def doubts_of(detail: ClaimReport) -> tuple[Marked, ...]:
+def doubts_of(detail: ClaimReport) -> tuple[MarkedStretch, ...]:
     """The words of a flagged claim that its evidence does not support, if the verifier tells."""
     posterior = detail.posterior
     return posterior.doubts if detail.flagged and isinstance(posterior, ReadoutByWords) else ()

@@ -37,7 +37,7 @@ _TITLE = re.compile(r"\(?title:[ \t]*(?P<title>[^)\n]*)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class LayoutRow:
     """A physical line of a text, without its line break."""
 
     start: int
@@ -58,11 +58,11 @@ class Heading:
     title: str
 
 
-def rows_of(text: str) -> list[Row]:
+def rows_of(text: str) -> list[LayoutRow]:
     """Cut a text at its line feeds."""
     rows, start = [], 0
     for line in text.split("\n"):
-        rows.append(Row(start, line))
+        rows.append(LayoutRow(start, line))
         start += len(line) + 1
     return rows
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from groundwire.text.emphasis import without_emphasis
 from groundwire.text.layout import (
-    Row,
+    LayoutRow,
     breadcrumb,
     cells_of,
     fence_after,
@@ -25,7 +25,7 @@ from groundwire.text.layout import (
     shortened,
 )
 from groundwire.text.records import (
-    Field,
+    DataField,
     decode,
     fields_at,
     fields_of,
@@ -136,7 +136,7 @@ _NOTHING = ("empty", "null")
 _ATOMS = {"None": "null", "True": "true", "False": "false"}
 
 
-def _field_lines(text: str, fields: Sequence[Field], depth: int = 0) -> list[Line]:
+def _field_lines(text: str, fields: Sequence[DataField], depth: int = 0) -> list[Line]:
     """One line a field, sentences of long texts apart; groups count from 0 without a gap."""
     titles = _titles(text, fields)
     listings = _passage_listings(fields)
@@ -158,7 +158,7 @@ def _field_lines(text: str, fields: Sequence[Field], depth: int = 0) -> list[Lin
     return lines
 
 
-def _titles(text: str, fields: Sequence[Field]) -> dict[int, str]:
+def _titles(text: str, fields: Sequence[DataField]) -> dict[int, str]:
     """The title of each object that has one beside a text, by the number of the object.
 
     It heads all fields of the object: a passage ends where the heading changes.
@@ -175,7 +175,7 @@ def _titles(text: str, fields: Sequence[Field]) -> dict[int, str]:
     return {owner: title for owner, (_, title) in found.items()}
 
 
-def _passage_listings(fields: Sequence[Field]) -> set[int]:
+def _passage_listings(fields: Sequence[DataField]) -> set[int]:
     """The lists that are passages: of texts, or of objects that have one."""
     mixed = {f.listing for f in fields if not (f.is_item and f.kind == "string")}
     return {
@@ -186,7 +186,7 @@ def _passage_listings(fields: Sequence[Field]) -> set[int]:
     }
 
 
-def _is_text(field: Field) -> bool:
+def _is_text(field: DataField) -> bool:
     """Whether it is the text of a passage, by its length and its key."""
     return (
         field.kind == "string"
@@ -195,7 +195,7 @@ def _is_text(field: Field) -> bool:
     )
 
 
-def _is_in_passage_list(field: Field) -> bool:
+def _is_in_passage_list(field: DataField) -> bool:
     # What a record lists, such as the comments on a ticket, stays with the record.
     outer = field.keys[:-1] if field.has_key else field.keys
     return not outer or _plain(outer[0]) in _LIST_KEYS
@@ -206,7 +206,7 @@ def _plain(key: str) -> str:
 
 
 def _lines_of_field(
-    text: str, field: Field, path: Sequence[str], title: str, depth: int
+    text: str, field: DataField, path: Sequence[str], title: str, depth: int
 ) -> Iterator[Line]:
     if field.kind == "string":
         decoded = decode(text, field.value_start, field.end)
@@ -337,7 +337,7 @@ class _Walk:
             i += 1
         return i
 
-    def _add_fields(self, fields: Sequence[Field]) -> None:
+    def _add_fields(self, fields: Sequence[DataField]) -> None:
         lines = _field_lines(self.text, fields, self.depth + 1)
         for line in lines:
             heading = line.heading or self.heading
@@ -360,7 +360,7 @@ class _Walk:
         self.pending = rows[i].start if i < len(rows) else len(self.text)
         return i
 
-    def _add_row(self, row: Row, reading: str) -> None:
+    def _add_row(self, row: LayoutRow, reading: str) -> None:
         start = row.start + len(row.text) - len(row.text.lstrip())
         self._add(start, row.start + len(row.text.rstrip()), reading)
 

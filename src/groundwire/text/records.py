@@ -61,7 +61,7 @@ _MAX_NESTING = 200_000
 
 
 # One for every leaf of large data: a frozen dataclass takes about three times as long to build.
-class Field(NamedTuple):
+class DataField(NamedTuple):
     """One leaf of the data: a string, another scalar, or an empty container.
 
     Attributes:
@@ -159,7 +159,7 @@ def words_of_key(key: str) -> str:
     return one_line(key.replace("_", " "))
 
 
-def fields_of(text: str) -> list[Field] | None:
+def fields_of(text: str) -> list[DataField] | None:
     """Read a text that is data as a whole.
 
     Args:
@@ -181,7 +181,7 @@ def fields_of(text: str) -> list[Field] | None:
     return scan.fields or None
 
 
-def fields_at(text: str, start: int) -> tuple[list[Field], int]:
+def fields_at(text: str, start: int) -> tuple[list[DataField], int]:
     """Read the one object or list that begins at a place in a text.
 
     Returns:
@@ -232,7 +232,7 @@ class _Scan:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.fields: list[Field] = []
+        self.fields: list[DataField] = []
         self.stack: list[_Frame] = []
         self.expected = "top"
         self.n_owners = self.n_items = self.n_listings = 0
@@ -337,7 +337,7 @@ class _Scan:
         self, kind: Literal["string", "atom", "empty"], frame: _Frame, end: int, *, owner: int
     ) -> None:
         self.fields.append(
-            Field(
+            DataField(
                 start=frame.start,
                 end=end,
                 value_start=frame.value_start,

@@ -17,7 +17,7 @@ from enum import StrEnum
 from itertools import product
 from math import log, log2
 
-from groundwire.verify.interval import Interval
+from groundwire.verify.interval import ProbabilityInterval
 
 #: Probabilities are kept this far from 0 and 1, where the divergence is infinite.
 CLIP = 1e-12
@@ -59,7 +59,9 @@ def kl_bits(to: float, start: float) -> float:
     return kl(to, start)
 
 
-def observed(posterior: Interval, prior: Interval, units: Units = Units.BITS) -> Amount:
+def observed(
+    posterior: ProbabilityInterval, prior: ProbabilityInterval, units: Units = Units.BITS
+) -> Amount:
     """What the evidence brings: KL(p₁ ‖ p₀) over the box of both.
 
     >>> observed(Interval.exactly(0.97), Interval.exactly(0.97)).max
@@ -70,9 +72,9 @@ def observed(posterior: Interval, prior: Interval, units: Units = Units.BITS) ->
     return Amount(0.0 if posterior.overlaps(prior) else min(values), max(values))
 
 
-def required(target: float, prior: Interval, units: Units = Units.BITS) -> Amount:
+def required(target: float, prior: ProbabilityInterval, units: Units = Units.BITS) -> Amount:
     """What the claim needs: KL(τ ‖ p₀). Above the target it grows again, with the wrong sign."""
-    return observed(Interval.exactly(target), prior, units)
+    return observed(ProbabilityInterval.exactly(target), prior, units)
 
 
 def gap(needed: Amount, brought: Amount) -> Amount:
@@ -80,7 +82,7 @@ def gap(needed: Amount, brought: Amount) -> Amount:
     return Amount(needed.min - brought.max, needed.max - brought.min)
 
 
-def log_odds_gain(posterior: Interval, prior: Interval) -> Amount:
+def log_odds_gain(posterior: ProbabilityInterval, prior: ProbabilityInterval) -> Amount:
     """How far the evidence moves the odds of the claim: logit(p₁) − logit(p₀), in nats, signed.
 
     >>> gain = log_odds_gain(Interval.exactly(0.01), Interval.exactly(0.99))

@@ -14,7 +14,7 @@ from groundwire.errors import SettingError
 from groundwire.verify.budget import kl_bits, log_odds
 from groundwire.verify.claims import VerifiableClaim
 from groundwire.verify.doubts import Doubt
-from groundwire.verify.rule import Status
+from groundwire.verify.rule import ClaimStatus
 
 
 class CitationStatus(StrEnum):
@@ -32,7 +32,7 @@ class CitationStatus(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Thresholds:
+class CitationThresholds:
     """Where probabilities become findings; chosen by ``benchmarks/citations.py``.
 
     Attributes:
@@ -64,11 +64,11 @@ class Thresholds:
                 raise SettingError(name, value, "0 or more bits")
 
 
-DEFAULTS = Thresholds()
+DEFAULTS = CitationThresholds()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Readings:
+class ClaimProbabilities:
     """P(YES) of one claim with different spans. What was not asked is not there.
 
     Attributes:
@@ -149,7 +149,7 @@ class CitationFinding:
 
 
 def classify(
-    claim: VerifiableClaim, readings: Readings, thresholds: Thresholds = DEFAULTS
+    claim: VerifiableClaim, readings: ClaimProbabilities, thresholds: CitationThresholds = DEFAULTS
 ) -> CitationFinding:
     """What follows from the readings of a claim; pure."""
     finding = _Finding(claim, readings, thresholds)
@@ -171,15 +171,15 @@ def classify(
     return finding.made(CitationStatus.UNSUPPORTED)
 
 
-def agreeing(finding: CitationFinding, status: Status) -> CitationFinding:
+def agreeing(finding: CitationFinding, status: ClaimStatus) -> CitationFinding:
     """A finding beside what became of its claim: what was refuted is nowhere called supported.
 
     With other spans than those it cites (``context_mode``) a claim may fail that its citations
     support.
     """
     refuted = {
-        Status.CONTRADICTED: CitationStatus.CONTRADICTED,
-        Status.NOT_ENTAILED: CitationStatus.UNSUPPORTED,
+        ClaimStatus.CONTRADICTED: CitationStatus.CONTRADICTED,
+        ClaimStatus.NOT_ENTAILED: CitationStatus.UNSUPPORTED,
     }
     is_sound = finding.status in (CitationStatus.SUPPORTED, CitationStatus.DECORATIVE)
     if not is_sound or status not in refuted:
@@ -192,8 +192,8 @@ class _Finding:
     """One claim with its readings, on the way to a finding."""
 
     claim: VerifiableClaim
-    readings: Readings
-    thresholds: Thresholds
+    readings: ClaimProbabilities
+    thresholds: CitationThresholds
 
     def bits(self) -> dict[str, float]:
         """What each cited span adds to the others, with its sign."""

@@ -31,7 +31,7 @@ _RETRIES = "x-should-retry"
 _OF_TRANSFER = ("content-encoding", "content-length", "transfer-encoding")
 
 
-class Client:
+class ChatClient:
     """Calls an endpoint, and goes nowhere but to its base URL. Safe to share between threads."""
 
     def __init__(

@@ -7,7 +7,7 @@ from groundwire.text.segment.characters import ALNUM
 from groundwire.verify.claims import VerifiableClaim
 from groundwire.verify.hygiene import clean
 from groundwire.verify.spans import CitedSpan
-from groundwire.verify.verifier import EvidenceText, Question
+from groundwire.verify.verifier import ClaimQuestion, EvidenceText
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,19 +40,19 @@ class Contexts:
         """Whether anything that counts as evidence is among them."""
         return any(self.evidence[sid].text for sid in self.sids(claim))
 
-    def posterior(self, claim: VerifiableClaim) -> Question:
+    def posterior(self, claim: VerifiableClaim) -> ClaimQuestion:
         """The claim with its evidence."""
         evidence = tuple(self.evidence[sid] for sid in self.sids(claim))
-        return Question(claim=claim.text, evidence=evidence)
+        return ClaimQuestion(claim=claim.text, evidence=evidence)
 
-    def prior(self, claim: VerifiableClaim) -> Question:
+    def prior(self, claim: VerifiableClaim) -> ClaimQuestion:
         """The claim without what it cites; without all of it, if it cites nothing."""
         sids = self.sids(claim)
         taken = frozenset(claim.cites) or frozenset(sids)
         evidence = tuple(
             self._redacted(sid) if sid in taken else self.evidence[sid] for sid in sids
         )
-        return Question(claim=claim.text, evidence=evidence)
+        return ClaimQuestion(claim=claim.text, evidence=evidence)
 
     def _redacted(self, sid: str) -> EvidenceText:
         return EvidenceText(sid=sid, text="", shown=self.placeholder, is_redacted=True)

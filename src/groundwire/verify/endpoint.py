@@ -1,7 +1,7 @@
 """One call of an endpoint that speaks chat completions, by the official client.
 
-Nothing is sent but what :meth:`Endpoint.ask` is given, and nowhere but to its base URL: redirects
-are not followed, and this machine is not reached through a proxy.
+Nothing is sent but what :meth:`VerifierEndpoint.ask` is given, and nowhere but to its base URL:
+redirects are not followed, and this machine is not reached through a proxy.
 """
 
 import json
@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from groundwire.verify.client import Client
+from groundwire.verify.client import ChatClient
 from groundwire.verify.logprobs import (
     MalformedLogprobsError,
     NoLogprobsError,
-    Position,
+    TokenPosition,
     read_positions,
 )
 from groundwire.verify.prompts import Prompt
@@ -68,12 +68,12 @@ class Completion:
     """
 
     text: str
-    positions: tuple[Position, ...]
+    positions: tuple[TokenPosition, ...]
     prompt_tokens: int
     completion_tokens: int
 
 
-class Endpoint(Client):
+class VerifierEndpoint(ChatClient):
     """An endpoint that the openai verifier asks.
 
     Raises:

@@ -14,18 +14,18 @@ from groundwire.verify.citations import (
     DEFAULTS,
     CitationFinding,
     CitationStatus,
-    Readings,
-    Thresholds,
+    CitationThresholds,
+    ClaimProbabilities,
     classify,
 )
 from groundwire.verify.claims import VerifiableClaim
 from groundwire.verify.doubts import ReadoutByWords
 from groundwire.verify.verifier import (
     FREE,
-    Cost,
+    CallCost,
+    ClaimQuestion,
     EvidenceText,
     Judged,
-    Question,
     Readout,
     Verifier,
     VerifierFailure,
@@ -42,7 +42,7 @@ class CitationReport:
     """
 
     findings: tuple[CitationFinding, ...]
-    cost: Cost = FREE
+    cost: CallCost = FREE
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON."""
@@ -60,7 +60,7 @@ def check_citations(
     spans: Mapping[str, EvidenceText],
     verifier: Verifier,
     *,
-    thresholds: Thresholds = DEFAULTS,
+    thresholds: CitationThresholds = DEFAULTS,
 ) -> tuple[CitationFinding, ...]:
     """Find out what is wrong with the citations of claims.
 
@@ -79,9 +79,9 @@ def check_citations(
 
 def read_citations(
     claims: Sequence[VerifiableClaim], spans: Mapping[str, EvidenceText], verifier: Verifier
-) -> tuple[Readings, ...]:
+) -> tuple[ClaimProbabilities, ...]:
     """All that :func:`classify` may ever look at, whatever the thresholds are: to choose them."""
-    cases = _read(claims, spans, verifier, Thresholds(supports=1 - 1e-12))
+    cases = _read(claims, spans, verifier, CitationThresholds(supports=1 - 1e-12))
     return tuple(case.readings() for case in cases)
 
 
@@ -89,7 +89,7 @@ def _read(
     claims: Sequence[VerifiableClaim],
     spans: Mapping[str, EvidenceText],
     verifier: Verifier,
-    thresholds: Thresholds,
+    thresholds: CitationThresholds,
 ) -> "list[_Case]":
     cases = [_Case(claim, spans) for claim in claims]
     _ask(verifier, [(case, case.first()) for case in cases])
@@ -113,7 +113,7 @@ class _Case:
         wanted = [frozenset(cites), *(frozenset(cites) - {sid} for sid in cites)]
         return wanted + [frozenset({sid}) for sid in cites]
 
-    def second(self, thresholds: Thresholds) -> list[frozenset[str]]:
+    def second(self, thresholds: CitationThresholds) -> list[frozenset[str]]:
         """What is read if that does not support it."""
         cited = self._yes(frozenset(self.claim.cites)) if self.claim.cites else None
         if not self.claim.unknown and cited is not None and cited >= thresholds.supports:
@@ -123,18 +123,18 @@ class _Case:
             wanted += [frozenset({*self.claim.cites, sid}) for sid in self.others]
         return wanted
 
-    def question(self, sids: frozenset[str]) -> Question:
+    def question(self, sids: frozenset[str]) -> ClaimQuestion:
         """The claim with these spans; without any, what it cites is shown as taken away."""
         evidence = tuple(each for sid, each in self.spans.items() if sid in sids)
-        return Question(claim=self.claim.text, evidence=evidence)
+        return ClaimQuestion(claim=self.claim.text, evidence=evidence)
 
-    def readings(self) -> Readings:
+    def readings(self) -> ClaimProbabilities:
         """What was answered, as numbers."""
         cites = frozenset(self.claim.cites)
         cited = self.answers.get(cites) if cites else None
         no = cited.no.low if isinstance(cited, Readout) else 0.0
         unsure = cited.unsure.high if isinstance(cited, Readout) else 1.0
-        return Readings(
+        return ClaimProbabilities(
             cited=self._yes(cites) if cites else None,
             says_no=no > unsure,
             without=self._known({sid: cites - {sid} for sid in self.claim.cites}),
@@ -142,7 +142,7 @@ class _Case:
             beside=self._known({sid: cites | {sid} for sid in self.others} if cites else {}),
         )
 
-    def finding(self, thresholds: Thresholds) -> CitationFinding:
+    def finding(self, thresholds: CitationThresholds) -> CitationFinding:
         """What follows; unchecked if an answer is missing that it would rest on."""
         failures = [each for each in self.answers.values() if isinstance(each, VerifierFailure)]
         if failures and not self.claim.unknown:

@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Sequence
 
 from groundwire.verify.prompts import prompt_for
-from groundwire.verify.verifier import Question
+from groundwire.verify.verifier import ClaimQuestion
 
 
 def plan_groups(
-    questions: Sequence[Question], *, max_size: int, max_chars: int
+    questions: Sequence[ClaimQuestion], *, max_size: int, max_chars: int
 ) -> Iterator[tuple[int, ...]]:
     """Divide questions, no two of them equal, into calls: positions, each in one of them.
 
@@ -21,7 +21,7 @@ def plan_groups(
 
 
 def _divided(
-    questions: Sequence[Question], positions: Sequence[int], *, max_size: int, max_chars: int
+    questions: Sequence[ClaimQuestion], positions: Sequence[int], *, max_size: int, max_chars: int
 ) -> Iterator[tuple[int, ...]]:
     group: list[int] = []
     for position in positions:

@@ -5,7 +5,7 @@ from typing import Self
 
 
 @dataclass(frozen=True, slots=True)
-class Interval:
+class ProbabilityInterval:
     """All that a probability may be; both ends are possible.
 
     >>> Interval(0.0, 0.05).overlaps(Interval.exactly(0.05))
@@ -34,7 +34,7 @@ class Interval:
         """A probability that was measured."""
         return cls(probability, probability)
 
-    def overlaps(self, other: "Interval") -> bool:
+    def overlaps(self, other: "ProbabilityInterval") -> bool:
         """Whether both may be the same probability."""
         return self.low <= other.high and other.low <= self.high
 
@@ -43,4 +43,4 @@ class Interval:
 
 
 #: Nothing is known.
-UNKNOWN = Interval(0.0, 1.0)
+UNKNOWN = ProbabilityInterval(0.0, 1.0)

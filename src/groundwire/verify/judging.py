@@ -10,9 +10,9 @@ from groundwire.verify.context import Contexts
 from groundwire.verify.hygiene import asserts
 from groundwire.verify.report import ClaimReport
 from groundwire.verify.rule import (
-    Decision,
+    ClaimDecision,
+    DecisionRule,
     Measures,
-    Rule,
     Standing,
     after_posterior,
     after_prior,
@@ -20,10 +20,10 @@ from groundwire.verify.rule import (
     measure,
 )
 from groundwire.verify.verifier import (
-    Cost,
+    CallCost,
+    ClaimQuestion,
     FailureKind,
     Judged,
-    Question,
     Readout,
     Verifier,
     VerifierFailure,
@@ -38,7 +38,7 @@ class _Draft:
     target: float
     is_missing_citations: bool
     has_empty_context: bool
-    decision: Decision | None
+    decision: ClaimDecision | None
     posterior: Judged | None = None
     prior: Judged | None = None
 
@@ -47,7 +47,7 @@ def judge_claims(
     claims: Sequence[VerifiableClaim], contexts: Contexts, verifier: Verifier, settings: Verify
 ) -> tuple[ClaimReport, ...]:
     """Verify claims. Priors are read only where the posterior leaves the claim a chance."""
-    rule = Rule(settings.rule)
+    rule = DecisionRule(settings.rule)
     drafts = [_draft(claim, contexts, settings) for claim in claims]
     pending = [draft for draft in drafts if draft.decision is None]
     asked = ask(verifier, [contexts.posterior(draft.claim) for draft in pending])
@@ -62,7 +62,7 @@ def judge_claims(
     return tuple(_report(draft, contexts, settings) for draft in drafts)
 
 
-def ask(verifier: Verifier, questions: Sequence[Question]) -> Sequence[Judged]:
+def ask(verifier: Verifier, questions: Sequence[ClaimQuestion]) -> Sequence[Judged]:
     """Ask a verifier; whatever it does in place of answering counts as no answer."""
     if not questions:
         return ()
@@ -88,7 +88,7 @@ class Asking:
     """
 
     verifier: Verifier
-    cost: Cost = field(default_factory=Cost)
+    cost: CallCost = field(default_factory=CallCost)
 
     @property
     def name(self) -> str:
@@ -100,7 +100,7 @@ class Asking:
         """Its model."""
         return self.verifier.model
 
-    def judge(self, questions: Sequence[Question]) -> Sequence[Judged]:
+    def judge(self, questions: Sequence[ClaimQuestion]) -> Sequence[Judged]:
         """Its answers; a failure in place of each that it does not give."""
         judged = ask(self.verifier, questions)
         self.cost = sum((each.cost for each in judged), self.cost)
@@ -115,7 +115,7 @@ def failures_of_all(details: Sequence[ClaimReport]) -> tuple[VerifierFailure, ..
     return failed if len(failed) == len(details) else ()
 
 
-def _failed(questions: Sequence[Question], error: str) -> list[Judged]:
+def _failed(questions: Sequence[ClaimQuestion], error: str) -> list[Judged]:
     return [VerifierFailure(kind=FailureKind.VERIFIER, error=error) for _ in questions]
 
 

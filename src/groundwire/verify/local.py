@@ -39,13 +39,13 @@ from groundwire.errors import ModelError
 from groundwire.text.segment import Segment
 from groundwire.text.segment.characters import ALNUM
 from groundwire.verify.doubts import Doubt, ReadoutByWords
-from groundwire.verify.interval import Interval
+from groundwire.verify.interval import ProbabilityInterval
 from groundwire.verify.measured import ClaimMap, Measured
 from groundwire.verify.verifier import (
     ANYONE,
+    ClaimQuestion,
     FailureKind,
     Judged,
-    Question,
     Scope,
     Verdict,
     VerifierFailure,
@@ -190,7 +190,7 @@ class LocalVerifier:
         """What was really done so far: texts and sentences read, word pieces."""
         return self._reader.work
 
-    def judge(self, questions: Sequence[Question]) -> list[Judged]:
+    def judge(self, questions: Sequence[ClaimQuestion]) -> list[Judged]:
         """Answer each question, in their order; equal ones are read once."""
         distinct = list(dict.fromkeys(map(_key, questions)))
         answers = dict(zip(distinct, self._answers(distinct), strict=True))
@@ -265,9 +265,9 @@ class LocalVerifier:
         against = 1.0 if looked.conflicts else against
         doubts = self._doubts(looked)
         return ReadoutByWords(
-            yes=Interval.exactly(yes),
-            no=Interval.exactly((1 - yes) * against),
-            unsure=Interval.exactly((1 - yes) * (1 - against)),
+            yes=ProbabilityInterval.exactly(yes),
+            no=ProbabilityInterval.exactly((1 - yes) * against),
+            unsure=ProbabilityInterval.exactly((1 - yes) * (1 - against)),
             generated=Verdict.NO if looked.conflicts else _verdict(doubts, yes),
             doubts=doubts,
         )
@@ -330,7 +330,7 @@ def _verdict(doubts: Sequence[Doubt], yes: float) -> Verdict:
 _Key = tuple[str, tuple[str, ...]]
 
 
-def _key(question: Question) -> _Key:
+def _key(question: ClaimQuestion) -> _Key:
     """What decides the answer. The order of spans does not: the reader has its own."""
     texts = (each.text for each in question.evidence if not each.is_redacted)
     return question.claim, tuple(sorted({text for text in texts if ALNUM.search(text)}))

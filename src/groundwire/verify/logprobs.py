@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import exp, fsum
 from typing import Any
 
-from groundwire.verify.interval import UNKNOWN, Interval
+from groundwire.verify.interval import UNKNOWN, ProbabilityInterval
 from groundwire.verify.verifier import Readout, TopToken, Verdict, verdict_of
 
 #: Some servers round a logarithm to a little above 0.
@@ -22,14 +22,14 @@ class MalformedLogprobsError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Position:
+class TokenPosition:
     """One token of an answer, with the likeliest tokens in its place; it is one of them or not."""
 
     token: TopToken
     top: tuple[TopToken, ...]
 
 
-def read_positions(completion: object) -> tuple[str, tuple[Position, ...]]:
+def read_positions(completion: object) -> tuple[str, tuple[TokenPosition, ...]]:
     """The text of a chat completion, and its tokens.
 
     Raises:
@@ -53,7 +53,7 @@ def read_positions(completion: object) -> tuple[str, tuple[Position, ...]]:
     return text if isinstance(text, str) else "", positions
 
 
-def read_single(positions: Sequence[Position]) -> Readout:
+def read_single(positions: Sequence[TokenPosition]) -> Readout:
     """The answer about one claim: its first token that is not white space.
 
     Raises:
@@ -64,7 +64,7 @@ def read_single(positions: Sequence[Position]) -> Readout:
     return readout(next((p for p in positions if p.token.token.strip()), positions[0]))
 
 
-def read_group(text: str, positions: Sequence[Position], n: int) -> tuple[Readout, ...] | None:
+def read_group(text: str, positions: Sequence[TokenPosition], n: int) -> tuple[Readout, ...] | None:
     """The answers about ``n`` claims; ``None`` unless letters, lines and tokens agree in all of it.
 
     A reading that is off by one would give each claim its neighbour's verdict, so there is no
@@ -78,7 +78,7 @@ def read_group(text: str, positions: Sequence[Position], n: int) -> tuple[Readou
     return tuple(readout(position) for position in read)
 
 
-def readout(position: Position) -> Readout:
+def readout(position: TokenPosition) -> Readout:
     """P(yes), P(no) and P(unsure) at one token: sums over the spellings of each that are told.
 
     Others may be among the tokens that are not, so each verdict may be as much likelier as all of
@@ -93,7 +93,7 @@ def readout(position: Position) -> Readout:
         verdict = verdict_of(each.token)
         if verdict is not None:
             found[verdict] = found.get(verdict, 0.0) + _p(each.logprob)
-    absent = Interval(0.0, rest) if top else UNKNOWN
+    absent = ProbabilityInterval(0.0, rest) if top else UNKNOWN
     yes, no, unsure = (
         _at_least(found[verdict], rest) if verdict in found else absent
         for verdict in (Verdict.YES, Verdict.NO, Verdict.UNSURE)
@@ -101,21 +101,21 @@ def readout(position: Position) -> Readout:
     return Readout(yes=yes, no=no, unsure=unsure, generated=written.token, topk=top)
 
 
-def _at_least(probability: float, rest: float) -> Interval:
-    return Interval(min(1.0, probability), min(1.0, probability + rest))
+def _at_least(probability: float, rest: float) -> ProbabilityInterval:
+    return ProbabilityInterval(min(1.0, probability), min(1.0, probability + rest))
 
 
 def _p(logprob: float) -> float:
     return min(1.0, exp(logprob))
 
 
-def _position(value: object) -> Position:
+def _position(value: object) -> TokenPosition:
     if not isinstance(value, Mapping):
         raise MalformedLogprobsError("a token is no object")
     top = value.get("top_logprobs")
     if top is not None and not isinstance(top, list):
         raise MalformedLogprobsError("top_logprobs is no list")
-    return Position(_token(value), tuple(_token(each) for each in top or ()))
+    return TokenPosition(_token(value), tuple(_token(each) for each in top or ()))
 
 
 def _token(value: Any) -> TopToken:  # noqa: ANN401 - whatever an endpoint sent

@@ -12,17 +12,17 @@ from typing import Self
 
 from groundwire.config.tree import Verify
 from groundwire.verify.cache import SHARED, CallCache, key_of
-from groundwire.verify.endpoint import OPENAI_URL, Completion, Endpoint, EndpointError
+from groundwire.verify.endpoint import OPENAI_URL, Completion, EndpointError, VerifierEndpoint
 from groundwire.verify.grouping import plan_groups
 from groundwire.verify.logprobs import MalformedLogprobsError, read_group, read_single
 from groundwire.verify.prompts import Prompt, prompt_for
 from groundwire.verify.settings import DEFAULT_MODEL
 from groundwire.verify.verifier import (
     ANYONE,
-    Cost,
+    CallCost,
+    ClaimQuestion,
     FailureKind,
     Judged,
-    Question,
     Readout,
     Scope,
     VerifierFailure,
@@ -48,7 +48,7 @@ class OpenAIVerifier:
 
     def __init__(
         self,
-        endpoint: Endpoint,
+        endpoint: VerifierEndpoint,
         settings: Verify,
         *,
         api_key: str,
@@ -72,7 +72,9 @@ class OpenAIVerifier:
         """
         api_key = wanted_key(settings, environ)
         base_url = wanted_url(settings.base_url, environ, "OPENAI_BASE_URL") or OPENAI_URL
-        endpoint = Endpoint(base_url=base_url, api_key=api_key, timeout_s=settings.timeout_s)
+        endpoint = VerifierEndpoint(
+            base_url=base_url, api_key=api_key, timeout_s=settings.timeout_s
+        )
         return cls(endpoint, settings, api_key=api_key, scope=scope)
 
     @property
@@ -91,7 +93,7 @@ class OpenAIVerifier:
     ) -> None:
         self._endpoint.close()
 
-    def judge(self, questions: Sequence[Question]) -> list[Judged]:
+    def judge(self, questions: Sequence[ClaimQuestion]) -> list[Judged]:
         """Answer each question, in their order."""
         unique, own = list(dict.fromkeys(questions)), self._settings
         size = own.max_group_size if own.group_claims else 1
@@ -102,13 +104,13 @@ class OpenAIVerifier:
             q for group, got in zip(groups, asked, strict=True) if not got.judged for q in group
         ]
         alone = dict(zip(unread, self._ask_alone(unread), strict=True))
-        answers: dict[Question, Judged] = {}
+        answers: dict[ClaimQuestion, Judged] = {}
         for group, got in zip(groups, asked, strict=True):
             for at, question in enumerate(group):
                 answers[question] = got.judged[at] if got.judged else _after(got, alone[question])
         return _each_once(questions, answers)
 
-    def _ask_alone(self, questions: Sequence[Question]) -> list["_Asked"]:
+    def _ask_alone(self, questions: Sequence[ClaimQuestion]) -> list["_Asked"]:
         """Ask about each claim of groups that were not answered.
 
         If none of the first is answered either, it was not for their being groups: an endpoint
@@ -119,11 +121,11 @@ class OpenAIVerifier:
         asked = self._ask_all(singles[:n])
         failure = asked[0].judged[0] if asked else None
         if isinstance(failure, VerifierFailure) and all(each.is_in_vain for each in asked):
-            missing = _Asked((replace(failure, prompt="", cost=Cost()),), Cost())
+            missing = _Asked((replace(failure, prompt="", cost=CallCost()),), CallCost())
             return asked + [missing] * len(singles[n:])
         return asked + self._ask_all(singles[n:])
 
-    def _ask_all(self, groups: Sequence[tuple[Question, ...]]) -> list["_Asked"]:
+    def _ask_all(self, groups: Sequence[tuple[ClaimQuestion, ...]]) -> list["_Asked"]:
         if not groups:
             return []
         n = min(self._settings.max_concurrency, len(groups))
@@ -134,19 +136,19 @@ class OpenAIVerifier:
             finally:
                 pool.shutdown(cancel_futures=True)  # if one was interrupted
 
-    def _ask(self, group: tuple[Question, ...]) -> "_Asked":
+    def _ask(self, group: tuple[ClaimQuestion, ...]) -> "_Asked":
         """Make one call about some claims that have the same evidence."""
         prompt = prompt_for([each.claim for each in group], group[0].evidence)
         is_grouped = len(group) > 1
         key, model = self._key(prompt), self.model
         if self._cache is not None and (kept := self._cache.get(key)) is not None:
-            return _Asked.of(kept, prompt, Cost(is_cached=True, is_grouped=is_grouped))
+            return _Asked.of(kept, prompt, CallCost(is_cached=True, is_grouped=is_grouped))
         if (given_up := self._scope.given_up()) is not None:
-            return _Asked((given_up,) * prompt.n, Cost())
+            return _Asked((given_up,) * prompt.n, CallCost())
         own = self._settings
         try:
             if self._final is not None:
-                return _Asked.failed(self._final, prompt, Cost())
+                return _Asked.failed(self._final, prompt, CallCost())
             completion = self._endpoint.ask(
                 prompt, model=model, temperature=own.temperature, top_logprobs=own.top_logprobs
             )
@@ -156,8 +158,8 @@ class OpenAIVerifier:
             if error.is_final:
                 self._final = error
             if is_grouped and error.kind in _PERHAPS_ALONE:
-                return _Asked((), Cost(calls=1 / len(group)))
-            return _Asked.failed(error, prompt, Cost(calls=1 / len(group)))
+                return _Asked((), CallCost(calls=1 / len(group)))
+            return _Asked.failed(error, prompt, CallCost(calls=1 / len(group)))
         if not readouts:
             return _Asked((), cost)
         if self._cache is not None:
@@ -188,7 +190,7 @@ class _Asked:
     """What came of a call: an answer for each claim, or none if they could not be told apart."""
 
     judged: tuple[Judged, ...]
-    share: Cost
+    share: CallCost
 
     @property
     def is_in_vain(self) -> bool:
@@ -198,12 +200,12 @@ class _Asked:
         )
 
     @classmethod
-    def of(cls, readouts: tuple[Readout, ...], prompt: Prompt, share: Cost) -> "_Asked":
+    def of(cls, readouts: tuple[Readout, ...], prompt: Prompt, share: CallCost) -> "_Asked":
         told = (replace(each, prompt=prompt.text, cost=share) for each in readouts)
         return cls(tuple(told), share)
 
     @classmethod
-    def failed(cls, error: EndpointError, prompt: Prompt, share: Cost) -> "_Asked":
+    def failed(cls, error: EndpointError, prompt: Prompt, share: CallCost) -> "_Asked":
         failure = VerifierFailure(kind=error.kind, error=str(error), prompt=prompt.text, cost=share)
         return cls((failure,) * prompt.n, share)
 
@@ -222,8 +224,8 @@ def _read(completion: Completion, n: int) -> tuple[Readout, ...]:
         raise EndpointError(FailureKind.MALFORMED, f"The endpoint's answer: {error}.") from error
 
 
-def _share(completion: Completion, n: int) -> Cost:
-    return Cost(
+def _share(completion: Completion, n: int) -> CallCost:
+    return CallCost(
         calls=1 / n,
         prompt_tokens=completion.prompt_tokens / n,
         completion_tokens=completion.completion_tokens / n,
@@ -236,12 +238,14 @@ def _after(group: _Asked, alone: _Asked) -> Judged:
     return with_cost(judged, judged.cost + replace(group.share, fell_back=True))
 
 
-def _each_once(questions: Sequence[Question], answers: Mapping[Question, Judged]) -> list[Judged]:
+def _each_once(
+    questions: Sequence[ClaimQuestion], answers: Mapping[ClaimQuestion, Judged]
+) -> list[Judged]:
     """An answer for each question; only the first of equal ones cost anything."""
-    seen: set[Question] = set()
+    seen: set[ClaimQuestion] = set()
     found = []
     for question in questions:
         judged = answers[question]
-        found.append(with_cost(judged, Cost(is_cached=True)) if question in seen else judged)
+        found.append(with_cost(judged, CallCost(is_cached=True)) if question in seen else judged)
         seen.add(question)
     return found

@@ -10,9 +10,9 @@ from typing import Any
 from groundwire.verify.budget import Amount, Units
 from groundwire.verify.claims import VerifiableClaim
 from groundwire.verify.forensics import CitationReport
-from groundwire.verify.interval import Interval
-from groundwire.verify.rule import UNMEASURED, Decision, Measures, Status
-from groundwire.verify.verifier import Cost, Judged, Readout, VerifierFailure
+from groundwire.verify.interval import ProbabilityInterval
+from groundwire.verify.rule import UNMEASURED, ClaimDecision, ClaimStatus, Measures
+from groundwire.verify.verifier import CallCost, Judged, Readout, VerifierFailure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +34,7 @@ class ClaimReport:
 
     claim: VerifiableClaim
     target: float
-    decision: Decision
+    decision: ClaimDecision
     measures: Measures = UNMEASURED
     posterior: Judged | None = None
     prior: Judged | None = None
@@ -44,7 +44,7 @@ class ClaimReport:
     units: Units = Units.BITS
 
     @property
-    def status(self) -> Status:
+    def status(self) -> ClaimStatus:
         """What became of it."""
         return self.decision.status
 
@@ -93,13 +93,13 @@ class ClaimReport:
             "post_supports_target": measures.supports_target,
             "prior_below_target": measures.is_prior_below_target,
             "evidence_dependent": measures.is_dependent,
-            "prior_leak": self.status is Status.PRIOR_LEAK,
+            "prior_leak": self.status is ClaimStatus.PRIOR_LEAK,
             "kl_budget_sufficient": measures.is_budget_sufficient,
             "budget_evaluated": measures.gap is not None,
             "skipped_verifier": self.posterior is None,
             "prior_skipped": self.prior is None,
             "empty_context": self.has_empty_context,
-            "no_spans": self.status is Status.NO_SPANS,
+            "no_spans": self.status is ClaimStatus.NO_SPANS,
             "evidence": list(self.evidence),
             "verifier_calls": _calls(self),
         }
@@ -114,19 +114,19 @@ class ClaimReport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Words:
+class ReportWords:
     """What a report calls what it is about."""
 
     scored: str = "claims_scored"
     flagged: str = "flagged_claims"
 
 
-CLAIMS = Words()
-STEPS = Words(scored="steps_scored", flagged="flagged_steps")
+CLAIMS = ReportWords()
+STEPS = ReportWords(scored="steps_scored", flagged="flagged_steps")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Setup:
+class VerificationSetup:
     """What a verification was made with."""
 
     backend: str
@@ -139,7 +139,7 @@ class Setup:
     require_citations: bool
     min_log_odds_gain: float
     max_prompt_chars: int | None = None
-    words: Words = CLAIMS
+    words: ReportWords = CLAIMS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,7 +159,7 @@ class VerificationReport:
         error_type: The kind of error, one word.
     """
 
-    setup: Setup
+    setup: VerificationSetup
     details: tuple[ClaimReport, ...] = ()
     unscored: tuple[VerifiableClaim, ...] = ()
     has_unscored: bool = False
@@ -185,9 +185,9 @@ class VerificationReport:
         return bool(self.unscored) or self.has_unscored
 
     @property
-    def cost(self) -> Cost:
+    def cost(self) -> CallCost:
         """What all answers of the verifier took."""
-        return sum((each.cost for each in self._judged()), Cost())
+        return sum((each.cost for each in self._judged()), CallCost())
 
     @property
     def summary(self) -> dict[str, Any]:
@@ -241,7 +241,7 @@ def _counts(
     judged: list[Judged], details: tuple[ClaimReport, ...], *, n_lost: int
 ) -> dict[str, Any]:
     costs = [each.cost for each in judged]
-    total = sum(costs, Cost())
+    total = sum(costs, CallCost())
     n_cached = sum(cost.is_cached for cost in costs)
     n_asked = n_lost + sum(each.posterior is not None for each in details)
     # What a group saves is what its members would have taken one by one.
@@ -285,7 +285,7 @@ def _readout(judged: Judged | None) -> dict[str, Any] | None:
     }
 
 
-def _interval(interval: Interval) -> dict[str, float]:
+def _interval(interval: ProbabilityInterval) -> dict[str, float]:
     return {"p_lower": interval.low, "p_upper": interval.high}
 
 

@@ -14,14 +14,14 @@ from groundwire.verify.budget import Amount, Units, gap, log_odds_gain, observed
 from groundwire.verify.verifier import Judged, Readout, Verdict, VerifierFailure
 
 
-class Rule(StrEnum):
+class DecisionRule(StrEnum):
     """How a claim is decided upon."""
 
     SIGNED = "signed"
     KL = "kl"
 
 
-class Status(StrEnum):
+class ClaimStatus(StrEnum):
     """What became of a claim. All but ``passed`` flag it."""
 
     NO_SPANS = "no_spans"
@@ -61,19 +61,19 @@ class Why(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Decision:
+class ClaimDecision:
     """A status, and why."""
 
-    status: Status
+    status: ClaimStatus
     reasons: tuple[Why, ...] = ()
 
     @property
     def is_flagged(self) -> bool:
         """Whether the claim is flagged."""
-        return self.status is not Status.PASSED
+        return self.status is not ClaimStatus.PASSED
 
 
-PASSED = Decision(status=Status.PASSED)
+PASSED = ClaimDecision(status=ClaimStatus.PASSED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,20 +88,20 @@ class Standing:
     has_evidence: bool
 
 
-def before_reading(standing: Standing) -> Decision | None:
+def before_reading(standing: Standing) -> ClaimDecision | None:
     """The decision that needs no verifier; ``None`` if one has to read the claim."""
     if not standing.has_spans:
-        return Decision(status=Status.NO_SPANS, reasons=(Why.NO_SPANS,))
+        return ClaimDecision(status=ClaimStatus.NO_SPANS, reasons=(Why.NO_SPANS,))
     if standing.has_unknown_citations:
-        return Decision(status=Status.UNKNOWN_CITATIONS, reasons=(Why.UNKNOWN_CITATIONS,))
+        return ClaimDecision(status=ClaimStatus.UNKNOWN_CITATIONS, reasons=(Why.UNKNOWN_CITATIONS,))
     if standing.is_missing_citations:
-        return Decision(status=Status.MISSING_CITATIONS, reasons=(Why.MISSING_CITATIONS,))
+        return ClaimDecision(status=ClaimStatus.MISSING_CITATIONS, reasons=(Why.MISSING_CITATIONS,))
     if not standing.asserts:
-        return Decision(status=Status.NOT_A_CLAIM, reasons=(Why.ASSERTS_NOTHING,))
+        return ClaimDecision(status=ClaimStatus.NOT_A_CLAIM, reasons=(Why.ASSERTS_NOTHING,))
     if not standing.has_context:
-        return Decision(status=Status.EMPTY_CONTEXT, reasons=(Why.NO_CITED_SPANS,))
+        return ClaimDecision(status=ClaimStatus.EMPTY_CONTEXT, reasons=(Why.NO_CITED_SPANS,))
     if not standing.has_evidence:
-        return Decision(status=Status.EMPTY_CONTEXT, reasons=(Why.NOTHING_IS_EVIDENCE,))
+        return ClaimDecision(status=ClaimStatus.EMPTY_CONTEXT, reasons=(Why.NOTHING_IS_EVIDENCE,))
     return None
 
 
@@ -165,49 +165,51 @@ def measure(
     )
 
 
-def after_posterior(posterior: Judged, *, target: float, rule: Rule) -> Decision | None:
+def after_posterior(
+    posterior: Judged, *, target: float, rule: DecisionRule
+) -> ClaimDecision | None:
     """The decision that needs no prior; ``None`` if the prior has to be read."""
     if isinstance(posterior, VerifierFailure):
-        return Decision(status=Status.VERIFIER_ERROR, reasons=(Why.POSTERIOR_ERROR,))
-    if rule is Rule.KL:
+        return ClaimDecision(status=ClaimStatus.VERIFIER_ERROR, reasons=(Why.POSTERIOR_ERROR,))
+    if rule is DecisionRule.KL:
         return None if says_anything(posterior) else _NO_VERDICT
     below = Why.POSTERIOR_BELOW_TARGET
     is_enough = posterior.yes.low >= target
     if says_no(posterior):
         # Whatever the target: a low one asks for less certainty, not for less than a yes.
         reasons = (Why.VERIFIER_SAYS_NO,) if is_enough else (Why.VERIFIER_SAYS_NO, below)
-        return Decision(status=Status.CONTRADICTED, reasons=reasons)
+        return ClaimDecision(status=ClaimStatus.CONTRADICTED, reasons=reasons)
     if is_enough:
         return None
     if posterior.yes.high >= target:
         why = Why.POSTERIOR_STRADDLES_TARGET
-        return Decision(status=Status.AMBIGUOUS_VERIFIER, reasons=(why,))
-    return Decision(status=Status.NOT_ENTAILED, reasons=(below,))
+        return ClaimDecision(status=ClaimStatus.AMBIGUOUS_VERIFIER, reasons=(why,))
+    return ClaimDecision(status=ClaimStatus.NOT_ENTAILED, reasons=(below,))
 
 
-def after_prior(prior: Judged, measures: Measures, *, rule: Rule) -> Decision:
+def after_prior(prior: Judged, measures: Measures, *, rule: DecisionRule) -> ClaimDecision:
     """The decision once both were asked."""
     if isinstance(prior, VerifierFailure):
-        return Decision(status=Status.VERIFIER_ERROR, reasons=(Why.PRIOR_ERROR,))
-    if rule is Rule.KL:
+        return ClaimDecision(status=ClaimStatus.VERIFIER_ERROR, reasons=(Why.PRIOR_ERROR,))
+    if rule is DecisionRule.KL:
         return _by_budget(measures) if says_anything(prior) else _NO_VERDICT
     if not measures.is_prior_below_target:
-        return Decision(status=Status.PRIOR_LEAK, reasons=(Why.PRIOR_AT_OR_ABOVE_TARGET,))
+        return ClaimDecision(status=ClaimStatus.PRIOR_LEAK, reasons=(Why.PRIOR_AT_OR_ABOVE_TARGET,))
     if not measures.is_dependent:
         why = Why.GAIN_BELOW_MINIMUM
-        return Decision(status=Status.INSUFFICIENT_EVIDENCE_GAIN, reasons=(why,))
+        return ClaimDecision(status=ClaimStatus.INSUFFICIENT_EVIDENCE_GAIN, reasons=(why,))
     return PASSED
 
 
-_NO_VERDICT = Decision(status=Status.AMBIGUOUS_VERIFIER, reasons=(Why.NO_VERDICT,))
+_NO_VERDICT = ClaimDecision(status=ClaimStatus.AMBIGUOUS_VERIFIER, reasons=(Why.NO_VERDICT,))
 
 
-def _by_budget(measures: Measures) -> Decision:
+def _by_budget(measures: Measures) -> ClaimDecision:
     if measures.is_budget_sufficient:
         return PASSED
     is_short = measures.gap is None or measures.gap.min > 0
     why = Why.BUDGET_INSUFFICIENT if is_short else Why.MAY_ADD_NOTHING
-    return Decision(status=Status.UNDER_BUDGET, reasons=(why,))
+    return ClaimDecision(status=ClaimStatus.UNDER_BUDGET, reasons=(why,))
 
 
 def says_anything(answer: Readout) -> bool:

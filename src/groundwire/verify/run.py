@@ -16,7 +16,7 @@ from groundwire.verify.claims import CitationPatternError, VerifiableClaim
 from groundwire.verify.context import Contexts
 from groundwire.verify.forensics import CitationReport, check_citations
 from groundwire.verify.judging import Asking, failures_of_all, judge_claims
-from groundwire.verify.report import ClaimReport, Setup, VerificationReport
+from groundwire.verify.report import ClaimReport, VerificationReport, VerificationSetup
 from groundwire.verify.service import ServiceError, call_service, malformed
 from groundwire.verify.service_report import NoReportError, Sent, read_report
 from groundwire.verify.settings import (
@@ -133,7 +133,7 @@ def refused(subject: Subject, backend: str, *, error_type: str, error: str) -> V
 
 
 def _unverified(
-    setup: Setup, job: _Job | None, *, error: str, error_type: str
+    setup: VerificationSetup, job: _Job | None, *, error: str, error_type: str
 ) -> VerificationReport:
     """The report if there is a finding about no claim."""
     if job is None:
@@ -166,8 +166,8 @@ def _settings(arguments: Mapping[str, Any]) -> Verify:
         raise _RefusedError("invalid_argument", str(error)) from error
 
 
-def _setup(settings: Verify, subject: Subject, backend: str) -> Setup:
-    return Setup(
+def _setup(settings: Verify, subject: Subject, backend: str) -> VerificationSetup:
+    return VerificationSetup(
         backend=backend,
         verifier_model=settings.model or DEFAULT_MODEL if backend != LOCAL else "",
         units=Units(settings.units),
@@ -212,7 +212,7 @@ def _opened(own: Verifier | None, settings: Verify, opens: Opens) -> Iterator[Ve
 
 
 def _by_verifier(
-    job: _Job, verifier: Verifier, setup: Setup, *, with_citations: bool
+    job: _Job, verifier: Verifier, setup: VerificationSetup, *, with_citations: bool
 ) -> VerificationReport:
     model = str(getattr(verifier, "model", ""))
     setup = replace(setup, backend=_name(verifier), verifier_model=model)
@@ -248,7 +248,7 @@ def _citations(
     return CitationReport(findings=findings, cost=asking.cost)
 
 
-def _by_service(job: _Job, setup: Setup) -> VerificationReport:
+def _by_service(job: _Job, setup: VerificationSetup) -> VerificationReport:
     """Ask a service for the report. It decides by its own rule, which ours names."""
     settings = job.settings
     sent = Sent(claims=job.claims[: job.n_scored], is_numbered=not job.subject.is_limited)

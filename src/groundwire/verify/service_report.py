@@ -9,9 +9,16 @@ from typing import Any, TypeGuard
 from groundwire.verify.budget import Amount
 from groundwire.verify.citing import Normalization
 from groundwire.verify.claims import VerifiableClaim
-from groundwire.verify.interval import UNKNOWN, Interval
-from groundwire.verify.report import ClaimReport, Setup
-from groundwire.verify.rule import PASSED, Decision, Measures, Rule, Status, after_posterior
+from groundwire.verify.interval import UNKNOWN, ProbabilityInterval
+from groundwire.verify.report import ClaimReport, VerificationSetup
+from groundwire.verify.rule import (
+    PASSED,
+    ClaimDecision,
+    ClaimStatus,
+    DecisionRule,
+    Measures,
+    after_posterior,
+)
 from groundwire.verify.verifier import Readout
 
 #: Whole numbers beyond are not those of a claim, nor all JSON readers'.
@@ -57,7 +64,7 @@ class ServiceReport:
     n_missing: int
 
 
-def read_report(response: object, setup: Setup, sent: Sent) -> ServiceReport:
+def read_report(response: object, setup: VerificationSetup, sent: Sent) -> ServiceReport:
     """Read a service's report.
 
     Raises:
@@ -115,7 +122,9 @@ def _squeezed(text: str) -> str:
     return "".join(char for char in text if char.isalnum())
 
 
-def _require_counts(summary: Mapping[str, Any], setup: Setup, *, n_flagged: int, n: int) -> None:
+def _require_counts(
+    summary: Mapping[str, Any], setup: VerificationSetup, *, n_flagged: int, n: int
+) -> None:
     words = setup.words
     if summary.get(words.scored, n) != n or summary.get(words.flagged, n_flagged) != n_flagged:
         raise NoReportError("it counts other claims than it tells of")
@@ -129,7 +138,7 @@ def _require_numbers(numbers: Sequence[int], sent: Sent) -> None:
 
 
 def _detail(
-    value: object, at: int, setup: Setup, targets: Mapping[int, float | None]
+    value: object, at: int, setup: VerificationSetup, targets: Mapping[int, float | None]
 ) -> ClaimReport:
     if not isinstance(value, Mapping) or not isinstance(value.get("flagged"), bool):
         raise NoReportError(f"its claim {at} does not say whether it is flagged")
@@ -168,9 +177,9 @@ def _detail(
     )
 
 
-def _require_pass(value: Mapping[str, Any], at: int, setup: Setup) -> None:
+def _require_pass(value: Mapping[str, Any], at: int, setup: VerificationSetup) -> None:
     """Make sure that nothing which is said of a claim speaks against its having passed."""
-    if value.get("status") not in (None, Status.PASSED):
+    if value.get("status") not in (None, ClaimStatus.PASSED):
         raise NoReportError(f"its claim {at} is not flagged, and did not pass")
     if any(value.get(name) for name in _NOT_VERIFIED):
         raise NoReportError(f"its claim {at} is not flagged, and could not be verified")
@@ -182,17 +191,19 @@ def _require_pass(value: Mapping[str, Any], at: int, setup: Setup) -> None:
         raise NoReportError(f"its claim {at} is not flagged, and lacks citations")
 
 
-def _decision(value: Mapping[str, Any], posterior: Readout | None, target: float) -> Decision:
+def _decision(value: Mapping[str, Any], posterior: Readout | None, target: float) -> ClaimDecision:
     """The service's own; but what its evidence speaks against has not passed, by whatever rule."""
     if not value["flagged"]:
         if posterior is None:
             return PASSED
-        return after_posterior(posterior, target=target, rule=Rule.SIGNED) or PASSED
+        return after_posterior(posterior, target=target, rule=DecisionRule.SIGNED) or PASSED
     said = value.get("status")
-    if isinstance(said, str) and said in set(Status) - {Status.PASSED}:
-        return Decision(status=Status(said))
+    if isinstance(said, str) and said in set(ClaimStatus) - {ClaimStatus.PASSED}:
+        return ClaimDecision(status=ClaimStatus(said))
     is_missing = value.get("missing_citations") is True
-    return Decision(status=Status.MISSING_CITATIONS if is_missing else Status.UNDER_BUDGET)
+    return ClaimDecision(
+        status=ClaimStatus.MISSING_CITATIONS if is_missing else ClaimStatus.UNDER_BUDGET
+    )
 
 
 def _amount(value: object) -> Amount | None:
@@ -209,7 +220,9 @@ def _readout(value: object) -> Readout | None:
     if low is None or high is None or not 0 <= low <= high <= 1:
         return None
     generated = _text(value.get("generated"))
-    return Readout(yes=Interval(low, high), no=UNKNOWN, unsure=UNKNOWN, generated=generated)
+    return Readout(
+        yes=ProbabilityInterval(low, high), no=UNKNOWN, unsure=UNKNOWN, generated=generated
+    )
 
 
 def _is_whole(value: object) -> TypeGuard[int]:

@@ -7,7 +7,7 @@ from groundwire.config.tree import Verify
 from groundwire.detection.example import require_text
 from groundwire.errors import InvalidTextError
 from groundwire.verify.claims import VerifiableClaim, read_claims
-from groundwire.verify.report import CLAIMS, STEPS, Words
+from groundwire.verify.report import CLAIMS, STEPS, ReportWords
 from groundwire.verify.steps import StepError, read_steps
 
 
@@ -31,7 +31,7 @@ class Subject(Protocol):
         ...
 
     @property
-    def words(self) -> Words:
+    def words(self) -> ReportWords:
         """What a report calls its parts."""
         ...
 
@@ -60,7 +60,7 @@ class AnswerSubject:
 
     answer: object
     call: str = "detect_hallucination"
-    words: Words = CLAIMS
+    words: ReportWords = CLAIMS
     is_limited: bool = True
 
     def claims(self, span_ids: tuple[str, ...], settings: Verify) -> tuple[VerifiableClaim, ...]:
@@ -91,7 +91,7 @@ class TraceSubject:
 
     steps: object
     call: str = "audit_trace_budget"
-    words: Words = STEPS
+    words: ReportWords = STEPS
     is_limited: bool = False
 
     def claims(self, span_ids: tuple[str, ...], settings: Verify) -> tuple[VerifiableClaim, ...]:

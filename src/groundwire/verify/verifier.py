@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Protocol
 
-from groundwire.verify.interval import Interval
+from groundwire.verify.interval import ProbabilityInterval
 
 
 class Verdict(StrEnum):
@@ -57,7 +57,7 @@ class EvidenceText:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class ClaimQuestion:
     """Do these spans state or imply this claim?
 
     Attributes:
@@ -70,7 +70,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cost:
+class CallCost:
     """What one answer took. Shares of the calls of a group add up to whole calls.
 
     Attributes:
@@ -89,8 +89,8 @@ class Cost:
     is_grouped: bool = False
     fell_back: bool = False
 
-    def __add__(self, other: "Cost") -> "Cost":
-        return Cost(
+    def __add__(self, other: "CallCost") -> "CallCost":
+        return CallCost(
             calls=self.calls + other.calls,
             prompt_tokens=self.prompt_tokens + other.prompt_tokens,
             completion_tokens=self.completion_tokens + other.completion_tokens,
@@ -100,7 +100,7 @@ class Cost:
         )
 
 
-FREE = Cost()
+FREE = CallCost()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,13 +125,13 @@ class Readout:
         cost: What it took.
     """
 
-    yes: Interval
-    no: Interval
-    unsure: Interval
+    yes: ProbabilityInterval
+    no: ProbabilityInterval
+    unsure: ProbabilityInterval
     generated: str
     topk: tuple[TopToken, ...] = ()
     prompt: str = ""
-    cost: Cost = FREE
+    cost: CallCost = FREE
 
     @property
     def verdict(self) -> Verdict | None:
@@ -171,7 +171,7 @@ class VerifierFailure:
     kind: FailureKind
     error: str
     prompt: str = ""
-    cost: Cost = FREE
+    cost: CallCost = FREE
 
 
 Judged = Readout | VerifierFailure
@@ -221,7 +221,7 @@ class Verifier(Protocol):
         """The model that it asks, as a report names it."""
         ...
 
-    def judge(self, questions: Sequence[Question]) -> Sequence[Judged]:
+    def judge(self, questions: Sequence[ClaimQuestion]) -> Sequence[Judged]:
         """Answer each question, in their order.
 
         It does not raise for what goes wrong with one of them: that is a
@@ -230,6 +230,6 @@ class Verifier(Protocol):
         ...
 
 
-def with_cost(judged: Judged, cost: Cost) -> Judged:
+def with_cost(judged: Judged, cost: CallCost) -> Judged:
     """The same answer at another cost."""
     return replace(judged, cost=cost)

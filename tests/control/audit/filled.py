@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import delete, insert, select, update
 
-from groundwire.control.audit import NO_TENANT, AuditEvent, Chain, EventType, Record
+from groundwire.control.audit import NO_TENANT, AuditEvent, AuditRecord, Chain, EventType
 from groundwire.control.audit.chain import ended
 from groundwire.control.audit.heads import HeadRow
 from groundwire.control.store import Store
@@ -60,7 +60,7 @@ class Written:
         """Whose it is."""
         return self.chain.writer
 
-    async def start(self, seconds: float) -> Record:
+    async def start(self, seconds: float) -> AuditRecord:
         """Write its first record, which names the ends of others."""
         columns = audit_writers.c
         async with self._store.reading() as connection:
@@ -82,20 +82,20 @@ class Written:
         await self.add(*(_moved(event, self.now) for event in events))
         return True
 
-    async def add(self, *events: AuditEvent) -> list[Record]:
+    async def add(self, *events: AuditEvent) -> list[AuditRecord]:
         """Write events."""
         records = [self.chain.link(event) for event in events]
         if records:
             await self._keep(records, ended_at=None)
         return records
 
-    async def end(self, seconds: float) -> Record:
+    async def end(self, seconds: float) -> AuditRecord:
         """Write its last record."""
         record = self.chain.link(_moved(ended(n_lost=0), seconds))
         await self._keep([record], ended_at=record.moment)
         return record
 
-    async def _keep(self, records: Sequence[Record], *, ended_at: int | None) -> None:
+    async def _keep(self, records: Sequence[AuditRecord], *, ended_at: int | None) -> None:
         if self.started_at is None:
             self.started_at = records[0].moment
         head = HeadRow.signed(
@@ -109,7 +109,7 @@ class Written:
             await connection.execute(insert(audit_writers), [head.to_dict()])
 
 
-async def keep(store: Store, records: Iterable[Record]) -> None:
+async def keep(store: Store, records: Iterable[AuditRecord]) -> None:
     """Put records and their details into the tables."""
     rows = [asdict(record) for record in records]
     details = [row for row in rows if row["detail"] is not None]

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 
 from hypothesis import strategies as st
 
-from groundwire.control.audit import AuditEvent, Chain, EventType, Record
+from groundwire.control.audit import AuditEvent, AuditRecord, Chain, EventType
 from groundwire.control.audit.chain import ended
 from groundwire.control.audit.heads import HeadRow
-from groundwire.control.audit.verdict import Verdict
+from groundwire.control.audit.verdict import TrailVerdict
 from groundwire.control.audit.verify import verify
 from tests.control.audit.trails import KEY, event
 
@@ -17,7 +17,7 @@ from tests.control.audit.trails import KEY, event
 class Trail:
     """Records in the order they were written, and where their chains stand."""
 
-    records: list[Record] = field(default_factory=list)
+    records: list[AuditRecord] = field(default_factory=list)
     rows: dict[str, HeadRow] = field(default_factory=dict)
     open: list[Chain] = field(default_factory=list)
 
@@ -31,7 +31,7 @@ class Trail:
         self.open.append(chain)
         return chain
 
-    def write(self, chain: Chain, own: AuditEvent) -> Record:
+    def write(self, chain: Chain, own: AuditEvent) -> AuditRecord:
         """A writer writes."""
         record = chain.link(own)
         self._keep(chain, record, KEY)
@@ -42,12 +42,12 @@ class Trail:
         self.write(chain, ended(n_lost=0))
         self.open.remove(chain)
 
-    def verdict(self, keys: Sequence[bytes] = (KEY,)) -> Verdict:
+    def verdict(self, keys: Sequence[bytes] = (KEY,)) -> TrailVerdict:
         """What verifying it says, of records in the order of the database."""
         in_order = sorted(self.records, key=lambda record: (record.writer, record.seq))
         return verify(in_order, list(self.rows.values()), keys)
 
-    def _keep(self, chain: Chain, record: Record, key: bytes) -> None:
+    def _keep(self, chain: Chain, record: AuditRecord, key: bytes) -> None:
         self.records.append(record)
         known = self.rows.get(chain.writer)
         self.rows[chain.writer] = HeadRow.signed(

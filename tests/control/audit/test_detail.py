@@ -15,7 +15,7 @@ from groundwire.control.audit import AuditText, Keeping, Redaction, response_eve
 from groundwire.control.audit.detail import MAX_ROWS, VERSION, detail_of
 from groundwire.control.audit.quoted import hashed
 from groundwire.control.audit.record import compact
-from groundwire.control.audit.redact import Kind
+from groundwire.control.audit.redact import RedactionKind
 from groundwire.detection.values import Claim, Detection, EvidenceRef, Label, Outcome, Span
 from groundwire.explain import Category, Subtype
 from groundwire.pipeline import Checked, CheckPath
@@ -26,7 +26,7 @@ from tests.gateway.answers import checked, partial, unavailable, unverified
 from tests.pipeline.chats import FACTS, QUESTION, RIGHT, WRONG, asked, judged, sent
 
 CUT, HASHED, FULL = (
-    Keeping(text=text, redaction=Redaction(tuple(Kind)))
+    Keeping(text=text, redaction=Redaction(tuple(RedactionKind)))
     for text in (AuditText.CUT, AuditText.HASH, AuditText.FULL)
 )
 OF: dict[str, Any] = {"tenant": "acme", "trace_id": "t1"}
@@ -86,7 +86,7 @@ def test_the_schema_knows_every_word() -> None:
     assert top["outcome"]["enum"] == list(Outcome)
     assert top["action"]["enum"] == list(Action)
     assert top["path"]["enum"] == list(CheckPath)
-    assert definitions["redacted"]["enum"] == list(Kind)
+    assert definitions["redacted"]["enum"] == list(RedactionKind)
     assert definitions["claim"]["properties"]["label"]["enum"] == list(Label)
     explanation = definitions["explanation"]["properties"]
     assert explanation["category"]["enum"] == list(Category)

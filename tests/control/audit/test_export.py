@@ -13,7 +13,7 @@ from sqlalchemy import text, update
 from groundwire.control.audit import EventType, export, queries
 from groundwire.control.audit.filters import Filter
 from groundwire.control.audit.trail import ALL, Trail
-from groundwire.control.audit.verdict import Kind, Status, Verdict
+from groundwire.control.audit.verdict import TamperKind, TrailStatus, TrailVerdict
 from groundwire.control.audit.verify_file import verify_files
 from groundwire.control.store import Store
 from groundwire.control.store.tables import audit_details, audit_records
@@ -43,7 +43,7 @@ def keys(lines: list[bytes]) -> list[tuple[str, int]]:
     return [(each["writer"], each["seq"]) for each in chains]
 
 
-def verdict(lines: list[bytes], folder: Path, *, is_partial: bool = False) -> Verdict:
+def verdict(lines: list[bytes], folder: Path, *, is_partial: bool = False) -> TrailVerdict:
     path = folder / "export.jsonl"
     path.write_bytes(b"".join(lines))
     return verify_files([path], [KEY], is_partial=is_partial)
@@ -73,7 +73,7 @@ async def test_all_of_it_stands_chain_by_chain_and_is_intact(
         expected = [(early.writer, seq) for seq in range(1, 10)]
         assert keys(lines) == expected + [(late.writer, seq) for seq in range(1, 9)]
         found = verdict(lines, tmp_path)
-        assert (found.status, found.n_records) == (Status.INTACT, 17)
+        assert (found.status, found.n_records) == (TrailStatus.INTACT, 17)
         whole = json.loads(lines[1])
         assert whole["detail"] == {"n": 0}
         assert {*whole} == {*json.loads(made().to_line()), "chain", "detail"}
@@ -98,7 +98,9 @@ async def test_what_is_asked_for_stands_in_the_order_of_time(
         moments = [json.loads(line)["timestamp"] for line in lines]
         assert moments == sorted(moments)
         assert len(moments) == 8
-        assert verdict(lines[:2] + lines[2::2], tmp_path, is_partial=True).status is Status.INTACT
+        assert (
+            verdict(lines[:2] + lines[2::2], tmp_path, is_partial=True).status is TrailStatus.INTACT
+        )
         lines = await lines_of(trail, Filter(tenant="acme", types=(EventType.CHECK_INCOMPLETE,)))
         assert len(lines) == 8
 
@@ -151,7 +153,7 @@ async def test_what_is_added_meanwhile_neither_repeats_nor_skips(
                 await early.add(made(50 + len(lines)))
                 await late.add(made(1))
         found = verdict(lines, tmp_path)
-        assert found.status is Status.INTACT
+        assert found.status is TrailStatus.INTACT
         assert len(set(keys(lines))) == len(lines) >= 17
 
 
@@ -186,8 +188,12 @@ async def test_what_somebody_has_changed_is_one_line_and_found(
         assert all(each.endswith(b"\n") and each.count(b"\n") == 1 for each in lines)
         assert all(each.isascii() for each in lines)
         found = verdict(lines, tmp_path)
-        assert found.status is Status.TAMPERED
-        assert {each.kind for each in found.findings} <= {Kind.EDITED, Kind.MISSING, Kind.MISPLACED}
+        assert found.status is TrailStatus.TAMPERED
+        assert {each.kind for each in found.findings} <= {
+            TamperKind.EDITED,
+            TamperKind.MISSING,
+            TamperKind.MISPLACED,
+        }
 
 
 def test_values_that_are_no_texts_are_exported_and_shown(tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
-from groundwire.control.audit import Record
-from groundwire.control.audit.verdict import Status
+from groundwire.control.audit import AuditRecord
+from groundwire.control.audit.verdict import TrailStatus
 from groundwire.control.audit.verify_file import read_line, verify_files
 from groundwire.control.audit.verify_store import verify_store
 from groundwire.control.store import Store
@@ -33,7 +33,7 @@ def kept_in(url: str) -> list[int]:
     async def read() -> list[int]:
         async with Store(url) as store:
             verdict = await verify_store(store, [KEY])
-            assert (verdict.status, verdict.findings) == (Status.INTACT, ())
+            assert (verdict.status, verdict.findings) == (TrailStatus.INTACT, ())
             async with store.reading() as connection:
                 columns = audit_records.c
                 found = await connection.scalars(
@@ -103,8 +103,8 @@ def test_a_file_keeps_what_was_settled_and_is_intact(tmp_path: Path) -> None:
         for _ in range(N_KILLS):
             said += own.kill_one()
     verdict = verify_files([path], [KEY])
-    assert (verdict.status, verdict.findings) == (Status.INTACT, ())
+    assert (verdict.status, verdict.findings) == (TrailStatus.INTACT, ())
     found = map(read_line, path.read_bytes().splitlines())
-    kept = numbers([each for each in found if isinstance(each, Record)])
+    kept = numbers([each for each in found if isinstance(each, AuditRecord)])
     assert set(said) <= set(kept)
     assert len(kept) == len(set(kept))

@@ -9,9 +9,9 @@ import pytest
 from sqlalchemy import text
 
 from groundwire.control.audit import EventType, queries
-from groundwire.control.audit.cursor import Position
+from groundwire.control.audit.cursor import RecordPosition
 from groundwire.control.audit.filters import Filter
-from groundwire.control.audit.queries import Asked, of_event
+from groundwire.control.audit.queries import TrailQuery, of_event
 from groundwire.control.store import Store
 from groundwire.control.store.moments import of_datetime
 from tests.control.audit.filled import at
@@ -19,7 +19,7 @@ from tests.control.audit.filled import at
 #: In a large table 5,000 rows are few, in this one 200 are.
 N_ROWS, LIMIT, EXAMINED = 30_000, 51, 200
 SOME, OTHER = EventType.HALLUCINATION_DETECTED, EventType.CHECK_INCOMPLETE
-MIDDLE = Position(of_datetime(at(N_ROWS / 2)), "1" * 32, 5)
+MIDDLE = RecordPosition(of_datetime(at(N_ROWS / 2)), "1" * 32, 5)
 WEEK = {"since": at(1000), "until": at(2000)}
 
 #: What is asked for → the index that has it in the order of time, or of the chain.
@@ -144,7 +144,7 @@ def test_every_way_to_ask_has_its_index(store: tuple[asyncio.Runner, Store]) -> 
     for what, (given, index) in ASKED.items():
         for newest_first in (True, False):
             for after in (None, MIDDLE):
-                asked = Asked(
+                asked = TrailQuery(
                     filter=Filter(**given),
                     is_sqlite=filled.is_sqlite,
                     after=after,
@@ -165,7 +165,7 @@ def test_chains_and_events_have_theirs(store: tuple[asyncio.Runner, Store]) -> N
     key = "sqlite_autoindex_audit_records_1" if filled.is_sqlite else "pk_audit_records"
     for what, given in CHAINS.items():
         for after in (None, MIDDLE):
-            asked = Asked(filter=Filter(**given), is_sqlite=filled.is_sqlite, after=after)
+            asked = TrailQuery(filter=Filter(**given), is_sqlite=filled.is_sqlite, after=after)
             assert key in runner.run(explained(filled, asked.page(LIMIT))), what
             assert key in runner.run(explained(filled, asked.whole(LIMIT))), what
     found = runner.run(explained(filled, of_event("id-5")))

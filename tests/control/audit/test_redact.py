@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.control.audit.redact import Kind, Redaction
+from groundwire.control.audit.redact import Redaction, RedactionKind
 from groundwire.errors import ConfigError
 
-ALL = Redaction(tuple(Kind))
+ALL = Redaction(tuple(RedactionKind))
 #: Of the kinds that a text has; each is one whole number, address or key.
 SAMPLES = {
-    Kind.SECRET: [
+    RedactionKind.SECRET: [
         "gw_4Zr0uJ1m2kYx8QpL7sWc3vNb5tHd9aFe6gRiKoMlPqE",
         "gwa_4Zr0uJ1m2kYx8QpL7sWc3vNb5tHd9aFe6gRiKoMlPqE",
         "sk-abcdefghijklmnopqrstuvwx",
@@ -35,7 +35,7 @@ SAMPLES = {
         "-----BEGIN PGP PRIVATE KEY BLOCK-----\n\nlQOYBF\n-----END PGP PRIVATE KEY BLOCK-----",
         "-----BEGIN PRIVATE KEY-----\\nMIIEvQ",
     ],
-    Kind.EMAIL: [
+    RedactionKind.EMAIL: [
         "alice@example.com",
         "a.b+c@mail.example.co.uk",
         "jürgen@bücher.example",
@@ -43,7 +43,7 @@ SAMPLES = {
         "alice%40example.com",
         "alice＠example.com",
     ],
-    Kind.IBAN: [
+    RedactionKind.IBAN: [
         "DE89370400440532013000",
         "DE89 3704 0044 0532 0130 00",
         "GB82WEST12345698765432",
@@ -51,7 +51,7 @@ SAMPLES = {
         "MT84 MALT 0110 0001 2345 MTLC AST0 01S",
         "NO93 8601 1117 947",
     ],
-    Kind.CARD: [
+    RedactionKind.CARD: [
         "4111111111111111",
         "4111 1111 1111 1111",
         "5500-0000-0000-0004",
@@ -61,7 +61,7 @@ SAMPLES = {
         "４１１１ １１１１ １１１１ １１１１",
         "4111\u20111111\u20111111\u20111111",
     ],
-    Kind.PHONE: [
+    RedactionKind.PHONE: [
         "+49 30 1234567",
         "+49 (0)30 123-4567",
         "+1 202 555 0143",
@@ -73,7 +73,7 @@ SAMPLES = {
         "(030) 1234567",
         "089/12345678",
     ],
-    Kind.IP: [
+    RedactionKind.IP: [
         "192.168.0.1",
         "8.8.8.8",
         "2001:db8::8a2e:370:7334",
@@ -84,16 +84,26 @@ SAMPLES = {
 }
 #: What only looks like one.
 OTHERS = {
-    Kind.SECRET: ["risk-assessment-of-the-project", "bearer responsibilities", "gw_short", "eyJ."],
-    Kind.EMAIL: ["alice @ example.com", "@example.com", "a@b", "1@2"],
-    Kind.IBAN: ["DE88370400440532013000", "GB82", "AB12 3456 7890 1234 5678", "DE89 3704 0044"],
-    Kind.CARD: [
+    RedactionKind.SECRET: [
+        "risk-assessment-of-the-project",
+        "bearer responsibilities",
+        "gw_short",
+        "eyJ.",
+    ],
+    RedactionKind.EMAIL: ["alice @ example.com", "@example.com", "a@b", "1@2"],
+    RedactionKind.IBAN: [
+        "DE88370400440532013000",
+        "GB82",
+        "AB12 3456 7890 1234 5678",
+        "DE89 3704 0044",
+    ],
+    RedactionKind.CARD: [
         "4111111111111112",
         "0000 0000 0000 0000",
         "1234567890123456789012",
         "1700000000000",
     ],
-    Kind.PHONE: [
+    RedactionKind.PHONE: [
         "1889-1950",
         "04/12/2020",
         "2026-03-04 05:06:07",
@@ -101,14 +111,14 @@ OTHERS = {
         "12.5",
         "0 12 34",
     ],
-    Kind.IP: ["1.2.3.4.5", "256.1.1.1", "12:30:45", "std::string", "a::b", "1.2.3"],
+    RedactionKind.IP: ["1.2.3.4.5", "256.1.1.1", "12:30:45", "std::string", "a::b", "1.2.3"],
 }
 
 
 @pytest.mark.parametrize(
     ("kind", "sample"), [(kind, each) for kind, all_ in SAMPLES.items() for each in all_]
 )
-def test_what_is_of_a_kind_is_taken_out(kind: Kind, sample: str) -> None:
+def test_what_is_of_a_kind_is_taken_out(kind: RedactionKind, sample: str) -> None:
     redaction = Redaction((kind,))
     assert redaction.apply(sample) == kind.marker
     assert redaction.apply(f"It is {sample}, they say.") in (
@@ -120,7 +130,7 @@ def test_what_is_of_a_kind_is_taken_out(kind: Kind, sample: str) -> None:
 @pytest.mark.parametrize(
     ("kind", "text"), [(kind, each) for kind, all_ in OTHERS.items() for each in all_]
 )
-def test_what_only_looks_like_it_stays(kind: Kind, text: str) -> None:
+def test_what_only_looks_like_it_stays(kind: RedactionKind, text: str) -> None:
     assert Redaction((kind,)).apply(f"see {text} there") == f"see {text} there"
 
 
@@ -197,10 +207,10 @@ def test_the_pieces_of_a_text_hold_nothing_that_the_whole_does_not(
     cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=4)))
     bounds = [0, *cuts, len(text)]
     kept = [read.piece(start, end) for start, end in itertools.pairwise(bounds)]
-    for kind in Kind:
+    for kind in RedactionKind:
         kept = [part.replace(kind.marker, "") for part in kept]
     whole = read.piece()
-    for kind in Kind:
+    for kind in RedactionKind:
         whole = whole.replace(kind.marker, "")
     assert "".join(kept) == whole
 

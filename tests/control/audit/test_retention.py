@@ -20,7 +20,7 @@ from groundwire.control.audit.advisory_lock import alone
 from groundwire.control.audit.filters import Filter
 from groundwire.control.audit.retention import Pruned, Retention, RetentionError, prune
 from groundwire.control.audit.trail import Trail
-from groundwire.control.audit.verdict import Status
+from groundwire.control.audit.verdict import TrailStatus
 from groundwire.control.audit.verify_store import verify_store
 from groundwire.control.store import Store, moments
 from groundwire.control.store.tables import audit_details, audit_records, audit_writers
@@ -64,7 +64,7 @@ async def pruned(
 async def status(store: Store) -> list[str]:
     """What is wrong with a trail."""
     verdict = await verify_store(store, [KEY])
-    assert (verdict.status is Status.INTACT) is (not verdict.findings)
+    assert (verdict.status is TrailStatus.INTACT) is (not verdict.findings)
     return [finding.text for finding in verdict.findings]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from groundwire.control.audit import FileSink, Record, StdoutSink
+from groundwire.control.audit import AuditRecord, FileSink, StdoutSink
 from groundwire.errors import SettingError
 from tests.control.audit.trails import chain_of, event, opened
 
@@ -20,7 +20,7 @@ def lines_in(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="ascii").splitlines()]
 
 
-def as_lines(records: list[Record]) -> bytes:
+def as_lines(records: list[AuditRecord]) -> bytes:
     return b"".join(record.to_line() + b"\n" for record in records)
 
 

@@ -16,7 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from groundwire.control.audit import AuditLog, StoreSink
 from groundwire.control.audit import event as event_module
-from groundwire.control.audit.verdict import Status, Verdict
+from groundwire.control.audit.verdict import TrailStatus, TrailVerdict
 from groundwire.control.audit.verify_store import verify_store
 from groundwire.control.store import Store, StoreUnavailableError, sqlite
 from groundwire.control.store.tables import audit_details, audit_records, audit_writers
@@ -43,7 +43,7 @@ async def numbers_in(url: str) -> list[int]:
         return [int(trace_id) for (trace_id,) in found]
 
 
-async def verdict_of(url: str) -> Verdict:
+async def verdict_of(url: str) -> TrailVerdict:
     async with Store(url) as store:
         return await verify_store(store, [KEY])
 
@@ -71,7 +71,7 @@ async def test_records_details_and_heads_are_kept_and_intact(store_url: str) -> 
         details = (await connection.execute(select(audit_details.c.detail))).all()
         assert len(details) == 500
     verdict = await verdict_of(store_url)
-    assert (verdict.status, verdict.n_records, verdict.n_open) == (Status.INTACT, 1502, 0)
+    assert (verdict.status, verdict.n_records, verdict.n_open) == (TrailStatus.INTACT, 1502, 0)
 
 
 async def test_what_is_settled_is_in_the_database(store_url: str) -> None:
@@ -79,7 +79,7 @@ async def test_what_is_settled_is_in_the_database(store_url: str) -> None:
     assert await log.settle([event(0), event(1, detail={})])
     assert await numbers_in(store_url) == [0, 1]
     verdict = await verdict_of(store_url)
-    assert (verdict.status, verdict.n_open) == (Status.INTACT, 1)
+    assert (verdict.status, verdict.n_open) == (TrailStatus.INTACT, 1)
     await log.close()
 
 
@@ -101,7 +101,7 @@ async def test_each_start_names_the_ends_that_none_has_named(store_url: str) -> 
         # One each, and not all that there ever were: starts do not grow.
         assert sorted(line.count('"mac"') for line in lines) == [0, 1, 1, 1]
     assert [row.named_by for row in writers] == [*(row.writer for row in writers[1:]), None]
-    assert (await verdict_of(store_url)).status is Status.INTACT
+    assert (await verdict_of(store_url)).status is TrailStatus.INTACT
 
 
 async def test_a_head_that_somebody_changed_is_not_signed_by_the_next_start(
@@ -114,7 +114,7 @@ async def test_a_head_that_somebody_changed_is_not_signed_by_the_next_start(
         await connection.execute(text("UPDATE audit_writers SET seq = 1"))
     await (await log_in(store_url)).close()
     assert "groundwire audit verify" in caplog.text
-    assert (await verdict_of(store_url)).status is Status.TAMPERED
+    assert (await verdict_of(store_url)).status is TrailStatus.TAMPERED
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ async def test_a_head_of_another_kind_does_not_stop_the_log(
     assert await log.settle([event(0)])
     await log.close()
     assert await numbers_in(url) == [0]
-    assert (await verdict_of(url)).status is Status.TAMPERED
+    assert (await verdict_of(url)).status is TrailStatus.TAMPERED
 
 
 OTHER = b"f" * 32
@@ -150,7 +150,7 @@ async def test_a_trail_of_other_keys_alone_gets_no_record_and_the_log_says_why(
     await log.close(timeout_s=0.1)
     assert "none of the keys here (audit.key) has signed any of the 1 chains" in caplog.text
     assert await numbers_in(store_url) == []
-    assert (await verdict_of(store_url)).status is Status.INTACT
+    assert (await verdict_of(store_url)).status is TrailStatus.INTACT
 
 
 async def test_a_trail_with_one_chain_of_ours_is_ours_whatever_became_of_its_end(
@@ -177,7 +177,7 @@ async def test_several_logs_write_side_by_side(store_url: str) -> None:
     kept = await numbers_in(store_url)
     assert sorted(kept) == [1000 * index + n for index in range(3) for n in range(200)]
     verdict = await verdict_of(store_url)
-    assert (verdict.status, verdict.n_chains, verdict.n_open) == (Status.INTACT, 3, 0)
+    assert (verdict.status, verdict.n_chains, verdict.n_open) == (TrailStatus.INTACT, 3, 0)
 
 
 async def test_what_a_client_chose_does_not_keep_the_trail_from_being_written(
@@ -187,7 +187,7 @@ async def test_what_a_client_chose_does_not_keep_the_trail_from_being_written(
     hostile = replace(event(0), trace_id="\0\ud800" + "é" * 500, tenant="\0" * 300)
     assert await log.settle([hostile])
     await log.close()
-    assert (await verdict_of(store_url)).status is Status.INTACT
+    assert (await verdict_of(store_url)).status is TrailStatus.INTACT
 
 
 async def test_a_clock_that_goes_back_changes_nothing_but_moments(
@@ -211,7 +211,7 @@ async def test_a_clock_that_goes_back_changes_nothing_but_moments(
     monkeypatch.undo()
     assert await numbers_in(store_url) == list(range(5))
     verdict = await verdict_of(store_url)
-    assert verdict.status is Status.INTACT
+    assert verdict.status is TrailStatus.INTACT
     assert any("the clock went back" in note for note in verdict.notes)
 
 
@@ -242,7 +242,7 @@ async def test_a_record_that_somebody_wrote_in_our_place_is_not_taken_for_ours(
     await eventually(lambda: not log.is_failing)
     await log.close()
     assert await numbers_in(store_url) == [0, 1]
-    assert (await verdict_of(store_url)).status is Status.INTACT
+    assert (await verdict_of(store_url)).status is TrailStatus.INTACT
 
 
 async def test_a_head_that_somebody_removed_is_put_back_by_its_writer(store_url: str) -> None:
@@ -252,7 +252,7 @@ async def test_a_head_that_somebody_removed_is_put_back_by_its_writer(store_url:
         await connection.execute(text("DELETE FROM audit_writers"))
     assert await log.settle([event(1)])
     await log.close()
-    assert (await verdict_of(store_url)).status is Status.INTACT
+    assert (await verdict_of(store_url)).status is TrailStatus.INTACT
 
 
 # A database that fails.
@@ -281,7 +281,7 @@ async def test_what_was_kept_though_nobody_said_so_is_not_kept_twice(store_url: 
     assert await log.close() == 0
     assert store.n_forgotten == 3
     assert await numbers_in(store_url) == list(range(10))
-    assert (await verdict_of(store_url)).status is Status.INTACT
+    assert (await verdict_of(store_url)).status is TrailStatus.INTACT
 
 
 class Limited(Store):
@@ -316,7 +316,7 @@ async def test_a_disk_that_is_full_keeps_events_waiting_and_loses_none(
     await log.write(event(3))
     await log.close()
     assert await numbers_in(url) == [0, 1, 2, 3]
-    assert (await verdict_of(url)).status is Status.INTACT
+    assert (await verdict_of(url)).status is TrailStatus.INTACT
 
 
 async def test_a_file_that_another_program_holds_is_waited_for(
@@ -338,7 +338,7 @@ async def test_a_file_that_another_program_holds_is_waited_for(
     await log.write(event(2))
     await log.close()
     assert await numbers_in(f"sqlite:///{path}") == [0, 1, 2]
-    assert (await verdict_of(f"sqlite:///{path}")).status is Status.INTACT
+    assert (await verdict_of(f"sqlite:///{path}")).status is TrailStatus.INTACT
 
 
 @pytest.mark.postgres
@@ -372,7 +372,7 @@ async def test_a_database_that_goes_and_comes_back_loses_nothing_that_was_settle
     assert sorted(kept) == list(range(n_asked))  # those that were not settled in time as well
     assert set(settled) <= set(kept)
     verdict = await verdict_of(url)
-    assert (verdict.status, verdict.n_open) == (Status.INTACT, 0)
+    assert (verdict.status, verdict.n_open) == (TrailStatus.INTACT, 0)
 
 
 @pytest.mark.postgres
@@ -390,7 +390,7 @@ async def test_a_database_that_is_away_at_the_start_gets_all_that_happened_meanw
     assert await log.settle([event(2)])
     await log.close()
     assert await numbers_in(url) == [0, 1, 2]
-    assert (await verdict_of(url)).status is Status.INTACT
+    assert (await verdict_of(url)).status is TrailStatus.INTACT
 
 
 async def test_a_database_that_never_comes_does_not_keep_the_log_from_closing(

@@ -14,10 +14,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import update
 
-from groundwire.control.audit import EventType, Record, queries, response_events
-from groundwire.control.audit.cursor import InvalidCursorError, Position
+from groundwire.control.audit import AuditRecord, EventType, queries, response_events
+from groundwire.control.audit.cursor import InvalidCursorError, RecordPosition
 from groundwire.control.audit.filters import Filter, InvalidFilterError
-from groundwire.control.audit.found import Found, Page
+from groundwire.control.audit.found import FoundRecord, Page
 from groundwire.control.audit.trail import ALL, MAX_LIMIT, Trail
 from groundwire.control.store import Store
 from groundwire.control.store.tables import audit_details, audit_records
@@ -36,9 +36,9 @@ async def collect(
     limit: int = 50,
     newest_first: bool = True,
     between: Callable[[], Awaitable[object]] | None = None,
-) -> list[Found]:
+) -> list[FoundRecord]:
     """All pages, one after another."""
-    found: list[Found] = []
+    found: list[FoundRecord] = []
     page: Page | None = None
     while page is None or page.next is not None:
         if page is not None and between is not None:
@@ -50,7 +50,7 @@ async def collect(
     return found
 
 
-def keys(found: list[Found]) -> list[tuple[str, int]]:
+def keys(found: list[FoundRecord]) -> list[tuple[str, int]]:
     return [(each.writer, each.seq) for each in found]
 
 
@@ -162,17 +162,17 @@ async def test_a_page_has_bounds(limit: int, opened: Callable[[], Any]) -> None:
 def test_a_cursor_is_read_back_whatever_stands_in_the_table(
     moment: int, writer: str, seq: int
 ) -> None:
-    cursor = Position(moment, writer, seq).to_cursor()
+    cursor = RecordPosition(moment, writer, seq).to_cursor()
     assert cursor.isascii()
-    assert Position.of_cursor(cursor) == Position(moment, writer, seq)
+    assert RecordPosition.of_cursor(cursor) == RecordPosition(moment, writer, seq)
 
 
 @given(st.text() | st.text("abcdefABCDEF0123456789-_=:", max_size=100))
 def test_what_is_no_cursor_is_refused(cursor: str) -> None:
     position = None
     with suppress(InvalidCursorError):
-        position = Position.of_cursor(cursor)
-    assert position is None or Position.of_cursor(position.to_cursor()) == position
+        position = RecordPosition.of_cursor(cursor)
+    assert position is None or RecordPosition.of_cursor(position.to_cursor()) == position
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_what_is_no_cursor_is_refused(cursor: str) -> None:
 )
 def test_a_cursor_of_no_row_is_refused(position: str) -> None:
     with pytest.raises(InvalidCursorError, match="Take next of the page before"):
-        Position.of_cursor(base64.urlsafe_b64encode(position.encode()).decode())
+        RecordPosition.of_cursor(base64.urlsafe_b64encode(position.encode()).decode())
 
 
 # Pages.
@@ -216,7 +216,7 @@ filters = st.sampled_from(
 )
 
 
-def holds(asked: Filter, record: Record) -> bool:
+def holds(asked: Filter, record: AuditRecord) -> bool:
     """Whether a record is asked for: the filter in Python."""
     moment = datetime.fromisoformat(json.loads(record.line)["timestamp"])
     return all(
@@ -233,13 +233,13 @@ def holds(asked: Filter, record: Record) -> bool:
 
 async def walked(
     store: Store, before: Drawn, between: Drawn, asked: Filter, *, limit: int, newest_first: bool
-) -> tuple[list[Record], list[Record], list[Found]]:
+) -> tuple[list[AuditRecord], list[AuditRecord], list[FoundRecord]]:
     """What was there, what came between two pages, and what all pages together show."""
     async with store.writing() as connection:
         await connection.execute(audit_records.delete())
     chains = [Written(store, writer=str(i) * 32) for i in range(4)]
 
-    def linked(drawn: Drawn) -> list[Record]:
+    def linked(drawn: Drawn) -> list[AuditRecord]:
         return [
             chains[i].chain.link(made(seconds, type_, tenant=tenant, trace_id=trace_id))
             for i, seconds, tenant, type_, trace_id in drawn

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from groundwire.control.audit import Chain, Record
+from groundwire.control.audit import AuditRecord, Chain
 from groundwire.control.audit.chain import record_mac, retention_applied
-from groundwire.control.audit.verdict import Kind, Status, Verdict
+from groundwire.control.audit.verdict import TamperKind, TrailStatus, TrailVerdict
 from groundwire.control.audit.verify import verify
 from tests.control.audit.kept import Trail, trails
 from tests.control.audit.trails import KEY, chain_of, event
@@ -19,7 +19,7 @@ from tests.control.audit.trails import KEY, chain_of, event
 Change = Callable[[st.DataObject, Trail], None]
 
 
-def kinds(verdict: Verdict) -> set[Kind]:
+def kinds(verdict: TrailVerdict) -> set[TamperKind]:
     return {finding.kind for finding in verdict.findings}
 
 
@@ -43,7 +43,7 @@ def two_chains() -> Trail:
 def test_a_trail_nobody_touched_is_intact(trail: Trail) -> None:
     verdict = trail.verdict()
     assert verdict.findings == ()
-    assert verdict.status is Status.INTACT
+    assert verdict.status is TrailStatus.INTACT
     assert verdict.n_records == len(trail.records)
     assert verdict.n_open == len(trail.open)
 
@@ -54,14 +54,14 @@ def test_a_trail_is_intact_in_whichever_order_its_chains_are_read(
 ) -> None:
     writers = data.draw(st.permutations(sorted({record.writer for record in trail.records})))
     records = [each for writer in writers for each in trail.records if each.writer == writer]
-    assert verify(records, list(trail.rows.values()), [KEY]).status is Status.INTACT
-    assert verify(trail.records, None, [KEY]).status is Status.INTACT
+    assert verify(records, list(trail.rows.values()), [KEY]).status is TrailStatus.INTACT
+    assert verify(trail.records, None, [KEY]).status is TrailStatus.INTACT
 
 
 def change_a_field(data: st.DataObject, trail: Trail) -> None:
     index = data.draw(st.integers(0, len(trail.records) - 1))
     record = trail.records[index]
-    name = data.draw(st.sampled_from([each.name for each in fields(Record)]))
+    name = data.draw(st.sampled_from([each.name for each in fields(AuditRecord)]))
     other: Any = data.draw(
         st.integers(1, 40)
         if isinstance(getattr(record, name), int)
@@ -179,7 +179,7 @@ def delete_a_chain_with_its_row(data: st.DataObject, trail: Trail) -> None:
 def test_any_change_is_found(change: Change, trail: Trail, data: st.DataObject) -> None:
     change(data, trail)
     verdict = trail.verdict()
-    assert verdict.status is Status.TAMPERED
+    assert verdict.status is TrailStatus.TAMPERED
     assert verdict.n_findings >= 1
 
 
@@ -199,14 +199,14 @@ def test_a_record_that_was_edited_is_named_and_no_other() -> None:
     record = trail.records[index]
     trail.records[index] = replace(record, line=record.line.replace("0.25", "0.75"))
     (finding,) = trail.verdict().findings
-    assert (finding.kind, finding.seq, finding.writer) == (Kind.EDITED, 3, record.writer)
+    assert (finding.kind, finding.seq, finding.writer) == (TamperKind.EDITED, 3, record.writer)
 
 
 def test_records_that_were_deleted_are_told_by_their_numbers() -> None:
     trail = two_chains()
     del trail.records[at(trail, 1, 2) : at(trail, 1, 4)]
     (finding,) = trail.verdict().findings
-    assert finding.kind is Kind.MISSING
+    assert finding.kind is TamperKind.MISSING
     assert "records 2 to 3 missing" in finding.text
 
 
@@ -214,7 +214,7 @@ def test_an_end_that_was_cut_off_is_told() -> None:
     trail = two_chains()
     del trail.records[at(trail, 1, 4)]
     (finding,) = trail.verdict().findings
-    assert (finding.kind, finding.seq) == (Kind.CUT, 4)
+    assert (finding.kind, finding.seq) == (TamperKind.CUT, 4)
 
 
 @pytest.mark.parametrize("name", ["event_id", "tenant", "type", "trace_id", "moment"])
@@ -226,7 +226,7 @@ def test_a_column_that_does_not_say_what_the_record_says_is_told(name: str) -> N
     value = value + 1 if isinstance(value, int) else value
     trail.records[index] = replace(trail.records[index], **{name: value})
     (finding,) = trail.verdict().findings
-    assert finding.kind is Kind.COLUMN
+    assert finding.kind is TamperKind.COLUMN
     assert name in finding.text
 
 
@@ -235,7 +235,7 @@ def test_a_detail_that_is_another_or_missing_is_told(detail: str | None) -> None
     trail = two_chains()
     index = at(trail, 0, 3)
     trail.records[index] = replace(trail.records[index], detail=detail)
-    assert kinds(trail.verdict()) == {Kind.DETAIL}
+    assert kinds(trail.verdict()) == {TamperKind.DETAIL}
 
 
 def test_a_chain_that_is_named_and_missing_is_told_as_one() -> None:
@@ -244,13 +244,16 @@ def test_a_chain_that_is_named_and_missing_is_told_as_one() -> None:
     del trail.rows[gone]
     trail.records = [record for record in trail.records if record.writer != gone]
     (finding,) = trail.verdict().findings
-    assert (finding.kind, finding.writer) == (Kind.REMOVED, gone)
+    assert (finding.kind, finding.writer) == (TamperKind.REMOVED, gone)
 
 
 def test_a_chain_of_another_key_is_one_finding() -> None:
     trail = two_chains()
     trail.records += chain_of(event(1), event(2), key=b"another key")
-    assert [finding.kind for finding in trail.verdict().findings] == [Kind.FOREIGN, Kind.HEAD]
+    assert [finding.kind for finding in trail.verdict().findings] == [
+        TamperKind.FOREIGN,
+        TamperKind.HEAD,
+    ]
 
 
 def test_many_findings_are_counted_and_the_first_are_told() -> None:
@@ -265,14 +268,14 @@ def test_many_findings_are_counted_and_the_first_are_told() -> None:
 
 
 def test_an_empty_trail_is_not_intact_but_not_verified() -> None:
-    assert verify([], [], [KEY]).status is Status.UNVERIFIED
+    assert verify([], [], [KEY]).status is TrailStatus.UNVERIFIED
 
 
 def test_with_the_wrong_key_nothing_is_verified_and_nothing_called_tampering() -> None:
     trail = two_chains()
     verdict = trail.verdict([b"another key"])
-    assert verdict.status is Status.UNVERIFIED
-    assert Kind.FOREIGN in kinds(verdict)
+    assert verdict.status is TrailStatus.UNVERIFIED
+    assert TamperKind.FOREIGN in kinds(verdict)
 
 
 def test_chains_of_an_earlier_key_are_intact_if_that_is_given() -> None:
@@ -280,8 +283,8 @@ def test_chains_of_an_earlier_key_are_intact_if_that_is_given() -> None:
     trail.start(b"the earlier key")
     chain = trail.start()
     trail.write(chain, event(0))
-    assert trail.verdict([KEY, b"the earlier key"]).status is Status.INTACT
-    assert trail.verdict([KEY]).status is Status.TAMPERED
+    assert trail.verdict([KEY, b"the earlier key"]).status is TrailStatus.INTACT
+    assert trail.verdict([KEY]).status is TrailStatus.TAMPERED
 
 
 def test_a_record_of_one_key_in_a_chain_of_another_is_told() -> None:
@@ -297,7 +300,7 @@ def test_a_record_of_one_key_in_a_chain_of_another_is_told() -> None:
         detail_sha256=record.detail_sha256,
     )
     trail.records[index] = replace(record, mac=mac)
-    assert Kind.EDITED in kinds(trail.verdict([KEY, b"the earlier key"]))
+    assert TamperKind.EDITED in kinds(trail.verdict([KEY, b"the earlier key"]))
 
 
 def test_a_clock_that_goes_back_is_a_note() -> None:
@@ -305,7 +308,7 @@ def test_a_clock_that_goes_back_is_a_note() -> None:
     now = datetime.now(UTC)
     late = [replace(event(n), timestamp=now - timedelta(hours=n)) for n in range(3)]
     verdict = verify([chain.link(chain.started([])), *map(chain.link, late)], None, [KEY])
-    assert verdict.status is Status.INTACT
+    assert verdict.status is TrailStatus.INTACT
     assert any("clock went back 2 times, by 3600 seconds" in note for note in verdict.notes)
 
 
@@ -328,11 +331,11 @@ def pruned(trail: Trail, *, up_to: int, said: int | None = None) -> Trail:
 
 @pytest.mark.parametrize("up_to", [1, 2, 4])
 def test_what_retention_removed_is_not_missing(up_to: int) -> None:
-    assert pruned(two_chains(), up_to=up_to).verdict().status is Status.INTACT
+    assert pruned(two_chains(), up_to=up_to).verdict().status is TrailStatus.INTACT
 
 
 def test_retention_that_was_interrupted_is_nothing_wrong() -> None:
-    assert pruned(two_chains(), up_to=2, said=4).verdict().status is Status.INTACT
+    assert pruned(two_chains(), up_to=2, said=4).verdict().status is TrailStatus.INTACT
 
 
 @pytest.mark.parametrize("has_row", [True, False])
@@ -341,13 +344,13 @@ def test_a_chain_may_go_as_a_whole(has_row: bool) -> None:
     trail = pruned(trail, up_to=5)
     if not has_row:
         del trail.rows[next(iter(trail.rows))]
-    assert trail.verdict().status is Status.INTACT
+    assert trail.verdict().status is TrailStatus.INTACT
 
 
 def test_what_goes_beyond_retention_is_found() -> None:
     verdict = pruned(two_chains(), up_to=3, said=2).verdict()
-    assert kinds(verdict) == {Kind.MISSING}
-    assert kinds(pruned(two_chains(), up_to=5, said=4).verdict()) == {Kind.REMOVED}
+    assert kinds(verdict) == {TamperKind.MISSING}
+    assert kinds(pruned(two_chains(), up_to=5, said=4).verdict()) == {TamperKind.REMOVED}
 
 
 def test_retention_that_nobody_signed_excuses_nothing() -> None:
@@ -357,11 +360,11 @@ def test_retention_that_nobody_signed_excuses_nothing() -> None:
     chain.head = trail.rows[chain.writer].head
     trail.records.append(chain.link(retention_applied([head], details_before=None)))
     del trail.records[:2]
-    assert Kind.MISSING in kinds(trail.verdict())
+    assert TamperKind.MISSING in kinds(trail.verdict())
 
 
 def test_details_go_as_retention_says_and_no_younger_ones() -> None:
-    for hours, expected in ((1, set[Kind]()), (-1, {Kind.DETAIL})):
+    for hours, expected in ((1, set[TamperKind]()), (-1, {TamperKind.DETAIL})):
         trail = two_chains()
         trail.records = [replace(record, detail=None) for record in trail.records]
         before = datetime.now(UTC) + timedelta(hours=hours)
@@ -381,9 +384,9 @@ def test_the_newest_end_can_be_put_back_to_an_earlier_time_and_anchors_notice_it
     anchors = trail.verdict().heads
     trail.rows = earlier
     del trail.records[-1]
-    assert trail.verdict().status is Status.INTACT
+    assert trail.verdict().status is TrailStatus.INTACT
     verdict = verify(trail.records, list(trail.rows.values()), [KEY], anchors=anchors)
-    assert kinds(verdict) == {Kind.CUT}
+    assert kinds(verdict) == {TamperKind.CUT}
 
 
 def test_the_newest_chain_can_be_removed_as_a_whole_and_anchors_notice_it() -> None:
@@ -392,23 +395,23 @@ def test_the_newest_chain_can_be_removed_as_a_whole_and_anchors_notice_it() -> N
     earlier = Trail(list(trail.records), dict(trail.rows), list(trail.open))
     trail.start()
     anchors = trail.verdict().heads
-    assert earlier.verdict().status is Status.INTACT
+    assert earlier.verdict().status is TrailStatus.INTACT
     verdict = verify(earlier.records, list(earlier.rows.values()), [KEY], anchors=anchors)
-    assert kinds(verdict) == {Kind.REMOVED}
+    assert kinds(verdict) == {TamperKind.REMOVED}
 
 
 def test_an_anchor_that_names_another_record_is_found() -> None:
     trail = two_chains()
     anchors = [replace(head, mac="0" * 64) for head in trail.verdict().heads]
     verdict = verify(trail.records, list(trail.rows.values()), [KEY], anchors=anchors)
-    assert kinds(verdict) == {Kind.EDITED}
+    assert kinds(verdict) == {TamperKind.EDITED}
 
 
 def test_of_a_part_gaps_are_notes_and_edits_are_found() -> None:
     records = chain_of(*(event(number) for number in range(9)))
     part = [records[index] for index in (3, 4, 7)]
     verdict = verify(part, None, [KEY], is_partial=True)
-    assert verdict.status is Status.INTACT
+    assert verdict.status is TrailStatus.INTACT
     assert "2 gaps between records, as in a part of a trail" in verdict.notes
     part[1] = replace(part[1], line=part[1].line.replace("acme", "acne"))
-    assert kinds(verify(part, None, [KEY], is_partial=True)) == {Kind.EDITED}
+    assert kinds(verify(part, None, [KEY], is_partial=True)) == {TamperKind.EDITED}

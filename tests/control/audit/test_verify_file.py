@@ -9,9 +9,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from groundwire.control.audit import AuditEvent, EventType, FileSink, Head, Record
+from groundwire.control.audit import AuditEvent, AuditRecord, EventType, FileSink, Head
 from groundwire.control.audit.anchors import AnchorsError, read_anchors, write_anchors
-from groundwire.control.audit.verdict import Kind, Status, Verdict
+from groundwire.control.audit.verdict import TamperKind, TrailStatus, TrailVerdict
 from groundwire.control.audit.verify_file import Odd, read_line, verify_files
 from tests.control.audit.trails import KEY, chain_of, event, opened
 
@@ -29,7 +29,7 @@ def verdict_of(
     *,
     anchors: Sequence[Head] = (),
     is_partial: bool = False,
-) -> Verdict:
+) -> TrailVerdict:
     path = folder / "audit.jsonl"
     path.write_bytes(b"".join(lines))
     return verify_files([path], [KEY], anchors=anchors, is_partial=is_partial)
@@ -43,7 +43,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_lines_nobody_touched_are_intact(folder: Path) -> None:
     lines, heads = trail()
     verdict = verdict_of(folder, lines, anchors=heads)
-    assert (verdict.status, verdict.findings) == (Status.INTACT, ())
+    assert (verdict.status, verdict.findings) == (TrailStatus.INTACT, ())
     assert (verdict.n_records, verdict.n_chains, verdict.n_open) == (7, 2, 1)
     assert list(verdict.heads) == heads
 
@@ -56,7 +56,7 @@ def test_any_byte_that_is_changed_is_found(folder: Path, data: st.DataObject) ->
     raw[index] = data.draw(st.integers(0, 255).filter(lambda byte: byte != raw[index]))
     # The last line ends with the file, whatever stands for its end.
     assume(index < len(raw) - 1)
-    assert verdict_of(folder, [bytes(raw)], anchors=heads).status is Status.TAMPERED
+    assert verdict_of(folder, [bytes(raw)], anchors=heads).status is TrailStatus.TAMPERED
 
 
 @given(data=st.data())
@@ -79,7 +79,7 @@ def test_any_line_that_is_removed_moved_repeated_or_put_in_is_found(
             others.insert(index, chain_of(key=b"another key")[0].to_line() + b"\n")
         case _:
             others.insert(max(index, 1), event(5).to_line() + b"\n")
-    assert verdict_of(folder, others, anchors=heads).status is Status.TAMPERED
+    assert verdict_of(folder, others, anchors=heads).status is TrailStatus.TAMPERED
 
 
 def in_order(lines: list[bytes]) -> list[list[int]]:
@@ -93,13 +93,13 @@ def in_order(lines: list[bytes]) -> list[list[int]]:
 def test_the_end_of_a_chain_that_another_names_cannot_be_cut_off(folder: Path) -> None:
     lines, _ = trail()
     verdict = verdict_of(folder, [*lines[:2], *lines[4:]])
-    assert [finding.kind for finding in verdict.findings] == [Kind.CUT]
+    assert [finding.kind for finding in verdict.findings] == [TamperKind.CUT]
 
 
 def test_the_newest_end_can_be_cut_off_and_anchors_notice_it(folder: Path) -> None:
     lines, heads = trail()
-    assert verdict_of(folder, lines[:-1]).status is Status.INTACT
-    assert verdict_of(folder, lines[:-1], anchors=heads).status is Status.TAMPERED
+    assert verdict_of(folder, lines[:-1]).status is TrailStatus.INTACT
+    assert verdict_of(folder, lines[:-1], anchors=heads).status is TrailStatus.TAMPERED
 
 
 @given(data=st.data())
@@ -108,7 +108,7 @@ def test_what_a_crash_leaves_is_no_tampering(folder: Path, data: st.DataObject) 
     raw = b"".join(lines)
     rest = data.draw(st.integers(len(b"".join(lines[:5])) + 1, len(raw)))
     verdict = verdict_of(folder, [raw[:rest]])
-    assert (verdict.status, verdict.n_open) == (Status.INTACT, 1)
+    assert (verdict.status, verdict.n_open) == (TrailStatus.INTACT, 1)
 
 
 @pytest.mark.asyncio
@@ -120,7 +120,7 @@ async def test_a_log_goes_on_after_a_crash_and_the_trail_is_intact(tmp_path: Pat
     await log.write(event(9))
     await log.close()
     verdict = verify_files([path], [KEY])
-    assert verdict.status is Status.INTACT
+    assert verdict.status is TrailStatus.INTACT
     assert "1 line is no JSON, as a crash leaves them" in verdict.notes
 
 
@@ -129,11 +129,11 @@ async def test_lines_of_an_earlier_release_are_unsigned_and_no_tampering(tmp_pat
     path = tmp_path / "audit.jsonl"
     path.write_bytes(b"".join(event(number).to_line() + b"\n" for number in range(3)))
     verdict = verify_files([path], [KEY])
-    assert verdict.status is Status.UNVERIFIED
+    assert verdict.status is TrailStatus.UNVERIFIED
     log = await opened(FileSink(path))
     await log.close()
     verdict = verify_files([path], [KEY])
-    assert verdict.status is Status.INTACT
+    assert verdict.status is TrailStatus.INTACT
     assert "3 lines are unsigned, before the first chain" in verdict.notes
 
 
@@ -142,9 +142,9 @@ def test_a_trail_in_several_files_is_read_in_their_order(tmp_path: Path) -> None
     old, new = tmp_path / "audit.jsonl.1", tmp_path / "audit.jsonl"
     old.write_bytes(b"".join(lines[:2]))
     new.write_bytes(b"".join(lines[2:]))
-    assert verify_files([old, new], [KEY], anchors=heads).status is Status.INTACT
-    assert verify_files([new], [KEY]).status is Status.TAMPERED
-    assert verify_files([new, old], [KEY]).status is Status.TAMPERED
+    assert verify_files([old, new], [KEY], anchors=heads).status is TrailStatus.INTACT
+    assert verify_files([new], [KEY]).status is TrailStatus.TAMPERED
+    assert verify_files([new, old], [KEY]).status is TrailStatus.TAMPERED
 
 
 async def lived(path: Path, *numbers: int) -> None:
@@ -168,9 +168,9 @@ async def test_what_is_cut_off_a_file_that_was_moved_away_in_use_is_found(tmp_pa
         assert await log.settle([event(number)])
     path.rename(old)
     await log.close()
-    assert verify_files([old, path], [KEY]).status is Status.INTACT
+    assert verify_files([old, path], [KEY]).status is TrailStatus.INTACT
     cut(old)
-    assert verify_files([old, path], [KEY]).status is Status.TAMPERED
+    assert verify_files([old, path], [KEY]).status is TrailStatus.TAMPERED
 
 
 @pytest.mark.asyncio
@@ -187,7 +187,7 @@ async def test_an_end_that_a_start_has_seen_is_proved_in_a_file_that_was_moved_a
     own = raw[:n_bytes].splitlines(keepends=True)
     old.write_bytes(b"".join(own[:-2]) + raw[n_bytes:])
     verdict = verify_files([old, path], [KEY])
-    assert [finding.kind for finding in verdict.findings] == [Kind.CUT]
+    assert [finding.kind for finding in verdict.findings] == [TamperKind.CUT]
 
 
 @pytest.mark.asyncio
@@ -201,25 +201,25 @@ async def test_an_end_that_none_had_seen_when_its_file_was_moved_away_takes_an_a
     anchors = verify_files([old], [KEY]).heads
     await lived(path, 6)
     await lived(path, 7)
-    assert verify_files([old, path], [KEY], anchors=anchors).status is Status.INTACT
+    assert verify_files([old, path], [KEY], anchors=anchors).status is TrailStatus.INTACT
     cut(old)
-    assert verify_files([old, path], [KEY]).status is Status.INTACT
-    assert verify_files([old, path], [KEY], anchors=anchors).status is Status.TAMPERED
+    assert verify_files([old, path], [KEY]).status is TrailStatus.INTACT
+    assert verify_files([old, path], [KEY], anchors=anchors).status is TrailStatus.TAMPERED
 
 
 def test_of_an_export_only_what_is_there_is_verified(folder: Path) -> None:
     lines, _ = trail()
-    assert verdict_of(folder, [lines[1], lines[5]]).status is Status.TAMPERED
-    assert verdict_of(folder, [lines[1], lines[5]], is_partial=True).status is Status.INTACT
+    assert verdict_of(folder, [lines[1], lines[5]]).status is TrailStatus.TAMPERED
+    assert verdict_of(folder, [lines[1], lines[5]], is_partial=True).status is TrailStatus.INTACT
     edited = lines[1].replace(b"acme", b"acne")
-    assert verdict_of(folder, [edited, lines[5]], is_partial=True).status is Status.TAMPERED
+    assert verdict_of(folder, [edited, lines[5]], is_partial=True).status is TrailStatus.TAMPERED
 
 
 def test_a_detail_that_is_no_longer_kept_is_nothing_wrong_in_an_export(folder: Path) -> None:
     records = chain_of(event(1, detail={"n": 1}))
     lines = [replace(each, detail=None).to_line() + b"\n" for each in records]
-    assert verdict_of(folder, lines, is_partial=True).status is Status.INTACT
-    assert verdict_of(folder, lines).findings[0].kind is Kind.DETAIL
+    assert verdict_of(folder, lines, is_partial=True).status is TrailStatus.INTACT
+    assert verdict_of(folder, lines).findings[0].kind is TamperKind.DETAIL
 
 
 # Lines.
@@ -253,7 +253,7 @@ def test_a_line_may_be_anything(raw: bytes, expected: Odd) -> None:
 
 def test_a_name_that_stands_twice_is_found_whichever_a_reader_takes() -> None:
     line = chain_of(event(1))[1].to_line()
-    assert isinstance(read_line(line), Record)
+    assert isinstance(read_line(line), AuditRecord)
     assert read_line(line.replace(b'"tenant":', b'"tenant":"globex","tenant":')) is Odd.CHANGED
 
 

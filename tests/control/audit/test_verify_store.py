@@ -12,7 +12,7 @@ from sqlalchemy import Table, select, text, update
 
 from groundwire.control.audit import Chain, StoreSink
 from groundwire.control.audit.chain import ended
-from groundwire.control.audit.verdict import Kind, Status, Verdict
+from groundwire.control.audit.verdict import TamperKind, TrailStatus, TrailVerdict
 from groundwire.control.audit.verify_store import Report, verify_store
 from groundwire.control.store import Store
 from groundwire.control.store.tables import audit_details, audit_records, audit_writers
@@ -60,8 +60,8 @@ def write_trail(url: str) -> tuple[str, str]:
     return writers[0], writers[1]
 
 
-def verdict_of(url: str, report: Report = lambda done, total: None) -> Verdict:
-    async def verify() -> Verdict:
+def verdict_of(url: str, report: Report = lambda done, total: None) -> TrailVerdict:
+    async def verify() -> TrailVerdict:
         async with Store(url) as store:
             return await verify_store(store, [KEY], report=report)
 
@@ -82,7 +82,7 @@ def test_a_trail_nobody_touched_is_intact(store_url: str) -> None:
     seen: list[tuple[int, int]] = []
     verdict = verdict_of(store_url, report=lambda done, total: seen.append((done, total)))
     assert verdict.findings == ()
-    assert verdict.status is Status.INTACT
+    assert verdict.status is TrailStatus.INTACT
     assert (verdict.n_records, verdict.n_chains, verdict.n_open) == (11, 2, 1)
     assert seen == [(11, 11)]
 
@@ -91,7 +91,7 @@ def test_a_trail_nobody_touched_is_intact(store_url: str) -> None:
 def test_tampering_is_found(store_url: str, name: str) -> None:
     run_as = TAMPERINGS[name].format(*write_trail(store_url))
     run(store_url, run_as)
-    assert verdict_of(store_url).status is Status.TAMPERED
+    assert verdict_of(store_url).status is TrailStatus.TAMPERED
 
 
 @settings(costly(0.12), suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -99,7 +99,7 @@ def test_tampering_is_found(store_url: str, name: str) -> None:
 def test_any_value_that_is_changed_is_found(store_url: str, data: st.DataObject) -> None:
     """The trail is mended after each."""
 
-    async def change() -> Verdict:
+    async def change() -> TrailVerdict:
         async with Store(store_url) as store:
             async with store.reading() as connection:
                 if not (await connection.execute(select(audit_writers).limit(1))).first():
@@ -123,8 +123,8 @@ def test_any_value_that_is_changed_is_found(store_url: str, data: st.DataObject)
             await put(store, table, changed, {column: row[column]})
             return verdict
 
-    assert asyncio.run(change()).status is Status.TAMPERED
-    assert verdict_of(store_url).status is Status.INTACT
+    assert asyncio.run(change()).status is TrailStatus.TAMPERED
+    assert verdict_of(store_url).status is TrailStatus.INTACT
 
 
 async def put(store: Store, table: Table, place: dict[str, Any], values: dict[str, Any]) -> None:
@@ -138,7 +138,7 @@ def test_a_detail_without_record_is_found(store_url: str) -> None:
     write_trail(store_url)
     run(store_url, "INSERT INTO audit_details VALUES ('nobody', 1, 0, '{}')")
     (finding,) = verdict_of(store_url).findings
-    assert finding.kind is Kind.DETAIL
+    assert finding.kind is TamperKind.DETAIL
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ def test_values_of_another_kind_are_found_as_sqlite_takes_them(
     with sqlite3.connect(path) as connection:
         assert connection.execute(statement).rowcount > 0
     connection.close()
-    assert verdict_of(f"sqlite:///{path}").status is Status.TAMPERED
+    assert verdict_of(f"sqlite:///{path}").status is TrailStatus.TAMPERED
 
 
 def test_a_trail_is_intact_while_others_write(store_url: str) -> None:
@@ -172,7 +172,7 @@ def test_a_trail_is_intact_while_others_write(store_url: str) -> None:
     sink, chain = StoreSink(Store(store_url), [KEY]), Chain.new(KEY)
     sink.append([chain.link(chain.started(sink.heads()))])
 
-    async def verify() -> list[Verdict]:
+    async def verify() -> list[TrailVerdict]:
         async with Store(store_url) as store:
             writing = asyncio.create_task(write())
             verdicts = [await verify_store(store, [KEY]) for _ in range(10)]
@@ -185,5 +185,5 @@ def test_a_trail_is_intact_while_others_write(store_url: str) -> None:
 
     verdicts = asyncio.run(verify())
     sink.close()
-    assert {verdict.status for verdict in verdicts} == {Status.INTACT}
+    assert {verdict.status for verdict in verdicts} == {TrailStatus.INTACT}
     assert verdicts[0].n_records < verdicts[-1].n_records

@@ -7,10 +7,10 @@ from typing import Any
 from groundwire.control.audit import (
     AuditEvent,
     AuditLog,
+    AuditRecord,
     Chain,
     EventType,
     Head,
-    Record,
     Sink,
     unchecked_endpoint_event,
 )
@@ -37,12 +37,12 @@ def event(number: int, detail: Mapping[str, Any] | None = None) -> AuditEvent:
     )
 
 
-def numbers(records: Sequence[Record]) -> list[int]:
+def numbers(records: Sequence[AuditRecord]) -> list[int]:
     """The numbers of events, without those of the chain itself."""
     return [int(each.trace_id) for each in records if not each.type.startswith("CHAIN_")]
 
 
-def types(records: Sequence[Record]) -> list[str]:
+def types(records: Sequence[AuditRecord]) -> list[str]:
     """What happened, in order, each once if it repeats."""
     found = [each.type for each in records]
     return [each for index, each in enumerate(found) if found[index - 1 : index] != [each]]
@@ -50,7 +50,7 @@ def types(records: Sequence[Record]) -> list[str]:
 
 def chain_of(
     *events: AuditEvent, heads: Sequence[Head] = (), is_ended: bool = False, key: bytes = KEY
-) -> list[Record]:
+) -> list[AuditRecord]:
     """The records of a writer of its own."""
     chain = Chain.new(key)
     last = [ended(n_lost=0)] if is_ended else []
@@ -66,7 +66,7 @@ class ListSink:
     """
 
     def __init__(self, *fails: Exception | None, others: Sequence[Head] = ()) -> None:
-        self.records: list[Record] = []
+        self.records: list[AuditRecord] = []
         self.batches: list[int] = []
         self.fails, self.others = list(fails), others
         self.may_write = threading.Event()
@@ -76,7 +76,7 @@ class ListSink:
     def heads(self) -> Sequence[Head]:
         return self.others
 
-    def append(self, records: Sequence[Record]) -> None:
+    def append(self, records: Sequence[AuditRecord]) -> None:
         self.may_write.wait(PATIENCE_S)
         error = self.fails.pop(0) if self.fails else None
         if error is not None:
@@ -91,7 +91,7 @@ class ListSink:
 class BrokenSink(ListSink):
     """Cannot write."""
 
-    def append(self, records: Sequence[Record]) -> None:
+    def append(self, records: Sequence[AuditRecord]) -> None:
         raise OSError("disk full")
 
 

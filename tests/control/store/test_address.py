@@ -6,7 +6,7 @@ import pytest
 
 from groundwire.config import parse
 from groundwire.control.store import Store
-from groundwire.control.store.address import Address
+from groundwire.control.store.address import DatabaseAddress
 from groundwire.errors import ConfigError, SettingError
 
 
@@ -22,12 +22,12 @@ from groundwire.errors import ConfigError, SettingError
     ],
 )
 def test_three_slashes_are_relative_and_four_are_not(url: str, path: Path) -> None:
-    assert Address.read(url).path == path
+    assert DatabaseAddress.read(url).path == path
 
 
 def test_a_url_of_postgresql_is_passed_on_as_it_is() -> None:
     url = "postgres://me:p%40ss@db.example:5433/own?sslmode=verify-full&search_path=mine"
-    assert Address.read(url).dsn == url.replace("postgres://", "postgresql://")
+    assert DatabaseAddress.read(url).dsn == url.replace("postgres://", "postgresql://")
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ from groundwire.control.store import (
     sqlite,
     tables,
 )
-from groundwire.control.store.address import Address
+from groundwire.control.store.address import DatabaseAddress
 from groundwire.control.store.engines import Engine
 from groundwire.control.store.migrate import HEAD, SCRIPTS, VERSION_TABLE, migrate, revision_of
 from tests.control.store import rows
@@ -159,9 +159,9 @@ def shape(connection: Connection) -> dict[str, Any]:
     }
 
 
-def ready(url: str) -> Address:
+def ready(url: str) -> DatabaseAddress:
     """Where a database is, with a file if it is one."""
-    address = Address.read(url)
+    address = DatabaseAddress.read(url)
     if address.path is not None:
         sqlite.prepare(address.path)
     return address

@@ -14,7 +14,7 @@ from groundwire.config import Config, parse
 from groundwire.config.keys import key_hash
 from groundwire.control.keys import AdminKey, Key, Keyring, Keys
 from groundwire.control.store.moments import of_datetime
-from groundwire.control.tenants import Directory, KeyRecord, Role, Snapshot, TenantRecord
+from groundwire.control.tenants import Directory, KeyRecord, Role, TenantRecord, TenantSnapshot
 from groundwire.errors import ConfigError
 from groundwire.policy.policy import Action, Overrides
 
@@ -47,8 +47,8 @@ def tenant(id_: str, *, version: int = 1, **policy: object) -> TenantRecord:
     return TenantRecord(id=id_, policy=policy, version=version, created_at=NOON, updated_at=NOON)
 
 
-def snapshot(*records: TenantRecord | KeyRecord, revision: int = 1) -> Snapshot:
-    return Snapshot(
+def snapshot(*records: TenantRecord | KeyRecord, revision: int = 1) -> TenantSnapshot:
+    return TenantSnapshot(
         revision=revision,
         tenants={each.id: each for each in records if isinstance(each, TenantRecord)},
         keys={each.id: each for each in records if isinstance(each, KeyRecord)},

@@ -11,14 +11,14 @@ from groundwire import Pipeline, Source
 from groundwire.config import Config, parse
 from groundwire.config.tenants import KINDS
 from groundwire.config.tree import SETTINGS
-from groundwire.control.tenants import Directory, Snapshot, TenantRecord
+from groundwire.control.tenants import Directory, TenantRecord, TenantSnapshot
 from groundwire.control.tenants.effective import Effective, effective, setting_of
 from groundwire.errors import ConfigError
 from groundwire.policy.policy import (
     HallucinationPlugin,
-    Limits,
     Overrides,
     Policy,
+    SourceLimits,
     resolve,
     resolve_limits,
 )
@@ -182,14 +182,14 @@ def test_it_is_what_requests_are_treated_by(
     config = parse(text, name="groundwire.yaml")
     directory = Directory(config)
     if kept is not None:
-        directory.apply(Snapshot(revision=1, tenants={"acme": stored(*kept)}))
+        directory.apply(TenantSnapshot(revision=1, tenants={"acme": stored(*kept)}))
 
     own = directory.as_mapping().get("acme")
     policy, limits = resolve(config.policy, tenant=own), resolve_limits(config.limits, own)
     for each in effective(config, directory.record("acme")):
         if each.name in Policy.__dataclass_fields__:
             assert each.value == getattr(policy, each.name), each
-        elif each.name in Limits.__dataclass_fields__:
+        elif each.name in SourceLimits.__dataclass_fields__:
             assert each.value == getattr(limits, each.name), each
         else:
             assert each.value == config.value(setting_of(each.name)), each
@@ -201,7 +201,7 @@ def test_where_no_decision_is_named_none_changes_anything(
 ) -> None:
     config, record = parse(FILE, name="groundwire.yaml"), stored(policy, metadata)
     directory = Directory(config)
-    directory.apply(Snapshot(revision=1, tenants={"acme": record}))
+    directory.apply(TenantSnapshot(revision=1, tenants={"acme": record}))
     own = directory.overrides("acme")
     plugin = next(each.plugin for each in config.decisions if each.plugin is not None)
     others = [

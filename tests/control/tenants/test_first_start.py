@@ -11,7 +11,7 @@ from groundwire.config.keys import key_hash
 from groundwire.control.keys import Key
 from groundwire.control.store import Store
 from groundwire.control.store.moments import now
-from groundwire.control.tenants import Directory, Registry, Role, Start, prepare
+from groundwire.control.tenants import Directory, FirstStart, Registry, Role, prepare
 from groundwire.errors import ConfigError
 from tests.gateway.keys import write_keys
 
@@ -47,7 +47,7 @@ async def test_the_first_start_makes_a_tenant_with_a_key_and_an_admin_key(
 async def test_the_next_start_makes_nothing(registry: Registry, tmp_path: Path) -> None:
     await prepare(registry, Config(), tmp_path)
     revision = await registry.revision()
-    assert await prepare(registry, Config(), tmp_path) == Start()
+    assert await prepare(registry, Config(), tmp_path) == FirstStart()
     assert await registry.revision() == revision
 
 
@@ -103,7 +103,7 @@ async def test_of_many_first_starts_at_once_one_makes_the_keys(
         starts = await asyncio.gather(
             *(prepare(Registry(each), Config(), tmp_path) for each in stores)
         )
-        made = [start for start in starts if start != Start()]
+        made = [start for start in starts if start != FirstStart()]
         assert len(made) == 1
         assert made[0].tenant_key is not None
         assert made[0].admin_key is not None

@@ -9,8 +9,8 @@ from sqlalchemy import insert, text, update
 from groundwire.config import parse
 from groundwire.control.store import Store, tables
 from groundwire.control.tenants import (
-    Configured,
     ConfiguredError,
+    ConfiguredTenants,
     InvalidTenantError,
     Registry,
     TenantExistsError,
@@ -259,7 +259,7 @@ async def test_any_version_is_one_of_a_tenant_that_is_stored(registry: Registry)
 
 class TestConfigured:
     async def test_a_tenant_of_the_file_is_listed_and_read(self, store: Store) -> None:
-        registry = Registry(store, configured=Configured.of(parse(FILE, name="")))
+        registry = Registry(store, configured=ConfiguredTenants.of(parse(FILE, name="")))
         await registry.create("beta")
         listed = await registry.tenants()
         assert [(each.id, each.is_stored, each.is_configured) for each in listed] == [
@@ -274,7 +274,7 @@ class TestConfigured:
         assert (record.version, record.created_at, record.policy) == (0, None, {})
 
     async def test_its_first_change_stores_it(self, store: Store) -> None:
-        registry = Registry(store, configured=Configured.of(parse(FILE, name="")))
+        registry = Registry(store, configured=ConfiguredTenants.of(parse(FILE, name="")))
         with pytest.raises(TenantExistsError):
             await registry.create("acme")
         changed = await registry.set_policy("acme", {"action": "block"}, merges=True, if_version=0)
@@ -283,7 +283,7 @@ class TestConfigured:
         assert [each.id for each in await registry.tenants()] == ["acme", "an odd name"]
 
     async def test_it_is_removed_where_it_stands(self, store: Store) -> None:
-        registry = Registry(store, configured=Configured.of(parse(FILE, name="")))
+        registry = Registry(store, configured=ConfiguredTenants.of(parse(FILE, name="")))
         with pytest.raises(ConfiguredError, match="The tenant 'acme' stands in the configuration"):
             await registry.delete("acme")
         await registry.create_key(tenant="acme")
@@ -292,7 +292,7 @@ class TestConfigured:
         assert not (await registry.tenant("acme")).is_stored
 
     async def test_an_id_that_no_store_takes_is_read_only(self, store: Store) -> None:
-        registry = Registry(store, configured=Configured.of(parse(FILE, name="")))
+        registry = Registry(store, configured=ConfiguredTenants.of(parse(FILE, name="")))
         assert (await registry.tenant("an odd name")).is_configured
         with pytest.raises(InvalidTenantError, match="it must be 1 to 128 letters"):
             await registry.set_policy("an odd name", {"action": "log"}, merges=True)
@@ -360,7 +360,7 @@ async def test_of_two_policies_that_hold_alone_and_not_together_one_is_refused(
 
 async def test_a_policy_has_to_hold_with_what_else_a_tenant_has(store: Store) -> None:
     config = parse("tenants: {acme: {operating_point: recall}}", name="")
-    registry = Registry(store, configured=Configured.of(config))
+    registry = Registry(store, configured=ConfiguredTenants.of(config))
     with pytest.raises(ConfigError, match="not possible with this detector"):
         await registry.set_policy("acme", {"detector": "lexical"}, merges=False, check=not_both)
     assert not (await registry.tenant("acme")).is_stored

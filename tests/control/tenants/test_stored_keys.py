@@ -12,8 +12,8 @@ from groundwire.control.keys import Key
 from groundwire.control.store import Store, tables
 from groundwire.control.store.moments import now, to_datetime
 from groundwire.control.tenants import (
-    Configured,
     ConfiguredError,
+    ConfiguredTenants,
     InvalidKeyError,
     InvalidTenantError,
     KeyStatus,
@@ -98,7 +98,7 @@ async def test_an_admin_key_that_expires_and_an_auditor_do_not_replace_one_that_
     for each in (brief, auditor):
         await registry.revoke_key(each.id, tenant=None, keeps_admin=True)
     config = parse("admin: {api_key: gwa_configured_admin_key}", name="")
-    beside = Registry(store, configured=Configured.of(config))
+    beside = Registry(store, configured=ConfiguredTenants.of(config))
     assert (await beside.revoke_key(last.id, tenant=None, keeps_admin=True)).is_new
 
 
@@ -173,7 +173,7 @@ async def test_keys_of_the_file_are_listed_first_and_removed_there(store: Store)
 admin: {api_key: gwa_configured_admin_key}
 tenants: {acme: {keys: [gw_configured_key_one, gw_configured_key_two]}}
 """
-    registry = Registry(store, configured=Configured.of(parse(text, name="")))
+    registry = Registry(store, configured=ConfiguredTenants.of(parse(text, name="")))
     stored = await registry.create_key(tenant="acme")
     one, two, last = await registry.keys("acme")
     assert (one.id, two.id) == (

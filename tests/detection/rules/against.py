@@ -1,7 +1,7 @@
 """Claims laid beside lines, as a reader does it: what is found, by its kind and its words."""
 
-from groundwire.detection.comparison.aligned_span import Text
-from groundwire.detection.rules import MAX_LINES, Basis, ConflictKind, Findings, find
+from groundwire.detection.comparison.aligned_span import ComparedText
+from groundwire.detection.rules import MAX_LINES, Basis, ConflictKind, RuleFindings, find
 from groundwire.detection.rules.find import Rule
 from groundwire.text.lines import lines_of
 from groundwire.text.quantities import QuantityIndex, quantities
@@ -20,12 +20,12 @@ def basis_of_lines(readings: list[str]) -> Basis:
 
 def best_lines(claim: str, basis: Basis) -> list[str]:
     """The lines with most content words of a claim, best first."""
-    wanted = Text(claim).content
+    wanted = ComparedText(claim).content
     common = {reading: len(wanted & basis.text(reading).content) for reading in basis.readings}
     return sorted(filter(common.__getitem__, common), key=lambda r: -common[r])[:MAX_LINES]
 
 
-def findings(claim: str, *sources: str) -> Findings:
+def findings(claim: str, *sources: str) -> RuleFindings:
     basis = basis_of(*sources)
     return find(claim, best_lines(claim, basis), basis)
 
@@ -41,7 +41,7 @@ def told_by(rule: Rule, claim: str, *sources: str) -> Told:
     """What one rule finds, whatever else follows."""
     basis = basis_of(*sources)
     lines = tuple(map(basis.text, best_lines(claim, basis)))
-    found = sorted(set(rule(Text(claim), lines, basis)))
+    found = sorted(set(rule(ComparedText(claim), lines, basis)))
     return [(each.kind, claim[each.start : each.end]) for each in found]
 
 

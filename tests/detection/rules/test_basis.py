@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from groundwire.detection.comparison.aligned_span import Text
+from groundwire.detection.comparison.aligned_span import ComparedText
 from groundwire.detection.rules.basis import (
     Switch,
     content_in,
@@ -40,7 +40,7 @@ def test_a_claim_may_be_a_line_word_for_word() -> None:
     [("Italian", True), ("cats", True), ("CAT", True), ("itch", False), ("Rome", False)],
 )
 def test_a_word_stands_there_in_doubt(word: str, *, expected: bool) -> None:
-    assert basis_of_lines(["A cat from Italy"]).has(Text(word).words[0]) is expected
+    assert basis_of_lines(["A cat from Italy"]).has(ComparedText(word).words[0]) is expected
 
 
 def test_a_word_is_written_just_so() -> None:
@@ -73,7 +73,7 @@ def test_a_field_states_nothing_in_a_sentence() -> None:
 
 def test_lines_that_state_a_quantity_write_the_same_figures() -> None:
     basis = basis_of_lines(["It is 42 km.", "It is 42 miles.", "It is 142 km.", "42,000 m"])
-    claim = Text("All 42 km of it.")
+    claim = ComparedText("All 42 km of it.")
     (quantity,) = claim.quantities
     assert [line.text for line in stating(basis, claim, quantity)] == ["It is 42 km.", "42,000 m"]
 
@@ -85,13 +85,20 @@ def test_one_quantity_says_what_another_does() -> None:
 
 
 def test_overlap_is_the_share_of_the_claims_words() -> None:
-    assert overlap(Text("wild red cats"), Text("cats sleep, wild dogs too")) == pytest.approx(2 / 3)
-    assert overlap(Text("wild red cats"), Text("cats"), without=frozenset({"wild", "red"})) == 1
-    assert overlap(Text("it is"), Text("it is")) == 0
+    assert overlap(
+        ComparedText("wild red cats"), ComparedText("cats sleep, wild dogs too")
+    ) == pytest.approx(2 / 3)
+    assert (
+        overlap(
+            ComparedText("wild red cats"), ComparedText("cats"), without=frozenset({"wild", "red"})
+        )
+        == 1
+    )
+    assert overlap(ComparedText("it is"), ComparedText("it is")) == 0
 
 
 def test_content_words_lie_within_a_place() -> None:
-    text = Text("The old cats of Rome sleep")
+    text = ComparedText("The old cats of Rome sleep")
     assert [word.text for word in content_in(text, 4, 20)] == ["old", "cats", "Rome"]
     assert [word.text for word in content_in(text, 5, 19)] == ["cats"]
     assert stems_in(text, 0, 3) == frozenset()

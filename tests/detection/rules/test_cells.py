@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from groundwire.detection.comparison.aligned_span import Text
+from groundwire.detection.comparison.aligned_span import ComparedText
 from groundwire.detection.rules import Basis, ConflictKind
 from groundwire.detection.rules.cells import cells, entries, fields
 from groundwire.text.lines import lines_of
@@ -110,5 +110,5 @@ def test_a_question_may_name_the_row() -> None:
     lines = [line.reading for line in lines_of(table)]
     asked = Basis(lines, QuantityIndex.of(()), "What does the Midi tariff cost?")
     unasked = Basis(lines, QuantityIndex.of(()))
-    assert [claim[f.start : f.end] for f in cells(Text(claim), (), asked)] == ["24 months"]
-    assert list(cells(Text(claim), (), unasked)) == []
+    assert [claim[f.start : f.end] for f in cells(ComparedText(claim), (), asked)] == ["24 months"]
+    assert list(cells(ComparedText(claim), (), unasked)) == []

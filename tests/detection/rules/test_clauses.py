@@ -2,13 +2,13 @@
 
 import pytest
 
-from groundwire.detection.comparison.aligned_span import Text
+from groundwire.detection.comparison.aligned_span import ComparedText
 from groundwire.detection.rules.clauses import Clause, clauses_of, is_conditional, stem_of
 from groundwire.text.vocabulary import opposites_of
 
 
 def clauses(text: str) -> list[Clause]:
-    return list(clauses_of(Text(text)))
+    return list(clauses_of(ComparedText(text)))
 
 
 def clause(text: str) -> Clause:
@@ -99,7 +99,7 @@ def test_a_clause_speaks_against_another_by_a_not_or_an_opposite_and_not_by_both
 
 
 def test_an_irregular_past_has_the_stem_of_its_base() -> None:
-    ran, run = Text("ran run").words
+    ran, run = ComparedText("ran run").words
     assert stem_of(ran) == stem_of(run) == "run"
 
 

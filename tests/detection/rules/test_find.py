@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from groundwire.detection.comparison.aligned_span import Text
-from groundwire.detection.rules import MAX_LINES, Basis, Conflict, ConflictKind, Findings, find
+from groundwire.detection.comparison.aligned_span import ComparedText
+from groundwire.detection.rules import MAX_LINES, Basis, Conflict, ConflictKind, RuleFindings, find
 from groundwire.detection.rules.find import PROBABILITY, RULES
 from groundwire.detection.values import Label
 from groundwire.text.quantities import QuantityIndex
@@ -46,12 +46,12 @@ NOTHING = "The pool is wide."
 
 
 def test_a_claim_that_agrees_has_no_findings() -> None:
-    assert findings("The pool is cold.", NOTHING) == Findings()
-    assert findings("", NOTHING) == findings("The pool is wide.") == Findings()
+    assert findings("The pool is cold.", NOTHING) == RuleFindings()
+    assert findings("", NOTHING) == findings("The pool is wide.") == RuleFindings()
 
 
 def test_a_claim_that_is_a_line_is_settled_as_a_whole() -> None:
-    assert findings(NOTHING, NOTHING) == Findings(settled=((0, len(NOTHING)),), is_line=True)
+    assert findings(NOTHING, NOTHING) == RuleFindings(settled=((0, len(NOTHING)),), is_line=True)
 
 
 def test_a_conflict_is_a_contradiction_unless_it_is_one_more_of_a_list() -> None:
@@ -83,7 +83,7 @@ def test_conflicts_are_in_reading_order() -> None:
 def test_findings_move_to_where_the_claim_stands() -> None:
     conflict = Conflict(1, 3, ConflictKind.WORD, Label.CONTRADICTED, 0.6)
     places = [0, 2, 5, 6]
-    moved = Findings((conflict,), ((0, 2),)).moved(places)
+    moved = RuleFindings((conflict,), ((0, 2),)).moved(places)
     assert [(each.start, each.end) for each in moved.conflicts] == [(2, 6)]
     assert moved.settled == ((0, 3),)
 
@@ -122,7 +122,7 @@ def test_the_order_of_all_lines_does_not_matter(
 def test_no_rule_finds_a_sentence_wrong_that_is_a_line(claim: str, others: list[str]) -> None:
     basis = basis_of_lines([*others, claim])
     lines = tuple(map(basis.text, best_lines(claim, basis)))
-    assert [found for rule in RULES for found in rule(Text(claim), lines, basis)] == []
+    assert [found for rule in RULES for found in rule(ComparedText(claim), lines, basis)] == []
 
 
 @settings(costly(0.5), derandomize=True)
@@ -131,7 +131,7 @@ def test_a_line_of_any_kind_is_in_no_conflict(text: str, sources: list[str]) -> 
     basis = basis_of(text, *sources)
     for claim in basis.readings:
         found = find(claim, best_lines(claim, basis), basis)
-        assert found == Findings(settled=((0, len(claim)),), is_line=True)
+        assert found == RuleFindings(settled=((0, len(claim)),), is_line=True)
 
 
 # Hostile texts: twice as much takes twice the work. Calls are counted; a single one, of a pattern,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from groundwire.detection.comparison.aligned_span import Text
+from groundwire.detection.comparison.aligned_span import ComparedText
 from groundwire.detection.rules.names import (
     alike,
     is_abbreviated,
@@ -16,7 +16,7 @@ from tests.detection.rules.against import basis_of
 
 
 def names(claim: str, source: str = "nothing of it") -> list[str]:
-    return [name.text for name in names_in(Text(claim), basis_of(source))]
+    return [name.text for name in names_in(ComparedText(claim), basis_of(source))]
 
 
 @pytest.mark.parametrize(
@@ -43,8 +43,11 @@ def test_the_first_word_is_a_name_if_the_evidence_writes_it_so_alone() -> None:
 
 
 def test_the_first_word_of_a_line_may_be_a_name() -> None:
-    assert [name.text for name in names_of_line(Text("Bread met Ruiz."))] == ["Bread", "Ruiz"]
-    assert [name.text for name in names_of_line(Text("Finally he met Ruiz."))] == ["Ruiz"]
+    assert [name.text for name in names_of_line(ComparedText("Bread met Ruiz."))] == [
+        "Bread",
+        "Ruiz",
+    ]
+    assert [name.text for name in names_of_line(ComparedText("Finally he met Ruiz."))] == ["Ruiz"]
 
 
 @pytest.mark.parametrize(
@@ -62,12 +65,15 @@ def test_the_first_word_of_a_line_may_be_a_name() -> None:
 def test_initials_stand_for_a_name_and_a_name_for_its_initials(
     name: str, source: str, *, expected: bool
 ) -> None:
-    (found,) = names_in(Text(f"It is said by the {name}."), basis_of(source))
+    (found,) = names_in(ComparedText(f"It is said by the {name}."), basis_of(source))
     assert is_abbreviated(found, basis_of(source)) is expected
 
 
 def test_the_same_words_beside_two_names_speak_for_one_in_the_place_of_the_other() -> None:
-    claim, line = Text("It was designed by Wagner in spring."), Text("Wood, designed by Loos.")
+    claim, line = (
+        ComparedText("It was designed by Wagner in spring."),
+        ComparedText("Wood, designed by Loos."),
+    )
     (ours,), theirs = names_in(claim, basis_of("no")), names_of_line(line)[-1]
     assert (ours.text, theirs.text) == ("Wagner", "Loos")
     assert neighbours(claim, ours) == ("by", "in")
@@ -77,5 +83,5 @@ def test_the_same_words_beside_two_names_speak_for_one_in_the_place_of_the_other
 
 
 def test_days_are_no_names() -> None:
-    paris, monday, months = Text("Paris Monday Mays").words
+    paris, monday, months = ComparedText("Paris Monday Mays").words
     assert [is_name(word) for word in (paris, monday, months)] == [True, False, False]

@@ -11,8 +11,8 @@ import pytest
 from groundwire.detection.example import read_sources
 from groundwire.evaluation.datasets import sets
 from groundwire.evaluation.datasets.sets import (
-    Marked,
-    Record,
+    LabelledContext,
+    MarkedAnswer,
     changed_words,
     draw,
     edits,
@@ -34,7 +34,7 @@ def _one_thread() -> Iterator[None]:
 
 
 def test_a_faithful_answer_takes_the_first_text_of_each_slot() -> None:
-    assert render_slots(SLOTS, frozenset()) == Marked("It opened in 1889 in Paris.", ())
+    assert render_slots(SLOTS, frozenset()) == MarkedAnswer("It opened in 1889 in Paris.", ())
 
 
 def test_what_is_put_in_is_marked_without_outer_white_space() -> None:
@@ -50,7 +50,7 @@ def test_a_conflict_is_contradicted_all_else_unsupported() -> None:
 
 
 def test_what_is_taken_away_leaves_nothing_to_mark() -> None:
-    assert render_slots("It is {{not ||||omission}}red.", frozenset({0})) == Marked(
+    assert render_slots("It is {{not ||||omission}}red.", frozenset({0})) == MarkedAnswer(
         "It is red.", ()
     )
 
@@ -59,8 +59,8 @@ def test_slots_are_counted() -> None:
     assert [sets.n_slots(text) for text in (SLOTS, "None.", "")] == [2, 0, 0]
 
 
-def slot_record(slots: str) -> Record:
-    return Record("1", "slots-x", (), None, (render_slots(slots, frozenset()),), slots)
+def slot_record(slots: str) -> LabelledContext:
+    return LabelledContext("1", "slots-x", (), None, (render_slots(slots, frozenset()),), slots)
 
 
 def test_variants_are_drawn_anew_each_time_and_one_is_faithful() -> None:
@@ -77,15 +77,15 @@ def test_without_slots_there_is_one_answer() -> None:
 
 
 def test_another_answer_takes_the_place_of_the_last_unless_that_is_the_only_one() -> None:
-    one, two, new = (Marked(f"Answer {i}.", ()) for i in range(3))
-    record = Record("1", "QA", (), None, (one, two))
+    one, two, new = (MarkedAnswer(f"Answer {i}.", ()) for i in range(3))
+    record = LabelledContext("1", "QA", (), None, (one, two))
     assert record.with_last(new).answers == (one, new)
     assert replace(record, answers=(one,)).with_last(new).answers == (one, new)
 
 
 def test_of_many_answers_some_are_drawn() -> None:
-    answers = tuple(Marked(f"Answer {i}.", ()) for i in range(6))
-    record = Record("1", "QA", (), None, answers)
+    answers = tuple(MarkedAnswer(f"Answer {i}.", ()) for i in range(6))
+    record = LabelledContext("1", "QA", (), None, answers)
     drawn = draw(record, 4, random.Random(1)).answers
     assert len(set(drawn)) == 4
     assert set(drawn) <= set(answers)
@@ -113,8 +113,8 @@ def test_answers_to_one_context_are_one_record(tmp_path: Path) -> None:
     assert (first.id, first.task, first.question) == ("a", "QA", "What?")
     assert first.sources == read_sources(["The tower."])
     assert first.answers == (
-        Marked("It opened.", ((3, 7, 2), (9, 10, 1))),
-        Marked("It did.", ()),
+        MarkedAnswer("It opened.", ((3, 7, 2), (9, 10, 1))),
+        MarkedAnswer("It did.", ()),
     )
     assert [answer.text for answer in second.answers] == ["Other."]
 
@@ -125,7 +125,7 @@ def test_slot_records_keep_their_slots(tmp_path: Path) -> None:
     assert record.task == "slots-law"
     assert [source.text for source in record.sources] == ["One.", "Two."]
     assert record.slots == SLOTS
-    assert record.answers == (Marked("It opened in 1889 in Paris.", ()),)
+    assert record.answers == (MarkedAnswer("It opened in 1889 in Paris.", ()),)
 
 
 # Edits: a mistake beside its correction.
@@ -164,18 +164,18 @@ def defacto(answer: str, *, right: str, extrinsic: bool = False) -> dict[str, An
     }
 
 
-def answers_of(path: Path, *rows: dict[str, Any]) -> tuple[Marked, ...]:
+def answers_of(path: Path, *rows: dict[str, Any]) -> tuple[MarkedAnswer, ...]:
     (record,) = edits(write(path / "edits.jsonl.gz", rows))
     return record.answers
 
 
-def marked(answer: Marked) -> list[tuple[str, int]]:
+def marked(answer: MarkedAnswer) -> list[tuple[str, int]]:
     return [(answer.text[start:end], label) for start, end, label in answer.spans]
 
 
 def test_the_words_that_an_error_put_in_are_the_span(tmp_path: Path) -> None:
     right, wrong = answers_of(tmp_path, *bump(WRONG))
-    assert right == Marked(RIGHT, ())
+    assert right == MarkedAnswer(RIGHT, ())
     assert (wrong.text, marked(wrong)) == (WRONG, [("Paul Jonas", 2)])
 
 
@@ -183,7 +183,7 @@ def test_the_words_that_a_person_took_out_are_the_span(tmp_path: Path) -> None:
     row = defacto("The tower opened in May 1889.", right="The tower opened in 1889.")
     wrong, right = answers_of(tmp_path, row)
     assert marked(wrong) == [("May", 2)]
-    assert right == Marked("The tower opened in 1889.", ())
+    assert right == MarkedAnswer("The tower opened in 1889.", ())
 
 
 @pytest.mark.parametrize(
@@ -212,7 +212,9 @@ def test_people_said_whether_it_comes_from_outside(
 
 
 def test_an_answer_in_order_has_no_spans_and_needs_no_correction(tmp_path: Path) -> None:
-    assert answers_of(tmp_path, defacto("It is tall.", right="")) == (Marked("It is tall.", ()),)
+    assert answers_of(tmp_path, defacto("It is tall.", right="")) == (
+        MarkedAnswer("It is tall.", ()),
+    )
 
 
 def test_a_rewritten_answer_says_nothing_about_words(tmp_path: Path) -> None:
@@ -248,7 +250,7 @@ def test_answers_to_one_article_are_one_record_and_each_is_there_once(tmp_path: 
         None,
     )
     assert first.sources == read_sources([ARTICLE])
-    assert (second.id, second.answers) == ("2", (Marked("It is tall.", ()),))
+    assert (second.id, second.answers) == ("2", (MarkedAnswer("It is tall.", ()),))
 
 
 @pytest.mark.parametrize(
@@ -273,11 +275,15 @@ def test_words_are_compared_in_their_order(right: str, wrong: str, changed: list
 
 def test_an_article_is_known_again_under_another_headline() -> None:
     article = "The council voted on Tuesday to close the old harbour bridge for repairs until June."
-    held = [Record("1", "Summary", read_sources([article]), None, ())]
+    held = [LabelledContext("1", "Summary", read_sources([article]), None, ())]
     others = [
-        Record("2", "Summary", read_sources([f"(CNN) -- {article.upper()} More."]), None, ()),
-        Record("3", "Summary", read_sources(["The council voted to close the bridge."]), None, ()),
-        Record("4", "Summary", read_sources(["Rain.", article]), None, ()),
+        LabelledContext(
+            "2", "Summary", read_sources([f"(CNN) -- {article.upper()} More."]), None, ()
+        ),
+        LabelledContext(
+            "3", "Summary", read_sources(["The council voted to close the bridge."]), None, ()
+        ),
+        LabelledContext("4", "Summary", read_sources(["Rain.", article]), None, ()),
     ]
     assert shares_text(others, held) == [True, False, True]
     assert shares_text(others, []) == [False, False, False]

@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from groundwire.evaluation.language_model import Address, LanguageModel
-from groundwire.evaluation.language_model import Reply as Answer
+from groundwire.evaluation.language_model import EndpointAddress, LanguageModel
+from groundwire.evaluation.language_model import ModelReply as Answer
 from tests.verify.scripted import Asked, Reply
 
 #: Pauses between tries are as short as this where an endpoint asks for it.
@@ -35,7 +35,7 @@ def echo(asked: Asked) -> Reply:
 
 
 def language_model(base_url: str, *, max_retries: int = 2, timeout_s: float = 30) -> LanguageModel:
-    address = Address(base_url=base_url, api_key="sk-secret")
+    address = EndpointAddress(base_url=base_url, api_key="sk-secret")
     return LanguageModel(address, max_retries=max_retries, timeout_s=timeout_s)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from groundwire.detection.example import Source
-from groundwire.evaluation.datasets.asked import Question
+from groundwire.evaluation.datasets.asked import AskedQuestion
 from groundwire.evaluation.datasets.files import (
     FailedRow,
     NumberedAnswer,
@@ -35,7 +35,7 @@ ONE = Prompting(models=("m",))
 
 def question(i: int, **columns: str) -> NumberedQuestion:
     sources = (Source(id="S0", text=f"It was {i}.", title="T"),)
-    asked = Question(
+    asked = AskedQuestion(
         id=f"q{i}",
         task="QA",
         context_id=f"c{i}",
@@ -107,7 +107,7 @@ def test_each_question_is_put_to_each_model_over_http(output: Path) -> None:
 def test_sources_have_their_titles_and_a_question_may_have_none() -> None:
     asked = question(1).question
     assert user_message(asked) == "Sources:\n\n[1] T\nIt was 1.\n\nQuestion: Why 1?"
-    bare = Question(id="1", task="", context_id="", text="Why?", sources=())
+    bare = AskedQuestion(id="1", task="", context_id="", text="Why?", sources=())
     body = Prompting(models=("m",), system="").body(bare, "m", "http://localhost/v1")
     assert body["messages"] == [{"role": "user", "content": "Question: Why?"}]
 

@@ -7,7 +7,7 @@ import pytest
 
 from groundwire.evaluation.judged_row import ResultsError
 from groundwire.evaluation.reports.curves import curves_of
-from groundwire.evaluation.reports.kinds import Kind
+from groundwire.evaluation.reports.kinds import RowKind
 from groundwire.evaluation.reports.summary import Summary, summarize
 from tests.evaluation.reports.results import DETECTOR, ROWS, results_of, row, summary_of
 from tests.fakes import FixedDetector
@@ -15,13 +15,13 @@ from tests.fakes import FixedDetector
 
 def test_each_row_is_of_one_kind(summary: Summary) -> None:
     assert {each.row.id: each.kind for each in summary.examples} == {
-        "found": Kind.TRUE_POSITIVE,
-        "missed": Kind.FALSE_NEGATIVE,
-        "alarm": Kind.FALSE_POSITIVE,
-        "passed": Kind.TRUE_NEGATIVE,
-        "failed": Kind.FAILED,
-        "unchecked": Kind.UNCHECKED,
-        "unlabelled": Kind.UNLABELLED,
+        "found": RowKind.TRUE_POSITIVE,
+        "missed": RowKind.FALSE_NEGATIVE,
+        "alarm": RowKind.FALSE_POSITIVE,
+        "passed": RowKind.TRUE_NEGATIVE,
+        "failed": RowKind.FAILED,
+        "unchecked": RowKind.UNCHECKED,
+        "unlabelled": RowKind.UNLABELLED,
     }
     assert sum(summary.counts.values()) == len(ROWS)
 
@@ -41,7 +41,7 @@ def test_the_examples_that_are_kept_are_the_worst(n: int, results: Path, summary
 
 def test_a_row_that_is_there_twice_is_told_and_does_not_hide_the_first(tmp_path: Path) -> None:
     summary = summary_of([ROWS[0], ROWS[0], ROWS[3]], tmp_path)
-    assert summary.counts[Kind.TRUE_POSITIVE] == 1
+    assert summary.counts[RowKind.TRUE_POSITIVE] == 1
     assert summary.curves is not None
 
 

@@ -10,14 +10,14 @@ from groundwire.evaluation.datasets.files import AnyRow, read_labelled
 from groundwire.evaluation.evaluation import Evaluation
 from groundwire.evaluation.judged_row import Header
 from groundwire.evaluation.judging import Judging
-from groundwire.evaluation.loading import Choice, load_detector
+from groundwire.evaluation.loading import DetectorChoice, load_detector
 from groundwire.evaluation.run import run_on
 from groundwire.evaluation.scale.workers import Recipe
 from tests.evaluation.datasets.tables import json_lines, write
 from tests.evaluation.results import without_times
 
 #: Compares hashed words: it loads in a moment, and every process gives the same.
-CHOICE = Choice(model="similarity:hash", threads=1)
+CHOICE = DetectorChoice(model="similarity:hash", threads=1)
 
 
 def generated(n: int, n_answers: int = 3) -> list[Mapping[str, Any]]:

@@ -15,7 +15,7 @@ import pytest
 ray: Any = pytest.importorskip("ray", reason="needs the ray extra")
 pytest.importorskip("ray.data", reason="needs the ray extra")
 
-from groundwire.evaluation.loading import Choice, load_detector  # noqa: E402
+from groundwire.evaluation.loading import DetectorChoice, load_detector  # noqa: E402
 from groundwire.evaluation.results_file import read_judged  # noqa: E402
 from groundwire.evaluation.run import here, run_on  # noqa: E402
 from groundwire.evaluation.scale.cluster import on_ray, start_local  # noqa: E402
@@ -52,7 +52,7 @@ class Counted:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def __call__(self, choice: Choice) -> Any:  # noqa: ANN401
+    def __call__(self, choice: DetectorChoice) -> Any:  # noqa: ANN401
         (self.folder / f"{os.getpid()}-{time.monotonic_ns()}").touch()
         return load_detector(choice)
 

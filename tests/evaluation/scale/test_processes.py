@@ -17,7 +17,7 @@ from groundwire.errors import GroundwireError
 from groundwire.evaluation.datasets.files import AnyRow, read_labelled
 from groundwire.evaluation.evaluation import Evaluation
 from groundwire.evaluation.judging import Block, judge_block
-from groundwire.evaluation.loading import AnyDetector, Choice, load_detector
+from groundwire.evaluation.loading import AnyDetector, DetectorChoice, load_detector
 from groundwire.evaluation.results_file import read_header, read_judged
 from groundwire.evaluation.run import here, run_on
 from groundwire.evaluation.scale.processes import on_processes
@@ -31,7 +31,7 @@ from tests.fakes import FIXED, FixedDetector
 PATIENCE_S = 120
 
 
-def fixed(choice: Choice) -> AnyDetector:
+def fixed(choice: DetectorChoice) -> AnyDetector:
     del choice
     return FixedDetector(unsupported=["wrong"])
 
@@ -49,13 +49,13 @@ class Dying(FixedDetector):
             yield from super().detect_batch([example])
 
 
-def dying(choice: Choice) -> AnyDetector:
+def dying(choice: DetectorChoice) -> AnyDetector:
     del choice
     return Dying()
 
 
 def fixed_recipe() -> Recipe:
-    return Recipe(load=fixed, choice=Choice(), info=FIXED)
+    return Recipe(load=fixed, choice=DetectorChoice(), info=FIXED)
 
 
 def test_processes_give_exactly_the_numbers_of_this_one(tmp_path: Path) -> None:
@@ -78,7 +78,7 @@ def test_each_row_has_one_result_however_many_workers_there_are(
 def test_a_worker_that_ends_is_told_and_the_rest_can_be_judged_later(tmp_path: Path) -> None:
     rows = rows_of(some_answers(20))
     output = tmp_path / "r.jsonl"
-    judging = on_processes(Recipe(load=dying, choice=Choice(), info=FIXED), 1)
+    judging = on_processes(Recipe(load=dying, choice=DetectorChoice(), info=FIXED), 1)
     with pytest.raises(WorkerError, match=r"ended unforeseen.*--resume judges the rest"):
         run_on(judging, rows, output=output, header=header(), block_rows=3)
     assert [row.row for row in read_judged(output)] == [*range(1, 10)]

@@ -15,26 +15,28 @@ from groundwire.evaluation.tuning.guarantee import (
     guarantee,
     one_of_each,
 )
-from groundwire.evaluation.tuning.sample import Ints, Sample, Thresholds
-from groundwire.evaluation.tuning.target import Target
+from groundwire.evaluation.tuning.sample import Ints, LabelledSample, ThresholdCandidates
+from groundwire.evaluation.tuning.target import TuningTarget
 from tests.evaluation.made_results import READER
 
-THRESHOLDS = Thresholds.of(READER)
+THRESHOLDS = ThresholdCandidates.of(READER)
 ALPHA = 0.1
 N_SETS = 250
 #: If each had the probability ALPHA, more would happen once in a thousand times.
 MOST = int(binom.ppf(0.999, N_SETS, ALPHA))
 
 
-def sample(contexts: Ints, scores: Floats, hallucinated: Bools) -> Sample:
+def sample(contexts: Ints, scores: Floats, hallucinated: Bools) -> LabelledSample:
     nothing = np.zeros(len(contexts), np.bool_)
-    return Sample(contexts, scores, hallucinated, nothing, np.full(len(contexts), ""))
+    return LabelledSample(contexts, scores, hallucinated, nothing, np.full(len(contexts), ""))
 
 
-def promised(data: Sample, target: str, *, alpha: float = ALPHA, seed: int = 0) -> Guarantee:
+def promised(
+    data: LabelledSample, target: str, *, alpha: float = ALPHA, seed: int = 0
+) -> Guarantee:
     entries = THRESHOLDS.entries(data.scores)
     k = len(THRESHOLDS.values)
-    return guarantee(data, entries, k, Target.parse(target), alpha=alpha, seed=seed)
+    return guarantee(data, entries, k, TuningTarget.parse(target), alpha=alpha, seed=seed)
 
 
 def chosen(found: Guarantee) -> float | None:
@@ -52,7 +54,9 @@ def correlated(
 
 
 def violations(
-    draw: Callable[[np.random.Generator], Sample], target: str, is_wrong: Callable[[float], bool]
+    draw: Callable[[np.random.Generator], LabelledSample],
+    target: str,
+    is_wrong: Callable[[float], bool],
 ) -> tuple[int, int]:
     """In how many sets the promise is wrong, and in how many there is one."""
     rng, n_wrong, n_made = np.random.default_rng(8), 0, 0
@@ -66,7 +70,7 @@ def violations(
 
 @pytest.mark.parametrize("share", [0.0, 0.5, 0.95])
 def test_the_false_block_rate_is_kept_as_often_as_stated(share: float) -> None:
-    def draw(rng: np.random.Generator) -> Sample:
+    def draw(rng: np.random.Generator) -> LabelledSample:
         contexts, scores = correlated(rng, 150, 4, share)
         return sample(contexts, scores, np.zeros(len(contexts), np.bool_))
 
@@ -77,7 +81,7 @@ def test_the_false_block_rate_is_kept_as_often_as_stated(share: float) -> None:
 
 
 def test_answers_taken_for_trials_of_their_own_would_break_the_promise() -> None:
-    def draw(rng: np.random.Generator) -> Sample:
+    def draw(rng: np.random.Generator) -> LabelledSample:
         contexts, scores = correlated(rng, 150, 6, 0.9)
         return sample(np.arange(len(contexts)), scores, np.zeros(len(contexts), np.bool_))
 
@@ -86,7 +90,7 @@ def test_answers_taken_for_trials_of_their_own_would_break_the_promise() -> None
 
 
 def test_the_recall_is_kept_as_often_as_stated() -> None:
-    def draw(rng: np.random.Generator) -> Sample:
+    def draw(rng: np.random.Generator) -> LabelledSample:
         contexts, scores = correlated(rng, 120, 3, 0.5)
         # Grounded answers stand beside the others and change nothing.
         return sample(contexts, scores, np.arange(len(contexts)) % 3 != 0)
@@ -105,7 +109,7 @@ def precision_at(threshold: float) -> float:
 
 @pytest.mark.parametrize("n_copies", [1, 4])
 def test_the_precision_is_kept_as_often_as_stated(n_copies: int) -> None:
-    def draw(rng: np.random.Generator) -> Sample:
+    def draw(rng: np.random.Generator) -> LabelledSample:
         scores = rng.random(400)
         share = np.select([scores < 0.6, scores < 0.99], [0.3, 0.97], 0.5)
         so = rng.random(400) < share
@@ -124,7 +128,7 @@ def test_the_precision_is_kept_as_often_as_stated(n_copies: int) -> None:
 # Contexts of unequal sizes: what holds for an answer of a random context need not for all answers.
 
 
-def unequal(scores: tuple[float, float], hallucinated: tuple[bool, bool]) -> Sample:
+def unequal(scores: tuple[float, float], hallucinated: tuple[bool, bool]) -> LabelledSample:
     """270 contexts with one answer of the first kind; 30 with 14 of them and 6 of the other."""
     contexts = np.concatenate([np.arange(270), np.repeat(np.arange(270, 300), 20)])
     is_other = np.concatenate([np.zeros(270, np.bool_), np.tile(np.arange(20) < 6, 30)])
@@ -234,7 +238,7 @@ def test_the_highest_threshold_that_keeps_the_recall_is_chosen() -> None:
 
 def test_a_failed_check_is_a_miss_and_no_grounded_answer_that_passed() -> None:
     n = 400
-    data = Sample(
+    data = LabelledSample(
         np.arange(n),
         np.full(n, np.nan),
         np.arange(n) < n // 2,

@@ -11,7 +11,12 @@ from groundwire import Detector
 from groundwire.detection.values import DetectorInfo, Score
 from groundwire.evaluation.judged_row import Header, JudgedRow, ResultsError
 from groundwire.evaluation.results_file import LinesWriter
-from groundwire.evaluation.tuning.sample import SampleError, Thresholds, read_sample, sample_of
+from groundwire.evaluation.tuning.sample import (
+    SampleError,
+    ThresholdCandidates,
+    read_sample,
+    sample_of,
+)
 from tests.evaluation.made_results import READER, SIMILARITY, Row, judged, write
 
 
@@ -19,14 +24,14 @@ from tests.evaluation.made_results import READER, SIMILARITY, Row, judged, write
 def test_an_answer_is_flagged_from_the_threshold_on_that_its_score_reaches(
     threshold: float,
 ) -> None:
-    thresholds = Thresholds.of(READER)
+    thresholds = ThresholdCandidates.of(READER)
     index = thresholds.values.tolist().index(threshold)
     scores = np.array([threshold, threshold - 1e-4, float(np.float32(threshold)), np.nan])
     assert (thresholds.entries(scores) <= index).tolist() == [True, False, True, False]
 
 
 def test_a_similarity_is_flagged_strictly_below_the_threshold() -> None:
-    thresholds = Thresholds.of(SIMILARITY)
+    thresholds = ThresholdCandidates.of(SIMILARITY)
     index = thresholds.values.tolist().index(0.58)
     scores = np.array([0.58, 0.5799, -1.0, np.nan])
     assert (thresholds.entries(scores) <= index).tolist() == [False, True, True, False]
@@ -36,7 +41,7 @@ def test_a_similarity_is_flagged_strictly_below_the_threshold() -> None:
 def test_thresholds_go_from_the_one_that_flags_least_to_the_one_that_flags_most(
     info: DetectorInfo,
 ) -> None:
-    thresholds = Thresholds.of(info)
+    thresholds = ThresholdCandidates.of(info)
     entries = thresholds.entries(np.linspace(-1, 1, 2001))
     assert (np.diff(entries) >= 0).all() or (np.diff(entries) <= 0).all()
     is_rising = thresholds.values[0] < thresholds.values[-1]
@@ -44,8 +49,8 @@ def test_thresholds_go_from_the_one_that_flags_least_to_the_one_that_flags_most(
 
 
 def test_below_the_threshold_of_the_run_there_is_none_to_choose() -> None:
-    assert Thresholds.of(replace(READER, threshold=0.34)).values.min() == 0.34
-    assert Thresholds.of(SIMILARITY).values.min() == 0.001
+    assert ThresholdCandidates.of(replace(READER, threshold=0.34)).values.min() == 0.34
+    assert ThresholdCandidates.of(SIMILARITY).values.min() == 0.001
 
 
 def test_a_run_decides_as_another_would_at_any_threshold_from_its_own_on(

@@ -13,7 +13,7 @@ from groundwire.evaluation.tuning.rows import Rows
 from groundwire.evaluation.tuning.sample import sample_of
 from groundwire.evaluation.tuning.snippet import tenant_field, to_yaml
 from groundwire.evaluation.tuning.table import to_text
-from groundwire.evaluation.tuning.target import Aim, Target
+from groundwire.evaluation.tuning.target import Aim, TuningTarget
 from groundwire.evaluation.tuning.tuning import Tuning, tune
 from tests.evaluation import reference
 from tests.evaluation.made_results import READER, SIMILARITY, Row, judged
@@ -45,20 +45,20 @@ def tuned(
 ) -> Tuning:
     header = Header(detector=info, data={"d.jsonl": "a" * 64})
     sample = sample_of(judged(rows() if given is None else given, info), info.score, by=by)
-    return tune(header, sample, Target.parse(target), by=by, confidence=confidence)
+    return tune(header, sample, TuningTarget.parse(target), by=by, confidence=confidence)
 
 
 @pytest.mark.parametrize(
     ("text", "target"),
     [
-        ("fpr=0.01", Target(Aim.FPR, 0.01)),
-        (" Precision = 0.9", Target(Aim.PRECISION, 0.9)),
-        ("recall=.8", Target(Aim.RECALL, 0.8)),
-        ("f1", Target(Aim.F1)),
+        ("fpr=0.01", TuningTarget(Aim.FPR, 0.01)),
+        (" Precision = 0.9", TuningTarget(Aim.PRECISION, 0.9)),
+        ("recall=.8", TuningTarget(Aim.RECALL, 0.8)),
+        ("f1", TuningTarget(Aim.F1)),
     ],
 )
-def test_a_target_is_read(text: str, target: Target) -> None:
-    assert Target.parse(text) == target
+def test_a_target_is_read(text: str, target: TuningTarget) -> None:
+    assert TuningTarget.parse(text) == target
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_a_target_is_read(text: str, target: Target) -> None:
 )
 def test_what_is_no_target_is_refused_with_what_is(text: str) -> None:
     with pytest.raises(SettingError, match=r"such as fpr=0\.01"):
-        Target.parse(text)
+        TuningTarget.parse(text)
 
 
 @pytest.mark.parametrize("confidence", [0.5, 1, 95])
@@ -199,7 +199,7 @@ def test_rows_that_tell_of_no_threshold_are_told() -> None:
     ]
     told = Rows(n=20, n_unreadable=6, n_failed_checks=1, n_unlabelled=3, failures=failures)
     sample = sample_of(judged(rows()), READER.score)
-    found = tune(Header(detector=READER, data={}), sample, Target(Aim.F1), rows=told)
+    found = tune(Header(detector=READER, data={}), sample, TuningTarget(Aim.F1), rows=told)
     text = to_text(found)
     assert "6 rows could not be read" in text
     assert "1 check failed" in text

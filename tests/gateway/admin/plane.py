@@ -14,7 +14,7 @@ from sqlalchemy import select
 from groundwire import Detector, Pipeline
 from groundwire.config import Config, parse
 from groundwire.control.store import Store, tables
-from groundwire.control.tenants.first_start import Start
+from groundwire.control.tenants.first_start import FirstStart
 from groundwire.gateway.app import create_app
 from groundwire.gateway.control import ControlPlane
 from tests.gateway.chats import KEY, fixed, request
@@ -57,7 +57,7 @@ class Plane:
     folder: Path
     control: ControlPlane
     failures: list[Exception] = field(default_factory=list)
-    starts: list[Start] = field(default_factory=list)
+    starts: list[FirstStart] = field(default_factory=list)
     stop: Callable[[], None]
 
     def ask(
@@ -155,7 +155,7 @@ def plane(
     """
     with ScriptedUpstream() as upstream:
         config = config_of(folder, yaml, upstream=upstream.url, environ=environ)
-        starts: list[Start] = []
+        starts: list[FirstStart] = []
         failures: list[Exception] = []
         control = ControlPlane(config, is_local_demo=is_local_demo, on_start=starts.append)
         make = pipeline_of or partial(pipeline_around, detector or fixed())

@@ -8,7 +8,7 @@ from typing import Any
 from groundwire.config.tree import UpstreamDefaults
 from groundwire.config.upstreams import Upstream
 from groundwire.gateway.http.caller import Caller
-from groundwire.gateway.upstream import Reply, Upstreams
+from groundwire.gateway.upstream import UpstreamReply, Upstreams
 from groundwire.policy.policy import Overrides
 from tests.gateway.wire import ScriptedUpstream, eventually
 
@@ -52,7 +52,7 @@ def asking(*servers: ScriptedUpstream | str, **options: Any) -> Upstreams:  # no
     return Upstreams(upstreams, UpstreamDefaults(**options), random=First(), **own)
 
 
-async def ask(upstreams: Upstreams, **changes: Any) -> Reply:  # noqa: ANN401
+async def ask(upstreams: Upstreams, **changes: Any) -> UpstreamReply:  # noqa: ANN401
     """Ask for a chat completion, with changes."""
     request: dict[str, Any] = {
         "method": "POST",

@@ -10,7 +10,7 @@ import pytest
 from groundwire.config import parse
 from groundwire.config.upstreams import Upstream
 from groundwire.gateway.http.problems import Problem
-from groundwire.gateway.upstream import Reply, Upstreams
+from groundwire.gateway.upstream import UpstreamReply, Upstreams
 from tests.gateway.upstream.asking import CALLER, MAX_BYTES, Observed, ask, asking, until
 from tests.gateway.wire import Gate, Script, ScriptedUpstream, completion
 
@@ -48,7 +48,7 @@ async def pieces(*parts: bytes) -> AsyncIterator[bytes]:
         yield part
 
 
-async def answered(upstreams: Upstreams, **changes: Any) -> Reply:  # noqa: ANN401
+async def answered(upstreams: Upstreams, **changes: Any) -> UpstreamReply:  # noqa: ANN401
     """A reply that was read to its end."""
     reply = await ask(upstreams, **changes)
     await reply.read(MAX_BYTES)

@@ -7,7 +7,7 @@ import pytest
 
 from groundwire import Detector, Example, Outcome, Reason, Source
 from groundwire.errors import EmptyAnswerError, InvalidConversationError, InvalidTextError
-from groundwire.pipeline.conversation import Conversation, Origin, Skipped, read_request
+from groundwire.pipeline.conversation import Conversation, Skipped, SourceOrigin, read_request
 
 TOWER = (
     '{"name": "Eiffel Tower", "built": "1887-1889", "height": "330 meters", '
@@ -53,7 +53,7 @@ TOWER_CONVERSATION = [
 
 def test_the_documented_conversation_about_the_eiffel_tower() -> None:
     conversation = read(*TOWER_CONVERSATION)
-    assert conversation.origin is Origin.TOOL
+    assert conversation.origin is SourceOrigin.TOOL
     assert conversation.example(TOWER_ANSWER) == Example(
         sources=(Source(text=TOWER, id="call_1", title="get_landmark"),),
         question="When was the Eiffel Tower built?",
@@ -122,7 +122,7 @@ def test_halugate_defect_tools_that_are_defined_and_not_called_are_no_evidence(
 
 def test_dvara_sources_are_the_strings_of_the_metadata() -> None:
     conversation = read(user("How tall?"), metadata={"grounding.sources": ["330 m", "Paris"]})
-    assert conversation.origin is Origin.METADATA
+    assert conversation.origin is SourceOrigin.METADATA
     assert conversation.sources == (Source(text="330 m", id="S0"), Source(text="Paris", id="S1"))
     assert conversation.offered[1].place == 'metadata["grounding.sources"][1]'
 
@@ -191,7 +191,7 @@ def test_dvara_a_limit_of_zero_or_less_is_none(limit: int) -> None:
 def test_dvara_when_all_sources_are_left_out_it_is_as_if_there_were_none() -> None:
     body = {"messages": [tool("330 m")], "metadata": {"grounding.sources": ["long" * 9]}}
     conversation = read_request(body, max_source_chars=10)
-    assert (conversation.origin, texts(conversation)) == (Origin.TOOL, ["330 m"])
+    assert (conversation.origin, texts(conversation)) == (SourceOrigin.TOOL, ["330 m"])
     assert conversation.reasons == {Reason.DROPPED_LONG: 1}  # and visible
     assert limited(["long" * 9], max_source_chars=10).origin is None
 
@@ -203,13 +203,13 @@ def test_explicit_sources_come_before_tool_results_before_retrieved_context() ->
     said = user("<context>Paris.</context> How tall?")
     metadata = {"grounding.sources": ["Lyon."]}
     explicit = read(said, tool("330 m"), metadata=metadata)
-    assert (explicit.origin, texts(explicit)) == (Origin.METADATA, ["Lyon."])
-    assert explicit.unused == {Origin.TOOL: 1, Origin.CONTEXT: 1}
+    assert (explicit.origin, texts(explicit)) == (SourceOrigin.METADATA, ["Lyon."])
+    assert explicit.unused == {SourceOrigin.TOOL: 1, SourceOrigin.CONTEXT: 1}
     tools = read(said, tool("330 m"))
-    assert (tools.origin, texts(tools)) == (Origin.TOOL, ["330 m"])
-    assert tools.unused == {Origin.CONTEXT: 1}
+    assert (tools.origin, texts(tools)) == (SourceOrigin.TOOL, ["330 m"])
+    assert tools.unused == {SourceOrigin.CONTEXT: 1}
     context = read(said)
-    assert (context.origin, texts(context)) == (Origin.CONTEXT, ["Paris."])
+    assert (context.origin, texts(context)) == (SourceOrigin.CONTEXT, ["Paris."])
     assert {each.question for each in (explicit, tools, context)} == {"How tall?"}
 
 
@@ -337,7 +337,7 @@ def test_what_cannot_name_a_source_does_not(id_: object) -> None:
 def test_context_in_the_system_message_is_evidence_and_instructions_are_not() -> None:
     system = "You answer questions.\n<context>\nIt is 330 m tall.\n</context>\nBe brief."
     conversation = read({"role": "system", "content": system}, user("How tall is it?"))
-    assert conversation.origin is Origin.CONTEXT
+    assert conversation.origin is SourceOrigin.CONTEXT
     assert conversation.sources == (Source(text="It is 330 m tall.", id="S0"),)
     assert conversation.question == "How tall is it?"
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from groundwire.text.quantities import Kind, quantities
+from groundwire.text.quantities import QuantityKind, quantities
 from tests.text.quantities.stated import values
 
 
@@ -23,7 +23,7 @@ from tests.text.quantities.stated import values
 )
 def test_a_date_may_be_written_in_many_ways(text: str) -> None:
     assert [(q.kind, q.value, q.end) for q in quantities(text)] == [
-        (Kind.DATE, (1945, 3, 31), len(text))
+        (QuantityKind.DATE, (1945, 3, 31), len(text))
     ]
 
 

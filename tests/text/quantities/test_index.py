@@ -2,7 +2,7 @@
 
 import pytest
 
-from groundwire.text.quantities import Kind, Match, Quantity, QuantityIndex
+from groundwire.text.quantities import Match, Quantity, QuantityIndex, QuantityKind
 from tests.text.quantities.stated import matches
 
 
@@ -126,5 +126,5 @@ def test_the_codes_of_matches_are_fixed() -> None:
 
 
 def test_a_quantity_can_be_built_by_hand() -> None:
-    index = QuantityIndex.of([Quantity(0, 1, Kind.NUMBER, 5.0, None, 5.0)])
-    assert index.match(Quantity(7, 8, Kind.NUMBER, 5.0, None, 5.0)) == Match.EQUAL
+    index = QuantityIndex.of([Quantity(0, 1, QuantityKind.NUMBER, 5.0, None, 5.0)])
+    assert index.match(Quantity(7, 8, QuantityKind.NUMBER, 5.0, None, 5.0)) == Match.EQUAL

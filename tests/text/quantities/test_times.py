@@ -2,7 +2,7 @@
 
 import pytest
 
-from groundwire.text.quantities import Kind, quantities
+from groundwire.text.quantities import QuantityKind, quantities
 
 
 @pytest.mark.parametrize(
@@ -25,4 +25,8 @@ from groundwire.text.quantities import Kind, quantities
 )
 def test_a_time_is_its_minute_of_the_day(text: str, hours: float) -> None:
     [quantity] = quantities(text)
-    assert (quantity.kind, quantity.value, quantity.end) == (Kind.TIME, hours * 60, len(text))
+    assert (quantity.kind, quantity.value, quantity.end) == (
+        QuantityKind.TIME,
+        hours * 60,
+        len(text),
+    )

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from groundwire.detection.example import read_sources
-from groundwire.evaluation.datasets.sets import Marked, Record
+from groundwire.evaluation.datasets.sets import LabelledContext, MarkedAnswer
 from groundwire.explain.nearby import MAX_LINES
 from groundwire.text.lines import lines_of
 from groundwire.text.segment import segment
@@ -24,7 +24,9 @@ _SLACK = 0.1
 _STEMS, _COMMON = 2, 0.25
 
 
-def alone(record: Record, rng: random.Random, strangers: Sequence[Record]) -> Record | None:
+def alone(
+    record: LabelledContext, rng: random.Random, strangers: Sequence[LabelledContext]
+) -> LabelledContext | None:
     """Cut a slot-annotated text down to one claim and a few lines.
 
     Args:
@@ -61,7 +63,7 @@ def alone(record: Record, rng: random.Random, strangers: Sequence[Record]) -> Re
     )
 
 
-def _sentences(answer: Marked) -> list[Marked]:
+def _sentences(answer: MarkedAnswer) -> list[MarkedAnswer]:
     found = []
     for piece in segment(answer.text):
         start, end = piece.start, piece.end
@@ -70,20 +72,20 @@ def _sentences(answer: Marked) -> list[Marked]:
             for s, e, label in answer.spans
             if s < end and start < e
         )
-        found.append(Marked(answer.text[start:end], spans))
+        found.append(MarkedAnswer(answer.text[start:end], spans))
     return found
 
 
 def _stranger(
-    known: frozenset[str], rng: random.Random, strangers: Sequence[Record]
-) -> Marked | None:
+    known: frozenset[str], rng: random.Random, strangers: Sequence[LabelledContext]
+) -> MarkedAnswer | None:
     """A sentence of another record about something else; none of its words is supported."""
     for other in rng.sample(strangers, len(strangers)):
         sentences = _sentences(rng.choice(other.answers))
         for sentence in rng.sample(sentences, len(sentences)):
             content = stems(sentence.text)
             if len(content) >= _STEMS and len(content & known) <= _COMMON * len(content):
-                return Marked(sentence.text, ((0, len(sentence.text), UNSUPPORTED),))
+                return MarkedAnswer(sentence.text, ((0, len(sentence.text), UNSUPPORTED),))
     return None
 
 

@@ -29,10 +29,10 @@ from groundwire.engine.reader import Calibration, Reader
 from groundwire.engine.scores import AnswerCalibration, ClaimScores, SentenceCalibration
 from groundwire.evaluation.calibration import brier, ece_by_chance, reliability
 from groundwire.evaluation.datasets import sets
-from groundwire.evaluation.datasets.sets import Marked, Record
+from groundwire.evaluation.datasets.sets import LabelledContext, MarkedAnswer
 from groundwire.evaluation.intervals import Bootstrap
 from groundwire.evaluation.metrics import AnswerCounts, Ranking, count_characters, f1_of
-from groundwire.explain.nearby import Lines
+from groundwire.explain.nearby import SourceLines
 from groundwire.text.segment import Segment, segment
 from groundwire_training import data, rows, sentences
 from groundwire_training.loop import VALIDATION_CONTEXTS
@@ -76,7 +76,7 @@ class Scored:
     context: str
     task: str
     n_passages: int
-    answer: Marked
+    answer: MarkedAnswer
     logits: NDArray[np.float64]
     labels: NDArray[np.int64]
     contradicted: NDArray[np.float64]
@@ -91,7 +91,7 @@ class Scored:
         return bool((self.labels > 0).any())
 
 
-def validation_records(folder: Path) -> Iterator[Record]:
+def validation_records(folder: Path) -> Iterator[LabelledContext]:
     """What training holds out.
 
     Of a folder of sets, contexts of RAGTruth's training part and the validation part of the slots;
@@ -108,12 +108,12 @@ def validation_records(folder: Path) -> Iterator[Record]:
         yield sets.draw(record, 3, rng)
 
 
-def score(reader: Reader, records: Iterable[Record]) -> list[Scored]:
+def score(reader: Reader, records: Iterable[LabelledContext]) -> list[Scored]:
     """Read answers as the detector does."""
     plain = sentences.without_calibration(replace(reader, calibration=Calibration()))
     scored = []
     for record in records:
-        lines = Lines(record.sources)
+        lines = SourceLines(record.sources)
         for answer in record.answers:
             reading = plain.open(
                 record.sources, record.question, threshold=_SECOND_LOOK_AT, tenant=""
@@ -150,7 +150,7 @@ def score(reader: Reader, records: Iterable[Record]) -> list[Scored]:
 
 
 def _claim(
-    reader: Reader, lines: Lines, answer: Marked, place: Segment, scores: ClaimScores
+    reader: Reader, lines: SourceLines, answer: MarkedAnswer, place: Segment, scores: ClaimScores
 ) -> ScoredClaim:
     """What is said of a claim as a whole, as it was read and by its best lines alone."""
     assert scores.entailment is not None

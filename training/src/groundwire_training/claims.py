@@ -11,7 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from groundwire.detection.example import read_sources
-from groundwire.evaluation.datasets.sets import Marked, Record, changed_words, read_rows
+from groundwire.evaluation.datasets.sets import (
+    LabelledContext,
+    MarkedAnswer,
+    changed_words,
+    read_rows,
+)
 
 #: Sets under ``nli/`` and the parts of each that are for training: InfoTabs
 #: (https://aclanthology.org/2020.acl-main.210), SNLI (https://aclanthology.org/D15-1075), ConTRoL
@@ -34,7 +39,7 @@ _LABELS = {
 _SAME_WORDS = 0.7
 
 
-def claims(folder: Path) -> list[Record]:
+def claims(folder: Path) -> list[LabelledContext]:
     """The claims of all :data:`SETS`, grouped by premise.
 
     Args:
@@ -47,7 +52,9 @@ def claims(folder: Path) -> list[Record]:
     ]
 
 
-def _grouped(name: str, rows: Iterable[dict[str, Any]], splits: frozenset[str]) -> list[Record]:
+def _grouped(
+    name: str, rows: Iterable[dict[str, Any]], splits: frozenset[str]
+) -> list[LabelledContext]:
     groups: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
         if row["split"] in splits:
@@ -58,11 +65,13 @@ def _grouped(name: str, rows: Iterable[dict[str, Any]], splits: frozenset[str]) 
             judged([(row["answer"].strip(), _LABELS[row["label"]]) for row in found])
         )
         sources = read_sources([context])
-        records.append(Record(found[0]["id"], f"claims-{name}", sources, None, tuple(answers)))
+        records.append(
+            LabelledContext(found[0]["id"], f"claims-{name}", sources, None, tuple(answers))
+        )
     return records
 
 
-def judged(sentences: Sequence[tuple[str, int]]) -> list[Marked]:
+def judged(sentences: Sequence[tuple[str, int]]) -> list[MarkedAnswer]:
     """Sentences about one premise, with spans where they are known.
 
     Args:
@@ -72,14 +81,14 @@ def judged(sentences: Sequence[tuple[str, int]]) -> list[Marked]:
     marked = []
     for text, label in sentences:
         if not label:
-            marked.append(Marked(text, ()))
+            marked.append(MarkedAnswer(text, ()))
             continue
         like = max(right, key=lambda other: _likeness(other, text), default="")
         changed = changed_words(like, text)
         if len(changed) == 1 and _likeness(like, text) >= _SAME_WORDS:
-            marked.append(Marked(text, ((*changed[0], label),)))
+            marked.append(MarkedAnswer(text, ((*changed[0], label),)))
         else:
-            marked.append(Marked(text, (), ((0, len(text), label),)))
+            marked.append(MarkedAnswer(text, (), ((0, len(text), label),)))
     return marked
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from groundwire.detection.example import read_sources
-from groundwire.evaluation.datasets.sets import Marked, Record, read_rows
+from groundwire.evaluation.datasets.sets import LabelledContext, MarkedAnswer, read_rows
 from groundwire_training.claims import judged
 
 _CONFLICT, _BASELESS = 2, 1
@@ -23,7 +23,7 @@ _MAX_TABLE_CHARS = 1_600
 _MAX_CLAIMS = 8
 
 
-def contrasts(folder: Path, *, seed: int) -> dict[str, list[Record]]:
+def contrasts(folder: Path, *, seed: int) -> dict[str, list[LabelledContext]]:
     """The training parts of all three sets, by name.
 
     Args:
@@ -37,7 +37,7 @@ def contrasts(folder: Path, *, seed: int) -> dict[str, list[Record]]:
     }
 
 
-def with_stranger(record: Record, others: Iterable[Record]) -> Record:
+def with_stranger(record: LabelledContext, others: Iterable[LabelledContext]) -> LabelledContext:
     """A record with one more claim, which is about something else, so none of it is supported.
 
     Args:
@@ -47,21 +47,21 @@ def with_stranger(record: Record, others: Iterable[Record]) -> Record:
     for other in others:
         if other.sources != record.sources:
             text = other.answers[0].text
-            stranger = Marked(text, ((0, len(text), _BASELESS),))
+            stranger = MarkedAnswer(text, ((0, len(text), _BASELESS),))
             return record.with_last(stranger)
     return record
 
 
-def _tables(rows: Iterable[dict[str, Any]]) -> Iterator[Record]:
+def _tables(rows: Iterable[dict[str, Any]]) -> Iterator[LabelledContext]:
     for row in rows:
         if row["split"] == "train" and len(row["context"]) <= _MAX_TABLE_CHARS:
             spans = tuple((span["start"], span["end"], _CONFLICT) for span in row["spans"])
             if spans:
-                answers = (Marked(row["good"], ()), Marked(row["bad"], spans))
+                answers = (MarkedAnswer(row["good"], ()), MarkedAnswer(row["bad"], spans))
                 yield _record(row["id"], "tables", row["context"], answers)
 
 
-def _captions(rows: Iterable[dict[str, Any]]) -> Iterator[Record]:
+def _captions(rows: Iterable[dict[str, Any]]) -> Iterator[LabelledContext]:
     groups: dict[str, dict[str, int]] = {}
     for row in rows:
         if row["split"] == "train" and row["kind"] == "nli":
@@ -72,7 +72,7 @@ def _captions(rows: Iterable[dict[str, Any]]) -> Iterator[Record]:
         yield _record(f"caption-{number}", "captions", premise, answers)
 
 
-def _records(rows: Iterable[dict[str, Any]], rng: random.Random) -> Iterator[Record]:
+def _records(rows: Iterable[dict[str, Any]], rng: random.Random) -> Iterator[LabelledContext]:
     kept = list(rows)
     values: dict[tuple[str, str], list[str]] = {}
     for row in kept:
@@ -82,13 +82,13 @@ def _records(rows: Iterable[dict[str, Any]], rng: random.Random) -> Iterator[Rec
     for row in kept:
         wrong = _another_value(row, values, rng)
         if wrong:
-            answers = (Marked(row["good"], ()), wrong)
+            answers = (MarkedAnswer(row["good"], ()), wrong)
             yield _record(row["id"], "records", row["context"], answers)
 
 
 def _another_value(
     row: dict[str, Any], values: dict[tuple[str, str], list[str]], rng: random.Random
-) -> Marked | None:
+) -> MarkedAnswer | None:
     """The sentence with the value of another record in one field."""
     good = row["good"]
     for value in rng.sample(row["values"], len(row["values"])):
@@ -96,9 +96,11 @@ def _another_value(
         other = rng.choice(values[row["source"], value["field"]])
         if other.lower() not in row["context"].lower() and other.lower() != good[start:end].lower():
             span = (start, start + len(other), _CONFLICT)
-            return Marked(good[:start] + other + good[end:], (span,))
+            return MarkedAnswer(good[:start] + other + good[end:], (span,))
     return None
 
 
-def _record(name: str, kind: str, context: str, answers: tuple[Marked, ...]) -> Record:
-    return Record(name, f"contrasts-{kind}", read_sources([context]), None, answers)
+def _record(
+    name: str, kind: str, context: str, answers: tuple[MarkedAnswer, ...]
+) -> LabelledContext:
+    return LabelledContext(name, f"contrasts-{kind}", read_sources([context]), None, answers)

@@ -14,7 +14,7 @@ from groundwire.engine.features import N_FEATURES, NEUTRAL, TABLE_ROWS, match_fe
 from groundwire.engine.roles import RECALLED_SENTENCES
 from groundwire.engine.sentence import parts_of
 from groundwire.engine.tokenizer import WordPieces
-from groundwire.evaluation.datasets.sets import Record
+from groundwire.evaluation.datasets.sets import LabelledContext
 from groundwire.text.segment import segment
 from groundwire_training.model import Group
 
@@ -52,7 +52,7 @@ def labels_of(offsets: NDArray[np.int32], spans: Sequence[tuple[int, int, int]])
 
 
 def sentences_of(
-    record: Record, evidence: Evidence, pieces: WordPieces, *, question: bool = True
+    record: LabelledContext, evidence: Evidence, pieces: WordPieces, *, question: bool = True
 ) -> list[Sentence]:
     """Cut the answers of a record as the detector does, and look up what each sentence reads."""
     asked = pieces.encode(record.question or "").ids if question else np.empty(0, np.int32)
@@ -150,6 +150,6 @@ def _up(n: int) -> int:
     return -(-n // 32) * 32
 
 
-def evidence_of(record: Record, pieces: WordPieces, words: WordWeights) -> Evidence:
+def evidence_of(record: LabelledContext, pieces: WordPieces, words: WordWeights) -> Evidence:
     """The evidence of a record, cut and indexed as in deployment."""
     return Evidence.of(record.sources, partial(cut_source, pieces=pieces), words)

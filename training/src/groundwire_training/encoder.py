@@ -35,7 +35,7 @@ from groundwire.engine.token_classifier import WholeReading
 from groundwire.engine.windowing import QUESTION_SHARE, Frame, Window, plan_windows
 from groundwire.errors import InputError, ModelError
 from groundwire.evaluation.datasets import sets
-from groundwire.evaluation.datasets.sets import Record
+from groundwire.evaluation.datasets.sets import LabelledContext
 from groundwire.evaluation.metrics import AnswerCounts, Ranking
 from groundwire_training import rows
 from groundwire_training.data import labels_of
@@ -116,7 +116,7 @@ class Inputs:
     max_length: int
     n_labels: int
 
-    def sequences(self, record: Record) -> Iterator[Lesson]:
+    def sequences(self, record: LabelledContext) -> Iterator[Lesson]:
         """The sequences of a record.
 
         Of a context that takes several windows one is learned from, for each stretch of the
@@ -274,7 +274,7 @@ def frame_of(tokenizer: Any) -> Frame:  # noqa: ANN401  # transformers' own
     return Frame.of(open_tokenizer(tokenizer), named)
 
 
-def records_of(data: Path, seed: int) -> tuple[list[Record], list[Record]]:
+def records_of(data: Path, seed: int) -> tuple[list[LabelledContext], list[LabelledContext]]:
     """Records to measure with and records to train with; slots are written out.
 
     Raises:

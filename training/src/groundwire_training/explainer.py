@@ -27,7 +27,7 @@ from groundwire.engine.scores import SentenceCalibration
 from groundwire.engine.windowing import plan_windows
 from groundwire.errors import InputError, ModelError
 from groundwire.evaluation.metrics import f1_of
-from groundwire.explain.nearby import Lines
+from groundwire.explain.nearby import SourceLines
 from groundwire_training import sentences
 from groundwire_training.encoder import MODEL, frame_of, nearest, open_tokenizer
 from groundwire_training.package import write_manifest
@@ -291,4 +291,4 @@ def _by_lines(reader: Reader, pair: Pair) -> Any:  # noqa: ANN401  # an array, o
         probability=None,
         evidence=found,
     )
-    return sentences.by_lines(reader, Lines([source]), claim)
+    return sentences.by_lines(reader, SourceLines([source]), claim)

@@ -8,7 +8,7 @@ without concatenating the keys, and int8 weights keep a scale for each column.
 Input          Shape, type               Meaning
 ============== ========================= =====================================================
 ids            ``(L,)`` int64            word pieces with [CLS] and [SEP]
-roles          ``(L,)`` int64            :class:`groundwire.engine.roles.Role`
+roles          ``(L,)`` int64            :class:`groundwire.engine.roles.TextRole`
 positions      ``(L,)`` int64            0-255, for a sentence 256-511
 features       ``(L, 6)`` int64          match features; the last row means none
 past_key_i     ``(H, P, W)`` float16     keys of layer i that are attended to, ``P >= 0``
@@ -35,7 +35,7 @@ from torch import Tensor
 
 from groundwire.engine.architecture import POSITIONS, Architecture
 from groundwire.engine.features import N_FEATURES
-from groundwire.engine.roles import Role
+from groundwire.engine.roles import TextRole
 
 _MS = "com.microsoft"
 _OPSET = 17
@@ -128,7 +128,7 @@ def build_encoder(
     w = {name: tensor.detach().float().cpu().numpy() for name, tensor in weights.items()}
     g = _Graph(sizes)
     _words(g, w, int8=int8)
-    places = w["pos.weight"][:ENCODER_PIECES] + w["role.weight"][int(Role.SOURCE)]
+    places = w["pos.weight"][:ENCODER_PIECES] + w["role.weight"][int(TextRole.SOURCE)]
     g.add("Shape", ["ids"], "n_own", start=0, end=1)
     first = g.weight("first", np.array([0], np.int64))
     g.add("Slice", [g.weight("places", places), first, "n_own"], "places_and_kinds")

@@ -19,7 +19,7 @@ from groundwire.detection.evidence import WordWeights
 from groundwire.detection.example import read_sources
 from groundwire.engine.tokenizer import WordPieces
 from groundwire.evaluation.datasets import sets
-from groundwire.evaluation.datasets.sets import Record
+from groundwire.evaluation.datasets.sets import LabelledContext
 from groundwire.evaluation.metrics import AnswerCounts, Ranking
 from groundwire_training import claims, data, rows
 from groundwire_training.alone import alone
@@ -46,11 +46,11 @@ class Loader:
     def __init__(
         self, folder: Path, pieces: WordPieces, words: WordWeights, recipe: Recipe
     ) -> None:
-        self.slots: list[Record] = []
-        self.slots_validation: list[Record] = []
-        self.edits: list[Record] = []
-        self.claims: list[Record] = []
-        self.contrasts: dict[str, list[Record]] = {}
+        self.slots: list[LabelledContext] = []
+        self.slots_validation: list[LabelledContext] = []
+        self.edits: list[LabelledContext] = []
+        self.claims: list[LabelledContext] = []
+        self.contrasts: dict[str, list[LabelledContext]] = {}
         if folder.is_file():
             self.validation, self.ragtruth = rows.split(folder, rows.read(folder))
             recipe = replace(
@@ -79,7 +79,7 @@ class Loader:
         self.pieces, self.words, self.recipe = pieces, words, recipe
         self._orders: dict[str, dict[int, list[int]]] = {}
 
-    def _not_held_out(self, records: list[Record]) -> list[Record]:
+    def _not_held_out(self, records: list[LabelledContext]) -> list[LabelledContext]:
         """Records that share no text with those that are measured with."""
         held_out = [*self.validation, *self.slots_validation]
         shared = sets.shares_text(records, held_out)
@@ -106,12 +106,14 @@ class Loader:
         groups = [self._group(record, rng) for record in records]
         return [group for group in groups if group is not None]
 
-    def whole(self, record: Record) -> tuple[Group, Record] | None:
+    def whole(self, record: LabelledContext) -> tuple[Group, LabelledContext] | None:
         """A record as it is deployed: nothing mixed in, every passage that is selected."""
         group = self._group(record, None)
         return None if group is None else (group, record)
 
-    def _turn(self, name: str, records: list[Record], step: int, n: float) -> list[Record]:
+    def _turn(
+        self, name: str, records: list[LabelledContext], step: int, n: float
+    ) -> list[LabelledContext]:
         """Every record once before any comes again, in another order each time."""
         chosen = []
         for place in range(int(step * n), int((step + 1) * n)):
@@ -123,7 +125,7 @@ class Loader:
             chosen.append(records[self._orders[name][epoch][at]])
         return chosen
 
-    def _contrasting(self, step: int) -> list[Record]:
+    def _contrasting(self, step: int) -> list[LabelledContext]:
         """Pairs of each set in turn, so that a small set is not drowned by a large one."""
         n, names = self.recipe.contrasts_per_step, sorted(self.contrasts)
         return [
@@ -132,13 +134,13 @@ class Loader:
             for name in [names[place % len(names)]]
         ]
 
-    def _strange(self, record: Record, rng: random.Random) -> Record:
+    def _strange(self, record: LabelledContext, rng: random.Random) -> LabelledContext:
         """One claim about something else in place of the last, now and then."""
         if not self._drawn(self.recipe.stranger_share, rng):
             return record
         return with_stranger(record, rng.sample(self.contrasts[record.task.split("-")[1]], 4))
 
-    def _reformatted(self, record: Record, rng: random.Random) -> Record:
+    def _reformatted(self, record: LabelledContext, rng: random.Random) -> LabelledContext:
         """Some answers with their values in other formats."""
         share = self.recipe.reformatted_share
         answers = [
@@ -147,7 +149,7 @@ class Loader:
         ]
         return replace(record, answers=tuple(answers))
 
-    def _corrupted(self, record: Record, rng: random.Random) -> Record:
+    def _corrupted(self, record: LabelledContext, rng: random.Random) -> LabelledContext:
         """The last answer with a mistake put in, or a question that asserts one."""
         if rng.random() < self.recipe.premise_share:
             return false_premise(record, rng) or record
@@ -162,27 +164,27 @@ class Loader:
         # Nothing is drawn for what a recipe leaves out: older ones come out as they did.
         return share > 0 and rng.random() < share
 
-    def _quoted(self, record: Record, rng: random.Random) -> Record:
+    def _quoted(self, record: LabelledContext, rng: random.Random) -> LabelledContext:
         """The last answer of a slot-annotated text for a sentence of its sources, now and then."""
         if record.slots is None or not self._drawn(self.recipe.quoted_share, rng):
             return record
         quotation = quoted(record, rng)
         return record.with_last(quotation) if quotation else record
 
-    def _alone(self, record: Record, rng: random.Random) -> Record:
+    def _alone(self, record: LabelledContext, rng: random.Random) -> LabelledContext:
         """One claim of a slot-annotated text with a few lines, now and then."""
         if record.slots is None or not self._drawn(self.recipe.alone_share, rng):
             return record
         strangers = rng.sample(self.slots, min(8, len(self.slots)))
         return alone(record, rng, strangers) or record
 
-    def _withheld(self, record: Record, rng: random.Random) -> Record:
+    def _withheld(self, record: LabelledContext, rng: random.Random) -> LabelledContext:
         """Without what a sentence rests on, now and then."""
         if rng.random() >= self.recipe.withheld_share:
             return record
         return withheld(record, rng) or record
 
-    def _padded(self, record: Record, rng: random.Random) -> Record:
+    def _padded(self, record: LabelledContext, rng: random.Random) -> LabelledContext:
         """Sources of other records among its own, as a retriever's misses are."""
         known = [*self.ragtruth, *self.slots]
         others = rng.sample(known, min(rng.randint(1, self.recipe.max_padding), len(known)))
@@ -191,7 +193,7 @@ class Loader:
         rng.shuffle(sources)
         return replace(record, sources=read_sources(sources))
 
-    def _group(self, record: Record, rng: random.Random | None) -> Group | None:
+    def _group(self, record: LabelledContext, rng: random.Random | None) -> Group | None:
         if rng is not None and rng.random() < self.recipe.padded_share:
             record = self._padded(record, rng)
         evidence = data.evidence_of(record, self.pieces, self.words)
@@ -252,7 +254,9 @@ def _mean_loss(logits: Tensor, labels: Tensor) -> Tensor:
 
 
 @torch.inference_mode()
-def evaluate(model: Reader, groups: list[tuple[Group, Record]], *, mixed: bool = False) -> str:
+def evaluate(
+    model: Reader, groups: list[tuple[Group, LabelledContext]], *, mixed: bool = False
+) -> str:
     """Scores on validation: example F1 at its best threshold, AUROC of examples and word pieces."""
     model.eval()
     device = model.head.weight.device.type
@@ -313,7 +317,7 @@ def moved(group: Group, device: str) -> Group:
     return Group(*(getattr(group, field.name).to(device) for field in fields(Group)))
 
 
-def has_both_kinds(groups: Sequence[tuple[Group, Record]]) -> bool:
+def has_both_kinds(groups: Sequence[tuple[Group, LabelledContext]]) -> bool:
     """Whether some answers are marked and some are not: without both there is no score."""
     return len({bool(answer.spans) for _, record in groups for answer in record.answers}) == 2
 

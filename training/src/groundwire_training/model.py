@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from groundwire.engine.architecture import MINILM, POSITIONS, VOCABULARY, Architecture
 from groundwire.engine.features import TABLE_ROWS
-from groundwire.engine.roles import N_ROLES, SENTENCE_START, Role
+from groundwire.engine.roles import N_ROLES, SENTENCE_START, TextRole
 
 N_LABELS = 3
 _NO_FEATURES = TABLE_ROWS - 1
@@ -149,9 +149,9 @@ class Reader(nn.Module):
         self.layers = nn.ModuleList(Layer(sizes, dropout) for _ in range(sizes.layers))
         self.head, self.sentence_head = nn.Linear(d, N_LABELS), nn.Linear(d, N_LABELS)
 
-    def embed(self, ids: Tensor, places: Tensor, role: Role, features: Tensor | None) -> Tensor:
+    def embed(self, ids: Tensor, places: Tensor, role: TextRole, features: Tensor | None) -> Tensor:
         """Word, position, role and feature embeddings; ``(..., L)`` to ``(..., L, D)``."""
-        positions = places + (SENTENCE_START if role is Role.ANSWER else 0)
+        positions = places + (SENTENCE_START if role is TextRole.ANSWER else 0)
         x = self.ln(self.word(ids) + self.pos(positions) + self.role.weight[int(role)])
         out: Tensor = self.drop(x if features is None else x + self.feat(features).sum(-2))
         return out
@@ -160,13 +160,15 @@ class Reader(nn.Module):
         """Logits of word pieces ``(T, 3)`` and of sentences ``(S, 3)``."""
         places = torch.arange(group.passages.shape[1])
         asked = torch.arange(group.question.shape[1])
-        passages = self.embed(group.passages, places, Role.SOURCE, None)
-        question = self.embed(group.question, asked, Role.QUESTION, None)
+        passages = self.embed(group.passages, places, TextRole.SOURCE, None)
+        question = self.embed(group.question, asked, TextRole.QUESTION, None)
         # Without history nothing of it is read, and no key is added: rows of length 0.
         recalled = group.ids if self.sizes.recalls else group.ids[:0]
         recalled_at = group.places[: len(recalled)]
-        history = self.embed(recalled[None], recalled_at[None], Role.HISTORY, None)
-        answer = self.embed(group.ids[None], group.places[None], Role.ANSWER, group.features[None])
+        history = self.embed(recalled[None], recalled_at[None], TextRole.HISTORY, None)
+        answer = self.embed(
+            group.ids[None], group.places[None], TextRole.ANSWER, group.features[None]
+        )
         dtype = torch.get_autocast_dtype(answer.device.type) if _mixed(answer) else answer.dtype
         shut = _bias(group.passage_mask[:, None, None, :], dtype) + self._near(places, dtype)
         asked_alone = _bias((asked < group.question_length)[None, None, None], dtype)

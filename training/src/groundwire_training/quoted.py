@@ -6,7 +6,7 @@ sentence that repeats its evidence.
 
 import random
 
-from groundwire.evaluation.datasets.sets import Marked, Record
+from groundwire.evaluation.datasets.sets import LabelledContext, MarkedAnswer
 from groundwire.text.segment import segment
 from groundwire_training.corrupt import Grounds, corrupt_any
 
@@ -16,7 +16,7 @@ _LEAST, _MOST = 3, 30
 _WRONG_SHARE = 0.3
 
 
-def quoted(record: Record, rng: random.Random) -> Marked | None:
+def quoted(record: LabelledContext, rng: random.Random) -> MarkedAnswer | None:
     """A sentence of a source as an answer, now and then with a mistake put in by program.
 
     Args:
@@ -37,7 +37,7 @@ def quoted(record: Record, rng: random.Random) -> Marked | None:
     ]
     if not sentences:
         return None
-    answer = Marked(rng.choice(sentences), ())
+    answer = MarkedAnswer(rng.choice(sentences), ())
     if rng.random() < _WRONG_SHARE:
         return corrupt_any(answer, grounds, rng) or answer
     return answer

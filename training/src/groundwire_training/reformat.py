@@ -8,7 +8,7 @@ import random
 import re
 from collections.abc import Callable
 
-from groundwire.evaluation.datasets.sets import Marked
+from groundwire.evaluation.datasets.sets import MarkedAnswer
 
 _WORDS = [
     "zero",
@@ -148,7 +148,7 @@ _WAYS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = tupl
 )
 
 
-def reformatted(answer: Marked, rng: random.Random, *, share: float = 0.5) -> Marked:
+def reformatted(answer: MarkedAnswer, rng: random.Random, *, share: float = 0.5) -> MarkedAnswer:
     """Write about a share of an answer's numbers, dates and times in another way.
 
     Args:
@@ -169,7 +169,7 @@ def reformatted(answer: Marked, rng: random.Random, *, share: float = 0.5) -> Ma
     return _rewritten(answer, sorted(edits))
 
 
-def _rewritten(answer: Marked, edits: list[tuple[int, int, str]]) -> Marked:
+def _rewritten(answer: MarkedAnswer, edits: list[tuple[int, int, str]]) -> MarkedAnswer:
     text, at = "", 0
     moves: list[tuple[int, int]] = []  # places after an edit, and how far they move
     for start, end, new in edits:
@@ -185,4 +185,4 @@ def _rewritten(answer: Marked, edits: list[tuple[int, int, str]]) -> Marked:
         tuple((moved(s), moved(e), label) for s, e, label in stretches)
         for stretches in (answer.spans, answer.doubts)
     )
-    return Marked(text, spans, doubts)
+    return MarkedAnswer(text, spans, doubts)

@@ -15,9 +15,9 @@ from typing import Any, TypeVar
 
 from groundwire.detection.example import Example
 from groundwire.errors import GroundwireError, InputError
-from groundwire.evaluation.datasets.sets import Marked, Record
+from groundwire.evaluation.datasets.sets import LabelledContext, MarkedAnswer
 
-#: Labels by name, as :class:`groundwire.evaluation.datasets.sets.Marked` counts them.
+#: Labels by name, as :class:`groundwire.evaluation.datasets.sets.MarkedAnswer` counts them.
 LABELS = {"unsupported": 1, "contradicted": 2}
 #: Share of the contexts that training never sees; at least one, at most :data:`_MAX_HELD`.
 _HELD_SHARE = 0.1
@@ -54,14 +54,14 @@ class TooFewContextsError(InputError):
         )
 
 
-def read(path: Path) -> list[Record]:
+def read(path: Path) -> list[LabelledContext]:
     """Read a file of labelled answers; answers to one question over one context are one record.
 
     Raises:
         RowError: At the first line that cannot be used.
         OSError: If the file cannot be read.
     """
-    groups: dict[tuple[object, ...], Record] = {}
+    groups: dict[tuple[object, ...], LabelledContext] = {}
     for number, line in lines_of_file(path):
         try:
             record = _record(line, number)
@@ -75,7 +75,9 @@ def read(path: Path) -> list[Record]:
     return list(groups.values())
 
 
-def split(path: Path, records: Sequence[Record]) -> tuple[list[Record], list[Record]]:
+def split(
+    path: Path, records: Sequence[LabelledContext]
+) -> tuple[list[LabelledContext], list[LabelledContext]]:
     """Hold out a tenth of the contexts, the same each time.
 
     Returns:
@@ -106,7 +108,7 @@ def hold_out(path: Path, contexts: Iterable[_Context]) -> set[_Context]:
     return set(distinct[:n_held])
 
 
-def _texts(record: Record) -> tuple[str, ...]:
+def _texts(record: LabelledContext) -> tuple[str, ...]:
     return tuple(source.text for source in record.sources)
 
 
@@ -125,7 +127,7 @@ def lines_of_file(path: Path) -> Iterator[tuple[int, bytes]]:
         raise RowError(path, number, problem) from error
 
 
-def _record(line: bytes, number: int) -> Record:
+def _record(line: bytes, number: int) -> LabelledContext:
     row = object_of(line)
     given = [key for key in ("sources", "context") if key in row]
     if len(given) != 1:
@@ -141,12 +143,12 @@ def _record(line: bytes, number: int) -> Record:
         question=row.get("question"),
         answer=row["answer"],
     )
-    return Record(
+    return LabelledContext(
         id=str(number),
         task="own",
         sources=example.sources,
         question=example.question,
-        answers=(Marked(example.answer, _spans(row, example.answer)),),
+        answers=(MarkedAnswer(example.answer, _spans(row, example.answer)),),
     )
 
 

@@ -13,14 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from groundwire.detection.comparison.aligned_span import Text
+from groundwire.detection.comparison.aligned_span import ComparedText
 from groundwire.detection.values import Claim, EvidenceRef, Label, Span
 from groundwire.engine.reader import Reader
 from groundwire.engine.scores import SentenceCalibration
 from groundwire.errors import DetectionError
 from groundwire.evaluation.calibration import reliability
 from groundwire.evaluation.metrics import Ranking
-from groundwire.explain.nearby import Lines
+from groundwire.explain.nearby import SourceLines
 
 #: Weight of the squared offsets, for a label that a small file hardly has.
 _RIDGE = 1e-3
@@ -46,7 +46,7 @@ class ScoredClaim:
     lines: NDArray[np.float64] | None = None
 
 
-def by_lines(reader: Reader, lines: Lines, claim: Claim) -> NDArray[np.float64] | None:
+def by_lines(reader: Reader, lines: SourceLines, claim: Claim) -> NDArray[np.float64] | None:
     """What the reader says of a claim and its best lines alone, as log-shares."""
     # As a whole, for which words are marked differs from detector to detector.
     span = Span(
@@ -57,7 +57,7 @@ def by_lines(reader: Reader, lines: Lines, claim: Claim) -> NDArray[np.float64] 
         probability=None,
         severity=0,
     )
-    evidence: tuple[EvidenceRef, ...] = lines.held(span, claim, Text(claim.text)).evidence
+    evidence: tuple[EvidenceRef, ...] = lines.held(span, claim, ComparedText(claim.text)).evidence
     try:
         logits = reader.sentence_logits(claim.text, evidence).astype(np.float64)
     except DetectionError:

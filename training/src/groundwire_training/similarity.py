@@ -25,8 +25,8 @@ from groundwire.engine.models import EMBEDDERS, ENCODER, find_model
 from groundwire.engine.scheduler import Turns
 from groundwire.engine.similarity_detector import Comparer
 from groundwire.evaluation.datasets import sets
-from groundwire.evaluation.datasets.sets import Marked, Record
-from groundwire.evaluation.intervals import Bootstrap, Interval
+from groundwire.evaluation.datasets.sets import LabelledContext, MarkedAnswer
+from groundwire.evaluation.intervals import Bootstrap, ScoreInterval
 from groundwire.evaluation.metrics import AnswerCounts, Ranking, count_characters, f1_of
 from groundwire.evaluation.scores import defined
 from groundwire.evaluation.table import percent
@@ -55,7 +55,7 @@ class Compared:
 
     context: str
     task: str
-    answer: Marked
+    answer: MarkedAnswer
     similarities: NDArray[np.float64]
     ranges: tuple[tuple[int, int], ...]
 
@@ -80,14 +80,14 @@ class Compared:
         return count_characters(found, gold, self.answer.text).counts
 
 
-def held_out(folder: Path) -> list[Record]:
+def held_out(folder: Path) -> list[LabelledContext]:
     """The contexts of RAGTruth's training part that training holds out."""
     records = sets.ragtruth(folder / "ragtruth" / "train.jsonl.gz")
     random.Random(0).shuffle(records)
     return records[:VALIDATION_CONTEXTS]
 
 
-def compare(comparer: Comparer, records: Iterable[Record]) -> list[Compared]:
+def compare(comparer: Comparer, records: Iterable[LabelledContext]) -> list[Compared]:
     """Compare answers as the detector does."""
     compared = []
     for record in records:
@@ -177,7 +177,7 @@ def _line(name: str, pairs: Sequence[tuple[Compared, float]]) -> str:
     )
 
 
-def _written(interval: Interval) -> str:
+def _written(interval: ScoreInterval) -> str:
     value, low, high = (
         percent(defined(each)) for each in (interval.value, interval.low, interval.high)
     )

@@ -7,7 +7,7 @@ learns from these learns to pass them, so sentences with such a number or name a
 import re
 from dataclasses import replace
 
-from groundwire.evaluation.datasets.sets import DOUBTFUL, Marked, Record
+from groundwire.evaluation.datasets.sets import DOUBTFUL, LabelledContext, MarkedAnswer
 from groundwire.text.segment import segment
 
 _NUMBER = re.compile(r"\d[\d,.]*\d|\d")
@@ -15,7 +15,7 @@ _NUMBER = re.compile(r"\d[\d,.]*\d|\d")
 _NAME = re.compile(r"(?<=[a-z,] )[A-Z][a-z]{2,}\b")
 
 
-def without_unlabelled(record: Record) -> Record:
+def without_unlabelled(record: LabelledContext) -> LabelledContext:
     """A summary's record in which sentences that may hold an unmarked mistake are doubtful."""
     article = " ".join(source.text for source in record.sources)
     if record.task != "Summary":
@@ -27,7 +27,7 @@ def without_unlabelled(record: Record) -> Record:
     )
 
 
-def _doubted(answer: Marked, numbers: set[str], article: str) -> Marked:
+def _doubted(answer: MarkedAnswer, numbers: set[str], article: str) -> MarkedAnswer:
     doubts = list(answer.doubts)
     for piece in segment(answer.text):
         text = answer.text[piece.start : piece.end]

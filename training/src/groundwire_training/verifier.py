@@ -30,7 +30,7 @@ from groundwire.engine.models import DEFAULT_MODEL, Manifest, find_reader
 from groundwire.evaluation.calibration import reliability
 from groundwire.evaluation.datasets.cited import read_cited
 from groundwire.evaluation.datasets.slots import read_slots
-from groundwire.evaluation.intervals import Bootstrap, Interval
+from groundwire.evaluation.intervals import Bootstrap, ScoreInterval
 from groundwire.evaluation.metrics import Ranking, ratios
 from groundwire.text.segment import segment
 from groundwire.verify.local import LocalVerifier, Looked, ruled
@@ -317,7 +317,7 @@ def calibration_error(
     return reliability(p[drawn], so).ece
 
 
-def written(interval: Interval) -> dict[str, float | None]:
+def written(interval: ScoreInterval) -> dict[str, float | None]:
     """An interval as data: ``null`` for what is undefined."""
     found = {name: float(getattr(interval, name)) for name in ("value", "low", "high")}
     return {name: None if isnan(each) else round(each, 4) for name, each in found.items()}

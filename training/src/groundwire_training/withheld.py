@@ -8,7 +8,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from groundwire.evaluation.datasets.sets import DOUBTFUL, Marked, Record
+from groundwire.evaluation.datasets.sets import DOUBTFUL, LabelledContext, MarkedAnswer
 from groundwire.text.segment import segment
 from groundwire_training.corrupt.grounds import Grounds
 from groundwire_training.corrupt.wording import stems
@@ -33,7 +33,7 @@ class _Line:
     stems: frozenset[str]
 
 
-def withheld(record: Record, rng: random.Random) -> Record | None:
+def withheld(record: LabelledContext, rng: random.Random) -> LabelledContext | None:
     """Take away what one sentence of an answer rests on.
 
     Args:
@@ -72,12 +72,12 @@ def withheld(record: Record, rng: random.Random) -> Record | None:
 
 
 def _without(
-    record: Record,
+    record: LabelledContext,
     texts: Sequence[str],
     lines: Sequence[_Line],
     gone: Sequence[_Line],
     rest: Sequence[_Line],
-) -> Record:
+) -> LabelledContext:
     cut = list(texts)
     for line in sorted(gone, key=lambda line: -line.start):
         text = cut[line.source]
@@ -91,7 +91,9 @@ def _without(
     return replace(record, sources=sources, answers=answers)
 
 
-def _judged_again(answer: Marked, before: Sequence[_Line], after: Sequence[_Line]) -> Marked:
+def _judged_again(
+    answer: MarkedAnswer, before: Sequence[_Line], after: Sequence[_Line]
+) -> MarkedAnswer:
     doubts = list(answer.doubts)
     for piece in segment(answer.text):
         wanted = _told(answer.text[piece.start : piece.end])
@@ -119,5 +121,5 @@ def _share(wanted: frozenset[str], line: _Line) -> float:
     return len(wanted & line.stems) / len(wanted) if wanted else 0.0
 
 
-def _is_marked(answer: Marked, start: int, end: int) -> bool:
+def _is_marked(answer: MarkedAnswer, start: int, end: int) -> bool:
     return any(s < end and start < e for s, e, _ in (*answer.spans, *answer.doubts))

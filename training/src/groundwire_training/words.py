@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 
 from groundwire.engine.architecture import VOCABULARY
-from groundwire.engine.roles import Role
+from groundwire.engine.roles import TextRole
 from groundwire.engine.tokenizer import WordPieces
 from groundwire.evaluation.datasets.sets import read_rows
 from groundwire_training.bases import read_base
@@ -59,7 +59,7 @@ def meanings(base: Path, pieces: WordPieces) -> NDArray[np.float32]:
     for ids in torch.split(torch.arange(VOCABULARY), 1024):
         ends = (torch.full_like(ids, pieces.cls_id), torch.full_like(ids, pieces.sep_id))
         hidden = model.embed(
-            torch.stack([ends[0], ids, ends[1]], 1), torch.arange(3), Role.SOURCE, None
+            torch.stack([ends[0], ids, ends[1]], 1), torch.arange(3), TextRole.SOURCE, None
         )
         everything = torch.zeros(1, 1, 1, 1)
         for layer in model.typed_layers():

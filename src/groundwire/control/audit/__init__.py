@@ -20,7 +20,7 @@ from groundwire.control.audit.events import (
 )
 from groundwire.control.audit.log import AuditLog, AuditStats
 from groundwire.control.audit.quoted import AuditText, Keeping
-from groundwire.control.audit.record import Head, Record
+from groundwire.control.audit.record import AuditRecord, Head
 from groundwire.control.audit.redact import Redaction
 from groundwire.control.audit.sinks import FileSink, Sink, StdoutSink
 from groundwire.control.audit.store_sink import StoreSink
@@ -29,6 +29,7 @@ __all__ = [
     "NO_TENANT",
     "AuditEvent",
     "AuditLog",
+    "AuditRecord",
     "AuditStats",
     "AuditText",
     "Chain",
@@ -37,7 +38,6 @@ __all__ = [
     "FileSink",
     "Head",
     "Keeping",
-    "Record",
     "Redaction",
     "Sink",
     "StdoutSink",

@@ -14,7 +14,7 @@ from uuid import uuid4
 
 from groundwire import __version__
 from groundwire.control.audit.event import NO_TENANT, AuditEvent, EventType, moment_text
-from groundwire.control.audit.record import NOTHING, Draft, Head, Record
+from groundwire.control.audit.record import NOTHING, AuditRecord, Draft, Head
 
 _RECORD = b"groundwire audit record 1"
 _HEAD = b"groundwire audit head 1"
@@ -55,7 +55,7 @@ class Chain:
         own = {"groundwire": __version__, "key": key_id(self._key), "heads": named}
         return _own(EventType.CHAIN_STARTED, own)
 
-    def link(self, event: AuditEvent) -> Record:
+    def link(self, event: AuditEvent) -> AuditRecord:
         """The event as the next record.
 
         Raises:
@@ -64,7 +64,7 @@ class Chain:
         """
         return self.add(Draft.of(event))
 
-    def add(self, draft: Draft) -> Record:
+    def add(self, draft: Draft) -> AuditRecord:
         """The next record, of an event that is written down."""
         digest = None if draft.detail is None else detail_sha256(draft.detail)
         writer, seq, previous = self.writer, self.head.seq + 1, self.head.mac
@@ -77,7 +77,7 @@ class Chain:
             detail_sha256=digest,
         )
         self.head = Head(writer=writer, seq=seq, mac=mac)
-        return Record(
+        return AuditRecord(
             writer=writer,
             seq=seq,
             **draft.columns,

@@ -14,7 +14,7 @@ from typing import Any
 
 from groundwire.control.audit.chain import record_mac
 from groundwire.control.audit.event import EventType
-from groundwire.control.audit.record import Head, Record
+from groundwire.control.audit.record import AuditRecord, Head
 from groundwire.control.store import moments
 
 #: The types of records that say something about the trail.
@@ -22,7 +22,7 @@ TELLING = (EventType.CHAIN_STARTED, EventType.RETENTION_APPLIED)
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class SeenHead:
     """That somebody has seen a chain reach a record.
 
     Attributes:
@@ -46,14 +46,14 @@ class Claims:
         """
         self._keys = keys
         # Writer → number of a record → who has seen it.
-        self.seen: dict[str, dict[int, Seen]] = defaultdict(dict)
+        self.seen: dict[str, dict[int, SeenHead]] = defaultdict(dict)
         # Writer → the last record that retention removed.
         self.removed: dict[str, Head] = {}
         self._details_before: int | None = None
         for head in anchors:
             self._see(head, "an anchor")
 
-    def learn(self, record: Record) -> None:
+    def learn(self, record: AuditRecord) -> None:
         """Take what a record says, if it is signed."""
         if signer(record, self._keys) is None:
             return
@@ -64,7 +64,7 @@ class Claims:
         elif record.type == EventType.RETENTION_APPLIED:
             self._apply(payload)
 
-    def seen_at(self, head: Head) -> Seen | None:
+    def seen_at(self, head: Head) -> SeenHead | None:
         """Who has seen the record of this number, whatever it was then."""
         return self.seen[head.writer].get(head.seq) if head.writer in self.seen else None
 
@@ -73,12 +73,12 @@ class Claims:
         found = self.removed.get(writer)
         return found is not None and found.seq >= seq
 
-    def is_detail_removed(self, record: Record) -> bool:
+    def is_detail_removed(self, record: AuditRecord) -> bool:
         """Whether retention removed the detail of a record."""
         return self._details_before is not None and record.moment < self._details_before
 
     def _see(self, head: Head, by: str) -> None:
-        self.seen[head.writer].setdefault(head.seq, Seen(head.mac, by))
+        self.seen[head.writer].setdefault(head.seq, SeenHead(head.mac, by))
 
     def _apply(self, payload: Mapping[str, Any]) -> None:
         for head in _heads(payload.get("removed")):
@@ -89,7 +89,7 @@ class Claims:
             self._details_before = max(before, self._details_before or before)
 
 
-def signer(record: Record, keys: Sequence[bytes]) -> bytes | None:
+def signer(record: AuditRecord, keys: Sequence[bytes]) -> bytes | None:
     """Which key has signed a record; ``None`` if none of them has."""
     for key in keys:
         mac = record_mac(

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from groundwire.control.audit.event import NO_TENANT, AuditEvent, EventType
-from groundwire.control.audit.redact import Kind
+from groundwire.control.audit.redact import RedactionKind
 from groundwire.control.tenants import Changed, Deleted, KeyRecord, NewKey, Revoked, Role
 
 #: Who did what needs no key: ``groundwire keys``, and a start that finds no key.
@@ -134,7 +134,7 @@ class ControlEvents:
         apart = self.redact(value)
         if self.redact(f"{key}: {value}") == f"{self.redact(key)}: {apart}":
             return apart
-        return Kind.SECRET.marker
+        return RedactionKind.SECRET.marker
 
 
 def login(key_id: str, role: Role, address: str, *, trace_id: str) -> AuditEvent:

@@ -26,7 +26,7 @@ class InvalidCursorError(InputError):
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Position:
+class RecordPosition:
     """Where a record stands in the order of time; of equal moments, chains stand one by one."""
 
     moment: int

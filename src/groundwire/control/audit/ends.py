@@ -3,10 +3,10 @@
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from groundwire.control.audit.claims import Claims, Seen
+from groundwire.control.audit.claims import Claims, SeenHead
 from groundwire.control.audit.heads import HeadRow
 from groundwire.control.audit.record import Head
-from groundwire.control.audit.verdict import Finding, Kind
+from groundwire.control.audit.verdict import TamperKind, TrailFinding
 
 
 @dataclass(slots=True)
@@ -32,7 +32,7 @@ class ChainState:
     started_at: int = 0
     moment: int = 0
     key: bytes | None = None
-    doubts: list[Finding] = field(default_factory=list)
+    doubts: list[TrailFinding] = field(default_factory=list)
     n_doubts: int = 0
     is_right: bool = True
     is_ended: bool = False
@@ -40,7 +40,7 @@ class ChainState:
     back_us: int = 0
 
 
-def seen_findings(claims: Claims, chains: Mapping[str, ChainState]) -> Iterator[Finding]:
+def seen_findings(claims: Claims, chains: Mapping[str, ChainState]) -> Iterator[TrailFinding]:
     """Chains that do not reach what others have seen of them."""
     for writer, seen in claims.seen.items():
         last = max(seen)
@@ -51,7 +51,7 @@ def seen_findings(claims: Claims, chains: Mapping[str, ChainState]) -> Iterator[
 
 def row_findings(
     rows: Collection[HeadRow], claims: Claims, chains: Mapping[str, ChainState]
-) -> Iterator[Finding]:
+) -> Iterator[TrailFinding]:
     """What does not agree with the rows of ``audit_writers``, all of which are signed."""
     for row in rows:
         writer, seq, chain = row.head.writer, row.head.seq, chains.get(row.head.writer)
@@ -63,13 +63,13 @@ def row_findings(
             yield row_finding(writer, problem)
         elif row.named_by and not (row.named_by in chains or row.named_by in claims.removed):
             text = f"chain {row.named_by} is missing as a whole: it names the end of {writer}"
-            yield Finding(kind=Kind.REMOVED, writer=row.named_by, seq=None, text=text)
+            yield TrailFinding(kind=TamperKind.REMOVED, writer=row.named_by, seq=None, text=text)
 
 
-def row_finding(writer: str, problem: str) -> Finding:
+def row_finding(writer: str, problem: str) -> TrailFinding:
     """That a row of ``audit_writers`` is not what it should be."""
     text = f"chain {writer}: its row in audit_writers {problem}"
-    return Finding(kind=Kind.HEAD, writer=writer, seq=None, text=text)
+    return TrailFinding(kind=TamperKind.HEAD, writer=writer, seq=None, text=text)
 
 
 def span(first: int, last: int) -> str:
@@ -77,17 +77,17 @@ def span(first: int, last: int) -> str:
     return f"record {first}" if first == last else f"records {first} to {last}"
 
 
-def _by(seen: Seen, seq: int) -> str:
+def _by(seen: SeenHead, seq: int) -> str:
     return f"{seen.by} has seen record {seq}"
 
 
-def _lost(writer: str, chain: ChainState | None, seq: int, why: str) -> Finding:
+def _lost(writer: str, chain: ChainState | None, seq: int, why: str) -> TrailFinding:
     if chain is None:
         text = f"chain {writer} is missing as a whole: {why}"
-        return Finding(kind=Kind.REMOVED, writer=writer, seq=None, text=text)
+        return TrailFinding(kind=TamperKind.REMOVED, writer=writer, seq=None, text=text)
     first = chain.last.seq + 1
     text = f"the end of chain {writer} is missing, {span(first, seq)} at least: {why}"
-    return Finding(kind=Kind.CUT, writer=writer, seq=first, text=text)
+    return TrailFinding(kind=TamperKind.CUT, writer=writer, seq=first, text=text)
 
 
 def _differs(row: HeadRow, chain: ChainState) -> str | None:

@@ -14,7 +14,7 @@ from typing import Any
 from groundwire.compat.dvara import GroundingResult
 from groundwire.control.audit.detail import detail_of
 from groundwire.control.audit.event import AuditEvent, EventType
-from groundwire.control.audit.findings import Findings
+from groundwire.control.audit.findings import AnswerFindings
 from groundwire.control.audit.quoted import AuditText, Keeping, Quotes, hashed
 from groundwire.detection.values import Detection, Outcome, Reason
 from groundwire.pipeline import Checked
@@ -206,7 +206,7 @@ def _events(
 def _found_payload(
     answer: Checked, detection: Detection, keeping: Keeping, *, is_streamed: bool
 ) -> dict[str, Any]:
-    result, findings = GroundingResult.of(detection), Findings.of([answer])
+    result, findings = GroundingResult.of(detection), AnswerFindings.of([answer])
     n_claims = len(result.ungrounded_claims)
     payload: dict[str, Any] = {
         "grounded": False,

@@ -9,10 +9,10 @@ from dataclasses import replace
 
 from sqlalchemy import select
 
-from groundwire.control.audit.cursor import Position
+from groundwire.control.audit.cursor import RecordPosition
 from groundwire.control.audit.filters import Filter
 from groundwire.control.audit.found import line_of, position_of
-from groundwire.control.audit.queries import Asked
+from groundwire.control.audit.queries import TrailQuery
 from groundwire.control.store import Store
 from groundwire.control.store.tables import audit_records, audit_writers
 
@@ -28,7 +28,9 @@ async def exported(store: Store, filter: Filter) -> AsyncIterator[bytes]:
     if filter.is_of_chains and filter.writer is None:
         filters = [Filter(writer=writer) for writer in await _writers(store)]
     for each in filters:
-        asked: Asked | None = Asked(filter=each, is_sqlite=store.is_sqlite, newest_first=False)
+        asked: TrailQuery | None = TrailQuery(
+            filter=each, is_sqlite=store.is_sqlite, newest_first=False
+        )
         while asked is not None:
             lines, end = await _piece(store, asked)
             for line in lines:
@@ -36,7 +38,7 @@ async def exported(store: Store, filter: Filter) -> AsyncIterator[bytes]:
             asked = None if end is None else replace(asked, after=end)
 
 
-async def _piece(store: Store, asked: Asked) -> tuple[Sequence[bytes], Position | None]:
+async def _piece(store: Store, asked: TrailQuery) -> tuple[Sequence[bytes], RecordPosition | None]:
     """Some lines, and where they end; ``None``: there are no more."""
     lines: list[bytes] = []
     n_bytes, end = 0, None

@@ -9,7 +9,7 @@ from groundwire.pipeline import Checked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Findings:
+class AnswerFindings:
     """The findings of some answers, in their order.
 
     Attributes:

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Self
 
-from groundwire.control.audit.cursor import Position
+from groundwire.control.audit.cursor import RecordPosition
 from groundwire.control.audit.event import moment_text
-from groundwire.control.audit.record import Record
+from groundwire.control.audit.record import AuditRecord
 from groundwire.control.store import moments
 
 _FIELDS = frozenset({"id", "timestamp", "tenant", "type", "trace_id", "payload"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class FoundRecord:
     """A record of the trail.
 
     Attributes:
@@ -74,13 +74,13 @@ class Page:
             and have a next one: not all that was asked for has an index.
     """
 
-    events: tuple[Found, ...]
+    events: tuple[FoundRecord, ...]
     next: str | None
 
 
-def position_of(row: Mapping[str, Any]) -> Position:
+def position_of(row: Mapping[str, Any]) -> RecordPosition:
     """Where a row stands in the order of time."""
-    return Position(row["moment"], row["writer"], row["seq"])
+    return RecordPosition(row["moment"], row["writer"], row["seq"])
 
 
 def line_of(row: Mapping[str, Any]) -> bytes:
@@ -88,16 +88,16 @@ def line_of(row: Mapping[str, Any]) -> bytes:
 
     Then it is not what was signed, which is what ``audit verify`` says of it.
     """
-    columns = {name: row[name] for name in Record.__slots__}
+    columns = {name: row[name] for name in AuditRecord.__slots__}
     with suppress(UnicodeEncodeError, TypeError):
-        line = Record(**columns).to_line()
+        line = AuditRecord(**columns).to_line()
         if b"\n" not in line and b"\r" not in line:
             return line
     plain: dict[str, Any] = {
         name: value if isinstance(value, int | None) else _written_out(value)
         for name, value in columns.items()
     }
-    return Record(**plain).to_line()
+    return AuditRecord(**plain).to_line()
 
 
 def _written_out(text: object) -> str:

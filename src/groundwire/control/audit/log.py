@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 from groundwire.control.audit.chain import Chain
 from groundwire.control.audit.event import AuditEvent
-from groundwire.control.audit.queue import Entry, EventQueue
+from groundwire.control.audit.queue import EventQueue, QueuedEvent
 from groundwire.control.audit.record import Draft
 from groundwire.control.audit.sinks import Sink
 from groundwire.control.audit.writing import Writing
@@ -85,7 +85,7 @@ class AuditLog:
         # Of the event loop alone.
         self._n_free = queue_size
         # What waits for a place: nobody stands here while there is one.
-        self._line: deque[Entry] = deque()
+        self._line: deque[QueuedEvent] = deque()
         self._n_line_chars = 0
         self._is_open = False
         self._ended = asyncio.Event()
@@ -178,11 +178,11 @@ class AuditLog:
 
     # In the event loop.
 
-    def _entries(self, events: Sequence[AuditEvent]) -> Sequence[Entry]:
+    def _entries(self, events: Sequence[AuditEvent]) -> Sequence[QueuedEvent]:
         found = [self._entry(event) for event in events]
         return [entry for entry in found if entry is not None]
 
-    def _entry(self, event: AuditEvent) -> Entry | None:
+    def _entry(self, event: AuditEvent) -> QueuedEvent | None:
         """What is to be written; ``None`` if nothing is, or can be."""
         if self._writing is None:
             return None
@@ -200,9 +200,9 @@ class AuditLog:
         if draft.detail is not None and n_waiting > MAX_DETAIL_CHARS:
             self._n_without_detail += 1
             draft = draft.without_detail()
-        return Entry(draft)
+        return QueuedEvent(draft)
 
-    def _hand_over(self, entries: Sequence[Entry]) -> "asyncio.Future[None] | None":
+    def _hand_over(self, entries: Sequence[QueuedEvent]) -> "asyncio.Future[None] | None":
         """Put them into the queue, and into the line what it has no room for.
 
         Returns:
@@ -220,7 +220,7 @@ class AuditLog:
         entries[-1].placed = placed = self._loop.create_future()
         return placed
 
-    def _put(self, entry: Entry) -> None:
+    def _put(self, entry: QueuedEvent) -> None:
         self._n_free -= 1
         self._queue.put(entry)
 
@@ -248,7 +248,7 @@ class AuditLog:
         self._n_lost += n_events
         log.error("%d audit events are lost: %s", n_events, why)
 
-    def _on_written(self, entries: Sequence[Entry]) -> None:
+    def _on_written(self, entries: Sequence[QueuedEvent]) -> None:
         for entry in entries:
             _settle(entry, is_kept=True)
             self._n_free += not entry.is_own
@@ -267,7 +267,7 @@ class AuditLog:
         finally:
             self._tell(self._ended.set)
 
-    def _tell_written(self, entries: Sequence[Entry]) -> None:
+    def _tell_written(self, entries: Sequence[QueuedEvent]) -> None:
         self._tell(lambda: self._on_written(entries))
 
     def _tell(self, callback: Callable[[], None]) -> None:
@@ -276,17 +276,17 @@ class AuditLog:
             self._loop.call_soon_threadsafe(callback)
 
 
-def _settle(entry: Entry, *, is_kept: bool) -> None:
+def _settle(entry: QueuedEvent, *, is_kept: bool) -> None:
     if entry.settled is not None and not entry.settled.done():
         entry.settled.set_result(is_kept)
 
 
-def _placed(entry: Entry) -> "asyncio.Future[None]":
+def _placed(entry: QueuedEvent) -> "asyncio.Future[None]":
     """What is told once the last of a call has its place."""
     assert entry.placed is not None
     return entry.placed
 
 
-def _tell_placed(entry: Entry) -> None:
+def _tell_placed(entry: QueuedEvent) -> None:
     if entry.placed is not None and not entry.placed.done():
         entry.placed.set_result(None)

@@ -19,16 +19,16 @@ from groundwire.control.audit.chain import detail_sha256
 from groundwire.control.audit.claims import TELLING, Claims, is_same, signer
 from groundwire.control.audit.event import EventType
 from groundwire.control.audit.queries import same
-from groundwire.control.audit.record import Head, Record
-from groundwire.control.audit.verdict import MAX_FINDINGS, Kind
-from groundwire.control.audit.verify import Verifier
+from groundwire.control.audit.record import AuditRecord, Head
+from groundwire.control.audit.verdict import MAX_FINDINGS, TamperKind
+from groundwire.control.audit.verify import TrailVerifier
 from groundwire.control.store import Store, moments
 from groundwire.control.store.tables import audit_details, audit_records, audit_writers
 
 #: Records that are in memory at a time.
 _BATCH = 500
 #: What a verifier finds that is shown the beginnings of chains alone.
-_ABOUT_ENDS = (Kind.CUT, Kind.REMOVED)
+_ABOUT_ENDS = (TamperKind.CUT, TamperKind.REMOVED)
 
 _RECORDS, _DETAILS = audit_records.c, audit_details.c
 
@@ -151,7 +151,7 @@ async def make_plan(
     )
 
 
-async def telling(connection: AsyncConnection) -> list[Record]:
+async def telling(connection: AsyncConnection) -> list[AuditRecord]:
     """All records that say something about the trail."""
     query = _whole().where(_RECORDS.type.in_(TELLING))
     return [record async for batch in _batches(connection, query) for record in batch]
@@ -163,7 +163,7 @@ async def writers_of(connection: AsyncConnection) -> Sequence[str]:
     return sorted(writer for writer in found if isinstance(writer, str))
 
 
-def claims_of(records: Iterable[Record], keys: Sequence[bytes]) -> Claims:
+def claims_of(records: Iterable[AuditRecord], keys: Sequence[bytes]) -> Claims:
     """What records say about the trail, as far as they are signed."""
     claims = Claims(keys, ())
     for record in records:
@@ -199,11 +199,11 @@ async def _row(connection: AsyncConnection, query: Select[Any]) -> Any:  # noqa:
 async def _changed(
     connection: AsyncConnection,
     prefixes: Sequence[Prefix],
-    said: Sequence[Record],
+    said: Sequence[AuditRecord],
     keys: Sequence[bytes],
 ) -> Collection[str]:
     """The chains whose beginnings are not as they were written."""
-    verifier = Verifier(keys)
+    verifier = TrailVerifier(keys)
     for record in said:
         verifier.learn(record)
     for prefix in prefixes:
@@ -274,8 +274,8 @@ async def _n_details(
 
 
 def _said_again(
-    going: Sequence[Record],
-    kept: Sequence[Record],
+    going: Sequence[AuditRecord],
+    kept: Sequence[AuditRecord],
     keys: Sequence[bytes],
     *,
     referred: Collection[str],
@@ -297,7 +297,7 @@ def _said_again(
             yield head
 
 
-def _details_said(records: Iterable[Record], keys: Sequence[bytes]) -> datetime | None:
+def _details_said(records: Iterable[AuditRecord], keys: Sequence[bytes]) -> datetime | None:
     """Before which moment records say that details were removed."""
     said = [
         json.loads(record.line)["payload"].get("details_before")
@@ -318,7 +318,7 @@ def _whole() -> Select[Any]:
 
 async def _batches(
     connection: AsyncConnection, query: Select[Any]
-) -> AsyncIterator[Sequence[Record]]:
+) -> AsyncIterator[Sequence[AuditRecord]]:
     """The records of a query, some at a time."""
     options = {"yield_per": _BATCH}
     async with connection.stream(query, execution_options=options) as found:
@@ -326,13 +326,13 @@ async def _batches(
             yield [_record(row) for row in rows]
 
 
-def _record(row: Mapping[str, Any]) -> Record:
+def _record(row: Mapping[str, Any]) -> AuditRecord:
     """A row as a record. SQLite takes values of any kind: those of another are no record's."""
     is_sound = all(
         isinstance(value, int if name in ("seq", "moment") else str | None)
         for name, value in row.items()
     )
-    record = Record(**{name: row[name] for name in Record.__slots__})
+    record = AuditRecord(**{name: row[name] for name in AuditRecord.__slots__})
     return record if is_sound else replace(record, moment=0, line="", detail=None, mac="")
 
 

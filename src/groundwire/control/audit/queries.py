@@ -11,9 +11,9 @@ from typing import Any, TypeAlias
 
 from sqlalchemy import ColumnElement, Select, and_, select, union_all
 
-from groundwire.control.audit.cursor import Position
+from groundwire.control.audit.cursor import RecordPosition
 from groundwire.control.audit.filters import Filter
-from groundwire.control.audit.stretch import Stretch
+from groundwire.control.audit.stretch import IndexStretch
 from groundwire.control.store import moments
 from groundwire.control.store.tables import audit_details, audit_records
 
@@ -26,7 +26,7 @@ _KEYS = (_RECORDS.moment, _RECORDS.writer, _RECORDS.seq)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class TrailQuery:
     """Which rows are asked for, and in which order.
 
     Attributes:
@@ -38,7 +38,7 @@ class Asked:
 
     filter: Filter
     is_sqlite: bool
-    after: Position | None = None
+    after: RecordPosition | None = None
     newest_first: bool = True
 
     @property
@@ -79,16 +79,16 @@ class Asked:
         found = select(audit_records).join(keys, same(_RECORDS, keys.c))
         return found.order_by(*self._order(keys.c)).subquery()
 
-    def _stretches(self) -> Sequence[Stretch]:
+    def _stretches(self) -> Sequence[IndexStretch]:
         """One for each type: in one for all of them, the order of time would be lost."""
         if self.is_bounded or not self.filter.types:
             return [self._stretch()]
         return [self._stretch(type_) for type_ in self.filter.types]
 
-    def _stretch(self, type_: str | None = None) -> Stretch:
+    def _stretch(self, type_: str | None = None) -> IndexStretch:
         own, after = self.filter, self.after
         if self._is_chain:
-            return Stretch.between(
+            return IndexStretch.between(
                 (_RECORDS.writer, _RECORDS.seq),
                 (own.writer,),
                 low=(),
@@ -100,7 +100,7 @@ class Asked:
         if own.trace_id is not None:
             equal = {"trace_id": own.trace_id}
         given = {name: value for name, value in equal.items() if value is not None}
-        return Stretch.between(
+        return IndexStretch.between(
             (*(_RECORDS[name] for name in given), *_KEYS),
             tuple(given.values()),
             low=() if own.since is None else (moments.of_datetime(own.since),),
@@ -109,7 +109,7 @@ class Asked:
             newest_first=self.newest_first,
         )
 
-    def _read(self, stretch: Stretch, *columns: Any) -> Select[Any]:  # noqa: ANN401
+    def _read(self, stretch: IndexStretch, *columns: Any) -> Select[Any]:  # noqa: ANN401
         conditions = stretch.conditions(is_sqlite=self.is_sqlite)
         order = stretch.order(is_sqlite=self.is_sqlite)
         return select(*columns).where(*conditions).order_by(*order)

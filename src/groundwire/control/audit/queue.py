@@ -14,7 +14,7 @@ MAX_BATCH = 1000
 
 
 @dataclass(slots=True, eq=False)
-class Entry:
+class QueuedEvent:
     """An event in the queue.
 
     Attributes:
@@ -53,7 +53,7 @@ class EventQueue:
         """
         self._linger_s, self._n_enough = linger_s, min(MAX_BATCH, n_places)
         self._changed = threading.Condition()
-        self._entries: deque[Entry] = deque()
+        self._entries: deque[QueuedEvent] = deque()
         self._n_urgent = self._n_detail_chars = 0
         self._is_ending = False
 
@@ -65,7 +65,7 @@ class EventQueue:
         """Characters of all details in it."""
         return self._n_detail_chars
 
-    def put(self, entry: Entry) -> None:
+    def put(self, entry: QueuedEvent) -> None:
         """Add an entry at the end."""
         with self._changed:
             self._entries.append(entry)
@@ -73,13 +73,13 @@ class EventQueue:
             if len(self._entries) == 1 or self._is_due():
                 self._changed.notify()
 
-    def put_first(self, entry: Entry) -> None:
+    def put_first(self, entry: QueuedEvent) -> None:
         """Add an entry before all others."""
         with self._changed:
             self._entries.appendleft(entry)
             self._count(entry, 1)
 
-    def next(self) -> list[Entry]:
+    def next(self) -> list[QueuedEvent]:
         """What is to be written next, once it is time; it stays in the queue. Nothing: the end."""
         with self._changed:
             self._changed.wait_for(lambda: self._entries or self._is_ending)
@@ -102,7 +102,7 @@ class EventQueue:
             self._is_ending = True
             self._changed.notify()
 
-    def clear(self) -> Sequence[Entry]:
+    def clear(self) -> Sequence[QueuedEvent]:
         """Remove all of them."""
         with self._changed:
             entries = tuple(self._entries)
@@ -113,6 +113,6 @@ class EventQueue:
     def _is_due(self) -> bool:
         return self._is_ending or self._n_urgent > 0 or len(self._entries) >= self._n_enough
 
-    def _count(self, entry: Entry, sign: int) -> None:
+    def _count(self, entry: QueuedEvent, sign: int) -> None:
         self._n_urgent += sign * entry.is_urgent
         self._n_detail_chars += sign * entry.n_detail_chars

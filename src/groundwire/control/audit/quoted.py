@@ -58,7 +58,7 @@ class Keeping:
         )
 
 
-class Part(Protocol):
+class QuotedPart(Protocol):
     """A stretch of a text, and where it stands: a claim, a span, evidence."""
 
     @property
@@ -96,7 +96,7 @@ class Quotes:
         """What is kept of a stretch of a text; ``None`` where hashes stand for texts."""
         return self.redacted(text.piece(start, end))
 
-    def part(self, whole: RedactedText, part: Part) -> str | None:
+    def part(self, whole: RedactedText, part: QuotedPart) -> str | None:
         """What is kept of a part of a text; if it does not stand there, of the part alone."""
         if whole.text[part.start : part.end] == part.text:
             return self.piece(whole, part.start, part.end)

@@ -95,7 +95,7 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
+class AuditRecord:
     """An event as it is kept, linked to the one before it.
 
     Attributes:

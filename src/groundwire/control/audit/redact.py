@@ -19,7 +19,7 @@ from groundwire.errors import ConfigError
 NONE = "none"
 
 
-class Kind(StrEnum):
+class RedactionKind(StrEnum):
     """What can be taken out. Where two of them overlap, the first gives the name."""
 
     SECRET = "secret"
@@ -35,13 +35,13 @@ class Kind(StrEnum):
         return f"[REDACTED:{self}]"
 
 
-_FINDERS: dict[Kind, shapes.Finder] = {
-    Kind.SECRET: shapes.secrets,
-    Kind.EMAIL: shapes.emails,
-    Kind.IBAN: shapes.ibans,
-    Kind.CARD: shapes.cards,
-    Kind.PHONE: shapes.phones,
-    Kind.IP: shapes.ips,
+_FINDERS: dict[RedactionKind, shapes.Finder] = {
+    RedactionKind.SECRET: shapes.secrets,
+    RedactionKind.EMAIL: shapes.emails,
+    RedactionKind.IBAN: shapes.ibans,
+    RedactionKind.CARD: shapes.cards,
+    RedactionKind.PHONE: shapes.phones,
+    RedactionKind.IP: shapes.ips,
 }
 
 
@@ -51,7 +51,7 @@ class Redacted:
 
     start: int
     end: int
-    kind: Kind
+    kind: RedactionKind
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON data."""
@@ -62,7 +62,7 @@ class Redacted:
 class Redaction:
     """What is taken out of texts."""
 
-    kinds: tuple[Kind, ...] = (Kind.SECRET,)
+    kinds: tuple[RedactionKind, ...] = (RedactionKind.SECRET,)
 
     @classmethod
     def of(cls, setting: str) -> Self:
@@ -74,10 +74,10 @@ class Redaction:
         names = list(dict.fromkeys(each.strip().lower() for each in setting.split(",")))
         if names == [NONE]:
             return cls(())
-        wrong = [name for name in names if name not in set(Kind)]
+        wrong = [name for name in names if name not in set(RedactionKind)]
         if wrong:
             raise ConfigError([_problem(setting, name) for name in wrong])
-        return cls(tuple(kind for kind in Kind if kind in names))
+        return cls(tuple(kind for kind in RedactionKind if kind in names))
 
     def find(self, text: str) -> tuple[Redacted, ...]:
         """What is to be taken out of a text, in reading order, disjoint."""
@@ -141,11 +141,11 @@ def _joined(found: Iterable[tuple[int, int, int]]) -> list[tuple[int, int, int]]
 
 
 def _problem(setting: str, name: str) -> str:
-    known = [*Kind, NONE]
+    known = [*RedactionKind, NONE]
     meant = guess(name, [str(each) for each in known])
     hint = f" Did you mean {meant}?" if meant else ""
     alone = " none stands alone." if name == NONE else ""
     return (
         f"audit.redact: {name!r} in {setting!r} is not possible. Names with commas between: "
-        f"{', '.join(Kind)}; or {NONE}.{alone}{hint}"
+        f"{', '.join(RedactionKind)}; or {NONE}.{alone}{hint}"
     )

@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
-from groundwire.control.audit.record import Head, Record
+from groundwire.control.audit.record import AuditRecord, Head
 from groundwire.errors import SettingError
 
 _BINARY: int = getattr(os, "O_BINARY", 0)  # Windows would turn each \n into \r\n
@@ -29,7 +29,7 @@ class Sink(Protocol):
         """
         ...
 
-    def append(self, records: Sequence[Record]) -> None:
+    def append(self, records: Sequence[AuditRecord]) -> None:
         """Keep records of one chain; those that are kept already are not kept twice.
 
         Raises:
@@ -75,7 +75,7 @@ class FileSink:
         heads = (_head(line) for line in (lines[1:] if start else lines))
         return tuple({head.writer: head for head in heads if head is not None}.values())
 
-    def append(self, records: Sequence[Record]) -> None:
+    def append(self, records: Sequence[AuditRecord]) -> None:
         """Write records at its end; none of them is on the line that a crash left unfinished."""
         self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         file = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT | _BINARY, 0o600)
@@ -103,7 +103,7 @@ class StdoutSink:
         """None: what was written cannot be read again."""
         return ()
 
-    def append(self, records: Sequence[Record]) -> None:
+    def append(self, records: Sequence[AuditRecord]) -> None:
         """Write records."""
         sys.stdout.flush()
         self._lines.write(sys.stdout.fileno(), records, is_torn=self._lines.is_torn)
@@ -123,7 +123,7 @@ class _Lines:
         self.is_torn = False
         self._seq = 0
 
-    def write(self, file: int, records: Sequence[Record], *, is_torn: bool) -> None:
+    def write(self, file: int, records: Sequence[AuditRecord], *, is_torn: bool) -> None:
         """Write those that are not written yet.
 
         Args:

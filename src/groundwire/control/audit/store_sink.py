@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from groundwire.control.audit.event import EventType
 from groundwire.control.audit.heads import HeadRow
 from groundwire.control.audit.own_trail import check_own
-from groundwire.control.audit.record import Head, Record
+from groundwire.control.audit.record import AuditRecord, Head
 from groundwire.control.store import Store, StoreError
 from groundwire.control.store.tables import audit_details, audit_records, audit_writers
 
@@ -70,7 +70,7 @@ class StoreSink:
         self._named = self._run(self._read_heads())
         return [row.head for row in self._named]
 
-    def append(self, records: Sequence[Record]) -> None:
+    def append(self, records: Sequence[AuditRecord]) -> None:
         """Keep records, in one transaction.
 
         Raises:
@@ -120,7 +120,7 @@ class StoreSink:
             )
         return genuine
 
-    async def _append(self, records: Sequence[Record]) -> None:
+    async def _append(self, records: Sequence[AuditRecord]) -> None:
         is_unsure, self._is_unsure = self._is_unsure, True
         async with self._store.writing() as connection:
             if is_unsure:
@@ -129,7 +129,7 @@ class StoreSink:
                 await self._insert(connection, records)
         self._is_unsure = False
 
-    async def _insert(self, connection: AsyncConnection, records: Sequence[Record]) -> None:
+    async def _insert(self, connection: AsyncConnection, records: Sequence[AuditRecord]) -> None:
         await connection.execute(_ADD_RECORDS, [_row(each) for each in records])
         details = [_detail_row(each) for each in records if each.detail is not None]
         if details:
@@ -169,7 +169,9 @@ class StoreSink:
             )
 
 
-async def _missing(connection: AsyncConnection, records: Sequence[Record]) -> Sequence[Record]:
+async def _missing(
+    connection: AsyncConnection, records: Sequence[AuditRecord]
+) -> Sequence[AuditRecord]:
     """Those of them that are not there."""
     columns = audit_records.c
     found = await connection.execute(
@@ -181,9 +183,9 @@ async def _missing(connection: AsyncConnection, records: Sequence[Record]) -> Se
     return [each for each in records if (each.seq, each.mac) not in kept]
 
 
-def _row(record: Record) -> dict[str, Any]:
+def _row(record: AuditRecord) -> dict[str, Any]:
     return {name: getattr(record, name) for name in _COLUMNS}
 
 
-def _detail_row(record: Record) -> dict[str, Any]:
+def _detail_row(record: AuditRecord) -> dict[str, Any]:
     return {name: getattr(record, name) for name in ("writer", "seq", "moment", "detail")}

@@ -16,7 +16,7 @@ Values: TypeAlias = tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stretch:
+class IndexStretch:
     """Rows whose first columns are given, in the order of the columns after these.
 
     Attributes:
@@ -45,7 +45,7 @@ class Stretch:
         high: Values,
         after: Values | None,
         newest_first: bool,
-    ) -> "Stretch":
+    ) -> "IndexStretch":
         """A stretch, or what is left of it after a row."""
         is_open = False
         if after is not None and newest_first:

@@ -3,12 +3,12 @@
 from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
 
-from groundwire.control.audit.cursor import Position
+from groundwire.control.audit.cursor import RecordPosition
 from groundwire.control.audit.export import exported
 from groundwire.control.audit.filters import Filter, InvalidFilterError
-from groundwire.control.audit.found import Found, Page, position_of
+from groundwire.control.audit.found import FoundRecord, Page, position_of
 from groundwire.control.audit.pruning import Plan, make_plan
-from groundwire.control.audit.queries import Asked, of_event
+from groundwire.control.audit.queries import TrailQuery, of_event
 from groundwire.control.audit.retention import Pruned, Settles, prune
 from groundwire.control.store import Store
 
@@ -53,9 +53,11 @@ class Trail:
         """
         if not 1 <= limit <= MAX_LIMIT:
             raise InvalidFilterError("limit", f"it is {limit}, and must be from 1 to {MAX_LIMIT}")
-        after = None if cursor is None else Position.of_cursor(cursor)
+        after = None if cursor is None else RecordPosition.of_cursor(cursor)
         is_sqlite = self._store.is_sqlite
-        asked = Asked(filter=filter, is_sqlite=is_sqlite, after=after, newest_first=newest_first)
+        asked = TrailQuery(
+            filter=filter, is_sqlite=is_sqlite, after=after, newest_first=newest_first
+        )
         async with self._store.reading() as connection:
             found = await connection.execute(asked.page(limit + 1))
             rows = [dict(row) for row in found.mappings()]
@@ -66,11 +68,11 @@ class Trail:
         if len(rows) > limit:
             rows, end = rows[:limit], rows[limit - 1]
         return Page(
-            events=tuple(map(Found.of, rows)),
+            events=tuple(map(FoundRecord.of, rows)),
             next=None if end is None else position_of(end).to_cursor(),
         )
 
-    async def get(self, event_id: str) -> Found | None:
+    async def get(self, event_id: str) -> FoundRecord | None:
         """One event, with its detail; ``None`` if there is none with this id.
 
         Raises:
@@ -81,7 +83,7 @@ class Trail:
         async with self._store.reading() as connection:
             found = await connection.execute(of_event(event_id))
             row = found.mappings().first()
-        return None if row is None else Found.of(dict(row))
+        return None if row is None else FoundRecord.of(dict(row))
 
     def export(self, filter: Filter = ALL) -> AsyncIterator[bytes]:
         """All that is asked for, with details, as lines of JSON such as the audit log writes.

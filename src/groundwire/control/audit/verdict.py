@@ -11,7 +11,7 @@ from groundwire.control.audit.record import Head
 MAX_FINDINGS = 1000
 
 
-class Status(StrEnum):
+class TrailStatus(StrEnum):
     """Whether a trail is as it was written."""
 
     INTACT = "intact"
@@ -19,7 +19,7 @@ class Status(StrEnum):
     UNVERIFIED = "unverified"  # there is nothing, or nothing that a key that was given has signed
 
 
-class Kind(StrEnum):
+class TamperKind(StrEnum):
     """What was done to a trail."""
 
     EDITED = "edited"  # a record, or a line, is not what was signed
@@ -35,7 +35,7 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class TrailFinding:
     """One place where a trail is not as it was written.
 
     Attributes:
@@ -45,7 +45,7 @@ class Finding:
         text: The same for people.
     """
 
-    kind: Kind
+    kind: TamperKind
     writer: str | None
     seq: int | None
     text: str
@@ -61,7 +61,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class TrailVerdict:
     """Whether a trail is as it was written.
 
     Attributes:
@@ -75,12 +75,12 @@ class Verdict:
         heads: Where the chains stand: an anchor for a later time.
     """
 
-    status: Status
+    status: TrailStatus
     n_records: int
     n_chains: int
     n_open: int
     n_findings: int = 0
-    findings: Sequence[Finding] = ()
+    findings: Sequence[TrailFinding] = ()
     notes: Sequence[str] = ()
     heads: Sequence[Head] = ()
 

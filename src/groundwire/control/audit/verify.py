@@ -1,6 +1,6 @@
 """Whether a trail is as it was written: purely, record by record, in bounded memory.
 
-A :class:`Verifier` is told twice. First what the trail says about itself (``learn``), then all
+A :class:`TrailVerifier` is told twice. First what the trail says about itself (``learn``), then all
 records (``feed``), those of one chain in their order and the chains in any.
 """
 
@@ -12,8 +12,14 @@ from groundwire.control.audit.claims import TELLING, Claims, is_same, signer
 from groundwire.control.audit.ends import ChainState, row_finding, row_findings, seen_findings, span
 from groundwire.control.audit.event import EventType
 from groundwire.control.audit.heads import HeadRow
-from groundwire.control.audit.record import Head, Record, columns_of
-from groundwire.control.audit.verdict import MAX_FINDINGS, Finding, Kind, Status, Verdict
+from groundwire.control.audit.record import AuditRecord, Head, columns_of
+from groundwire.control.audit.verdict import (
+    MAX_FINDINGS,
+    TamperKind,
+    TrailFinding,
+    TrailStatus,
+    TrailVerdict,
+)
 
 #: Findings that are kept of a chain until it is known which key signs it.
 _MAX_DOUBTS = 100
@@ -22,13 +28,13 @@ _JITTER_US = 10_000_000
 
 
 def verify(
-    records: Collection[Record],
+    records: Collection[AuditRecord],
     rows: Collection[HeadRow] | None,
     keys: Sequence[bytes],
     *,
     anchors: Sequence[Head] = (),
     is_partial: bool = False,
-) -> Verdict:
+) -> TrailVerdict:
     """Verify a trail that is in memory.
 
     Args:
@@ -38,7 +44,7 @@ def verify(
         anchors: Where chains stood at an earlier time.
         is_partial: Whether it is only a part of a trail, so that gaps are nothing wrong.
     """
-    verifier = Verifier(keys, anchors=anchors, is_partial=is_partial)
+    verifier = TrailVerifier(keys, anchors=anchors, is_partial=is_partial)
     for record in records:
         if record.type in TELLING:
             verifier.learn(record)
@@ -46,7 +52,7 @@ def verify(
     return verifier.finish(rows)
 
 
-class Verifier:
+class TrailVerifier:
     """Verifies a trail that does not have to fit into memory."""
 
     def __init__(
@@ -66,17 +72,17 @@ class Verifier:
         self._keys, self._is_partial = keys, is_partial
         self._claims = Claims(keys, anchors)
         self._chains: dict[str, ChainState] = {}
-        self._findings: list[Finding] = []
+        self._findings: list[TrailFinding] = []
         self._notes: list[str] = []
         self._n_findings = self._n_gaps = self.n_records = 0
         # Whether a key fits to anything: else nothing can be told, not even that it was changed.
         self._has_key = False
 
-    def learn(self, record: Record) -> None:
+    def learn(self, record: AuditRecord) -> None:
         """Take from a record of :data:`TELLING` what it says about the trail, if it is signed."""
         self._claims.learn(record)
 
-    def feed(self, records: Iterable[Record]) -> None:
+    def feed(self, records: Iterable[AuditRecord]) -> None:
         """Take the next records."""
         for record in records:
             self.n_records += 1
@@ -86,15 +92,15 @@ class Verifier:
                 self._chains[record.writer] = chain
             self._feed(chain, record)
 
-    def find(self, kind: Kind, text: str, *, writer: str | None = None) -> None:
+    def find(self, kind: TamperKind, text: str, *, writer: str | None = None) -> None:
         """Take what is wrong beside the records."""
-        self._add(Finding(kind=kind, writer=writer, seq=None, text=text))
+        self._add(TrailFinding(kind=kind, writer=writer, seq=None, text=text))
 
     def note(self, text: str) -> None:
         """Take what is worth knowing."""
         self._notes.append(text)
 
-    def finish(self, rows: Collection[HeadRow] | None) -> Verdict:
+    def finish(self, rows: Collection[HeadRow] | None) -> TrailVerdict:
         """What came of it.
 
         Args:
@@ -108,7 +114,7 @@ class Verifier:
             self._check_rows(rows)
         n_open = sum(not chain.is_ended for chain in self._chains.values())
         self._note_chains(n_open)
-        return Verdict(
+        return TrailVerdict(
             status=self._status(),
             n_records=self.n_records,
             n_chains=len(self._chains),
@@ -121,10 +127,10 @@ class Verifier:
 
     # Of one record.
 
-    def _feed(self, chain: ChainState, record: Record) -> None:
+    def _feed(self, chain: ChainState, record: AuditRecord) -> None:
         is_signed = self._is_signed(chain, record)
         if chain.first_seq and record.seq <= chain.last.seq:
-            self._find_at(Kind.MISPLACED, record, f"stands after record {chain.last.seq}")
+            self._find_at(TamperKind.MISPLACED, record, f"stands after record {chain.last.seq}")
             return
         self._check_place(chain, record)
         self._check_detail(record)
@@ -133,20 +139,20 @@ class Verifier:
             self._check_clock(chain, record)
             seen = self._claims.seen_at(record.head)
             if seen is not None and seen.mac != record.mac:
-                self._find_at(Kind.EDITED, record, f"is not the one that {seen.by} has seen")
+                self._find_at(TamperKind.EDITED, record, f"is not the one that {seen.by} has seen")
         if not chain.first_seq:
             chain.first_seq, chain.started_at = record.seq, record.moment
         chain.last, chain.moment, chain.is_right = record.head, record.moment, is_signed
         chain.is_ended = is_signed and record.type == EventType.CHAIN_ENDED
 
-    def _is_signed(self, chain: ChainState, record: Record) -> bool:
+    def _is_signed(self, chain: ChainState, record: AuditRecord) -> bool:
         """Whether it is as it was signed; of a chain, one key has signed all records."""
         known = chain.key is not None
         key = signer(record, self._keys if chain.key is None else [chain.key])
         if key is not None:
             chain.key, self._has_key = key, True
             return True
-        finding = _finding(Kind.EDITED, record, "is not as it was signed")
+        finding = _finding(TamperKind.EDITED, record, "is not as it was signed")
         if known:
             self._add(finding)
         else:
@@ -155,44 +161,48 @@ class Verifier:
                 chain.doubts.append(finding)
         return False
 
-    def _check_place(self, chain: ChainState, record: Record) -> None:
+    def _check_place(self, chain: ChainState, record: AuditRecord) -> None:
         expected = chain.last.seq + 1
         if record.seq == expected:
             # Where the record before was changed, that is found already.
             if chain.first_seq and chain.is_right and record.previous != chain.last.mac:
-                self._find_at(Kind.MISPLACED, record, "does not follow the record before it")
+                self._find_at(TamperKind.MISPLACED, record, "does not follow the record before it")
         elif not chain.first_seq and self._claims.is_removed(record.writer, record.seq - 1):
             removed = self._claims.removed[record.writer]
             if removed.seq == record.seq - 1 and removed.mac != record.previous:
-                self._find_at(Kind.MISPLACED, record, "does not follow what retention removed")
+                self._find_at(
+                    TamperKind.MISPLACED, record, "does not follow what retention removed"
+                )
         elif self._is_partial:
             self._n_gaps += 1
         else:
             problem = f"has none before it: {span(expected, record.seq - 1)} missing"
-            self._find_at(Kind.MISSING, record, problem)
+            self._find_at(TamperKind.MISSING, record, problem)
 
-    def _check_columns(self, record: Record) -> None:
+    def _check_columns(self, record: AuditRecord) -> None:
         try:
             columns = columns_of(json.loads(record.line))
         except (ValueError, KeyError, TypeError):
-            self._find_at(Kind.COLUMN, record, "has no event")
+            self._find_at(TamperKind.COLUMN, record, "has no event")
             return
         wrong = [name for name, value in columns.items() if getattr(record, name) != value]
         if wrong:
             problem = f"has columns that do not say what it says: {', '.join(wrong)}"
-            self._find_at(Kind.COLUMN, record, problem)
+            self._find_at(TamperKind.COLUMN, record, problem)
 
-    def _check_detail(self, record: Record) -> None:
+    def _check_detail(self, record: AuditRecord) -> None:
         if record.detail is not None:
             own = detail_sha256(record.detail)
             if record.detail_sha256 is None or not is_same(own, record.detail_sha256):
-                self._find_at(Kind.DETAIL, record, "has another detail than was signed")
+                self._find_at(TamperKind.DETAIL, record, "has another detail than was signed")
             return
         is_kept = record.detail_sha256 is not None and not self._is_partial
         if is_kept and not self._claims.is_detail_removed(record):
-            self._find_at(Kind.DETAIL, record, "has no detail any more, and no retention says so")
+            self._find_at(
+                TamperKind.DETAIL, record, "has no detail any more, and no retention says so"
+            )
 
-    def _check_clock(self, chain: ChainState, record: Record) -> None:
+    def _check_clock(self, chain: ChainState, record: AuditRecord) -> None:
         back = chain.moment - record.moment
         if chain.first_seq and back > _JITTER_US:
             chain.n_back += 1
@@ -207,7 +217,7 @@ class Verifier:
             return
         keys = ", ".join(map(key_id, self._keys))
         self.find(
-            Kind.FOREIGN,
+            TamperKind.FOREIGN,
             f"chain {chain.last.writer}: none of its {chain.n_doubts:,} records is signed with a "
             f"key that was given ({keys}): it is forged, or of a time or a replica with another",
             writer=chain.last.writer,
@@ -236,19 +246,19 @@ class Verifier:
             gaps = "1 gap" if self._n_gaps == 1 else f"{self._n_gaps:,} gaps"
             self.note(f"{gaps} between records, as in a part of a trail")
 
-    def _status(self) -> Status:
+    def _status(self) -> TrailStatus:
         if self._n_findings and (self._has_key or not self._chains):
-            return Status.TAMPERED
-        return Status.INTACT if self._has_key else Status.UNVERIFIED
+            return TrailStatus.TAMPERED
+        return TrailStatus.INTACT if self._has_key else TrailStatus.UNVERIFIED
 
-    def _find_at(self, kind: Kind, record: Record, problem: str) -> None:
+    def _find_at(self, kind: TamperKind, record: AuditRecord, problem: str) -> None:
         self._add(_finding(kind, record, problem))
 
-    def _add(self, *findings: Finding) -> None:
+    def _add(self, *findings: TrailFinding) -> None:
         self._n_findings += len(findings)
         self._findings += findings[: MAX_FINDINGS - len(self._findings)]
 
 
-def _finding(kind: Kind, record: Record, problem: str) -> Finding:
+def _finding(kind: TamperKind, record: AuditRecord, problem: str) -> TrailFinding:
     text = f"record {record.seq} of chain {record.writer} {problem}"
-    return Finding(kind=kind, writer=record.writer, seq=record.seq, text=text)
+    return TrailFinding(kind=kind, writer=record.writer, seq=record.seq, text=text)

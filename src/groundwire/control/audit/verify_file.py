@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from groundwire.control.audit.claims import TELLING
-from groundwire.control.audit.record import Head, Record, columns_of, compact
-from groundwire.control.audit.verdict import Kind, Verdict
-from groundwire.control.audit.verify import Verifier
+from groundwire.control.audit.record import AuditRecord, Head, columns_of, compact
+from groundwire.control.audit.verdict import TamperKind, TrailVerdict
+from groundwire.control.audit.verify import TrailVerifier
 
 #: Told how many bytes have been read, and how many there are.
 Report = Callable[[int, int], None]
@@ -35,7 +35,7 @@ def verify_files(
     anchors: Sequence[Head] = (),
     is_partial: bool = False,
     report: Report = lambda done, total: None,
-) -> Verdict:
+) -> TrailVerdict:
     """Verify the trail in files.
 
     Args:
@@ -48,24 +48,24 @@ def verify_files(
     Raises:
         OSError: If one of them cannot be read.
     """
-    verifier = Verifier(keys, anchors=anchors, is_partial=is_partial)
+    verifier = TrailVerifier(keys, anchors=anchors, is_partial=is_partial)
     for _, _, raw in _lines(paths):
         if any(type_.encode() in raw for type_ in TELLING):
             found = read_line(raw)
-            if isinstance(found, Record) and found.type in TELLING:
+            if isinstance(found, AuditRecord) and found.type in TELLING:
                 verifier.learn(found)
     total = sum(path.stat().st_size for path in paths)
     n_bytes = n_reported = n_torn = n_unsigned = 0
     for path, number, raw in _lines(paths):
         found = read_line(raw)
-        if isinstance(found, Record):
+        if isinstance(found, AuditRecord):
             verifier.feed([found])
         elif found is Odd.TORN:
             n_torn += 1
         elif found is Odd.UNSIGNED and not verifier.n_records:
             n_unsigned += 1
         else:
-            kind = Kind.UNSIGNED if found is Odd.UNSIGNED else Kind.EDITED
+            kind = TamperKind.UNSIGNED if found is Odd.UNSIGNED else TamperKind.EDITED
             verifier.find(kind, f"line {number} of {path.name} is {found.value}")
         n_bytes += len(raw)
         if n_bytes - n_reported >= _BATCH_BYTES:
@@ -78,7 +78,7 @@ def verify_files(
     return verifier.finish(None)
 
 
-def read_line(raw: bytes) -> Record | Odd:
+def read_line(raw: bytes) -> AuditRecord | Odd:
     """The record of a line, which anybody may have written."""
     try:
         data = json.loads(raw)
@@ -94,13 +94,13 @@ def read_line(raw: bytes) -> Record | Odd:
     return record if record.to_line() == raw.rstrip(b"\n") else Odd.CHANGED
 
 
-def _record(data: dict[str, Any]) -> Record:
+def _record(data: dict[str, Any]) -> AuditRecord:
     chain = data.pop("chain")
     detail = compact(data.pop("detail")) if "detail" in data else None
     head, previous, digest = Head.of(chain), chain["previous"], chain["detail_sha256"]
     if not isinstance(previous, str) or not isinstance(digest, str | None):
         raise TypeError
-    return Record(
+    return AuditRecord(
         writer=head.writer,
         seq=head.seq,
         **columns_of(data),

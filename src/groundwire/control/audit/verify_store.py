@@ -10,9 +10,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from groundwire.control.audit.claims import TELLING
 from groundwire.control.audit.heads import HeadRow
-from groundwire.control.audit.record import Head, Record
-from groundwire.control.audit.verdict import Kind, Verdict
-from groundwire.control.audit.verify import Verifier
+from groundwire.control.audit.record import AuditRecord, Head
+from groundwire.control.audit.verdict import TamperKind, TrailVerdict
+from groundwire.control.audit.verify import TrailVerifier
 from groundwire.control.store import Store, StoreUnusableError
 from groundwire.control.store.engines import Engine
 from groundwire.control.store.faults import told
@@ -77,7 +77,7 @@ async def verify_store(
     *,
     anchors: Sequence[Head] = (),
     report: Report = lambda done, total: None,
-) -> Verdict:
+) -> TrailVerdict:
     """Verify the trail in a store. Hashing goes on in a thread: the event loop stays free.
 
     Args:
@@ -89,7 +89,7 @@ async def verify_store(
     Raises:
         StoreError: If it cannot be read.
     """
-    verifier = Verifier(keys, anchors=anchors)
+    verifier = TrailVerifier(keys, anchors=anchors)
     async with store.reading() as connection:
         rows = await _rows(connection, verifier)
         total = sum(row.head.seq for row in rows)
@@ -124,27 +124,27 @@ async def _batches(
             yield batch
 
 
-def _feed(verifier: Verifier, batch: Sequence[Row[Any]]) -> None:
+def _feed(verifier: TrailVerifier, batch: Sequence[Row[Any]]) -> None:
     for row in batch:
         record = _record(row)
         if record is None:
             problem = f"a row of audit_records has values of another kind: {row.writer!r:.40}"
-            verifier.find(Kind.EDITED, f"{problem}, {row.seq!r:.40}")
+            verifier.find(TamperKind.EDITED, f"{problem}, {row.seq!r:.40}")
             continue
         if record.detail is not None and row.detail_moment != record.moment:
             problem = f"record {record.seq} of chain {record.writer} has a detail of another moment"
-            verifier.find(Kind.DETAIL, problem, writer=record.writer)
+            verifier.find(TamperKind.DETAIL, problem, writer=record.writer)
         verifier.feed([record])
 
 
-def _record(row: Row[Any]) -> Record | None:
+def _record(row: Row[Any]) -> AuditRecord | None:
     """A row as a record; ``None`` if it has values of another kind, as SQLite takes them."""
     values = row[: len(_FIELDS)]
     is_sound = tuple(map(type, values)) in _KINDS
-    return Record(**dict(zip(_FIELDS, values, strict=True))) if is_sound else None
+    return AuditRecord(**dict(zip(_FIELDS, values, strict=True))) if is_sound else None
 
 
-async def _rows(connection: AsyncConnection, verifier: Verifier) -> Sequence[HeadRow]:
+async def _rows(connection: AsyncConnection, verifier: TrailVerifier) -> Sequence[HeadRow]:
     found = await connection.execute(select(audit_writers).order_by(audit_writers.c.writer))
     rows = []
     for row in found.mappings():
@@ -152,11 +152,13 @@ async def _rows(connection: AsyncConnection, verifier: Verifier) -> Sequence[Hea
             rows.append(HeadRow.of(dict(row)))
         except TypeError:
             writer = f"{row['writer']!r:.40}"
-            verifier.find(Kind.HEAD, f"a row of audit_writers has values of another kind: {writer}")
+            verifier.find(
+                TamperKind.HEAD, f"a row of audit_writers has values of another kind: {writer}"
+            )
     return rows
 
 
-async def _find_orphans(connection: AsyncConnection, verifier: Verifier) -> None:
+async def _find_orphans(connection: AsyncConnection, verifier: TrailVerifier) -> None:
     """Details that belong to no record."""
     query = (
         select(audit_details.c.writer, audit_details.c.seq)
@@ -166,4 +168,4 @@ async def _find_orphans(connection: AsyncConnection, verifier: Verifier) -> None
     )
     for writer, seq in await connection.execute(query):
         problem = f"there is a detail of record {seq!s:.40} of chain {writer!s:.40}, and no record"
-        verifier.find(Kind.DETAIL, problem)
+        verifier.find(TamperKind.DETAIL, problem)

@@ -12,8 +12,8 @@ from typing import TypeVar
 
 from groundwire.control.audit.chain import Chain, ended
 from groundwire.control.audit.event import AuditEvent
-from groundwire.control.audit.queue import Entry, EventQueue
-from groundwire.control.audit.record import Draft, Record
+from groundwire.control.audit.queue import EventQueue, QueuedEvent
+from groundwire.control.audit.record import AuditRecord, Draft
 from groundwire.control.audit.sinks import Sink
 from groundwire.errors import GroundwireError
 
@@ -42,7 +42,7 @@ class Writing:
         queue: EventQueue,
         *,
         backoff_s: tuple[float, float],
-        tell: Callable[[Sequence[Entry]], None],
+        tell: Callable[[Sequence[QueuedEvent]], None],
     ) -> None:
         """Begin nothing yet.
 
@@ -56,7 +56,7 @@ class Writing:
         self._sink, self._chain, self._queue = sink, chain, queue
         self._backoff_s, self._tell = backoff_s, tell
         # Linked and not kept yet: they stand at the front of the queue.
-        self._linked: list[Record] = []
+        self._linked: list[AuditRecord] = []
         self.gives_up = threading.Event()
         self._counting = threading.Lock()
         self._written: Counter[str] = Counter()
@@ -97,7 +97,7 @@ class Writing:
                     self._written.update(record.type for record in records)
                 self._tell(batch[: len(records)])
 
-    def _link(self, batch: Sequence[Entry]) -> Sequence[Record]:
+    def _link(self, batch: Sequence[QueuedEvent]) -> Sequence[AuditRecord]:
         """The records of a batch, or of its beginning if they are long."""
         n_chars = 0
         for index, entry in enumerate(batch):
@@ -108,7 +108,7 @@ class Writing:
                 return self._linked[: index + 1]
         return self._linked[: len(batch)]
 
-    def _append(self, records: Sequence[Record]) -> bool:
+    def _append(self, records: Sequence[AuditRecord]) -> bool:
         self._sink.append(records)
         return True
 
@@ -136,5 +136,5 @@ class Writing:
         log.warning("The audit log cannot be written, %d wait: %s", len(self._queue), problem)
 
 
-def _own(event: AuditEvent) -> Entry:
-    return Entry(Draft.of(event), is_own=True)
+def _own(event: AuditEvent) -> QueuedEvent:
+    return QueuedEvent(Draft.of(event), is_own=True)

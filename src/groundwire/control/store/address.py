@@ -10,7 +10,7 @@ from groundwire.errors import SettingError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Address:
+class DatabaseAddress:
     """Where a database is: a file of SQLite, or a database of a PostgreSQL server.
 
     Attributes:

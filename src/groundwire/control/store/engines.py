@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 from sqlalchemy.pool import AsyncAdaptedQueuePool, NullPool
 
 from groundwire.control.store import sqlite, threads
-from groundwire.control.store.address import Address
+from groundwire.control.store.address import DatabaseAddress
 
 #: A statement of PostgreSQL takes this long at most.
 STATEMENT_S = 30.0
@@ -39,7 +39,7 @@ class Engine:
 
     @classmethod
     def working(
-        cls, address: Address, *, pool_size: int, timeout_s: float, is_synced: bool
+        cls, address: DatabaseAddress, *, pool_size: int, timeout_s: float, is_synced: bool
     ) -> Self:
         """For all that is read and written."""
         connect = (
@@ -70,7 +70,7 @@ class Engine:
         return engine
 
     @classmethod
-    def migrating(cls, address: Address, *, timeout_s: float) -> Self:
+    def migrating(cls, address: DatabaseAddress, *, timeout_s: float) -> Self:
         """For one connection that changes tables, however long that takes.
 
         SQLite changes a table by making it anew. With foreign keys enforced, rows that refer to
@@ -136,12 +136,12 @@ class Engine:
         closing.add_done_callback(self._connecting.discard)
 
 
-def _driver(address: Address) -> str:
+def _driver(address: DatabaseAddress) -> str:
     return "postgresql+asyncpg://" if address.path is None else "sqlite+aiosqlite:///file"
 
 
 def _postgresql(
-    address: Address, *, timeout_s: float, statement_s: float | None
+    address: DatabaseAddress, *, timeout_s: float, statement_s: float | None
 ) -> Callable[[], Awaitable[Any]]:
     import asyncpg
 

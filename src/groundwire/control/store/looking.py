@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from sqlalchemy import Connection, func, inspect, select, text
 
 from groundwire.control.store import sqlite, tables
-from groundwire.control.store.address import Address
+from groundwire.control.store.address import DatabaseAddress
 from groundwire.control.store.engines import Engine
 from groundwire.control.store.faults import told
 from groundwire.control.store.migrate import HEAD, require_known, revision_of
@@ -35,7 +35,7 @@ class Look:
         return self.revision == HEAD
 
 
-async def look(address: Address, *, timeout_s: float) -> Look:
+async def look(address: DatabaseAddress, *, timeout_s: float) -> Look:
     """Look at a database.
 
     Raises:

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, inspect, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from groundwire.control.store import sqlite
-from groundwire.control.store.address import Address
+from groundwire.control.store.address import DatabaseAddress
 from groundwire.control.store.engines import Engine
 from groundwire.control.store.errors import StoreUnusableError, StoreVersionError
 from groundwire.control.store.faults import told
@@ -28,7 +28,7 @@ SCRIPTS = "groundwire.control.store:migrations"
 _LOCK = 4_713_920_518
 
 
-async def make_ready(address: Address, *, timeout_s: float) -> str | None:
+async def make_ready(address: DatabaseAddress, *, timeout_s: float) -> str | None:
     """Make the file if it is one and is not there, and bring the tables up to date.
 
     Returns:
@@ -44,7 +44,11 @@ async def make_ready(address: Address, *, timeout_s: float) -> str | None:
 
 
 async def migrate(
-    address: Address, *, timeout_s: float = 5.0, revision: str = HEAD, scripts: str = SCRIPTS
+    address: DatabaseAddress,
+    *,
+    timeout_s: float = 5.0,
+    revision: str = HEAD,
+    scripts: str = SCRIPTS,
 ) -> str | None:
     """Bring a database to a revision, from nothing or from any earlier one, or leave it as it is.
 

@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from groundwire.config import Config
 from groundwire.control.folder import data_folder
 from groundwire.control.store import sqlite
-from groundwire.control.store.address import Address
+from groundwire.control.store.address import DatabaseAddress
 from groundwire.control.store.engines import Engine
 from groundwire.control.store.errors import (
     StoreBusyError,
@@ -35,7 +35,7 @@ class Store:
 
     def __init__(
         self,
-        url: str | Address,
+        url: str | DatabaseAddress,
         *,
         pool_size: int = 5,
         timeout_s: float = 5.0,
@@ -53,7 +53,7 @@ class Store:
         Raises:
             SettingError: If the URL is none. The message does not have it.
         """
-        self.address = url if isinstance(url, Address) else Address.read(url)
+        self.address = url if isinstance(url, DatabaseAddress) else DatabaseAddress.read(url)
         self._is_synced = is_synced
         self._pool_size, self._timeout_s = pool_size, timeout_s
         self._engine: Engine | None = None
@@ -207,8 +207,8 @@ class Store:
         return None if self.address.path is None else sqlite.file_id(self.address.path)
 
 
-def address_of(config: Config) -> Address:
+def address_of(config: Config) -> DatabaseAddress:
     """Where the database of a configuration is."""
     if config.store.url is not None:
-        return Address.read(config.store.url.reveal())
-    return Address.of_file(data_folder(config) / FILE)
+        return DatabaseAddress.read(config.store.url.reveal())
+    return DatabaseAddress.of_file(data_folder(config) / FILE)

@@ -7,7 +7,7 @@ the database is, by ``listening`` where that tells. ``effective`` says what hold
 why; ``first_start`` makes the first keys.
 """
 
-from groundwire.control.tenants.configured import Configured
+from groundwire.control.tenants.configured import ConfiguredTenants
 from groundwire.control.tenants.directory import Directory
 from groundwire.control.tenants.errors import (
     ConfiguredError,
@@ -20,7 +20,7 @@ from groundwire.control.tenants.errors import (
     UnknownTenantError,
     VersionMismatchError,
 )
-from groundwire.control.tenants.first_start import Start, prepare
+from groundwire.control.tenants.first_start import FirstStart, prepare
 from groundwire.control.tenants.record import (
     Changed,
     Deleted,
@@ -30,19 +30,20 @@ from groundwire.control.tenants.record import (
     NewKey,
     Revoked,
     Role,
-    Snapshot,
     TenantRecord,
+    TenantSnapshot,
 )
 from groundwire.control.tenants.registry import Registry
 from groundwire.control.tenants.watching import Watcher
 
 __all__ = [
     "Changed",
-    "Configured",
     "ConfiguredError",
+    "ConfiguredTenants",
     "Deleted",
     "Diff",
     "Directory",
+    "FirstStart",
     "InvalidKeyError",
     "InvalidTenantError",
     "KeyRecord",
@@ -52,11 +53,10 @@ __all__ = [
     "Registry",
     "Revoked",
     "Role",
-    "Snapshot",
-    "Start",
     "TenantError",
     "TenantExistsError",
     "TenantRecord",
+    "TenantSnapshot",
     "UnknownKeyError",
     "UnknownTenantError",
     "VersionMismatchError",

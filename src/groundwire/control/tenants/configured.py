@@ -16,7 +16,7 @@ _ADMIN = "admin.api_key"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Configured:
+class ConfiguredTenants:
     """The part of a configuration that is about tenants and keys.
 
     Attributes:

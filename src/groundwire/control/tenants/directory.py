@@ -8,8 +8,8 @@ from groundwire.config import Config
 from groundwire.config.keys import key_hash
 from groundwire.control.keys import AdminKey, Key, find_by_hash, is_made_here
 from groundwire.control.store.moments import now, of_datetime
-from groundwire.control.tenants.configured import Configured
-from groundwire.control.tenants.record import KeyRecord, Snapshot, TenantRecord, over
+from groundwire.control.tenants.configured import ConfiguredTenants
+from groundwire.control.tenants.record import KeyRecord, TenantRecord, TenantSnapshot, over
 from groundwire.policy.policy import Overrides
 
 
@@ -59,7 +59,7 @@ class Directory:
         Raises:
             ConfigError: If its admin key is also a tenant's.
         """
-        self.configured = Configured.of(config)
+        self.configured = ConfiguredTenants.of(config)
         self._clock = clock
         #: Id of a stored key → when it was used last: what is still to be stored.
         self.uses: dict[str, int] = {}
@@ -72,7 +72,7 @@ class Directory:
             keys=_configured_keys(self.configured),
         )
 
-    def apply(self, snapshot: Snapshot) -> None:
+    def apply(self, snapshot: TenantSnapshot) -> None:
         """Know this from now on, and nothing that was known before."""
         before, start = self._state, self._start
         self._state = _State(
@@ -186,7 +186,7 @@ def _known(before: _State, record: KeyRecord) -> _Known:
     return _Known(key=key, sha256=record.sha256, record=record, expires_at=expires_at)
 
 
-def _configured_keys(configured: Configured) -> dict[str, _Known]:
+def _configured_keys(configured: ConfiguredTenants) -> dict[str, _Known]:
     keys = {key.sha256: _Known(key=key, sha256=key.sha256) for key in configured.keys}
     if configured.admin is not None:
         admin, digest = configured.admin

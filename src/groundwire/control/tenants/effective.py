@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from groundwire.config import Config, Origin, overrides_from_metadata
+from groundwire.config import Config, SettingOrigin, overrides_from_metadata
 from groundwire.config.tenants import KINDS, METADATA
 from groundwire.config.tree import SETTINGS
 from groundwire.control.tenants.record import TenantRecord, over, read_stored_policy
@@ -119,7 +119,7 @@ def _judging(
         changed["similarity_threshold"] = None
     # What the configuration says is not meant for it: the default of the detector itself holds.
     return found | {
-        each: replace(found[each], value=value, origin=str(Origin()))
+        each: replace(found[each], value=value, origin=str(SettingOrigin()))
         for each, value in changed.items()
     }
 
@@ -134,7 +134,7 @@ def _effective(
             written = None if name in _LIMITS and not value else KINDS[name].write(value)
             return Effective(name=name, value=_plain(written), origin=where, warning=warning)
     path = setting_of(name)
-    origin = config.origins.get(path, Origin())
+    origin = config.origins.get(path, SettingOrigin())
     return Effective(
         name=name,
         value=_plain(SETTINGS[path].kind.write(config.value(path))),
@@ -153,7 +153,7 @@ def _sources(config: Config, record: TenantRecord | None) -> Iterator[tuple[str,
     yield "policy", read_stored_policy(record.policy)[0]
     yield "metadata", overrides_from_metadata(record.metadata)[0]
     if record.id in config.tenants:
-        origin = config.origins.get(f"tenants.{record.id}", Origin(source="tenants"))
+        origin = config.origins.get(f"tenants.{record.id}", SettingOrigin(source="tenants"))
         yield f"configuration ({origin})", config.tenants[record.id]
 
 

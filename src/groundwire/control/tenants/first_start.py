@@ -8,7 +8,7 @@ from pathlib import Path
 from groundwire.config import Config
 from groundwire.config.keys import DEFAULT_TENANT
 from groundwire.control.keys import FILE, Key, read_keys
-from groundwire.control.tenants.configured import Configured
+from groundwire.control.tenants.configured import ConfiguredTenants
 from groundwire.control.tenants.record import Changed, KeyRecord, NewKey
 from groundwire.control.tenants.registry import Registry
 from groundwire.control.tenants.stored_keys import Kept
@@ -17,7 +17,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Start:
+class FirstStart:
     """What a start has made; whoever shows the keys shows them once.
 
     Attributes:
@@ -44,7 +44,7 @@ class Start:
         return (*self.imported, *(each.record for each in made if each is not None))
 
 
-async def prepare(registry: Registry, config: Config, folder: Path) -> Start:
+async def prepare(registry: Registry, config: Config, folder: Path) -> FirstStart:
     """See to it that somebody can use the gateway, and somebody administer it.
 
     Of several processes that start at once on one database, one makes what is missing.
@@ -59,7 +59,7 @@ async def prepare(registry: Registry, config: Config, folder: Path) -> Start:
             configuration cannot be told apart.
         StoreError: If the database fails.
     """
-    configured = Configured.of(config)
+    configured = ConfiguredTenants.of(config)
     imported = Kept()
     if not configured.keys:
         # With one, the key in the file was not taken, and is not to be from now on.
@@ -68,7 +68,7 @@ async def prepare(registry: Registry, config: Config, folder: Path) -> Start:
         tenant=None if configured.keys else DEFAULT_TENANT,
         needs_admin=config.admin.enabled and configured.admin is None,
     )
-    return Start(
+    return FirstStart(
         tenant_key=tenant_key,
         admin_key=admin_key,
         imported=imported.keys,

@@ -14,7 +14,7 @@ _REVISION = str(select(tables.changes.c.revision))
 _PATIENCE_S = 2.0
 
 
-class Listener:
+class ChangeListener:
     """A connection that hears of changes. Once it breaks, :meth:`open` makes another."""
 
     def __init__(self, store: Store, on_change: Callable[[int | None], None]) -> None:

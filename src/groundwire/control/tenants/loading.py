@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from groundwire.control.store import Store, tables
 from groundwire.control.store.moments import of_datetime
-from groundwire.control.tenants.record import KeyRecord, Snapshot, TenantRecord
+from groundwire.control.tenants.record import KeyRecord, TenantRecord, TenantSnapshot
 from groundwire.control.tenants.rows import key_of, tenant_of
 
 _AT_ONCE = 500
@@ -21,8 +21,8 @@ _Record = TypeVar("_Record", TenantRecord, KeyRecord)
 
 
 async def load(
-    store: Store, known: Snapshot | None, *, is_configured: Callable[[str], bool]
-) -> Snapshot:
+    store: Store, known: TenantSnapshot | None, *, is_configured: Callable[[str], bool]
+) -> TenantSnapshot:
     """Read all of it.
 
     Args:
@@ -30,11 +30,11 @@ async def load(
         known: What was read before: records that have not changed are taken from it.
         is_configured: Whether the configuration has a tenant of an id.
     """
-    known = known or Snapshot(revision=-1)
+    known = known or TenantSnapshot(revision=-1)
     tenant, key = tables.tenants.c, tables.keys.c
     async with store.reading() as connection:
         revision = await connection.scalar(select(tables.changes.c.revision))
-        return Snapshot(
+        return TenantSnapshot(
             revision=int(revision or 0),
             tenants=await _read(
                 connection,

@@ -25,8 +25,8 @@ __all__ = [
     "NewKey",
     "Revoked",
     "Role",
-    "Snapshot",
     "TenantRecord",
+    "TenantSnapshot",
     "over",
 ]
 
@@ -251,7 +251,7 @@ class Revoked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Snapshot:
+class TenantSnapshot:
     """All tenants and keys that are stored, by id, at one moment.
 
     ``revision`` counts their changes.

@@ -24,8 +24,8 @@ from groundwire.control.tenants.record import (
     Deleted,
     Diff,
     IfVersion,
-    Snapshot,
     TenantRecord,
+    TenantSnapshot,
     over,
 )
 from groundwire.control.tenants.stored_keys import MAX_PAGE, StoredKeys
@@ -221,7 +221,7 @@ class Registry(StoredKeys):
         async with self._store.reading() as connection:
             return int(await connection.scalar(select(tables.changes.c.revision)) or 0)
 
-    async def snapshot(self, known: Snapshot | None = None) -> Snapshot:
+    async def snapshot(self, known: TenantSnapshot | None = None) -> TenantSnapshot:
         """All tenants and keys at one moment.
 
         Args:

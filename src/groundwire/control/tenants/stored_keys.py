@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from groundwire.control.keys import Key, Role
 from groundwire.control.store import Store, tables
 from groundwire.control.store.moments import now, to_datetime
-from groundwire.control.tenants.configured import Configured
+from groundwire.control.tenants.configured import ConfiguredTenants
 from groundwire.control.tenants.errors import (
     ConfiguredError,
     InvalidKeyError,
@@ -54,14 +54,14 @@ class Kept:
 class StoredKeys:
     """Reads and changes keys; the part of a registry that is about them."""
 
-    def __init__(self, store: Store, *, configured: Configured | None = None) -> None:
+    def __init__(self, store: Store, *, configured: ConfiguredTenants | None = None) -> None:
         """Make one.
 
         Args:
             store: The database, open by the time it is used.
             configured: What the configuration has beside it: listed here, and changed there alone.
         """
-        self._store, self._configured = store, configured or Configured()
+        self._store, self._configured = store, configured or ConfiguredTenants()
         self._changes = Changes(store)
 
     async def keys(

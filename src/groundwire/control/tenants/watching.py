@@ -8,8 +8,8 @@ from time import monotonic
 
 from groundwire.control.store import Store, StoreError, StoreUnavailableError
 from groundwire.control.tenants.directory import Directory
-from groundwire.control.tenants.listening import Listener
-from groundwire.control.tenants.record import Snapshot
+from groundwire.control.tenants.listening import ChangeListener
+from groundwire.control.tenants.record import TenantSnapshot
 from groundwire.control.tenants.registry import Registry
 
 log = logging.getLogger(__name__)
@@ -58,9 +58,9 @@ class Watcher:
         """
         self._registry, self._directory = registry, directory
         self._poll_s, self._net_s, self._flush_s = poll_s, net_s, flush_s
-        self._listener = None if store.is_sqlite else Listener(store, self._hear)
+        self._listener = None if store.is_sqlite else ChangeListener(store, self._hear)
         self._told, self._looking = asyncio.Event(), asyncio.Lock()
-        self._known: Snapshot | None = None
+        self._known: TenantSnapshot | None = None
         self._n_failures = self._n_unheard = 0
         self._listens_at = self._succeeded_at = 0.0
         self._tasks: list[asyncio.Task[None]] = []
@@ -180,7 +180,7 @@ class Watcher:
                 self._listens_at = monotonic() + backoff_s(self._n_unheard)
         return await self._registry.revision()
 
-    async def _listen(self, listener: Listener) -> None:
+    async def _listen(self, listener: ChangeListener) -> None:
         if monotonic() >= self._listens_at:
             await listener.open()
             self._n_unheard = 0

@@ -16,12 +16,12 @@ from groundwire.detection.comparison.words import (
     words_of,
 )
 from groundwire.detection.values import Claim, EvidenceRef, Span
-from groundwire.text.quantities import Kind, Quantity, QuantityIndex, quantities
+from groundwire.text.quantities import Quantity, QuantityIndex, QuantityKind, quantities
 from groundwire.text.vocabulary import HEDGES, NEGATIONS
 
 
 @dataclass(frozen=True)  # no slots: what is read is kept beside the fields
-class Text:
+class ComparedText:
     """A text and what is read of it.
 
     Attributes:
@@ -98,19 +98,21 @@ class Held:
         lines: The evidence, best first.
     """
 
-    claim: Text
+    claim: ComparedText
     start: int
     end: int
-    lines: tuple[Text, ...]
+    lines: tuple[ComparedText, ...]
 
     @classmethod
     def of(cls, span: Span, claim: Claim, evidence: Sequence[EvidenceRef]) -> "Held":
         """Lay a span and its claim beside evidence."""
-        lines = tuple(Text(ref.text, ref) for ref in evidence)
-        return cls.within(span, Text(claim.text), claim.start, lines)
+        lines = tuple(ComparedText(ref.text, ref) for ref in evidence)
+        return cls.within(span, ComparedText(claim.text), claim.start, lines)
 
     @classmethod
-    def within(cls, span: Span, claim: Text, claim_start: int, lines: tuple[Text, ...]) -> "Held":
+    def within(
+        cls, span: Span, claim: ComparedText, claim_start: int, lines: tuple[ComparedText, ...]
+    ) -> "Held":
         """The same of texts that several spans share.
 
         A span that does not lie in the claim is taken to be all of it.
@@ -142,7 +144,7 @@ class Held:
         return content_of(word for word in self.claim.words if word not in inside)
 
     @cached_property
-    def relevant(self) -> tuple[Text, ...]:
+    def relevant(self) -> tuple[ComparedText, ...]:
         """The lines with at least half as much in common with the claim as the best, if any."""
         common = [len(line.content & self.claim.content) for line in self.lines]
         best = max(common, default=0)
@@ -166,6 +168,6 @@ class Held:
         found: dict[tuple[str | None, str | None], list[float]] = {}
         for line in self.lines:
             for quantity in line.quantities:
-                if quantity.kind is Kind.NUMBER:
+                if quantity.kind is QuantityKind.NUMBER:
                     found.setdefault((quantity.unit, quantity.name), []).append(quantity.number)
         return {key: sorted(numbers) for key, numbers in found.items()}

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from groundwire.detection.comparison.aligned_span import Held, Text
+from groundwire.detection.comparison.aligned_span import ComparedText, Held
 from groundwire.detection.comparison.differences import differing_quantities, is_year
 from groundwire.detection.comparison.finding import Subtype
 from groundwire.detection.comparison.subtype import (
@@ -15,7 +15,7 @@ from groundwire.detection.comparison.subtype import (
 )
 from groundwire.detection.comparison.words import Word, around, likeness
 from groundwire.detection.values import Claim, EvidenceRef, Span
-from groundwire.text.quantities import Kind, Match, Quantity, QuantityIndex
+from groundwire.text.quantities import Match, Quantity, QuantityIndex, QuantityKind
 from groundwire.text.vocabulary import HEDGES, MONTHS, WEEKDAYS
 
 #: Two places are about the same if a content word near one is near the other: 0.5 if it is the
@@ -34,7 +34,7 @@ _OTHER = frozenset({Match.ABSENT, Match.DATE_ABSENT, Match.TIME_ABSENT})
 class _Candidate(NamedTuple):
     """Words of a line that may say it, and how much speaks for them."""
 
-    line: Text
+    line: ComparedText
     start: int
     end: int
     score: float
@@ -120,7 +120,7 @@ def _joins(text: str, start: int, end: int, following: int) -> bool:
     )
 
 
-def _ranges(line: Text) -> list[tuple[int, int, list[Quantity]]]:
+def _ranges(line: ComparedText) -> list[tuple[int, int, list[Quantity]]]:
     """The quantities of a line, "1887-1889" as one."""
     found: list[tuple[int, int, list[Quantity]]] = []
     for quantity in line.quantities:
@@ -136,13 +136,14 @@ def _ranges(line: Text) -> list[tuple[int, int, list[Quantity]]]:
 def same_kind(one: Quantity, one_text: str, other: Quantity, other_text: str) -> bool:
     """Whether two quantities may stand for each other: both dates, both times, one measure."""
     dates = [
-        q.kind is Kind.DATE or is_year(q, t) for q, t in ((one, one_text), (other, other_text))
+        q.kind is QuantityKind.DATE or is_year(q, t)
+        for q, t in ((one, one_text), (other, other_text))
     ]
     if any(dates):
         return all(dates)
     if one.kind is not other.kind:
         return False
-    if one.kind is Kind.TIME:
+    if one.kind is QuantityKind.TIME:
         return True
     is_same_number = one.unit is not None and other.unit is not None and one.number == other.number
     return (one.unit == other.unit and (one.name == "th") == (other.name == "th")) or is_same_number
@@ -176,7 +177,7 @@ def _names(held: Held) -> list[_Candidate]:
     ]
 
 
-def _names_in(line: Text, *, with_first: bool) -> list[Word]:
+def _names_in(line: ComparedText, *, with_first: bool) -> list[Word]:
     names = line.names
     first = line.words[:1]
     starts = {name.start for name in names}
@@ -189,7 +190,7 @@ def _inside(word: Word, name: Word) -> bool:
     return name.start <= word.start and word.end <= name.end
 
 
-def _beside(claim: Text, wrong: Word, line: Text, other: Word) -> _Candidate:
+def _beside(claim: ComparedText, wrong: Word, line: ComparedText, other: Word) -> _Candidate:
     """A word of a line that may stand for one of the claim: the same words are beside both."""
     ours, theirs = _neighbours(claim, wrong), _neighbours(line, other)
     n_same = sum(one == two != "" for one, two in zip(ours, theirs, strict=True))
@@ -198,7 +199,7 @@ def _beside(claim: Text, wrong: Word, line: Text, other: Word) -> _Candidate:
     return _Candidate(line, other.start, other.end, round(score, 6))
 
 
-def _neighbours(text: Text, word: Word) -> tuple[str, str]:
+def _neighbours(text: ComparedText, word: Word) -> tuple[str, str]:
     """The words right before and right after one; empty where there is none."""
     before, after = around(text.words, word.start, word.end, 1)
     return (before[0].stem if before else "", after[0].stem if after else "")

@@ -4,7 +4,7 @@ import re
 from bisect import bisect_left
 
 from groundwire.detection.comparison.aligned_span import Held
-from groundwire.text.quantities import Kind, Match, Quantity
+from groundwire.text.quantities import Match, Quantity, QuantityKind
 
 _EQUAL = frozenset({Match.EQUAL, Match.TIME_EQUAL, Match.DATE_EQUAL, Match.UNIT_MISSING})
 _ROUGHLY = re.compile(
@@ -49,7 +49,7 @@ def is_year(quantity: Quantity, text: str) -> bool:
     """Whether a bare number is written like a year: four digits, from 1000 to 2199; "1990s"."""
     written = text[quantity.start : quantity.end].rstrip("s")
     return (
-        quantity.kind is Kind.NUMBER
+        quantity.kind is QuantityKind.NUMBER
         and quantity.unit is None
         and quantity.name is None
         and len(written) == 4
@@ -81,7 +81,7 @@ def is_rounded(held: Held, stated: Quantity) -> bool:
     before = held.claim.text[max(0, stated.start - _BEFORE_CHARS) : stated.start]
     hedge = _ROUGHLY.search(before)
     step = _last_place(stated.number)
-    if stated.kind is not Kind.NUMBER or hedge is None or not step:
+    if stated.kind is not QuantityKind.NUMBER or hedge is None or not step:
         return False
     low, high = _BOUNDS[hedge.lastgroup or ""]
     exact = held.numbers.get((stated.unit, stated.name), [])

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from groundwire.detection.comparison.aligned_span import Held, Text
+from groundwire.detection.comparison.aligned_span import ComparedText, Held
 from groundwire.detection.comparison.differences import (
     differing_quantities,
     is_negated_alone,
@@ -13,7 +13,7 @@ from groundwire.detection.comparison.differences import (
 from groundwire.detection.comparison.finding import Subtype
 from groundwire.detection.comparison.words import Word, has_negation, is_negation
 from groundwire.detection.values import Claim, EvidenceRef, Span
-from groundwire.text.quantities import Kind, Quantity
+from groundwire.text.quantities import Quantity, QuantityKind
 from groundwire.text.vocabulary import (
     CALENDAR,
     FIRM,
@@ -94,7 +94,7 @@ def differing_names(held: Held) -> list[Word]:
     ]
 
 
-def opposites_in(held: Held) -> list[tuple[Text, Word]]:
+def opposites_in(held: Held) -> list[tuple[ComparedText, Word]]:
     """Words of the relevant lines that are the opposite of a word in the span."""
     inside = {word.lower for word in held.span_words}
     return [
@@ -106,7 +106,7 @@ def opposites_in(held: Held) -> list[tuple[Text, Word]]:
 
 
 def _kind(quantity: Quantity, text: str) -> Subtype:
-    if quantity.kind is not Kind.NUMBER or is_year(quantity, text):
+    if quantity.kind is not QuantityKind.NUMBER or is_year(quantity, text):
         return Subtype.DATE_TIME
     return Subtype.NUMBER if quantity.unit is None else Subtype.QUANTITY_UNIT
 

@@ -12,6 +12,6 @@ and ``cells`` have the rules; ``find`` joins them.
 
 from groundwire.detection.rules.basis import MAX_LINES, Basis
 from groundwire.detection.rules.conflict import Conflict, ConflictKind
-from groundwire.detection.rules.find import Findings, find
+from groundwire.detection.rules.find import RuleFindings, find
 
-__all__ = ["MAX_LINES", "Basis", "Conflict", "ConflictKind", "Findings", "find"]
+__all__ = ["MAX_LINES", "Basis", "Conflict", "ConflictKind", "RuleFindings", "find"]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from groundwire.detection.comparison.aligned_span import Text
+from groundwire.detection.comparison.aligned_span import ComparedText
 from groundwire.detection.comparison.words import Word, content_of, words_of
 from groundwire.detection.rules.clauses import Clause, clauses_of
 from groundwire.text.quantities import Match, Quantity, QuantityIndex
@@ -65,24 +65,24 @@ class Basis:
         self.question = question
         self.readings = tuple(dict.fromkeys(readings))
         self.stated = stated
-        self._texts: dict[str, Text] = {}
+        self._texts: dict[str, ComparedText] = {}
         self._clauses: dict[str, tuple[Clause, ...]] = {}
 
-    def text(self, reading: str) -> Text:
+    def text(self, reading: str) -> ComparedText:
         """A line, read."""
         found = self._texts.get(reading)
         if found is None:
-            found = self._texts[reading] = Text(reading)
+            found = self._texts[reading] = ComparedText(reading)
         return found
 
-    def clauses(self, line: Text) -> tuple[Clause, ...]:
+    def clauses(self, line: ComparedText) -> tuple[Clause, ...]:
         """The clauses of a line."""
         found = self._clauses.get(line.text)
         if found is None:
             found = self._clauses[line.text] = tuple(clauses_of(line))
         return found
 
-    def lines_with(self, words: str) -> list[Text]:
+    def lines_with(self, words: str) -> list[ComparedText]:
         """The lines in which some words stand as they are written."""
         return [self.text(reading) for reading in self.readings if words in reading]
 
@@ -152,12 +152,12 @@ def is_field(reading: str) -> bool:
     return _FIELD.match(reading) is not None
 
 
-def quantities_in(text: Text) -> tuple[Quantity, ...]:
+def quantities_in(text: ComparedText) -> tuple[Quantity, ...]:
     """The quantities of a claim or a line, as many as rules look at."""
     return text.quantities[:MAX_PLACES]
 
 
-def stating(basis: Basis, claim: Text, quantity: Quantity) -> list[Text]:
+def stating(basis: Basis, claim: ComparedText, quantity: Quantity) -> list[ComparedText]:
     """The lines that state a quantity of a claim, and write it with the same figures."""
     written = claim.text[quantity.start : quantity.end]
     figures = _FIGURES.search(written)
@@ -170,20 +170,22 @@ def states(stated: Quantity, wanted: Quantity) -> bool:
     return QuantityIndex.of([stated]).match(wanted) in STATED
 
 
-def overlap(claim: Text, line: Text, *, without: frozenset[str] = frozenset()) -> float:
+def overlap(
+    claim: ComparedText, line: ComparedText, *, without: frozenset[str] = frozenset()
+) -> float:
     """Share of the claim's content words that a line has, in [0, 1]; 0 if there are none."""
     wanted = claim.content - without
     return len(wanted & line.content) / len(wanted) if wanted else 0.0
 
 
-def content_in(text: Text, start: int, end: int) -> list[Word]:
+def content_in(text: ComparedText, start: int, end: int) -> list[Word]:
     """The content words that lie within ``[start, end)``, in reading order."""
     first = bisect_left(text.words, start, key=lambda word: word.start)
     last = bisect_left(text.words, end, key=lambda word: word.start)
     return [word for word in text.words[first:last] if word.is_content and word.end <= end]
 
 
-def stems_in(text: Text, start: int, end: int) -> frozenset[str]:
+def stems_in(text: ComparedText, start: int, end: int) -> frozenset[str]:
     """The stems of the content words within ``[start, end)``."""
     return content_of(content_in(text, start, end))
 

@@ -4,12 +4,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
-from groundwire.detection.comparison.aligned_span import Text
+from groundwire.detection.comparison.aligned_span import ComparedText
 from groundwire.detection.comparison.subtype import is_verb
 from groundwire.detection.comparison.words import Word, content_of, words_of
 from groundwire.detection.rules.basis import MAX_PLACES, Basis, Switch
 from groundwire.detection.rules.conflict import ConflictKind
-from groundwire.detection.rules.found import Found
+from groundwire.detection.rules.found import RuleFinding
 from groundwire.text.vocabulary import words
 
 _NEGATIVE = re.compile(
@@ -32,7 +32,9 @@ _OFFERS = re.compile(
 )
 
 
-def fields(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Found]:
+def fields(
+    claim: ComparedText, lines: tuple[ComparedText, ...], basis: Basis
+) -> Iterator[RuleFinding]:
     """What a claim says there is, and a field says there is not."""
     if _NEGATIVE.search(claim.text):
         return
@@ -43,10 +45,12 @@ def fields(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Found
         named = [word for word in claim.words if _singular(word.lower) in wanted]
         if len(wanted) == 1 and not _is_offered(claim, named[0]):
             continue
-        yield Found(named[0].start, _end_of(claim, named[-1]), ConflictKind.FIELD)
+        yield RuleFinding(named[0].start, _end_of(claim, named[-1]), ConflictKind.FIELD)
 
 
-def cells(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Found]:
+def cells(
+    claim: ComparedText, lines: tuple[ComparedText, ...], basis: Basis
+) -> Iterator[RuleFinding]:
     """A cell of another row, where claim or question name a row, and the claim a column."""
     said = _spaced(claim.text)
     named = _meant(basis.rows, said, _spaced(basis.question))
@@ -58,10 +62,12 @@ def cells(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Found]
         for other in sorted(cell for cell in others - own if _says(said, cell)):
             place = re.search(rf"(?<!\w){re.escape(other)}(?!\w)", claim.text, re.IGNORECASE)
             if place:
-                yield Found(place.start(), place.end(), ConflictKind.FIELD)
+                yield RuleFinding(place.start(), place.end(), ConflictKind.FIELD)
 
 
-def entries(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Found]:
+def entries(
+    claim: ComparedText, lines: tuple[ComparedText, ...], basis: Basis
+) -> Iterator[RuleFinding]:
     """What a claim says of a field, in a word that stands nowhere, where the field says otherwise.
 
     "An automatic transmission" of ``transmission: manual``; "the status is open" of ``closed``.
@@ -70,16 +76,16 @@ def entries(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Foun
         return
     for line in lines:
         name, _, value = line.text.rpartition(": ")
-        path, wanted = Text(name).words, Text(value)
+        path, wanted = ComparedText(name).words, ComparedText(value)
         if not path or not _is_entry(wanted) or wanted.lowers & claim.lowers:
             continue
         for place, word in _said_of(claim, path[-1]):
             is_said = word.is_content and word.text.islower() and not is_verb(word)
             if is_said and word.lower not in _WHETHER and not basis.has(word):
-                yield Found(*sorted_ends(place, word), ConflictKind.FIELD)
+                yield RuleFinding(*sorted_ends(place, word), ConflictKind.FIELD)
 
 
-def _is_offered(claim: Text, word: Word) -> bool:
+def _is_offered(claim: ComparedText, word: Word) -> bool:
     """Whether a claim says of one word that there is such a thing: no "delivery pizza"."""
     index = claim.words.index(word)
     following = claim.words[index + 1 : index + 2]
@@ -88,13 +94,13 @@ def _is_offered(claim: Text, word: Word) -> bool:
     return _OFFERS.search(claim.text) is not None and not is_compound
 
 
-def _is_entry(value: Text) -> bool:
+def _is_entry(value: ComparedText) -> bool:
     """Whether a value is one or two words that name nobody."""
     is_said = all(word.text.isalpha() and word.text.islower() for word in value.words)
     return is_said and 0 < len(value.words) <= _ENTRY_WORDS and not value.lowers & _SWITCHES
 
 
-def _said_of(claim: Text, name: Word) -> Iterator[tuple[Word, Word]]:
+def _said_of(claim: ComparedText, name: Word) -> Iterator[tuple[Word, Word]]:
     """Where a claim names a field, and the word before the name, or after it and "is"."""
     for index, word in enumerate(claim.words):
         if _singular(word.lower) != _singular(name.lower):
@@ -111,7 +117,7 @@ def sorted_ends(one: Word, other: Word) -> tuple[int, int]:
     return min(one.start, other.start), max(one.end, other.end)
 
 
-def _end_of(claim: Text, word: Word) -> int:
+def _end_of(claim: ComparedText, word: Word) -> int:
     """Where what is said of a thing ends: "two-factor sign-in is on"."""
     index = claim.words.index(word)
     following = claim.words[index + 1 : index + 1 + _BEFORE_BE]
@@ -129,7 +135,7 @@ def _singulars(switch: Switch) -> frozenset[str]:
     return frozenset(map(_singular, switch.words))
 
 
-def _asked(claim: Text, row: Mapping[str, str], said: str) -> list[str]:
+def _asked(claim: ComparedText, row: Mapping[str, str], said: str) -> list[str]:
     """The columns that a claim names without saying what the row has there."""
     asked = (
         column

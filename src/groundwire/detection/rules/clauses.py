@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
 
-from groundwire.detection.comparison.aligned_span import Text
+from groundwire.detection.comparison.aligned_span import ComparedText
 from groundwire.detection.comparison.words import Word, is_negation
 from groundwire.text.vocabulary import (
     LOOSE_OPPOSITES,
@@ -154,7 +154,7 @@ def _sides(words: Sequence[Word], at: Word) -> tuple[frozenset[str], frozenset[s
     return before, frozenset(stem_of(word) for word in content if word.start >= at.end)
 
 
-def clauses_of(text: Text) -> Iterator[Clause]:
+def clauses_of(text: ComparedText) -> Iterator[Clause]:
     """The clauses of a sentence that say anything, in reading order."""
     starts = [word.start for word in text.words]
     negations = tuple(_negations(text.text, text.words))

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from groundwire.detection.comparison.aligned_span import Text
+from groundwire.detection.comparison.aligned_span import ComparedText
 from groundwire.detection.rules import (
     cells,
     relations,
@@ -14,11 +14,11 @@ from groundwire.detection.rules import (
 )
 from groundwire.detection.rules.basis import Basis
 from groundwire.detection.rules.conflict import Conflict, ConflictKind
-from groundwire.detection.rules.found import Found
+from groundwire.detection.rules.found import RuleFinding
 from groundwire.detection.rules.replies import contained, replied
 from groundwire.detection.values import Label
 
-Rule = Callable[[Text, tuple[Text, ...], Basis], Iterator[Found]]
+Rule = Callable[[ComparedText, tuple[ComparedText, ...], Basis], Iterator[RuleFinding]]
 
 RULES: tuple[Rule, ...] = (
     values.values,
@@ -56,7 +56,7 @@ _UNSUPPORTED = frozenset({ConflictKind.ITEM, ConflictKind.REFERENCE, ConflictKin
 
 
 @dataclass(frozen=True, slots=True)
-class Findings:
+class RuleFindings:
     """What rules find in a claim, with offsets in it.
 
     Attributes:
@@ -69,9 +69,9 @@ class Findings:
     settled: tuple[tuple[int, int], ...] = ()
     is_line: bool = False
 
-    def moved(self, places: Sequence[int]) -> "Findings":
+    def moved(self, places: Sequence[int]) -> "RuleFindings":
         """The same with offsets in another text: ``places`` of each character of the claim."""
-        return Findings(
+        return RuleFindings(
             tuple(
                 replace(each, start=places[each.start], end=places[each.end - 1] + 1)
                 for each in self.conflicts
@@ -81,7 +81,7 @@ class Findings:
         )
 
 
-def find(claim: str, lines: Iterable[str], basis: Basis) -> Findings:
+def find(claim: str, lines: Iterable[str], basis: Basis) -> RuleFindings:
     """Hold a claim against its evidence by all rules; what is a line of it follows.
 
     Args:
@@ -90,21 +90,21 @@ def find(claim: str, lines: Iterable[str], basis: Basis) -> Findings:
         basis: All that it is held against.
     """
     if basis.has_line(claim):
-        return Findings(settled=((0, len(claim)),), is_line=True)
-    text, best = Text(claim), tuple(map(basis.text, lines))
+        return RuleFindings(settled=((0, len(claim)),), is_line=True)
+    text, best = ComparedText(claim), tuple(map(basis.text, lines))
     settled = values.settled(text, best, basis) + replied(text, best, basis)
     found = {each for rule in RULES for each in rule(text, best, basis)}
     wrong = [each for each in sorted(found) if not _lies_in(each, settled)]
     if not wrong:
         settled += contained(text, best, basis)
-    return Findings(tuple(map(_conflict, wrong)), settled)
+    return RuleFindings(tuple(map(_conflict, wrong)), settled)
 
 
-def _lies_in(found: Found, ranges: Iterable[tuple[int, int]]) -> bool:
+def _lies_in(found: RuleFinding, ranges: Iterable[tuple[int, int]]) -> bool:
     return any(start < found.end and found.start < end for start, end in ranges)
 
 
-def _conflict(found: Found) -> Conflict:
+def _conflict(found: RuleFinding) -> Conflict:
     return Conflict(
         start=found.start,
         end=found.end,

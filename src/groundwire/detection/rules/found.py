@@ -5,7 +5,7 @@ from typing import NamedTuple
 from groundwire.detection.rules.conflict import ConflictKind
 
 
-class Found(NamedTuple):
+class RuleFinding(NamedTuple):
     """Words of a claim, ``claim[start:end]``, and what is wrong with them.
 
     ``is_enough``: the model need not doubt them as well, though of this kind it mostly has to.

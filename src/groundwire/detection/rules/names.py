@@ -2,7 +2,7 @@
 
 import re
 
-from groundwire.detection.comparison.aligned_span import Text
+from groundwire.detection.comparison.aligned_span import ComparedText
 from groundwire.detection.comparison.words import Word, around, likeness
 from groundwire.detection.rules.basis import MAX_PLACES, Basis, stems_in
 from groundwire.text.vocabulary import CALENDAR, words
@@ -21,7 +21,7 @@ _JOINS = "[ -](?:(?:of|the|and|for) ){0,2}"
 _BESIDE = 0.25
 
 
-def names_in(claim: Text, basis: Basis) -> list[Word]:
+def names_in(claim: ComparedText, basis: Basis) -> list[Word]:
     """The names of a claim, in reading order.
 
     The first word counts if the evidence writes it with a capital letter, and never without; or if
@@ -40,7 +40,7 @@ def names_in(claim: Text, basis: Basis) -> list[Word]:
     return [first, *names] if is_alone or is_written else names
 
 
-def names_of_line(line: Text) -> list[Word]:
+def names_of_line(line: ComparedText) -> list[Word]:
     """The names of a line; its first word counts if it may be one."""
     names = line.names[:MAX_PLACES]
     first = line.words[0] if line.words else None
@@ -62,18 +62,18 @@ def is_abbreviated(name: Word, basis: Basis) -> bool:
     return any(map(basis.writes, forms)) or ".".join(capitals) + "." in basis.all_text
 
 
-def stems_of(text: Text, name: Word) -> frozenset[str]:
+def stems_of(text: ComparedText, name: Word) -> frozenset[str]:
     """The stems of the words of a name."""
     return stems_in(text, name.start, name.end)
 
 
-def neighbours(text: Text, place: Word) -> tuple[str, str]:
+def neighbours(text: ComparedText, place: Word) -> tuple[str, str]:
     """The stems right before and right after some words; empty where there is none."""
     before, after = around(text.words, place.start, place.end, 1)
     return (before[0].stem if before else "", after[0].stem if after else "")
 
 
-def alike(claim: Text, place: Word, line: Text, other: Word) -> float:
+def alike(claim: ComparedText, place: Word, line: ComparedText, other: Word) -> float:
     """How much speaks for some words of a line standing in the place of some of a claim."""
     ours, theirs = neighbours(claim, place), neighbours(line, other)
     n_same = sum(one == two != "" for one, two in zip(ours, theirs, strict=True))

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from groundwire.detection.comparison.aligned_span import Text
+from groundwire.detection.comparison.aligned_span import ComparedText
 from groundwire.detection.comparison.counterpart import same_kind
 from groundwire.detection.comparison.subtype import is_verb
 from groundwire.detection.comparison.words import Word, likeness
@@ -18,7 +18,7 @@ from groundwire.detection.rules.basis import (
 )
 from groundwire.detection.rules.clauses import stem_of
 from groundwire.detection.rules.conflict import ConflictKind
-from groundwire.detection.rules.found import Found
+from groundwire.detection.rules.found import RuleFinding
 from groundwire.detection.rules.names import is_name, names_in, names_of_line, stems_of
 from groundwire.text.quantities import Quantity
 from groundwire.text.vocabulary import words
@@ -63,7 +63,7 @@ class _Act:
         return is_crossed and not self.before & other.before and not self.after & other.after
 
 
-def roles(claim: Text, lines: tuple[Text, ...], _: Basis) -> Iterator[Found]:
+def roles(claim: ComparedText, lines: tuple[ComparedText, ...], _: Basis) -> Iterator[RuleFinding]:
     """Two names on the other sides of a verb, or of an "older than", than in the evidence."""
     acting = (
         index
@@ -75,11 +75,13 @@ def roles(claim: Text, lines: tuple[Text, ...], _: Basis) -> Iterator[Found]:
             continue
         if any(act.is_turned(other) for line in lines[:_LINES] for other in _acts(line, act.stem)):
             ends = [word for word in claim.words if word.stem in act.before | act.after]
-            yield Found(ends[0].start, ends[-1].end, ConflictKind.ROLES)
+            yield RuleFinding(ends[0].start, ends[-1].end, ConflictKind.ROLES)
             return
 
 
-def owners(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Found]:
+def owners(
+    claim: ComparedText, lines: tuple[ComparedText, ...], basis: Basis
+) -> Iterator[RuleFinding]:
     """A value that stands with another name, where the claim's name has another value."""
     names = names_in(claim, basis)
     for quantity in quantities_in(claim):
@@ -94,7 +96,7 @@ def owners(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Found
         first = claim.words[next(i for i, w in enumerate(claim.words) if w.start >= name.start)]
         its = [line for line in basis.lines_with(first.text) if own <= line.content]
         if any(_has_other(line, claim, quantity) for line in its):
-            yield Found(quantity.start, quantity.end, ConflictKind.ENTITY)
+            yield RuleFinding(quantity.start, quantity.end, ConflictKind.ENTITY)
 
 
 def _may_act(word: Word) -> bool:
@@ -107,7 +109,7 @@ def _compares(words: Sequence[Word], index: int) -> bool:
     return is_than and (index == 0 or words[index - 1].lower not in _LESS)
 
 
-def _acts(line: Text, stem: str) -> Iterator[_Act]:
+def _acts(line: ComparedText, stem: str) -> Iterator[_Act]:
     """What a line says with a verb."""
     verbs = (
         index
@@ -147,14 +149,14 @@ def _is_passive(words: Sequence[Word], index: int) -> bool:
     return after[:1] == ["by"] or (has_be and "by" in after)
 
 
-def _is_anothers(line: Text, own: frozenset[str], claim: Text) -> bool:
+def _is_anothers(line: ComparedText, own: frozenset[str], claim: ComparedText) -> bool:
     """Whether a line speaks of another name than the claim's, and not of that by a pronoun."""
     if own & line.content or line.lowers & _PRONOUNS:
         return False
     return any(stems_of(line, name) - claim.content for name in names_of_line(line)[:1])
 
 
-def _has_other(line: Text, claim: Text, quantity: Quantity) -> bool:
+def _has_other(line: ComparedText, claim: ComparedText, quantity: Quantity) -> bool:
     """Whether a line has another value of the kind in the place of a claim's."""
     context = claim.near(quantity.start, quantity.end)
     return any(

@@ -4,12 +4,12 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 
-from groundwire.detection.comparison.aligned_span import Text
+from groundwire.detection.comparison.aligned_span import ComparedText
 from groundwire.detection.comparison.words import Word
 from groundwire.detection.rules.basis import MAX_PLACES, Basis, content_in, stems_in
 from groundwire.detection.rules.clauses import is_conditional
 from groundwire.detection.rules.conflict import ConflictKind
-from groundwire.detection.rules.found import Found
+from groundwire.detection.rules.found import RuleFinding
 from groundwire.detection.rules.names import (
     alike,
     is_abbreviated,
@@ -51,13 +51,15 @@ _BESIDE = frozenset(
 _SIZE = re.compile(r"\d+[A-Za-z]+")
 
 
-def names(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Found]:
+def names(
+    claim: ComparedText, lines: tuple[ComparedText, ...], basis: Basis
+) -> Iterator[RuleFinding]:
     """Names that stand nowhere, where a line has another beside the same words."""
     for name in names_in(claim, basis):
         words = content_in(claim, name.start, name.end)
         is_denied = neighbours(claim, name)[0] in _NOT_HERE
         if not is_denied and _is_namesake(claim, name, lines, basis):
-            yield Found(name.start, name.end, ConflictKind.NAME, is_enough=True)
+            yield RuleFinding(name.start, name.end, ConflictKind.NAME, is_enough=True)
             continue
         if is_denied or not words or any(map(basis.has, words)) or is_abbreviated(name, basis):
             continue
@@ -68,10 +70,12 @@ def names(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Found]
             if not stems_of(line, other) <= claim.content
         )
         if max(others, default=0.0) >= _IN_PLACE:
-            yield Found(name.start, name.end, ConflictKind.NAME)
+            yield RuleFinding(name.start, name.end, ConflictKind.NAME)
 
 
-def subjects(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Found]:
+def subjects(
+    claim: ComparedText, lines: tuple[ComparedText, ...], basis: Basis
+) -> Iterator[RuleFinding]:
     """Names of which a claim says what a line says, word for word, of another name."""
     for name in names_in(claim, basis):
         own = stems_of(claim, name)
@@ -86,10 +90,12 @@ def subjects(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Fou
         if any(len(said & content) >= _MOSTLY * len(said) for content in known):
             continue
         if any(_says_of_another(claim, name, line) for line in lines[:_LINES]):
-            yield Found(name.start, name.end, ConflictKind.ENTITY)
+            yield RuleFinding(name.start, name.end, ConflictKind.ENTITY)
 
 
-def words(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Found]:
+def words(
+    claim: ComparedText, lines: tuple[ComparedText, ...], basis: Basis
+) -> Iterator[RuleFinding]:
     """The one word of a claim that stands nowhere, where a line has another between the same."""
     place = _absent(claim, basis)
     if place is None or _is_incomparable(claim, place):
@@ -103,18 +109,22 @@ def words(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Found]
         for other in line.words
         if other.is_content and other.stem not in claim.content
     ):
-        yield Found(place.start, place.end, ConflictKind.WORD)
+        yield RuleFinding(place.start, place.end, ConflictKind.WORD)
 
 
-def addresses(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Found]:
+def addresses(
+    claim: ComparedText, lines: tuple[ComparedText, ...], basis: Basis
+) -> Iterator[RuleFinding]:
     """Web and mail addresses that stand nowhere: nobody knows these by heart."""
     for match in islice(_ADDRESS.finditer(claim.text), MAX_PLACES):
         written = match[0].rstrip(".,;:!?)'\"")
         if not basis.mentions(written.removeprefix("https://").removeprefix("http://")):
-            yield Found(match.start(), match.start() + len(written), ConflictKind.REFERENCE)
+            yield RuleFinding(match.start(), match.start() + len(written), ConflictKind.REFERENCE)
 
 
-def items(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Found]:
+def items(
+    claim: ComparedText, lines: tuple[ComparedText, ...], basis: Basis
+) -> Iterator[RuleFinding]:
     """The one item of a list that stands nowhere, where a line has all the others."""
     for match in islice(_LIST.finditer(claim.text), MAX_PLACES):
         listed = _items(claim, match)
@@ -125,10 +135,10 @@ def items(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Found]
         start, end = absent[0][0].start, absent[0][-1].end
         is_number = any(letter.isdigit() for letter in claim.text[start:end])
         if not is_number and any(others <= line.content for line in lines):
-            yield Found(start, end, ConflictKind.ITEM)
+            yield RuleFinding(start, end, ConflictKind.ITEM)
 
 
-def _absent(claim: Text, basis: Basis) -> Word | None:
+def _absent(claim: ComparedText, basis: Basis) -> Word | None:
     """The one word of a claim, or two side by side, that stand nowhere; None if there are more."""
     content = [word for word in claim.words if word.is_content]
     absent = list(islice((word for word in content if not basis.has(word)), _MOST_ABSENT + 1))
@@ -139,7 +149,9 @@ def _absent(claim: Text, basis: Basis) -> Word | None:
     return None if is_apart else Word(start, end, claim.text[start:end])
 
 
-def _is_namesake(claim: Text, name: Word, lines: tuple[Text, ...], basis: Basis) -> bool:
+def _is_namesake(
+    claim: ComparedText, name: Word, lines: tuple[ComparedText, ...], basis: Basis
+) -> bool:
     """Whether the last word of a name stands nowhere, and a line has the first with another."""
     own = content_in(claim, name.start, name.end)
     if len(own) != 2 or basis.has(own[1]) or not basis.has(own[0]):
@@ -152,7 +164,7 @@ def _is_namesake(claim: Text, name: Word, lines: tuple[Text, ...], basis: Basis)
     )
 
 
-def _says_of_another(claim: Text, name: Word, line: Text) -> bool:
+def _says_of_another(claim: ComparedText, name: Word, line: ComparedText) -> bool:
     """Whether a line says of another name, in its place, all that the claim says of one."""
     own = stems_of(claim, name)
     if own & line.content or not claim.content - own <= line.content or _PRONOUN.match(line.text):
@@ -181,7 +193,7 @@ def _stands_between(ours: tuple[str, str], theirs: tuple[str, str]) -> bool:
     return is_alone and (is_same_end or not FUNCTION_WORDS.issuperset(filter(None, ours)))
 
 
-def _is_incomparable(claim: Text, place: Word) -> bool:
+def _is_incomparable(claim: ComparedText, place: Word) -> bool:
     """Whether words are a number, whose conflicts are others, or beside what is said: adverbs."""
     if place.lower.endswith("ly") or place.lower.split()[0] in _BESIDE:
         return True
@@ -189,7 +201,7 @@ def _is_incomparable(claim: Text, place: Word) -> bool:
     return place.text.isdigit() or (is_stated and not _SIZE.fullmatch(place.text))
 
 
-def _items(claim: Text, match: re.Match[str]) -> list[list[Word]]:
+def _items(claim: ComparedText, match: re.Match[str]) -> list[list[Word]]:
     """The items of a list, as content words; none if one of them is more than a few words."""
     cuts = list(_BETWEEN.finditer(claim.text, match.start(), match.end()))
     starts = [match.start(), *(cut.end() for cut in cuts)]

@@ -1,6 +1,6 @@
 """What a line says as a whole: all words of a claim, or a short answer with its question."""
 
-from groundwire.detection.comparison.aligned_span import Text
+from groundwire.detection.comparison.aligned_span import ComparedText
 from groundwire.detection.rules.basis import STATED, Basis, quantities_in
 from groundwire.text.quantities import QuantityIndex
 from groundwire.text.vocabulary import HEDGES, words
@@ -23,7 +23,9 @@ _HEDGES = HEDGES | words("can should would if unless except almost nearly")
 _DIRECTED = words("from to than by into")
 
 
-def contained(claim: Text, lines: tuple[Text, ...], _: Basis) -> tuple[tuple[int, int], ...]:
+def contained(
+    claim: ComparedText, lines: tuple[ComparedText, ...], _: Basis
+) -> tuple[tuple[int, int], ...]:
     """The whole of a claim, if one line has all of its words, and states all of its quantities.
 
     "It is 330 m tall" of "The tower is 330 metres tall". Of 696 such claims in validation answers,
@@ -46,7 +48,7 @@ def contained(claim: Text, lines: tuple[Text, ...], _: Basis) -> tuple[tuple[int
     return ()
 
 
-def _turns(claim: Text, line: Text) -> bool:
+def _turns(claim: ComparedText, line: ComparedText) -> bool:
     """Whether the same words may say something else: "before" for "after", "is" for "may be"."""
     has_others = (claim.lowers & _TURNING) - line.lowers or (line.lowers & _HEDGES) - claim.lowers
     if has_others:
@@ -58,7 +60,7 @@ def _turns(claim: Text, line: Text) -> bool:
     return not all(word.stem in stems for word in claim.words if word.is_content)
 
 
-def _has_between(claim: Text, line: Text) -> bool:
+def _has_between(claim: ComparedText, line: ComparedText) -> bool:
     """Whether another quantity of the kind stands between the words that a line has of a claim.
 
     "The fee is 20 for children" of "The fee is 20 for adults and 10 for children".
@@ -79,7 +81,9 @@ def _has_between(claim: Text, line: Text) -> bool:
     )
 
 
-def replied(claim: Text, lines: tuple[Text, ...], basis: Basis) -> tuple[tuple[int, int], ...]:
+def replied(
+    claim: ComparedText, lines: tuple[ComparedText, ...], basis: Basis
+) -> tuple[tuple[int, int], ...]:
     """The whole of a short answer, if a line has it and nearly all that the question asks about.
 
     "Canberra" to "What is the capital?" is what "Canberra is the capital of Australia." says; a
@@ -87,7 +91,7 @@ def replied(claim: Text, lines: tuple[Text, ...], basis: Basis) -> tuple[tuple[i
     """
     if not 0 < len(claim.content) <= _MOST_WORDS or len(claim.words) > _MOST_WORDS:
         return ()
-    asked = Text(basis.question).content - claim.content
+    asked = ComparedText(basis.question).content - claim.content
     if len(asked) < _MIN_ASKED:
         return ()
     meant = (len(asked & line.content) >= _ASKED * len(asked) for line in lines)

@@ -4,12 +4,12 @@ import re
 from collections.abc import Container, Iterator, Sequence
 from itertools import islice
 
-from groundwire.detection.comparison.aligned_span import Text
+from groundwire.detection.comparison.aligned_span import ComparedText
 from groundwire.detection.comparison.words import Word
 from groundwire.detection.rules.basis import MAX_PLACES, Basis, is_field, overlap
 from groundwire.detection.rules.clauses import Clause, clauses_of, is_crossed
 from groundwire.detection.rules.conflict import ConflictKind
-from groundwire.detection.rules.found import Found
+from groundwire.detection.rules.found import RuleFinding
 from groundwire.text.vocabulary import OPPOSITES, opposites_of, words
 
 #: Share of all their content words that two clauses have in common if they are about the same.
@@ -80,7 +80,9 @@ _RANKED = re.compile(
 _RANK_CHARS = 40
 
 
-def negations(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Found]:
+def negations(
+    claim: ComparedText, lines: tuple[ComparedText, ...], basis: Basis
+) -> Iterator[RuleFinding]:
     """Clauses that say "not" where the most alike of the evidence do not, or the other way round.
 
     What the evidence does not tell is no denial, nor is a field a statement.
@@ -96,10 +98,12 @@ def negations(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Fo
         denied = _denying(own, clauses)
         if denied:
             start, end = min(w.start for w in denied), max(w.end for w in denied)
-            yield Found(start, end, ConflictKind.NEGATION)
+            yield RuleFinding(start, end, ConflictKind.NEGATION)
 
 
-def opposites(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Found]:
+def opposites(
+    claim: ComparedText, lines: tuple[ComparedText, ...], basis: Basis
+) -> Iterator[RuleFinding]:
     """Words whose opposite all lines have that say the rest of the claim."""
     if claim.has_negation:
         return
@@ -110,10 +114,12 @@ def opposites(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Fo
         shares = ((line, overlap(claim, line, without=without)) for line in lines[:_LINES])
         about = [line for line, share in shares if share >= _CLOSELY]
         if about and all(_has_instead(line, claim, word) for line in about):
-            yield Found(word.start, word.end, ConflictKind.NEGATION)
+            yield RuleFinding(word.start, word.end, ConflictKind.NEGATION)
 
 
-def directions(claim: Text, lines: tuple[Text, ...], _: Basis) -> Iterator[Found]:
+def directions(
+    claim: ComparedText, lines: tuple[ComparedText, ...], _: Basis
+) -> Iterator[RuleFinding]:
     """What rose, where it fell."""
     if claim.has_negation:
         return
@@ -123,10 +129,12 @@ def directions(claim: Text, lines: tuple[Text, ...], _: Basis) -> Iterator[Found
         if not said or claim.lowers & other or not about:
             continue
         if all(line.lowers & other and not line.lowers & same for line in about):
-            yield Found(said[0].start, said[0].end, ConflictKind.DIRECTION)
+            yield RuleFinding(said[0].start, said[0].end, ConflictKind.DIRECTION)
 
 
-def quantifiers(claim: Text, lines: tuple[Text, ...], _: Basis) -> Iterator[Found]:
+def quantifiers(
+    claim: ComparedText, lines: tuple[ComparedText, ...], _: Basis
+) -> Iterator[RuleFinding]:
     """Says "all" or "most" of what the evidence says of some or few."""
     about = [line for line in lines[:_COUNTED_LINES] if overlap(claim, line) >= _ABOUT]
     for index, word in _said(claim, _ALL | _MOST):
@@ -141,10 +149,10 @@ def quantifiers(claim: Text, lines: tuple[Text, ...], _: Basis) -> Iterator[Foun
             for counts in _counts(line, things)
         ]
         if verdicts and all(verdicts):
-            yield Found(word.start, word.end, ConflictKind.QUANTIFIER)
+            yield RuleFinding(word.start, word.end, ConflictKind.QUANTIFIER)
 
 
-def ranks(claim: Text, lines: tuple[Text, ...], _: Basis) -> Iterator[Found]:
+def ranks(claim: ComparedText, lines: tuple[ComparedText, ...], _: Basis) -> Iterator[RuleFinding]:
     """Says "the longest" of what the evidence calls the second longest, or one of the longest."""
     about = [(line, overlap(claim, line) >= _ABOUT) for line in lines[:_LINES]]
     for match in islice(_SUPERLATIVE.finditer(claim.text), MAX_PLACES):
@@ -158,7 +166,7 @@ def ranks(claim: Text, lines: tuple[Text, ...], _: Basis) -> Iterator[Found]:
             if (is_ranked := _is_ranked(line.text, other.start())) or is_about
         ]
         if ranked and all(ranked):
-            yield Found(match.start(), match.end(), ConflictKind.RANK)
+            yield RuleFinding(match.start(), match.end(), ConflictKind.RANK)
 
 
 def _denying(own: Clause, clauses: Sequence[Clause]) -> tuple[Word, ...]:
@@ -187,20 +195,20 @@ def _is_enough(own: Clause, clause: Clause) -> bool:
     return len(own.content & clause.content) >= _MIN_WORDS or own.likeness(clause) == 1
 
 
-def _said(claim: Text, listed: Container[str]) -> Iterator[tuple[int, Word]]:
+def _said(claim: ComparedText, listed: Container[str]) -> Iterator[tuple[int, Word]]:
     """The words of a claim that are on a list, and which they are."""
     said = ((n, word) for n, word in enumerate(claim.words) if word.lower in listed)
     return islice(said, MAX_PLACES)
 
 
-def _has_instead(line: Text, claim: Text, word: Word) -> bool:
+def _has_instead(line: ComparedText, claim: ComparedText, word: Word) -> bool:
     if line.has_negation or word.lower in line.lowers:
         return False
     opposites = (each for each in line.words if each.lower in _OPPOSITE[word.lower])
     return any(not is_crossed(claim.words, word, line.words, each) for each in opposites)
 
 
-def _counts(line: Text, things: Sequence[str]) -> Iterator[set[str]]:
+def _counts(line: ComparedText, things: Sequence[str]) -> Iterator[set[str]]:
     """What stands before each mention of some things in a line."""
     for index, word in enumerate(line.words):
         if word.stem in things:

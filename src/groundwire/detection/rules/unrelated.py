@@ -3,11 +3,11 @@
 import re
 from collections.abc import Iterator
 
-from groundwire.detection.comparison.aligned_span import Text
+from groundwire.detection.comparison.aligned_span import ComparedText
 from groundwire.detection.comparison.words import is_negation
 from groundwire.detection.rules.basis import Basis, quantities_in
 from groundwire.detection.rules.conflict import ConflictKind
-from groundwire.detection.rules.found import Found
+from groundwire.detection.rules.found import RuleFinding
 from groundwire.text.vocabulary import FUNCTION_WORDS, words
 
 #: Content words of a claim beside its numbers, at least: "It depends." is about nothing yet.
@@ -21,7 +21,9 @@ _REMARKS = words(
 _STATEMENT = re.compile(r"[.!]\W*$")
 
 
-def unrelated(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Found]:
+def unrelated(
+    claim: ComparedText, lines: tuple[ComparedText, ...], basis: Basis
+) -> Iterator[RuleFinding]:
     """Find a claim of which no content word stands in the evidence, in any form.
 
     Questions, headings, remarks and statements that something is missing are left alone: those of
@@ -44,4 +46,4 @@ def unrelated(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Fo
         return
     if basis.is_english and not any(map(basis.has, content)) and not claim.content & basis.stems:
         start, end = claim.words[0].start, claim.words[-1].end
-        yield Found(start, end, ConflictKind.UNRELATED, is_enough=True)
+        yield RuleFinding(start, end, ConflictKind.UNRELATED, is_enough=True)

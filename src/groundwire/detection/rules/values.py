@@ -4,15 +4,15 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, islice, permutations
 
-from groundwire.detection.comparison.aligned_span import Held, Text
+from groundwire.detection.comparison.aligned_span import ComparedText, Held
 from groundwire.detection.comparison.counterpart import same_kind
 from groundwire.detection.comparison.differences import is_rounded
 from groundwire.detection.comparison.words import likeness
 from groundwire.detection.rules.basis import MAX_PLACES, STATED, Basis, is_field, quantities_in
 from groundwire.detection.rules.conflict import ConflictKind
-from groundwire.detection.rules.found import Found
+from groundwire.detection.rules.found import RuleFinding
 from groundwire.detection.rules.names import alike
-from groundwire.text.quantities import Kind, Match, Quantity, QuantityIndex
+from groundwire.text.quantities import Match, Quantity, QuantityIndex, QuantityKind
 from groundwire.text.vocabulary import CALENDAR, MONTHS, WEEKDAYS
 
 _ABSENT = frozenset({Match.ABSENT, Match.DATE_ABSENT, Match.DATE_PARTLY})
@@ -45,7 +45,9 @@ _DAY = 24 * 60
 _FIRST_YEAR, _LAST_YEAR = 1000, 2199
 
 
-def values(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Found]:
+def values(
+    claim: ComparedText, lines: tuple[ComparedText, ...], basis: Basis
+) -> Iterator[RuleFinding]:
     """Numbers, dates and times of a claim that are others in the evidence.
 
     A time, and a number whose unit is another, are enough by themselves. A number or a date that
@@ -61,10 +63,12 @@ def values(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Found
             match is Match.UNIT_DIFFERS and _has_other_unit(quantity, lines)
         )
         if is_other or (match in _ABSENT and _is_replaced(claim, quantity, lines)):
-            yield Found(quantity.start, quantity.end, _kind(quantity, match), is_other)
+            yield RuleFinding(quantity.start, quantity.end, _kind(quantity, match), is_other)
 
 
-def days(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Found]:
+def days(
+    claim: ComparedText, lines: tuple[ComparedText, ...], basis: Basis
+) -> Iterator[RuleFinding]:
     """Days and months of a claim that stand nowhere, where a line has another in their place."""
     said = {word.lower for word in claim.words}
     named = (word for word in claim.words if word.lower in CALENDAR and word.text[0].isupper())
@@ -79,10 +83,12 @@ def days(claim: Text, lines: tuple[Text, ...], basis: Basis) -> Iterator[Found]:
             if other.lower in kind and other.text[0].isupper() and other.lower not in said
         )
         if max(others, default=0.0) >= _DAY_IN_PLACE:
-            yield Found(word.start, word.end, ConflictKind.DATE)
+            yield RuleFinding(word.start, word.end, ConflictKind.DATE)
 
 
-def settled(claim: Text, lines: tuple[Text, ...], basis: Basis) -> tuple[tuple[int, int], ...]:
+def settled(
+    claim: ComparedText, lines: tuple[ComparedText, ...], basis: Basis
+) -> tuple[tuple[int, int], ...]:
     """Numbers of a claim that follow: rounded, and it says so, or computed from others.
 
     With what is computed goes what it is computed from, if the nearest lines state it.
@@ -96,7 +102,7 @@ def settled(claim: Text, lines: tuple[Text, ...], basis: Basis) -> tuple[tuple[i
             continue
         own = [*known, *found][:_MOST_OPERANDS]
         is_round = is_rounded(_held(claim, quantity, lines), quantity)
-        is_later = quantity.kind is Kind.TIME and _is_shifted(quantity, [*own, *near])
+        is_later = quantity.kind is QuantityKind.TIME and _is_shifted(quantity, [*own, *near])
         follows = is_later or _is_computed(claim, quantity, own, near)
         if is_round or follows:
             found.append(quantity)
@@ -115,14 +121,14 @@ def _has_day(lower: str, basis: Basis) -> bool:
 def _kind(quantity: Quantity, match: Match) -> ConflictKind:
     if match is Match.UNIT_DIFFERS:
         return ConflictKind.UNIT
-    return ConflictKind.NUMBER if quantity.kind is Kind.NUMBER else ConflictKind.DATE
+    return ConflictKind.NUMBER if quantity.kind is QuantityKind.NUMBER else ConflictKind.DATE
 
 
-def _held(claim: Text, quantity: Quantity, lines: tuple[Text, ...]) -> Held:
+def _held(claim: ComparedText, quantity: Quantity, lines: tuple[ComparedText, ...]) -> Held:
     return Held(claim, quantity.start, quantity.end, lines)
 
 
-def _has_other_unit(quantity: Quantity, lines: tuple[Text, ...]) -> bool:
+def _has_other_unit(quantity: Quantity, lines: tuple[ComparedText, ...]) -> bool:
     """Whether a line has the same number, of something else that is measured."""
     return any(
         other.number == quantity.number and other.unit is not None and other.name != quantity.name
@@ -131,19 +137,21 @@ def _has_other_unit(quantity: Quantity, lines: tuple[Text, ...]) -> bool:
     )
 
 
-def _is_bare_hour(time: Quantity, lines: tuple[Text, ...]) -> bool:
+def _is_bare_hour(time: Quantity, lines: tuple[ComparedText, ...]) -> bool:
     """Whether a line has the hour of a time alone: "9 am" of "opens at 9"."""
     if not isinstance(time.value, float):
         return False
     hour, minute = divmod(time.value, 60)
     return minute == 0 and any(
-        other.kind is Kind.NUMBER and other.unit is None and other.number in (hour, hour % 12 or 12)
+        other.kind is QuantityKind.NUMBER
+        and other.unit is None
+        and other.number in (hour, hour % 12 or 12)
         for line in lines
         for other in quantities_in(line)
     )
 
 
-def _is_replaced(claim: Text, quantity: Quantity, lines: tuple[Text, ...]) -> bool:
+def _is_replaced(claim: ComparedText, quantity: Quantity, lines: tuple[ComparedText, ...]) -> bool:
     if "=" in claim.text:
         return False
     others = QuantityIndex.of(other for other in quantities_in(claim) if other != quantity)
@@ -162,7 +170,9 @@ def _is_replaced(claim: Text, quantity: Quantity, lines: tuple[Text, ...]) -> bo
     )
 
 
-def _is_all_around(context: Mapping[str, int], around: Mapping[str, int], line: Text) -> bool:
+def _is_all_around(
+    context: Mapping[str, int], around: Mapping[str, int], line: ComparedText
+) -> bool:
     """Whether nothing else stands around the one than around the other.
 
     Of a field that is its name: "built: 1887-1889" says less than the claim, and all it can.
@@ -173,7 +183,7 @@ def _is_all_around(context: Mapping[str, int], around: Mapping[str, int], line: 
     return is_named or context.keys() <= around.keys()
 
 
-def _may_replace(claim: Text, one: Quantity, line: Text, other: Quantity) -> bool:
+def _may_replace(claim: ComparedText, one: Quantity, line: ComparedText, other: Quantity) -> bool:
     """Whether two are of one kind; the sum of an invoice names no currency."""
     if _agrees(one, other):
         return False
@@ -191,7 +201,7 @@ def _agrees(one: Quantity, other: Quantity) -> bool:
     return bool(pairs) and all(a == b for a, b in pairs)
 
 
-def _is_near_miss(claim: Text, one: Quantity, line: Text, other: Quantity) -> bool:
+def _is_near_miss(claim: ComparedText, one: Quantity, line: ComparedText, other: Quantity) -> bool:
     """Whether two dates differ in one part, or two numbers in the order of their figures."""
     if isinstance(one.value, tuple) and isinstance(other.value, tuple):
         pairs = [(a, b) for a, b in zip(one.value, other.value, strict=True) if a and b]
@@ -200,12 +210,14 @@ def _is_near_miss(claim: Text, one: Quantity, line: Text, other: Quantity) -> bo
     return len(ours) >= _FIGURES and ours != theirs and sorted(ours) == sorted(theirs)
 
 
-def _has_figures(claim: Text, quantity: Quantity) -> bool:
+def _has_figures(claim: ComparedText, quantity: Quantity) -> bool:
     """Whether it is written in figures; "two" is counted as often as read."""
     return any(letter.isdigit() for letter in claim.text[quantity.start : quantity.end])
 
 
-def _is_counted(claim: Text, quantity: Quantity, match: Match, lines: tuple[Text, ...]) -> bool:
+def _is_counted(
+    claim: ComparedText, quantity: Quantity, match: Match, lines: tuple[ComparedText, ...]
+) -> bool:
     """Whether a number in words may be counted rather than read: "two ways: A and B".
 
     It is read if the best line has another in words before the same word: "three children".
@@ -222,19 +234,19 @@ def _is_counted(claim: Text, quantity: Quantity, match: Match, lines: tuple[Text
     )
 
 
-def _following(text: Text, quantity: Quantity) -> str | None:
+def _following(text: ComparedText, quantity: Quantity) -> str | None:
     """The stem of the word after a quantity, if it says anything."""
     after = next((word for word in text.words if word.start >= quantity.end), None)
     return after.stem if after is not None and after.is_content else None
 
 
-def _figures(text: Text, quantity: Quantity) -> str:
+def _figures(text: ComparedText, quantity: Quantity) -> str:
     return "".join(re.findall(r"\d", text.text[quantity.start : quantity.end])).rstrip("0")
 
 
 def _is_shifted(time: Quantity, others: Sequence[Quantity]) -> bool:
     """Whether a time is another, so much earlier or later: 9:50 is 9:10 and 40 minutes."""
-    times = [o.value for o in others if o.kind is Kind.TIME and isinstance(o.value, float)]
+    times = [o.value for o in others if o.kind is QuantityKind.TIME and isinstance(o.value, float)]
     lengths = [o.value / 60 for o in others if o.unit == "s" and isinstance(o.value, float)]
     return any(
         abs((other + sign * length - minute) % _DAY) < 1
@@ -246,19 +258,19 @@ def _is_shifted(time: Quantity, others: Sequence[Quantity]) -> bool:
     )
 
 
-def _stated_by(lines: tuple[Text, ...]) -> list[Quantity]:
+def _stated_by(lines: tuple[ComparedText, ...]) -> list[Quantity]:
     return [other for line in lines[:_OPERAND_LINES] for other in quantities_in(line)]
 
 
 def _is_computed(
-    claim: Text, quantity: Quantity, own: Sequence[Quantity], near: Sequence[Quantity]
+    claim: ComparedText, quantity: Quantity, own: Sequence[Quantity], near: Sequence[Quantity]
 ) -> bool:
     """Whether a number is what stated ones give that count the same, or one of which counts.
 
     The sum of all others of its unit; of two, sum and difference, years apart, a price times how
     many, a share in per cent.
     """
-    if quantity.kind is not Kind.NUMBER or _is_in_range(claim, quantity):
+    if quantity.kind is not QuantityKind.NUMBER or _is_in_range(claim, quantity):
         return False
     compares = _COMPARES.search(claim.text) is not None
     if _is_sum(quantity, own) or (compares and _is_sum(quantity, near)):
@@ -277,7 +289,7 @@ def _is_sum(result: Quantity, parts: Sequence[Quantity]) -> bool:
     return any(_is_close(each, result.number) for each in sums)
 
 
-def _is_in_range(claim: Text, quantity: Quantity) -> bool:
+def _is_in_range(claim: ComparedText, quantity: Quantity) -> bool:
     before = claim.text[: quantity.start].rstrip()
     after = claim.text[quantity.end :].lstrip()
     return before.endswith(("-", "–", " to")) or after.startswith(("-", "–", "to "))
@@ -308,7 +320,7 @@ def _amount(quantity: Quantity) -> tuple[float, str | None] | None:
     if isinstance(quantity.value, tuple):
         year = quantity.value[0]
         return None if year is None else (float(year), "year")
-    if quantity.kind is not Kind.NUMBER:
+    if quantity.kind is not QuantityKind.NUMBER:
         return None
     is_year = quantity.unit is None and _FIRST_YEAR <= quantity.number <= _LAST_YEAR
     is_whole = quantity.number == int(quantity.number)

@@ -3,7 +3,7 @@
 import os
 from typing import Protocol, runtime_checkable
 
-from groundwire.detector import Detector, Judge
+from groundwire.detector import Detector, ScoringBackend
 from groundwire.errors import SettingError
 from groundwire.evaluation.adapters.names import FORMS, AdapterName, parse
 
@@ -60,7 +60,7 @@ class _Closable(Protocol):
 
 def _open(
     name: AdapterName, revision: str | None, threads: int | None, device: str
-) -> tuple[Judge, int | None]:
+) -> tuple[ScoringBackend, int | None]:
     """The judge, and how many answers it judges at a time."""
     if name.kind in ("ngram", "judge"):
         # They run no checkpoint here: what is said of one has no meaning.

@@ -19,15 +19,15 @@ from groundwire.evaluation.adapters.tables import Tables
 from groundwire.evaluation.adapters.verdicts import (
     RULES,
     CutVerdictError,
+    JudgeVerdict,
     MalformedVerdictError,
-    Verdict,
     max_tokens_for,
     prompt_for,
     read_verdicts,
 )
 from groundwire.evaluation.language_model import (
-    Address,
     EmptyReplyError,
+    EndpointAddress,
     GenerationError,
     LanguageModel,
     body_of,
@@ -112,7 +112,7 @@ class LlmJudge:
                 key and the endpoint is not on this machine.
             MissingExtraError: If the official client is not installed.
         """
-        address = Address.of(url, environ, option="judge:MODEL@URL")
+        address = EndpointAddress.of(url, environ, option="judge:MODEL@URL")
         endpoint = LanguageModel(address, timeout_s=timeout_s, max_retries=MAX_RETRIES)
         return cls(endpoint, model, Tables.load(), f"judge:{model}@{address.base_url}")
 
@@ -137,7 +137,7 @@ class LlmJudge:
         """Close its connections."""
         self.endpoint.close()
 
-    def verdicts(self, prompt: Prompt) -> list[Verdict]:
+    def verdicts(self, prompt: Prompt) -> list[JudgeVerdict]:
         """Ask for the verdicts on all claims of an answer.
 
         Raises:
@@ -210,7 +210,7 @@ class JudgeReading(AdapterReading):
             for segment, verdict in zip(segments, verdicts, strict=True)
         ]
 
-    def _claim(self, answer: str, segment: Segment, verdict: Verdict) -> ClaimScores:
+    def _claim(self, answer: str, segment: Segment, verdict: JudgeVerdict) -> ClaimScores:
         place = _place(without_citations(answer, segment), verdict.quote)
         start, end = place if place is not None else (0, segment.end - segment.start)
         range_ = (segment.start + start, segment.start + end)

@@ -46,7 +46,7 @@ class CutVerdictError(MalformedVerdictError):
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class JudgeVerdict:
     """What a judge says of a claim.
 
     Attributes:
@@ -80,7 +80,7 @@ def max_tokens_for(prompt: Prompt, *, thinks: bool = False) -> int:
     return min(8192, 200 + 80 * prompt.n) + (_THINKING_TOKENS if thinks else 0)
 
 
-def read_verdicts(text: str, n: int) -> list[Verdict]:
+def read_verdicts(text: str, n: int) -> list[JudgeVerdict]:
     """Read an answer about ``n`` claims.
 
     >>> read_verdicts('{"claims": [{"n": 1, "verdict": "unsupported", "quote": "9 million"}]}', 1)
@@ -120,9 +120,9 @@ def _source(source: Source) -> str:
     return f'{{"id": {quoted(source.id)}, {title}"text": {quoted(source.text)}}}'
 
 
-def _verdict(entry: Mapping[str, Any]) -> Verdict:
+def _verdict(entry: Mapping[str, Any]) -> JudgeVerdict:
     label = _VERDICTS.get(str(entry.get("verdict")).strip().lower())
     if label is None:
         raise MalformedVerdictError("its answer has a verdict that is none of the three")
     quote = entry.get("quote")
-    return Verdict(label, quote if isinstance(quote, str) else "")
+    return JudgeVerdict(label, quote if isinstance(quote, str) else "")

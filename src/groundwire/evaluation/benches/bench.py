@@ -65,7 +65,7 @@ class Variant:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Origin:
+class OfficialFiles:
     """Where the official files are.
 
     Attributes:
@@ -111,7 +111,7 @@ class Bench:
     hallucinated: str
     licence: str
     citation: str
-    origin: Origin
+    origin: OfficialFiles
     splits: tuple[str, ...]
     metrics: tuple[Metric, ...]
     find: FindFiles

@@ -68,7 +68,7 @@ def require_sums(found: Mapping[str, str], wanted: Sequence[str]) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
+class FileCheck:
     """What was read, held against what there should be.
 
     Attributes:
@@ -90,7 +90,9 @@ class Check:
         }
 
 
-def check_counts(expected: Expected | None, total: Counts, tasks: Mapping[str, Counts]) -> Check:
+def check_counts(
+    expected: Expected | None, total: Counts, tasks: Mapping[str, Counts]
+) -> FileCheck:
     """Compare counts.
 
     Args:
@@ -99,7 +101,7 @@ def check_counts(expected: Expected | None, total: Counts, tasks: Mapping[str, C
         tasks: The same by task.
     """
     if expected is None or not (expected.total or expected.tasks):
-        return Check(agreement=Agreement.UNKNOWN)
+        return FileCheck(agreement=Agreement.UNKNOWN)
     wanted = dict(expected.tasks)
     found = {name: tasks.get(name, (0, 0)) for name in wanted}
     if expected.total is not None:
@@ -109,7 +111,7 @@ def check_counts(expected: Expected | None, total: Counts, tasks: Mapping[str, C
         for name, counts in wanted.items()
         if not _agree(counts, found[name])
     )
-    return Check(
+    return FileCheck(
         agreement=Agreement.DIFFERENT if differences else Agreement.SAME,
         differences=differences,
         source=expected.source,

@@ -12,7 +12,7 @@ from groundwire.detection.rows import RowError
 from groundwire.detection.values import Label
 from groundwire.errors import DatasetError
 from groundwire.evaluation.benches.records import (
-    Record,
+    BenchRecord,
     answer_with,
     answers_of,
     find_files,
@@ -22,7 +22,7 @@ from groundwire.evaluation.benches.records import (
 from groundwire.evaluation.datasets.files import AnyRow, read_labelled
 from groundwire.evaluation.datasets.labelled import GoldSpan, LabelledAnswer
 from groundwire.evaluation.datasets.ragtruth import RESPONSES, SOURCES, ReleaseSources
-from groundwire.evaluation.datasets.rows import Row
+from groundwire.evaluation.datasets.rows import DataRow
 
 #: A label that says whether an answer is supported → whether it is hallucinated.
 _SUPPORTED = {"1": False, "0": True, "1.0": False, "0.0": True, "true": False, "false": True}
@@ -65,8 +65,8 @@ def ragtruth(files: Sequence[Path], split: str) -> Iterator[AnyRow]:
     return answers_of([answers], partial(_ragtruth, ReleaseSources.read(sources.parent), split))
 
 
-def _ragtruth(sources: ReleaseSources, split: str, record: Record) -> Iterator[LabelledAnswer]:
-    row = Row(record.file, record.line, record.values)
+def _ragtruth(sources: ReleaseSources, split: str, record: BenchRecord) -> Iterator[LabelledAnswer]:
+    row = DataRow(record.file, record.line, record.values)
     try:
         if row.get("split", str) == split:
             found = sources.answer(row)
@@ -105,7 +105,7 @@ def halueval(files: Sequence[Path], split: str) -> Iterator[AnyRow]:
     return answers_of(files, _halueval)
 
 
-def _halueval(record: Record) -> Iterator[LabelledAnswer]:
+def _halueval(record: BenchRecord) -> Iterator[LabelledAnswer]:
     task = next((each for each, names in _HALUEVAL.items() if _has_pair(record, names[2])), None)
     if task is None:
         wanted = ", ".join(f"right_{names[2]}" for names in _HALUEVAL.values())
@@ -123,7 +123,7 @@ def _halueval(record: Record) -> Iterator[LabelledAnswer]:
         )
 
 
-def _has_pair(record: Record, word: str) -> bool:
+def _has_pair(record: BenchRecord, word: str) -> bool:
     return {f"right_{word}", f"hallucinated_{word}"} <= record.values.keys()
 
 
@@ -135,7 +135,7 @@ def ragbench(files: Sequence[Path], split: str) -> Iterator[AnyRow]:
     return answers_of(files, partial(_ragbench, split))
 
 
-def _ragbench(split: str, record: Record) -> Iterator[LabelledAnswer]:
+def _ragbench(split: str, record: BenchRecord) -> Iterator[LabelledAnswer]:
     name = record.values.get("dataset_name")
     subset = name.removesuffix(f"_{split}") if isinstance(name, str) and name else ""
     subset = subset or record.file.parent.name
@@ -171,7 +171,7 @@ def faithbench(files: Sequence[Path], split: str) -> Iterator[AnyRow]:
     return answers_of(in_order, _faithbench, partial(json_records, key="samples"))
 
 
-def _faithbench(record: Record) -> Iterator[LabelledAnswer]:
+def _faithbench(record: BenchRecord) -> Iterator[LabelledAnswer]:
     summary = record.text("summary")
     batch = record.file.name.partition(".")[0]
     marks = [mark for mark in record.value("annotations") if _counts(mark)]
@@ -225,7 +225,7 @@ def aggrefact(files: Sequence[Path], split: str) -> Iterator[AnyRow]:
     return answers_of(files, _aggrefact)
 
 
-def _aggrefact(record: Record) -> Iterator[LabelledAnswer]:
+def _aggrefact(record: BenchRecord) -> Iterator[LabelledAnswer]:
     dataset = record.text("dataset")
     yield answer_with(
         id=f"{dataset}-{record.line}",
@@ -261,7 +261,7 @@ def wice(files: Sequence[Path], split: str) -> Iterator[AnyRow]:
     return answers_of(files, _wice)
 
 
-def _wice(record: Record) -> Iterator[LabelledAnswer]:
+def _wice(record: BenchRecord) -> Iterator[LabelledAnswer]:
     task = "subclaim" if record.file.parent.name == "subclaim" else "claim"
     sentences = record.texts("evidence")
     yield answer_with(
@@ -285,7 +285,7 @@ def halubench(files: Sequence[Path], split: str) -> Iterator[AnyRow]:
     return answers_of(files, _halubench)
 
 
-def _halubench(record: Record) -> Iterator[LabelledAnswer]:
+def _halubench(record: BenchRecord) -> Iterator[LabelledAnswer]:
     yield answer_with(
         id=record.text("id"),
         task=record.text("source_ds"),
@@ -305,7 +305,7 @@ def psiloqa(files: Sequence[Path], split: str) -> Iterator[AnyRow]:
     return answers_of(files, _psiloqa)
 
 
-def _psiloqa(record: Record) -> Iterator[LabelledAnswer]:
+def _psiloqa(record: BenchRecord) -> Iterator[LabelledAnswer]:
     model = record.values.get("llm_checkpoint")
     yield answer_with(
         id=str(record.value("id")),
@@ -342,7 +342,7 @@ def summedits(files: Sequence[Path], split: str) -> Iterator[AnyRow]:
     return answers_of(files, _summedits, json_records)
 
 
-def _summedits(record: Record) -> Iterator[LabelledAnswer]:
+def _summedits(record: BenchRecord) -> Iterator[LabelledAnswer]:
     domain = record.file.name.partition(".")[0].removeprefix(_SUMMEDITS)
     yield answer_with(
         id=f"{domain}-{record.text('id')}",

@@ -20,7 +20,7 @@ Statistic = Callable[[Columns, Bootstrap], Replicates]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Score:
+class BenchScore:
     """A score in [0, 1] with its 95 % interval; ``None`` where it is undefined.
 
     Attributes:
@@ -56,7 +56,7 @@ class Metric:
     is_mean_of_tasks: bool = False
     needs_spans: bool = False
 
-    def of(self, answers: Columns, tasks: Sequence[str], *, seed: int = SEED) -> Score:
+    def of(self, answers: Columns, tasks: Sequence[str], *, seed: int = SEED) -> BenchScore:
         """Score answers.
 
         Args:
@@ -70,14 +70,14 @@ class Metric:
             wanted = [i for i, name in enumerate(tasks) if name == self.task]
             answers = answers.take(np.isin(answers.tasks, wanted))
         if not len(answers):
-            return Score(value=None, low=None, high=None, n=0)
+            return BenchScore(value=None, low=None, high=None, n=0)
         found = self._mean(answers, seed) if self.is_mean_of_tasks else self._one(answers, seed)
         ends = found.interval()
         value, low, high = map(defined, (found.value, ends.low, ends.high))
         n_undefined = ends.n_undefined
-        return Score(value=value, low=low, high=high, n=len(answers), n_undefined=n_undefined)
+        return BenchScore(value=value, low=low, high=high, n=len(answers), n_undefined=n_undefined)
 
-    def of_flagging_all(self, answers: Columns, tasks: Sequence[str]) -> Score | None:
+    def of_flagging_all(self, answers: Columns, tasks: Sequence[str]) -> BenchScore | None:
         """Score a detector that flags every answer; ``None`` where it would have to mark words."""
         if self.needs_spans:
             return None

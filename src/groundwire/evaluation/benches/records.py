@@ -14,7 +14,7 @@ from typing import Any
 from groundwire.detection.example import Example
 from groundwire.detection.rows import RowError
 from groundwire.errors import DatasetError, InputError
-from groundwire.evaluation.datasets.files import AnyRow, FailedRow, NumberedAnswer, Seen
+from groundwire.evaluation.datasets.files import AnyRow, FailedRow, NumberedAnswer, SeenNames
 from groundwire.evaluation.datasets.labelled import GoldSpan, Known, LabelledAnswer, context_of
 from groundwire.evaluation.datasets.lines import SUFFIXES, Line, lines_of
 from groundwire.text.files.reading import DAMAGE, decode, open_lines
@@ -24,7 +24,7 @@ _SHOWN_CHARS = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class BenchRecord:
     """What a file says of an answer, or of several.
 
     Attributes:
@@ -90,7 +90,7 @@ class Record:
 #: Reads the records of a file: lines with their content, and fields or what is wrong.
 ReadLines = Callable[[Path], Iterator[Line]]
 #: Makes answers of a record.
-Convert = Callable[[Record], Iterable[LabelledAnswer]]
+Convert = Callable[[BenchRecord], Iterable[LabelledAnswer]]
 
 
 def answers_of(
@@ -106,14 +106,14 @@ def answers_of(
     Raises:
         DatasetError: If there is no record in them, or a file cannot be read at all.
     """
-    seen, row = Seen(), 0
+    seen, row = SeenNames(), 0
     for file in files:
         for line, content, values in read(file):
             digest = sha256(content)
             try:
                 if isinstance(values, str):
                     raise RowError(values)
-                answers = list(convert(Record(file, line, values)))
+                answers = list(convert(BenchRecord(file, line, values)))
             except InputError as error:
                 row += 1
                 place, short = f"{file}:{line}", digest.hexdigest()[:16]
@@ -142,7 +142,7 @@ def _name_of(values: Mapping[str, Any] | str) -> str:
     return str(name)[:_SHOWN_CHARS] if is_name else ""
 
 
-def _named(answer: LabelledAnswer, seen: Seen, row: int) -> LabelledAnswer:
+def _named(answer: LabelledAnswer, seen: SeenNames, row: int) -> LabelledAnswer:
     """An answer whose id no other has: official files have some twice."""
     if seen.add(answer.id):
         return answer

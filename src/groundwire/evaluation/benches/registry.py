@@ -2,7 +2,7 @@
 
 from groundwire.errors import InputError
 from groundwire.evaluation.benches import loaders
-from groundwire.evaluation.benches.bench import Bench, Expected, Origin, Variant
+from groundwire.evaluation.benches.bench import Bench, Expected, OfficialFiles, Variant
 from groundwire.evaluation.benches.metric import (
     Metric,
     accuracy,
@@ -18,8 +18,8 @@ _HUB = "https://huggingface.co/datasets"
 _RAW = "https://raw.githubusercontent.com"
 
 
-def _tables(name: str, hub: str) -> Origin:
-    return Origin(
+def _tables(name: str, hub: str) -> OfficialFiles:
+    return OfficialFiles(
         url=f"{_HUB}/{hub}",
         files=(f"{_HUB}/{hub}/tree/main/{name}",),
         hub=hub,
@@ -33,7 +33,7 @@ _RAGTRUTH = Bench(
     hallucinated="people marked a stretch of the answer, of any kind",
     licence="MIT",
     citation="Niu et al. 2024, https://arxiv.org/abs/2401.00396",
-    origin=Origin(
+    origin=OfficialFiles(
         url="https://github.com/ParticleMedia/RAGTruth",
         files=(
             f"{_RAW}/ParticleMedia/RAGTruth/main/dataset/response.jsonl",
@@ -69,7 +69,7 @@ _HALUEVAL = Bench(
     hallucinated="ChatGPT wrote the answer to be hallucinated; its counterpart is the right one",
     licence="MIT",
     citation="Li et al. 2023, https://arxiv.org/abs/2305.11747",
-    origin=Origin(
+    origin=OfficialFiles(
         url="https://github.com/RUCAIBox/HaluEval",
         files=tuple(
             f"{_RAW}/RUCAIBox/HaluEval/main/data/{task}_data.json"
@@ -99,7 +99,7 @@ _RAGBENCH = Bench(
     hallucinated="GPT-4 found that the answer does not adhere to its documents",
     licence="CC BY 4.0",
     citation="Friel et al. 2024, https://arxiv.org/abs/2407.11005",
-    origin=Origin(
+    origin=OfficialFiles(
         url=f"{_HUB}/rungalileo/ragbench",
         files=(f"{_HUB}/rungalileo/ragbench/tree/main",),
         hub="rungalileo/ragbench",
@@ -120,7 +120,7 @@ _FAITHBENCH = Bench(
     hallucinated="any annotator marked something as unwanted or questionable; benign is not",
     licence="CC BY-NC-SA: not for commercial use, nor to tune what is",
     citation="Bao et al. 2025, https://arxiv.org/abs/2410.13210",
-    origin=Origin(
+    origin=OfficialFiles(
         url="https://github.com/vectara/FaithBench",
         files=("the batch_*.json of data_for_release/",),
     ),
@@ -166,7 +166,7 @@ _WICE = Bench(
     hallucinated="the article does not support the claim, or only a part of it",
     licence="ODC-BY; texts CC BY-SA and as on Common Crawl",
     citation="Kamoi et al. 2023, https://arxiv.org/abs/2303.01432",
-    origin=Origin(
+    origin=OfficialFiles(
         url="https://github.com/ryokamoi/wice",
         files=(
             f"{_RAW}/ryokamoi/wice/main/data/entailment_retrieval/claim/test.jsonl",
@@ -233,7 +233,7 @@ _SUMMEDITS = Bench(
     hallucinated="an edit made the summary inconsistent with its document",
     licence="Apache-2.0; some of the texts for research alone",
     citation="Laban et al. 2023, https://arxiv.org/abs/2305.14540",
-    origin=Origin(
+    origin=OfficialFiles(
         url="https://github.com/salesforce/factualNLG",
         files=("the summedits_*.json of data/summedits/",),
     ),

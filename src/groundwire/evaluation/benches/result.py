@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any, Self
 
 from groundwire.evaluation.benches.bench import Bench, Counts
-from groundwire.evaluation.benches.checking import Agreement, Check, check_counts
-from groundwire.evaluation.benches.metric import Score
+from groundwire.evaluation.benches.checking import Agreement, FileCheck, check_counts
+from groundwire.evaluation.benches.metric import BenchScore
 from groundwire.evaluation.columns import Collector, Columns
 from groundwire.evaluation.evaluation import Evaluation, judged_of, verdict_of
 from groundwire.evaluation.judged_row import JudgedRow
@@ -15,11 +15,11 @@ from groundwire.evaluation.no_verdict import told
 from groundwire.evaluation.results_file import read_judged
 
 #: Name of a metric → score.
-Scores = Mapping[str, Score | None]
+Scores = Mapping[str, BenchScore | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sample:
+class LeftOut:
     """What was left out on purpose.
 
     Attributes:
@@ -53,13 +53,19 @@ class BenchResult:
     scores: Scores
     variants: Mapping[str, Scores]
     flag_all: Scores
-    check: Check
+    check: FileCheck
     differences: tuple[str, ...]
     evaluation: Evaluation
 
     @classmethod
     def read(
-        cls, path: Path, bench: Bench, split: str, *, sample: Sample | None = None, commit: str = ""
+        cls,
+        path: Path,
+        bench: Bench,
+        split: str,
+        *,
+        sample: LeftOut | None = None,
+        commit: str = "",
     ) -> Self:
         """Make it from a file of results.
 
@@ -83,7 +89,7 @@ class BenchResult:
             check=check,
             differences=(
                 *gathered.differences,
-                *_differences(sample or Sample(), check, evaluation),
+                *_differences(sample or LeftOut(), check, evaluation),
             ),
             evaluation=evaluation,
         )
@@ -127,12 +133,12 @@ class BenchResult:
         }
 
 
-def _differences(sample: Sample, check: Check, evaluation: Evaluation) -> Iterable[str]:
+def _differences(sample: LeftOut, check: FileCheck, evaluation: Evaluation) -> Iterable[str]:
     if sample.limit is not None:
         yield f"at most {sample.limit:,} answers were drawn"
     if sample.tasks:
         yield f"only {', '.join(sample.tasks)} was judged"
-    if check.agreement is Agreement.DIFFERENT and sample == Sample():
+    if check.agreement is Agreement.DIFFERENT and sample == LeftOut():
         yield f"the answers are not those of the benchmark ({'; '.join(check.differences)})"
     if check.agreement is Agreement.UNKNOWN:
         yield "nobody here knows how many answers there should be"

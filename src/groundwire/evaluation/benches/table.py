@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from groundwire.evaluation.benches.metric import Score
+from groundwire.evaluation.benches.metric import BenchScore
 from groundwire.evaluation.benches.registry import BENCHES
 from groundwire.evaluation.benches.result import BenchResult, Scores
 from groundwire.evaluation.table import aligned, percent
@@ -68,12 +68,12 @@ def _ours(scores: Scores, names: Sequence[str]) -> list[str]:
     return [_with_ends(scores.get(name)) for name in names]
 
 
-def _plain(scores: Mapping[str, Score | None], names: Sequence[str]) -> list[str]:
+def _plain(scores: Mapping[str, BenchScore | None], names: Sequence[str]) -> list[str]:
     found = [scores.get(name) for name in names]
     return ["-" if each is None else percent(each.value) for each in found]
 
 
-def _with_ends(score: Score | None) -> str:
+def _with_ends(score: BenchScore | None) -> str:
     if score is None or score.value is None:
         return "-"
     return f"{percent(score.value)} ({percent(score.low)} to {percent(score.high)})"

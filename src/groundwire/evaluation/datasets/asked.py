@@ -8,7 +8,7 @@ from groundwire.detection.example import Source
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class AskedQuestion:
     """What a language model is asked, and what it may rest its answer on.
 
     Attributes:

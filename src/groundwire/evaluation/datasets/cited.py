@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from groundwire.evaluation.datasets.rows import Row, read_rows
-from groundwire.evaluation.datasets.sets import Marked, n_slots, render_slots
+from groundwire.evaluation.datasets.rows import DataRow, read_rows
+from groundwire.evaluation.datasets.sets import MarkedAnswer, n_slots, render_slots
 from groundwire.verify.claims import VerifiableClaim, read_claims
 
 #: What a citation may be labelled.
@@ -96,7 +96,7 @@ def _citations(
 
 def _wrong(
     claim: VerifiableClaim,
-    variants: list[tuple[Marked, tuple[VerifiableClaim, ...]]],
+    variants: list[tuple[MarkedAnswer, tuple[VerifiableClaim, ...]]],
     n_claims: int,
 ) -> Iterator[tuple[str, int]]:
     for made, claims in variants:
@@ -105,5 +105,5 @@ def _wrong(
             yield claims[claim.idx].text, max(kind for _, _, kind in made.spans)
 
 
-def _error(row: Row) -> Exception:
+def _error(row: DataRow) -> Exception:
     return row.error("spans, answer or citations are not of the form that the module describes")

@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 from groundwire.detection.rows import RowError
 from groundwire.errors import DatasetError, InputError
-from groundwire.evaluation.datasets.asked import Question
+from groundwire.evaluation.datasets.asked import AskedQuestion
 from groundwire.evaluation.datasets.labelled import LabelledAnswer
 from groundwire.evaluation.datasets.lines import Line, content_of, files_of, lines_of, suffix_of
 from groundwire.evaluation.datasets.mapping import ColumnMapping
@@ -80,7 +80,7 @@ class NumberedQuestion:
     """
 
     row: int
-    question: Question
+    question: AskedQuestion
     sha256: str
 
 
@@ -117,7 +117,7 @@ def read_questions(
         yield row if isinstance(row, FailedRow) else numbered_question(row)
 
 
-def numbered_question(row: tuple[int, Question, str]) -> NumberedQuestion:
+def numbered_question(row: tuple[int, AskedQuestion, str]) -> NumberedQuestion:
     """A question as :class:`RowReader` reads it."""
     number, question, digest = row
     return NumberedQuestion(row=number, question=question, sha256=digest)
@@ -191,7 +191,7 @@ class RowReader(Generic[_T]):
             columns: Which column holds what.
             make: From the values of a row, and its number, to what it holds.
         """
-        self.columns, self._make, self._ids = columns, make, Seen()
+        self.columns, self._make, self._ids = columns, make, SeenNames()
 
     def read(
         self, row: int, place: str, content: bytes, values: Mapping[str, Any] | str
@@ -238,7 +238,7 @@ class RowReader(Generic[_T]):
             return ""
 
 
-class Seen:
+class SeenNames:
     """Names that were there, by their hashes: there may be millions, and long ones."""
 
     def __init__(self) -> None:

@@ -11,7 +11,7 @@ from groundwire.detection.example import Example, read_sources, require_text
 from groundwire.detection.rows import RowError, json_kind
 from groundwire.detection.values import Label
 from groundwire.errors import SettingError
-from groundwire.evaluation.datasets.asked import Question
+from groundwire.evaluation.datasets.asked import AskedQuestion
 from groundwire.evaluation.datasets.labelled import GoldSpan, Known, LabelledAnswer, context_of
 
 #: Field → the columns that may hold it, the first that is there counts.
@@ -128,7 +128,7 @@ class ColumnMapping:
             }
         )
 
-    def question(self, row: Mapping[str, Any], number: int) -> Question:
+    def question(self, row: Mapping[str, Any], number: int) -> AskedQuestion:
         """Read one row that has a question and its sources, and no answer that counts.
 
         Raises:
@@ -139,7 +139,7 @@ class ColumnMapping:
             raise RowError("the question is empty")
         require_text(text, "question")
         sources = read_sources(_sources(self._need(row, "sources")))
-        return Question(
+        return AskedQuestion(
             id=self.id_of(row) or str(number),
             task=self.task_of(row),
             context_id=_name(self._get(row, "context_id"), "context_id") or context_of(sources),

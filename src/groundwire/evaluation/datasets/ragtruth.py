@@ -12,7 +12,7 @@ from pathlib import Path
 from groundwire.detection.example import Example
 from groundwire.detection.values import Label
 from groundwire.evaluation.datasets.labelled import GoldSpan, LabelledAnswer
-from groundwire.evaluation.datasets.rows import Row, read_rows
+from groundwire.evaluation.datasets.rows import DataRow, read_rows
 
 #: The files of the release: answers, and what they were written from.
 RESPONSES, SOURCES = "response.jsonl", "source_info.jsonl"
@@ -57,7 +57,7 @@ class ReleaseSources:
     record in Python's notation. The question is the question, or what the prompt says before it.
     """
 
-    contents: Mapping[str, tuple[Row, str, str | None]]
+    contents: Mapping[str, tuple[DataRow, str, str | None]]
 
     @classmethod
     def read(cls, folder: Path) -> "ReleaseSources":
@@ -66,7 +66,7 @@ class ReleaseSources:
         Raises:
             DatasetError: If a row is not as the release describes it, or an id comes twice.
         """
-        contents: dict[str, tuple[Row, str, str | None]] = {}
+        contents: dict[str, tuple[DataRow, str, str | None]] = {}
         for row in read_rows(_find(folder, SOURCES)):
             source_id = row.get("source_id", str)
             if source_id in contents:
@@ -74,7 +74,7 @@ class ReleaseSources:
             contents[source_id] = (row, *_content(row))
         return cls(contents)
 
-    def answer(self, row: Row) -> LabelledAnswer:
+    def answer(self, row: DataRow) -> LabelledAnswer:
         """The answer of a row of ``response.jsonl``.
 
         Raises:
@@ -101,7 +101,7 @@ def _find(folder: Path, name: str) -> Path:
     return packed if packed.exists() else folder / name
 
 
-def _content(row: Row) -> tuple[str, str | None]:
+def _content(row: DataRow) -> tuple[str, str | None]:
     """The context and the question of a row of ``source_info.jsonl``."""
     match row.data.get("source_info"):
         case {"question": str(question), "passages": str(passages)}:
@@ -119,7 +119,7 @@ def _content(row: Row) -> tuple[str, str | None]:
     return context, question if found and question else None
 
 
-def _spans(row: Row, key: str, label_key: str, example: Example) -> tuple[GoldSpan, ...]:
+def _spans(row: DataRow, key: str, label_key: str, example: Example) -> tuple[GoldSpan, ...]:
     spans = []
     answer = example.answer
     for span in row.objects(key):
@@ -146,7 +146,7 @@ def _spans(row: Row, key: str, label_key: str, example: Example) -> tuple[GoldSp
     return tuple(spans)
 
 
-def _new_id(row: Row, ids: set[str]) -> str:
+def _new_id(row: DataRow, ids: set[str]) -> str:
     """The id of a row, which no row before it has."""
     id_ = row.get("id", str, str(row.line))
     if id_ in ids:

@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class DataRow:
     """One line of a file.
 
     Attributes:
@@ -45,12 +45,12 @@ class Row:
         """A text, or ``None`` if the key is not there or holds nothing."""
         return None if self.data.get(key) is None else self.get(key, str)
 
-    def objects(self, key: str) -> list["Row"]:
+    def objects(self, key: str) -> list["DataRow"]:
         """The objects in a list."""
         found = self.get(key, list)
         if not all(isinstance(item, dict) for item in found):
             raise self.error(f"{key!r} must hold objects only")
-        return [Row(self.path, self.line, item) for item in found]
+        return [DataRow(self.path, self.line, item) for item in found]
 
     def example(self, sources: list[SourceLike], question: str | None, answer: str) -> Example:
         """Build what is to be checked.
@@ -68,7 +68,7 @@ class Row:
         return DatasetError(self.path, self.line, problem)
 
 
-def read_rows(path: Path) -> Iterator[Row]:
+def read_rows(path: Path) -> Iterator[DataRow]:
     """Read a file of JSON lines, gzipped or not; blank lines are passed over.
 
     Raises:
@@ -80,7 +80,7 @@ def read_rows(path: Path) -> Iterator[Row]:
         yield row
 
 
-def each_row(path: Path) -> Iterator[Row | DatasetError]:
+def each_row(path: Path) -> Iterator[DataRow | DatasetError]:
     """The same, with what is wrong with a line in its place, and the lines after it.
 
     Raises:
@@ -91,6 +91,6 @@ def each_row(path: Path) -> Iterator[Row | DatasetError]:
         if isinstance(values, str):
             yield DatasetError(path, line, values.removesuffix("."))
         else:
-            yield Row(path, line, values)
+            yield DataRow(path, line, values)
     if line == 0:
         raise DatasetError(path, None, "it has no rows")

@@ -29,7 +29,7 @@ _EDITS = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Marked:
+class MarkedAnswer:
     """An answer with its hallucinated stretches.
 
     Attributes:
@@ -45,17 +45,17 @@ class Marked:
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class LabelledContext:
     """A context and answers to it."""
 
     id: str
     task: str
     sources: tuple[Source, ...]
     question: str | None
-    answers: tuple[Marked, ...]
+    answers: tuple[MarkedAnswer, ...]
     slots: str | None = None  # a slot-annotated answer: variants are drawn anew each time
 
-    def with_last(self, answer: Marked) -> "Record":
+    def with_last(self, answer: MarkedAnswer) -> "LabelledContext":
         """With another answer in place of the last; beside it if it is the only one."""
         kept = self.answers[:-1] or self.answers
         return replace(self, answers=(*kept, answer))
@@ -67,18 +67,20 @@ def read_rows(path: Path) -> Iterator[dict[str, Any]]:
         yield from map(json.loads, lines)
 
 
-def ragtruth(path: Path) -> list[Record]:
+def ragtruth(path: Path) -> list[LabelledContext]:
     """RAGTruth answers (https://arxiv.org/abs/2401.00396), grouped by context."""
     groups: dict[str, list[LabelledAnswer]] = {}
     for answer in read_ragtruth(path):
         groups.setdefault(answer.context_id, []).append(answer)
     return [
-        Record(
+        LabelledContext(
             id=context_id,
             task=answers[0].task,
             sources=answers[0].example.sources,
             question=answers[0].example.question,
-            answers=tuple(Marked(answer.example.answer, _marks(answer)) for answer in answers),
+            answers=tuple(
+                MarkedAnswer(answer.example.answer, _marks(answer)) for answer in answers
+            ),
         )
         for context_id, answers in groups.items()
     ]
@@ -91,7 +93,7 @@ def _marks(answer: LabelledAnswer) -> tuple[tuple[int, int, int], ...]:
     )
 
 
-def edits(path: Path) -> list[Record]:
+def edits(path: Path) -> list[LabelledContext]:
     """Answers with one known mistake beside their corrected text (BUMP, DeFacto, SummEdits).
 
     BUMP (https://aclanthology.org/2023.acl-long.716) puts one error into a reference summary;
@@ -110,11 +112,13 @@ def edits(path: Path) -> list[Record]:
         # An article with many edits comes as often as its edits are worth.
         for start in range(0, len(answers), _EDITS):
             some = tuple(answers[start : start + _EDITS])
-            records.append(Record(rows[0]["id"], "Summary", sources, None, some))
+            records.append(LabelledContext(rows[0]["id"], "Summary", sources, None, some))
     return records
 
 
-def shares_text(records: Iterable[Record], held_out: Iterable[Record]) -> list[bool]:
+def shares_text(
+    records: Iterable[LabelledContext], held_out: Iterable[LabelledContext]
+) -> list[bool]:
     """Of each record, whether a source of it has twelve words in a row of a source held out.
 
     The same article comes with other headlines and white space in different sets.
@@ -123,17 +127,17 @@ def shares_text(records: Iterable[Record], held_out: Iterable[Record]) -> list[b
     return [not known.isdisjoint(_runs(record)) for record in records]
 
 
-def _runs(record: Record, n: int = 12) -> Iterator[tuple[str, ...]]:
+def _runs(record: LabelledContext, n: int = 12) -> Iterator[tuple[str, ...]]:
     for source in record.sources:
         words = re.findall(r"\w+", source.text.lower())
         yield from zip(*(words[i:] for i in range(n)), strict=False)
 
 
-def _edited(row: Mapping[str, Any]) -> list[Marked]:
+def _edited(row: Mapping[str, Any]) -> list[MarkedAnswer]:
     wrong = row["answer"]
     right = row.get("original_answer") or (row.get("feedback") or {}).get("summary")
     if row["label"] != "inconsistent":
-        return [Marked(wrong, ())]
+        return [MarkedAnswer(wrong, ())]
     if not right:
         return []
     outside = (
@@ -146,7 +150,7 @@ def _edited(row: Mapping[str, Any]) -> list[Marked]:
     # What was only left out leaves nothing to mark; what was rewritten says nothing about words.
     if not spans or sum(end - start for start, end, _ in spans) > len(wrong) / 2:
         return []
-    return [Marked(wrong, spans), Marked(right, ())]
+    return [MarkedAnswer(wrong, spans), MarkedAnswer(right, ())]
 
 
 def changed_words(right: str, wrong: str) -> list[tuple[int, int]]:
@@ -162,7 +166,7 @@ def changed_words(right: str, wrong: str) -> list[tuple[int, int]]:
     ]
 
 
-def slots(path: Path) -> list[Record]:
+def slots(path: Path) -> list[LabelledContext]:
     """Slot-annotated answers: ``{{supported||hallucinated||kind}}`` inline."""
     records = []
     for row in read_rows(path):
@@ -170,7 +174,7 @@ def slots(path: Path) -> list[Record]:
         sources = context if isinstance(context, list) else [context]
         faithful = render_slots(row["answer"], frozenset())
         records.append(
-            Record(
+            LabelledContext(
                 row["id"],
                 "slots-" + row["domain"],
                 read_sources(sources),
@@ -182,7 +186,7 @@ def slots(path: Path) -> list[Record]:
     return records
 
 
-def render_slots(annotated: str, hallucinated: frozenset[int]) -> Marked:
+def render_slots(annotated: str, hallucinated: frozenset[int]) -> MarkedAnswer:
     """Write out a slot-annotated answer.
 
     Args:
@@ -207,7 +211,7 @@ def render_slots(annotated: str, hallucinated: frozenset[int]) -> Marked:
             label = _CONTRADICTED if kind == "conflict" else _UNSUPPORTED
             spans.append((start, len(text) + len(bad.rstrip()), label))
         text += bad
-    return Marked(text, tuple(spans))
+    return MarkedAnswer(text, tuple(spans))
 
 
 def n_slots(annotated: str) -> int:
@@ -215,7 +219,9 @@ def n_slots(annotated: str) -> int:
     return len(_SLOT.findall(annotated))
 
 
-def draw(record: Record, n: int, rng: random.Random, *, one_slot_share: float = 0.0) -> Record:
+def draw(
+    record: LabelledContext, n: int, rng: random.Random, *, one_slot_share: float = 0.0
+) -> LabelledContext:
     """Some answers of a record; of a slot record the faithful one and random variants.
 
     Args:

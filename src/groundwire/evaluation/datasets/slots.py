@@ -9,8 +9,8 @@ from pathlib import Path
 from groundwire.detection.values import Label
 from groundwire.errors import DatasetError
 from groundwire.evaluation.datasets.labelled import GoldSpan, LabelledAnswer
-from groundwire.evaluation.datasets.rows import Row, each_row
-from groundwire.evaluation.datasets.sets import Marked, n_slots, render_slots
+from groundwire.evaluation.datasets.rows import DataRow, each_row
+from groundwire.evaluation.datasets.sets import MarkedAnswer, n_slots, render_slots
 
 _LABELS = {1: Label.UNSUPPORTED, 2: Label.CONTRADICTED}
 
@@ -45,7 +45,7 @@ def each_slot(path: Path) -> Iterator[LabelledAnswer | DatasetError]:
             yield error
 
 
-def _answers(row: Row | DatasetError, ids: set[str]) -> list[LabelledAnswer]:
+def _answers(row: DataRow | DatasetError, ids: set[str]) -> list[LabelledAnswer]:
     if isinstance(row, DatasetError):
         raise row
     id_ = row.get("id", str)
@@ -56,7 +56,7 @@ def _answers(row: Row | DatasetError, ids: set[str]) -> list[LabelledAnswer]:
     return found
 
 
-def _variants(row: Row, id_: str) -> Iterator[LabelledAnswer]:
+def _variants(row: DataRow, id_: str) -> Iterator[LabelledAnswer]:
     context = row.data.get("context")
     sources = context if isinstance(context, list) else [row.get("context", str)]
     for name, variant in _render(row, id_).items():
@@ -72,7 +72,7 @@ def _variants(row: Row, id_: str) -> Iterator[LabelledAnswer]:
         )
 
 
-def _render(row: Row, id_: str) -> dict[str, Marked]:
+def _render(row: DataRow, id_: str) -> dict[str, MarkedAnswer]:
     annotated = row.get("answer", str)
     try:
         faithful = render_slots(annotated, frozenset())

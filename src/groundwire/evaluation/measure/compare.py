@@ -8,7 +8,7 @@ import numpy as np
 
 from groundwire.errors import InputError
 from groundwire.evaluation.intervals import Bootstrap
-from groundwire.evaluation.measure.verdicts import VERDICTS, Verdict, Verdicts, read_verdicts
+from groundwire.evaluation.measure.verdicts import VERDICTS, JudgedAnswer, Verdicts, read_verdicts
 from groundwire.evaluation.metrics import Floats
 from groundwire.evaluation.scores import defined
 
@@ -95,9 +95,9 @@ def _model(read: Verdicts, path: Path, wanted: str | None, place: int | None) ->
     return wanted
 
 
-def _questions(read: Verdicts, model: str) -> dict[str, list[Verdict]]:
+def _questions(read: Verdicts, model: str) -> dict[str, list[JudgedAnswer]]:
     """Id of a question → its answers; of one whose answers all failed the list is empty."""
-    found: dict[str, list[Verdict]] = {}
+    found: dict[str, list[JudgedAnswer]] = {}
     for each in read.verdicts:
         if each.model == model:
             answers = found.setdefault(each.question, [])
@@ -106,7 +106,7 @@ def _questions(read: Verdicts, model: str) -> dict[str, list[Verdict]]:
 
 
 def _compared(
-    first: str, was: dict[str, list[Verdict]], second: str, now: dict[str, list[Verdict]]
+    first: str, was: dict[str, list[JudgedAnswer]], second: str, now: dict[str, list[JudgedAnswer]]
 ) -> dict[str, Any]:
     pairs: list[tuple[list[bool], list[bool], int]] = []
     n_changed = n_without = 0
@@ -156,5 +156,5 @@ def _compared(
     }
 
 
-def _hallucinated(answers: Sequence[Verdict]) -> list[bool]:
+def _hallucinated(answers: Sequence[JudgedAnswer]) -> list[bool]:
     return [each.outcome == VERDICTS[0] for each in answers if each.outcome in VERDICTS]

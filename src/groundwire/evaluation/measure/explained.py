@@ -8,7 +8,7 @@ from pathlib import Path
 from groundwire.detection.example import Example, Source, SourceLike, read_sources
 from groundwire.detection.values import Claim, Detection, DetectorInfo, Span, claim_label
 from groundwire.errors import GroundwireError
-from groundwire.evaluation.loading import AnyDetector, AnyExplainer, Choice
+from groundwire.evaluation.loading import AnyDetector, AnyExplainer, DetectorChoice
 from groundwire.explain import Explanation
 
 
@@ -87,11 +87,11 @@ def _as(span: Span, grade: Explanation) -> Span:
 class LoadExplained:
     """Loads both parts; a worker process can be sent it."""
 
-    load: Callable[[Choice], AnyDetector]
+    load: Callable[[DetectorChoice], AnyDetector]
     load_explainer: Callable[[], AnyExplainer]
     keeps_entailed: bool = False
 
-    def __call__(self, choice: Choice) -> ExplainedDetector:
+    def __call__(self, choice: DetectorChoice) -> ExplainedDetector:
         """Load the detector that is chosen, and the explainer."""
         return ExplainedDetector(
             detector=self.load(choice),

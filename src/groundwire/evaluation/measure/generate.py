@@ -15,10 +15,10 @@ from threading import Lock
 from typing import Any, Protocol
 
 from groundwire.errors import GroundwireError
-from groundwire.evaluation.datasets.asked import Question
+from groundwire.evaluation.datasets.asked import AskedQuestion
 from groundwire.evaluation.datasets.files import FailedRow
 from groundwire.evaluation.datasets.mapping import COLUMNS
-from groundwire.evaluation.language_model import GenerationError, Reply, body_of
+from groundwire.evaluation.language_model import GenerationError, ModelReply, body_of
 from groundwire.evaluation.measure.questions import AnyQuestion
 from groundwire.text.files.writing import replacing, to_json
 
@@ -52,7 +52,7 @@ class Asks(Protocol):
 
     base_url: str
 
-    def ask(self, body: Mapping[str, Any]) -> Reply:
+    def ask(self, body: Mapping[str, Any]) -> ModelReply:
         """Answer, or raise a :class:`GenerationError`."""
         ...
 
@@ -75,7 +75,7 @@ class Prompting:
     seed: int | None = None
     system: str = SYSTEM
 
-    def body(self, question: Question, model: str, base_url: str) -> dict[str, Any]:
+    def body(self, question: AskedQuestion, model: str, base_url: str) -> dict[str, Any]:
         """Build the request about a question."""
         system = [{"role": "system", "content": self.system}] if self.system else []
         return body_of(
@@ -88,7 +88,7 @@ class Prompting:
         )
 
 
-def user_message(question: Question) -> str:
+def user_message(question: AskedQuestion) -> str:
     """Write the sources with their numbers, then the question.
 
     >>> from groundwire.detection.example import Source
@@ -135,7 +135,7 @@ class Generated:
         """Count a row."""
         self.n += 1
         used = self.tokens.setdefault(model, [0, 0])
-        if not isinstance(reply, Reply):
+        if not isinstance(reply, ModelReply):
             self.n_failed += 1
             self.first_problem = self.first_problem or _problem(reply)
             return
@@ -154,7 +154,7 @@ class Replies:
     """
 
     def __init__(self, path: Path) -> None:
-        self._found: dict[str, Reply] = {}
+        self._found: dict[str, ModelReply] = {}
         self.n_new = 0
         self._lock = Lock()
         self._stream = path.open("a+b")
@@ -164,7 +164,7 @@ class Replies:
             try:
                 row = json.loads(line)
                 key = row.pop("request")
-                self._found[key] = Reply(**row)
+                self._found[key] = ModelReply(**row)
             except (ValueError, KeyError, TypeError, AttributeError):
                 continue
         if not line.endswith(b"\n"):
@@ -174,11 +174,11 @@ class Replies:
         """Close the file."""
         self._stream.close()
 
-    def get(self, key: str) -> Reply | None:
+    def get(self, key: str) -> ModelReply | None:
         """Find the reply to a request."""
         return self._found.get(key)
 
-    def put(self, key: str, reply: Reply) -> None:
+    def put(self, key: str, reply: ModelReply) -> None:
         """Keep a reply; it is out of our hands when this returns."""
         with self._lock:
             self._found[key] = reply
@@ -238,7 +238,7 @@ def generate(
                     n_failed += 1
                     if reply.is_final or n_failed >= MAX_IN_A_ROW:
                         raise StoppedError(1 if reply.is_final else n_failed, str(reply))
-                elif isinstance(reply, Reply):
+                elif isinstance(reply, ModelReply):
                     n_failed = 0
                 done.add(each.model, reply)
                 stream.write(to_json(_row(each, reply)) + "\n")
@@ -249,7 +249,7 @@ def generate(
     return done
 
 
-_Found = Reply | GenerationError | FailedRow
+_Found = ModelReply | GenerationError | FailedRow
 
 
 class _Asker:
@@ -322,7 +322,7 @@ def _row(wanted: _Wanted, reply: _Found) -> dict[str, Any]:
         "question_id": id_,
         "model": wanted.model,
     }
-    if isinstance(reply, Reply):
+    if isinstance(reply, ModelReply):
         return known | own | asdict(reply)
     return known | own | {"answer": None, "error": _problem(reply)}
 

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from groundwire.errors import SettingError
-from groundwire.evaluation.intervals import Bootstrap, Interval, wilson
+from groundwire.evaluation.intervals import Bootstrap, ScoreInterval, wilson
 from groundwire.evaluation.measure.compare import CompareError, compare
-from groundwire.evaluation.measure.verdicts import OUTCOMES, VERDICTS, Verdict, read_verdicts
+from groundwire.evaluation.measure.verdicts import OUTCOMES, VERDICTS, JudgedAnswer, read_verdicts
 from groundwire.evaluation.metrics import ratios
 
 MAX_SEVERITY = 4
@@ -94,7 +94,7 @@ def rates(path: Path, *, by: str | None = None, prices: Prices | None = None) ->
     }
 
 
-def measured(answers: Sequence[Verdict]) -> dict[str, Any]:
+def measured(answers: Sequence[JudgedAnswer]) -> dict[str, Any]:
     """Count some answers."""
     counts = Counter(each.outcome for each in answers)
     wrong = [each for each in answers if each.outcome == VERDICTS[0]]
@@ -128,7 +128,7 @@ def measured(answers: Sequence[Verdict]) -> dict[str, Any]:
     }
 
 
-def share(which: Sequence[bool], contexts: Sequence[int]) -> tuple[Interval, str]:
+def share(which: Sequence[bool], contexts: Sequence[int]) -> tuple[ScoreInterval, str]:
     """Compute a share of answers with its 95 % interval, and name the method.
 
     Where each answer has sources of its own, they are independent trials: Wilson's interval. Else
@@ -144,13 +144,13 @@ def share(which: Sequence[bool], contexts: Sequence[int]) -> tuple[Interval, str
     return drawn.interval(), "wilson" if n_right in (0, n) else "bootstrap"
 
 
-def ends(interval: Interval) -> list[float] | None:
+def ends(interval: ScoreInterval) -> list[float] | None:
     """Give the ends of an interval as JSON has them; ``None`` if there is none."""
     return None if isnan(interval.low) else [interval.low, interval.high]
 
 
 def _share(
-    name: str, answers: Sequence[Verdict], is_so: Callable[[Verdict], bool]
+    name: str, answers: Sequence[JudgedAnswer], is_so: Callable[[JudgedAnswer], bool]
 ) -> dict[str, Any]:
     interval, method = share([*map(is_so, answers)], [each.context for each in answers])
     found = ends(interval)
@@ -168,18 +168,22 @@ def _against(path: Path, first: str, second: str) -> dict[str, Any]:
         return {"first": first, "second": second, "problem": str(error)}
 
 
-def _with_cost(name: str, answers: Sequence[Verdict], prices: Prices) -> dict[str, Any]:
+def _with_cost(name: str, answers: Sequence[JudgedAnswer], prices: Prices) -> dict[str, Any]:
     found = measured(answers)
     cost = prices.cost(name, found["tokens"]["prompt"], found["tokens"]["completion"])
     return {**found, "cost": cost, "tasks": _each(answers, lambda each: each.task)}
 
 
-def _each(answers: Sequence[Verdict], key: Callable[[Verdict], str]) -> dict[str, dict[str, Any]]:
+def _each(
+    answers: Sequence[JudgedAnswer], key: Callable[[JudgedAnswer], str]
+) -> dict[str, dict[str, Any]]:
     return {name: measured(group) for name, group in _grouped(answers, key).items()}
 
 
-def _grouped(answers: Sequence[Verdict], key: Callable[[Verdict], str]) -> dict[str, list[Verdict]]:
-    groups: dict[str, list[Verdict]] = {}
+def _grouped(
+    answers: Sequence[JudgedAnswer], key: Callable[[JudgedAnswer], str]
+) -> dict[str, list[JudgedAnswer]]:
+    groups: dict[str, list[JudgedAnswer]] = {}
     for each in answers:
         groups.setdefault(key(each), []).append(each)
     return groups

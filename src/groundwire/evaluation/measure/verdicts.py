@@ -33,7 +33,7 @@ class NoColumnError(InputError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class JudgedAnswer:
     """One judged answer, in numbers and short names.
 
     Attributes:
@@ -67,7 +67,7 @@ class Verdict:
     error: str
 
     @classmethod
-    def of(cls, row: JudgedRow, by: str | None = None) -> "Verdict":
+    def of(cls, row: JudgedRow, by: str | None = None) -> "JudgedAnswer":
         """Take what counts from a row of results."""
         columns, detection = row.columns, row.detection
         model = columns.get("model", "")
@@ -95,7 +95,7 @@ class Verdicts:
     """All judged answers of a results file, in the order of the data."""
 
     header: Header
-    verdicts: Sequence[Verdict]
+    verdicts: Sequence[JudgedAnswer]
 
     @property
     def detector(self) -> DetectorInfo:
@@ -119,7 +119,7 @@ def read_verdicts(path: Path, *, by: str | None = None) -> Verdicts:
         header = results.header()
         for row in results.rows():
             columns |= dict.fromkeys(row.columns)
-            found.append(Verdict.of(row, by))
+            found.append(JudgedAnswer.of(row, by))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         problem = f"a row of it is not as results are ({type(error).__name__}: {error})"
         raise ResultsError(path, None, problem) from error

@@ -6,24 +6,24 @@ from dataclasses import dataclass
 from typing import Any
 
 from groundwire.evaluation.confusion import Judged
-from groundwire.evaluation.intervals import Interval
+from groundwire.evaluation.intervals import ScoreInterval
 from groundwire.evaluation.paired import differences
-from groundwire.evaluation.reports.kinds import Example, Kind
+from groundwire.evaluation.reports.kinds import ReportRow, RowKind
 
 #: A row's name and fingerprint, which are the same in both results.
 Key = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
+class KnownRow:
     """What is kept of a row to be compared."""
 
-    kind: Kind
+    kind: RowKind
     judged: Judged | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class BaselineComparison:
     """What moved between a baseline and now, on the rows that both have.
 
     Attributes:
@@ -39,23 +39,23 @@ class Comparison:
     """
 
     before: Mapping[str, Any]
-    deltas: Mapping[str, Interval]
-    kinds: Mapping[Key, Kind]
+    deltas: Mapping[str, ScoreInterval]
+    kinds: Mapping[Key, RowKind]
     n_common: int
     n_only_now: int
     n_only_before: int
     n_newly_wrong: int
     n_newly_right: int
 
-    def is_newly_wrong(self, example: Example) -> bool:
+    def is_newly_wrong(self, example: ReportRow) -> bool:
         """Whether a row's verdict was right in the baseline and is wrong."""
         before = self.kinds.get(example.key)
         return before is not None and _change(before, example.kind) == "wrong"
 
 
 def compare(
-    before: Mapping[str, Any], was: Mapping[Key, Known], now: Mapping[Key, Known]
-) -> Comparison:
+    before: Mapping[str, Any], was: Mapping[Key, KnownRow], now: Mapping[Key, KnownRow]
+) -> BaselineComparison:
     """Hold results against those of a baseline.
 
     Args:
@@ -65,7 +65,7 @@ def compare(
     """
     pairs = list(_pairs(was, now))
     changes = Counter(_change(was[key].kind, now[key].kind) for key in now if key in was)
-    return Comparison(
+    return BaselineComparison(
         before=before,
         deltas=dict(_deltas([now for now, _ in pairs], [before for _, before in pairs])),
         kinds={key: known.kind for key, known in was.items()},
@@ -77,7 +77,9 @@ def compare(
     )
 
 
-def _pairs(was: Mapping[Key, Known], now: Mapping[Key, Known]) -> Iterator[tuple[Judged, Judged]]:
+def _pairs(
+    was: Mapping[Key, KnownRow], now: Mapping[Key, KnownRow]
+) -> Iterator[tuple[Judged, Judged]]:
     """Labelled answers that both have, as they are judged now and were."""
     for key, known in now.items():
         before = was.get(key)
@@ -85,12 +87,12 @@ def _pairs(was: Mapping[Key, Known], now: Mapping[Key, Known]) -> Iterator[tuple
             yield known.judged, before.judged
 
 
-def _change(before: Kind, now: Kind) -> str:
+def _change(before: RowKind, now: RowKind) -> str:
     if before.is_wrong == now.is_wrong:
         return "none"
     return "wrong" if now.is_wrong else "right"
 
 
-def _deltas(now: Sequence[Judged], before: Sequence[Judged]) -> Iterator[tuple[str, Interval]]:
+def _deltas(now: Sequence[Judged], before: Sequence[Judged]) -> Iterator[tuple[str, ScoreInterval]]:
     for name, moved in differences(now, before).items():
         yield name.replace("span.", "span_"), moved.interval()

@@ -11,7 +11,7 @@ from groundwire.detection.values import Claim, Detection, Label, Score
 from groundwire.evaluation.datasets.labelled import Known
 from groundwire.evaluation.no_verdict import told
 from groundwire.evaluation.reports.curves import Curve
-from groundwire.evaluation.reports.kinds import MEANINGS, Example, Kind
+from groundwire.evaluation.reports.kinds import MEANINGS, ReportRow, RowKind
 from groundwire.evaluation.reports.markup import write_html
 from groundwire.evaluation.reports.plots import of_bins, of_curve, plot, top_of
 from groundwire.evaluation.reports.summary import Summary
@@ -75,7 +75,7 @@ def to_html(summary: Summary) -> str:
         ],
         filters=_filters(summary),
         cards=map(_card, examples),
-        Kind=Kind,
+        RowKind=RowKind,
         meanings=MEANINGS,
         percent=percent,
         marked=marked,
@@ -116,13 +116,13 @@ def sentence(summary: Summary) -> str:
     counts = _counts(scores)
     without = "; ".join(told(scores)) or "each was checked"
     return (
-        f"{counts[Kind.TRUE_POSITIVE]:,} of {n_hallucinated:,} hallucinated answers were "
-        f"flagged, and {counts[Kind.FALSE_POSITIVE]:,} of {n_clean:,} others. "
+        f"{counts[RowKind.TRUE_POSITIVE]:,} of {n_hallucinated:,} hallucinated answers were "
+        f"flagged, and {counts[RowKind.FALSE_POSITIVE]:,} of {n_clean:,} others. "
         f"Of {scores['n']:,} rows {scores['n_unlabelled']:,} have no label; {without}."
     )
 
 
-def _counts(scores: Mapping[str, Any]) -> dict[Kind, int]:
+def _counts(scores: Mapping[str, Any]) -> dict[RowKind, int]:
     """The four counts that the scores are made of.
 
     Hallucinated answers without a verdict are among those not flagged, others in none.
@@ -133,11 +133,11 @@ def _counts(scores: Mapping[str, Any]) -> dict[Kind, int]:
     n_found = round((scores["example"]["recall"] or 0) * n_hallucinated)
     n_wrongly = n_flagged - n_found
     return {
-        Kind.TRUE_POSITIVE: n_found,
-        Kind.FALSE_NEGATIVE: n_hallucinated - n_found,
-        Kind.FALSE_POSITIVE: n_wrongly,
+        RowKind.TRUE_POSITIVE: n_found,
+        RowKind.FALSE_NEGATIVE: n_hallucinated - n_found,
+        RowKind.FALSE_POSITIVE: n_wrongly,
         # If every check failed, no answer is scored.
-        Kind.TRUE_NEGATIVE: max(n - n_hallucinated - n_wrongly, 0),
+        RowKind.TRUE_NEGATIVE: max(n - n_hallucinated - n_wrongly, 0),
     }
 
 
@@ -226,7 +226,7 @@ def _filters(summary: Summary) -> list[tuple[str, str, list[tuple[str, str]]]]:
     tasks = sorted({each.row.task for each in examples})
     outcomes = sorted({str(each.detection.outcome) for each in examples if each.detection})
     return [
-        ("kind", "Verdict", [(str(kind), kind.words) for kind in Kind if kind in kinds]),
+        ("kind", "Verdict", [(str(kind), kind.words) for kind in RowKind if kind in kinds]),
         ("task", "Task", [(name, name or "(none)") for name in tasks]),
         ("outcome", "Outcome", [(name, name) for name in outcomes]),
     ]
@@ -235,7 +235,7 @@ def _filters(summary: Summary) -> list[tuple[str, str, list[tuple[str, str]]]]:
 # Cards.
 
 
-def _card(example: Example) -> dict[str, Any]:
+def _card(example: ReportRow) -> dict[str, Any]:
     """A row as the template shows it."""
     row = example.row
     question = (row.question or "").strip() and row.question
@@ -256,7 +256,7 @@ def _card(example: Example) -> dict[str, Any]:
     }
 
 
-def _facts(example: Example) -> Iterator[str]:
+def _facts(example: ReportRow) -> Iterator[str]:
     row, detection = example.row, example.detection
     yield f"task {row.task}" if row.task else ""
     if detection is not None:
@@ -269,7 +269,7 @@ def _facts(example: Example) -> Iterator[str]:
             yield f"{name} {value}"
 
 
-def _doubt(example: Example, detection: Detection) -> str:
+def _doubt(example: ReportRow, detection: Detection) -> str:
     if example.judged is None or not example.judged.has_verdict:
         return ""
     threshold = detection.detector.threshold

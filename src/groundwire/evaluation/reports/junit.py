@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO
 from xml.etree.ElementTree import Element
 
-from groundwire.evaluation.reports.kinds import MEANINGS, Example, Kind
+from groundwire.evaluation.reports.kinds import MEANINGS, ReportRow, RowKind
 from groundwire.evaluation.reports.markup import element, write_xml
 from groundwire.evaluation.reports.summary import Summary, examples_of
 from groundwire.evaluation.reports.words import marked_text
@@ -56,22 +56,22 @@ def _opened(tree: Element) -> str:
     return write_xml(tree).removesuffix(" />") + ">\n"
 
 
-def _verdict(example: Example, summary: Summary) -> str:
+def _verdict(example: ReportRow, summary: Summary) -> str:
     """What a row is as a test: ``passed``, ``failure``, ``error`` or ``skipped``."""
     comparison = summary.comparison
     match example.kind:
-        case Kind.FAILED | Kind.UNCHECKED:
+        case RowKind.FAILED | RowKind.UNCHECKED:
             return "error"
-        case Kind.UNLABELLED:
+        case RowKind.UNLABELLED:
             return "skipped"
-        case Kind.FALSE_NEGATIVE | Kind.FALSE_POSITIVE:
+        case RowKind.FALSE_NEGATIVE | RowKind.FALSE_POSITIVE:
             before = None if comparison is None else comparison.kinds.get(example.key)
             return "skipped" if before is example.kind else "failure"
         case _:
             return "passed"
 
 
-def _test(example: Example, summary: Summary) -> Element:
+def _test(example: ReportRow, summary: Summary) -> Element:
     row, verdict = example.row, _verdict(example, summary)
     return element(
         "testcase",
@@ -82,13 +82,13 @@ def _test(example: Example, summary: Summary) -> Element:
     )
 
 
-def _why(example: Example, verdict: str) -> Element:
+def _why(example: ReportRow, verdict: str) -> Element:
     error = example.row.error
     if error is not None:
         type_, message = error["type"], one_line(error["message"])
     else:
         type_, message = str(example.kind), MEANINGS[example.kind]
-    if verdict == "skipped" and example.kind is not Kind.UNLABELLED:
+    if verdict == "skipped" and example.kind is not RowKind.UNLABELLED:
         message += "; so it was in the baseline"
     body = visible(marked_text(example)) if verdict == "failure" else None
     return element(verdict, body, type=type_, message=message)

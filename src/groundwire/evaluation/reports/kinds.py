@@ -11,7 +11,7 @@ from groundwire.evaluation.evaluation import judged_of, verdict_of
 from groundwire.evaluation.judged_row import JudgedRow
 
 
-class Kind(StrEnum):
+class RowKind(StrEnum):
     """A verdict, held against what is known of its answer as a whole."""
 
     FALSE_NEGATIVE = "false_negative"
@@ -31,36 +31,36 @@ class Kind(StrEnum):
     def is_wrong(self) -> bool:
         """Whether the detector did not do what it is for."""
         return self in (
-            *(Kind.FALSE_NEGATIVE, Kind.FALSE_POSITIVE),
-            *(Kind.FAILED, Kind.UNCHECKED),
+            *(RowKind.FALSE_NEGATIVE, RowKind.FALSE_POSITIVE),
+            *(RowKind.FAILED, RowKind.UNCHECKED),
         )
 
 
 #: What each kind says.
 MEANINGS = {
-    Kind.FALSE_NEGATIVE: "hallucinated, and nothing was marked",
-    Kind.FALSE_POSITIVE: "not hallucinated, and words were marked",
-    Kind.FAILED: "could not be read, or its check failed",
-    Kind.UNCHECKED: "nothing of it was checked",
-    Kind.TRUE_POSITIVE: "hallucinated, and words were marked",
-    Kind.TRUE_NEGATIVE: "not hallucinated, and nothing was marked",
-    Kind.UNLABELLED: "nothing is known of the answer",
+    RowKind.FALSE_NEGATIVE: "hallucinated, and nothing was marked",
+    RowKind.FALSE_POSITIVE: "not hallucinated, and words were marked",
+    RowKind.FAILED: "could not be read, or its check failed",
+    RowKind.UNCHECKED: "nothing of it was checked",
+    RowKind.TRUE_POSITIVE: "hallucinated, and words were marked",
+    RowKind.TRUE_NEGATIVE: "not hallucinated, and nothing was marked",
+    RowKind.UNLABELLED: "nothing is known of the answer",
 }
 
 #: Which come first among examples: errors, then what nobody could judge, then the rest.
 _TIERS = {
-    Kind.FALSE_NEGATIVE: 0,
-    Kind.FALSE_POSITIVE: 0,
-    Kind.FAILED: 1,
-    Kind.UNCHECKED: 1,
-    Kind.TRUE_POSITIVE: 2,
-    Kind.TRUE_NEGATIVE: 3,
-    Kind.UNLABELLED: 3,
+    RowKind.FALSE_NEGATIVE: 0,
+    RowKind.FALSE_POSITIVE: 0,
+    RowKind.FAILED: 1,
+    RowKind.UNCHECKED: 1,
+    RowKind.TRUE_POSITIVE: 2,
+    RowKind.TRUE_NEGATIVE: 3,
+    RowKind.UNLABELLED: 3,
 }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Example:
+class ReportRow:
     """One row as reports show it.
 
     Attributes:
@@ -73,7 +73,7 @@ class Example:
     """
 
     row: JudgedRow
-    kind: Kind
+    kind: RowKind
     detection: Detection | None
     judged: Judged | None
     badness: float
@@ -113,28 +113,28 @@ def doubt_at(detector: DetectorInfo) -> float:
     return 1 - threshold if detector.score is Score.SIMILARITY else threshold
 
 
-def _kind(row: JudgedRow, verdict: Detection | GroundwireError, judged: Judged | None) -> Kind:
+def _kind(row: JudgedRow, verdict: Detection | GroundwireError, judged: Judged | None) -> RowKind:
     if row.error is not None or isinstance(verdict, GroundwireError):
-        return Kind.FAILED
+        return RowKind.FAILED
     if not is_judged(verdict):
-        return Kind.UNCHECKED
+        return RowKind.UNCHECKED
     if judged is None:
-        return Kind.UNLABELLED
+        return RowKind.UNLABELLED
     if judged.is_flagged:
-        return Kind.TRUE_POSITIVE if judged.is_hallucinated else Kind.FALSE_POSITIVE
-    return Kind.FALSE_NEGATIVE if judged.is_hallucinated else Kind.TRUE_NEGATIVE
+        return RowKind.TRUE_POSITIVE if judged.is_hallucinated else RowKind.FALSE_POSITIVE
+    return RowKind.FALSE_NEGATIVE if judged.is_hallucinated else RowKind.TRUE_NEGATIVE
 
 
-def _badness(kind: Kind, judged: Judged | None, detector: DetectorInfo) -> float:
+def _badness(kind: RowKind, judged: Judged | None, detector: DetectorInfo) -> float:
     if judged is None or not judged.has_verdict:
         return 0.0
     doubt, limit = judged.probability, doubt_at(detector)
     match kind:
-        case Kind.FALSE_POSITIVE:
+        case RowKind.FALSE_POSITIVE:
             return _within((doubt - limit) / (1 - limit)) if limit < 1 else 1.0
-        case Kind.FALSE_NEGATIVE:
+        case RowKind.FALSE_NEGATIVE:
             return _within((limit - doubt) / limit) if limit > 0 else 1.0
-        case Kind.TRUE_POSITIVE if judged.has_spans:
+        case RowKind.TRUE_POSITIVE if judged.has_spans:
             return 1 - judged.characters.iou
         case _:
             return 0.0

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator
 from itertools import accumulate
 
 from groundwire.evaluation.reports.html import sentence
-from groundwire.evaluation.reports.kinds import MEANINGS, Example
+from groundwire.evaluation.reports.kinds import MEANINGS, ReportRow
 from groundwire.evaluation.reports.summary import Summary
 from groundwire.evaluation.reports.tables import (
-    Table,
+    ReportTable,
     failures_table,
     labels_table,
     prevalence_table,
@@ -135,13 +135,13 @@ def _errors(summary: Summary) -> Iterator[Iterable[str]]:
         yield _folded(_title(example), _error(example))
 
 
-def _title(example: Example) -> str:
+def _title(example: ReportRow) -> str:
     row = example.row
     task = f" {code(row.task)}" if row.task else ""
     return f"<b>{example.kind.words}</b> row {row.row}{task} {code(row.id)}"
 
 
-def _error(example: Example) -> Iterator[str]:
+def _error(example: ReportRow) -> Iterator[str]:
     row = example.row
     if row.error is not None:
         yield f"{code(row.error['type'])} {code(row.error['message'])}"
@@ -157,7 +157,7 @@ def _error(example: Example) -> Iterator[str]:
     yield ""
 
 
-def _table(table: Table) -> Iterator[str]:
+def _table(table: ReportTable) -> Iterator[str]:
     yield _row(table.heads)
     yield _row(["---", *["---:"] * (len(table.heads) - 1)])
     for i, row in enumerate(table.rows[:MAX_ROWS]):

@@ -10,9 +10,9 @@ from typing import Any
 from groundwire.detection.values import DetectorInfo
 from groundwire.evaluation.evaluation import Evaluation
 from groundwire.evaluation.judged_row import Header, JudgedRow, ResultsError
-from groundwire.evaluation.reports.compared import Comparison, Key, Known, compare
+from groundwire.evaluation.reports.compared import BaselineComparison, Key, KnownRow, compare
 from groundwire.evaluation.reports.curves import Curves, curves_of
-from groundwire.evaluation.reports.kinds import Example, Kind
+from groundwire.evaluation.reports.kinds import ReportRow, RowKind
 from groundwire.evaluation.results_file import read_header, read_judged
 
 #: Examples that a page shows unless it is told otherwise; a few kilobytes each.
@@ -35,9 +35,9 @@ class Summary:
     header: Header
     scores: Mapping[str, Any]
     curves: Curves | None
-    counts: Mapping[Kind, int]
-    examples: tuple[Example, ...]
-    comparison: Comparison | None = None
+    counts: Mapping[RowKind, int]
+    examples: tuple[ReportRow, ...]
+    comparison: BaselineComparison | None = None
 
     @property
     def n_left_out(self) -> int:
@@ -67,13 +67,13 @@ def summarize(path: Path, *, n_examples: int = N_EXAMPLES, baseline: Path | None
         header=read_header(path),
         scores=scores,
         curves=curves_of(judged),
-        counts={kind: reading.counts[kind] for kind in Kind},
+        counts={kind: reading.counts[kind] for kind in RowKind},
         examples=reading.examples(),
         comparison=comparison,
     )
 
 
-def examples_of(path: Path) -> Iterator[Example]:
+def examples_of(path: Path) -> Iterator[ReportRow]:
     """The rows of a file of results, each held against what is known of it.
 
     Raises:
@@ -89,16 +89,16 @@ class _Reading:
 
     def __init__(self, n_examples: int) -> None:
         self.n_examples = n_examples
-        self.counts: Counter[Kind] = Counter()
-        self.known: dict[Key, Known] = {}
+        self.counts: Counter[RowKind] = Counter()
+        self.known: dict[Key, KnownRow] = {}
         # The least bad of those that are kept is on top; its turn comes when a worse one does.
-        self._kept: list[tuple[tuple[int, float, int], int, Example]] = []
+        self._kept: list[tuple[tuple[int, float, int], int, ReportRow]] = []
 
     def scores(self, path: Path) -> dict[str, Any]:
         header = read_header(path)
         return Evaluation.of(header, self._watched(path, header.detector)).to_dict()
 
-    def examples(self) -> tuple[Example, ...]:
+    def examples(self) -> tuple[ReportRow, ...]:
         return tuple(sorted((each for *_, each in self._kept), key=lambda each: each.rank))
 
     def _watched(self, path: Path, detector: DetectorInfo) -> Iterator[JudgedRow]:
@@ -109,13 +109,13 @@ class _Reading:
             self._keep(example)
             yield row
 
-    def _remember(self, example: Example) -> None:
+    def _remember(self, example: ReportRow) -> None:
         before = self.known.get(example.key)
         # The second row of one name is a failed one, and does not take the first one's place.
         if before is None or before.judged is None:
-            self.known[example.key] = Known(kind=example.kind, judged=example.judged)
+            self.known[example.key] = KnownRow(kind=example.kind, judged=example.judged)
 
-    def _keep(self, example: Example) -> None:
+    def _keep(self, example: ReportRow) -> None:
         tier, badness, row = example.rank
         entry = ((-tier, -badness, -row), sum(self.counts.values()), example)
         if len(self._kept) < self.n_examples:
@@ -124,9 +124,9 @@ class _Reading:
             heapq.heapreplace(self._kept, entry)
 
 
-def _example(path: Path, row: JudgedRow, detector: DetectorInfo) -> Example:
+def _example(path: Path, row: JudgedRow, detector: DetectorInfo) -> ReportRow:
     try:
-        return Example.of(row, detector)
+        return ReportRow.of(row, detector)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         problem = f"row {row.row} is no row of results ({type(error).__name__}: {error})"
         raise ResultsError(path, None, problem) from error

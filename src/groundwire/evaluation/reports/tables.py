@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from groundwire.evaluation.intervals import Interval
+from groundwire.evaluation.intervals import ScoreInterval
 from groundwire.evaluation.reports.summary import Summary
 from groundwire.evaluation.table import percent
 
@@ -24,7 +24,7 @@ SCORES = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
+class ReportTable:
     """Rows of text under heads; the first column names the row.
 
     Attributes:
@@ -40,7 +40,7 @@ class Table:
     says: str = ""
 
 
-def scores_table(summary: Summary) -> Table:
+def scores_table(summary: Summary) -> ReportTable:
     """All scores with intervals; beside a baseline what moved."""
     comparison = summary.comparison
     heads: tuple[str, ...] = ("Score", "%", "95 % interval")
@@ -69,51 +69,51 @@ def scores_table(summary: Summary) -> Table:
             f" Changes are of the {comparison.n_common:,} labelled rows that both have, paired; "
             "a strong one has an interval without 0."
         )
-    return Table(heads=heads, rows=tuple(rows), strong=frozenset(strong), says=says)
+    return ReportTable(heads=heads, rows=tuple(rows), strong=frozenset(strong), says=says)
 
 
-def is_clear(delta: Interval) -> bool:
+def is_clear(delta: ScoreInterval) -> bool:
     """Whether the interval of a change leaves out 0."""
     return delta.low > 0 or delta.high < 0
 
 
-def tasks_table(scores: Mapping[str, Any]) -> Table:
+def tasks_table(scores: Mapping[str, Any]) -> ReportTable:
     """Scores by task."""
     heads = (
         *("Task", "Answers", "Hallucinated", "Precision", "Recall", "F1", "95 % interval"),
         *("Flag all: F1", "AUROC", "FPR", "Characters: F1"),
     )
     rows = tuple(_task(name or "(none)", group) for name, group in scores["tasks"].items())
-    return Table(heads=heads, rows=rows, says="In per cent.")
+    return ReportTable(heads=heads, rows=rows, says="In per cent.")
 
 
-def labels_table(scores: Mapping[str, Any]) -> Table:
+def labels_table(scores: Mapping[str, Any]) -> ReportTable:
     """How much was found of what people marked, by their label."""
     rows = tuple(
         (name, f"{each['n']:,}", f"{each['n_touched']:,}", percent(each["recall"]))
         for name, each in scores["labels"].items()
     )
-    return Table(
+    return ReportTable(
         heads=("Label", "Stretches marked by people", "Touched", "Touched (%)"),
         rows=rows,
         says="Touched: the detector marked at least a part of it.",
     )
 
 
-def prevalence_table(scores: Mapping[str, Any]) -> Table:
+def prevalence_table(scores: Mapping[str, Any]) -> ReportTable:
     """Precision, were hallucinations as common as that."""
     rows = tuple(
         (f"{100 * each['prevalence']:g}", percent(each["precision"]))
         for each in scores.get("prevalence") or ()
     )
-    return Table(
+    return ReportTable(
         heads=("If this share is hallucinated (%)", "Precision (%)"),
         rows=rows,
         says="Recall and false-positive rate stay; of what is flagged, this share is.",
     )
 
 
-def bins_table(scores: Mapping[str, Any]) -> Table:
+def bins_table(scores: Mapping[str, Any]) -> ReportTable:
     """The bins of the reliability diagram."""
     rows = tuple(
         (
@@ -125,22 +125,22 @@ def bins_table(scores: Mapping[str, Any]) -> Table:
         for each in (scores["calibration"] or {}).get("bins", ())
         if each["n"]
     )
-    return Table(heads=("Said (%)", "Answers", "Mean said (%)", "Was so (%)"), rows=rows)
+    return ReportTable(heads=("Said (%)", "Answers", "Mean said (%)", "Was so (%)"), rows=rows)
 
 
-def coverage_table(scores: Mapping[str, Any]) -> Table:
+def coverage_table(scores: Mapping[str, Any]) -> ReportTable:
     """Why answers were not read in full."""
     rows = tuple((reason, f"{n:,}") for reason, n in scores["coverage"]["reasons"].items())
-    return Table(heads=("Reason", "Answers"), rows=rows)
+    return ReportTable(heads=("Reason", "Answers"), rows=rows)
 
 
-def failures_table(scores: Mapping[str, Any]) -> Table:
+def failures_table(scores: Mapping[str, Any]) -> ReportTable:
     """The rows that failed, as far as they are kept."""
     rows = tuple(
         (str(each["row"]), str(each["id"]), str(each["type"]), str(each["message"]))
         for each in scores["failures"]
     )
-    return Table(heads=("Row", "Id", "Error", "Message"), rows=rows)
+    return ReportTable(heads=("Row", "Id", "Error", "Message"), rows=rows)
 
 
 def signed(value: float | None) -> str:
@@ -163,7 +163,7 @@ def _ends(ends: list[float | None]) -> str:
     return "-" if low == high == "-" else f"{low} to {high}"
 
 
-def _delta(delta: Interval | None) -> tuple[str, str]:
+def _delta(delta: ScoreInterval | None) -> tuple[str, str]:
     if delta is None:
         return "-", "-"
     return signed(delta.value), f"{signed(delta.low)} to {signed(delta.high)}"

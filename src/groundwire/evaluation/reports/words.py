@@ -5,7 +5,7 @@ from enum import StrEnum
 
 from groundwire.evaluation.datasets.labelled import Known
 from groundwire.evaluation.metrics import Range
-from groundwire.evaluation.reports.kinds import Example
+from groundwire.evaluation.reports.kinds import ReportRow
 from groundwire.render import visible
 
 
@@ -27,7 +27,7 @@ MARK_MEANINGS = {
 }
 
 
-def marked(example: Example) -> Iterator[tuple[str, Mark | None]]:
+def marked(example: ReportRow) -> Iterator[tuple[str, Mark | None]]:
     """The answer in pieces, each with who marked it; together they are the answer."""
     answer, detection = example.row.answer, example.detection
     predicted = [] if detection is None else [(span.start, span.end) for span in detection.spans]
@@ -77,7 +77,7 @@ def cut(
         yield answer[begin:], now
 
 
-def marked_text(example: Example, *, width: int | None = None) -> str:
+def marked_text(example: ReportRow, *, width: int | None = None) -> str:
     """The answer as text: ``⟦missed: 1950⟧``.
 
     Args:

@@ -21,7 +21,7 @@ from groundwire.evaluation.scale.workers import Recipe, WorkerError
 STORE_BYTES = 200 * 2**20
 
 
-class Judge:
+class JudgeActor:
     """An actor: it loads the model once, and judges the batches that come its way."""
 
     def __init__(self, recipe: Recipe) -> None:
@@ -61,7 +61,7 @@ def _judge(
         logging.getLogger("ray.data").setLevel(logging.ERROR)
         ray.data.DataContext.get_current().enable_progress_bars = False
         judged = ray.data.from_arrow_refs(batches).map_batches(
-            Judge,
+            JudgeActor,
             fn_constructor_args=(recipe,),
             batch_size=None,  # a block as it is: the answers to a context stay together
             batch_format="pyarrow",

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from groundwire import __version__
 from groundwire.detection.values import DetectorInfo
 from groundwire.errors import GroundwireError
-from groundwire.evaluation.loading import AnyDetector, Choice
+from groundwire.evaluation.loading import AnyDetector, DetectorChoice
 
 #: Rows that are judged, and kept, together: fewer than on one processor, so that no worker is left
 #: with much while the others have nothing.
@@ -38,8 +38,8 @@ class Recipe:
         version: Of Groundwire, for the same reason.
     """
 
-    load: Callable[[Choice], AnyDetector]
-    choice: Choice
+    load: Callable[[DetectorChoice], AnyDetector]
+    choice: DetectorChoice
     info: DetectorInfo
     version: str = __version__
 

@@ -32,8 +32,8 @@ from groundwire.evaluation.tuning.binomial import (
     most_losses,
     upper_bound,
 )
-from groundwire.evaluation.tuning.sample import Ints, Sample
-from groundwire.evaluation.tuning.target import Aim, Target
+from groundwire.evaluation.tuning.sample import Ints, LabelledSample
+from groundwire.evaluation.tuning.target import Aim, TuningTarget
 
 #: Share of contexts that say where to begin; the others test.
 CHOOSING_SHARE = 1 / 3
@@ -77,7 +77,13 @@ class Guarantee:
 
 
 def guarantee(
-    sample: Sample, entries: Ints, n_thresholds: int, target: Target, *, alpha: float, seed: int
+    sample: LabelledSample,
+    entries: Ints,
+    n_thresholds: int,
+    target: TuningTarget,
+    *,
+    alpha: float,
+    seed: int,
 ) -> Guarantee:
     """The threshold that flags most (for recall: least) and still keeps the target.
 
@@ -171,7 +177,12 @@ def flagged_losses(
 
 
 def _test(
-    losses: Ints, trials: Ints, answers_lost: Floats, order: Ints, target: Target, alpha: float
+    losses: Ints,
+    trials: Ints,
+    answers_lost: Floats,
+    order: Ints,
+    target: TuningTarget,
+    alpha: float,
 ) -> Guarantee:
     """Test thresholds in this order, until one is not rejected.
 
@@ -228,7 +239,7 @@ def _easiest(losses: Ints, trials: Ints, rate: float) -> int:
     return int(tails[which.ravel()].argmin())
 
 
-def _chosen_contexts(sample: Sample, rng: np.random.Generator) -> Bools:
+def _chosen_contexts(sample: LabelledSample, rng: np.random.Generator) -> Bools:
     """Which answers belong to the contexts that say where to begin."""
     known = np.unique(sample.contexts)
     n = round(len(known) * CHOOSING_SHARE)

@@ -53,7 +53,7 @@ class Rows:
         }
 
 
-class Tally:
+class RowTally:
     """Counts rows that go by; keeps no texts but what is said of the first that failed."""
 
     def __init__(self) -> None:

@@ -14,7 +14,7 @@ from groundwire.errors import InputError
 from groundwire.evaluation.judged_row import Header, JudgedRow, ResultsError
 from groundwire.evaluation.metrics import Bools, Floats
 from groundwire.evaluation.results_file import read_header, read_judged
-from groundwire.evaluation.tuning.rows import Rows, Tally, is_judged
+from groundwire.evaluation.tuning.rows import Rows, RowTally, is_judged
 
 Ints = NDArray[np.intp]
 
@@ -36,7 +36,7 @@ class SampleError(InputError):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Thresholds:
+class ThresholdCandidates:
     """The thresholds to choose from, from the one that flags least to the one that flags most.
 
     Attributes:
@@ -77,7 +77,7 @@ class Thresholds:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sample:
+class LabelledSample:
     """Labelled answers in the order of their rows.
 
     Attributes:
@@ -98,9 +98,9 @@ class Sample:
     def __len__(self) -> int:
         return len(self.contexts)
 
-    def where(self, mask: Bools) -> "Sample":
+    def where(self, mask: Bools) -> "LabelledSample":
         """Some of the answers."""
-        return Sample(
+        return LabelledSample(
             self.contexts[mask],
             self.scores[mask],
             self.hallucinated[mask],
@@ -108,7 +108,7 @@ class Sample:
             self.groups[mask],
         )
 
-    def by_group(self) -> Iterator[tuple[str, "Sample"]]:
+    def by_group(self) -> Iterator[tuple[str, "LabelledSample"]]:
         """The answers of each group, by name."""
         for name in np.unique(self.groups):
             yield str(name), self.where(self.groups == name)
@@ -125,7 +125,7 @@ class ReadSample:
     """
 
     header: Header
-    sample: Sample
+    sample: LabelledSample
     rows: Rows
 
 
@@ -140,7 +140,7 @@ def read_sample(path: Path, *, by: str | None = None) -> ReadSample:
         ResultsError: If it is no file of results.
         SampleError: If no answer in it has a label, one is there twice, or the column is not there.
     """
-    header, tally = read_header(path), Tally()
+    header, tally = read_header(path), RowTally()
     try:
         sample = sample_of(tally.watch(read_judged(path)), header.detector.score, by=by)
     except (ResultsError, SampleError):
@@ -154,7 +154,7 @@ def read_sample(path: Path, *, by: str | None = None) -> ReadSample:
     return ReadSample(header=header, sample=sample, rows=rows)
 
 
-def sample_of(rows: Iterable[JudgedRow], score: Score, *, by: str | None = None) -> Sample:
+def sample_of(rows: Iterable[JudgedRow], score: Score, *, by: str | None = None) -> LabelledSample:
     """Labelled answers among judged rows, of which only numbers are kept.
 
     Raises:
@@ -191,7 +191,7 @@ def sample_of(rows: Iterable[JudgedRow], score: Score, *, by: str | None = None)
                 f"the results have row {after[0]:,} twice, and it would count twice. Judge the "
                 "data again."
             )
-    return Sample(
+    return LabelledSample(
         np.array([each[1] for each in found], np.intp),
         np.array([each[2] for each in found], np.float64),
         np.array([each[3] for each in found], np.bool_),

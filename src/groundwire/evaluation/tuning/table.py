@@ -4,15 +4,15 @@ from collections.abc import Iterator, Sequence
 from math import ceil, floor
 
 from groundwire.detection.values import Score
-from groundwire.evaluation.intervals import Interval
+from groundwire.evaluation.intervals import ScoreInterval
 from groundwire.evaluation.no_verdict import told
 from groundwire.evaluation.scores import PREVALENCES
 from groundwire.evaluation.table import percent
 from groundwire.evaluation.tuning.guarantee import DRAWN, UNITS, Guarantee
 from groundwire.evaluation.tuning.rows import Rows
 from groundwire.evaluation.tuning.snippet import to_yaml
-from groundwire.evaluation.tuning.target import LOW, Aim, Target
-from groundwire.evaluation.tuning.tuning import Cost, Tuned, Tuning
+from groundwire.evaluation.tuning.target import LOW, Aim, TuningTarget
+from groundwire.evaluation.tuning.tuning import FlaggedCost, Tuned, Tuning
 from groundwire.text.screen import one_line
 
 #: Failed rows that are shown, and characters of the id of one.
@@ -93,7 +93,7 @@ def _rows(rows: Rows) -> Iterator[str]:
         yield f"  and {rows.n_failed - _MAX_FAILURES:,} more"
 
 
-def _costs(cost: Cost) -> Sequence[str]:
+def _costs(cost: FlaggedCost) -> Sequence[str]:
     return [_with_ends(each) for each in (cost.precision, cost.recall, cost.fpr, cost.f1)]
 
 
@@ -134,7 +134,7 @@ def promise(tuning: Tuning, tuned: Tuned) -> str:
     )
 
 
-def _losses(held: Guarantee, target: Target) -> str:
+def _losses(held: Guarantee, target: TuningTarget) -> str:
     """How many trials went wrong."""
     lost = f"{held.n_losses:,} of {held.n:,} {UNITS[target.aim]}"
     if target.aim is Aim.PRECISION:
@@ -159,7 +159,7 @@ _LOST = {
 _SET_ASIDE = {Aim.PRECISION: " (a third of them says where to begin, the others test)"}
 
 
-def _best(held: Guarantee, target: Target) -> str:
+def _best(held: Guarantee, target: TuningTarget) -> str:
     assert held.best is not None
     # On the side of caution, so that it can be asked for as it is printed.
     rounded = ceil if target.aim is Aim.FPR else floor
@@ -190,7 +190,7 @@ def _below(tuning: Tuning, tuned: Tuned) -> str:
     )
 
 
-def _with_ends(interval: Interval) -> str:
+def _with_ends(interval: ScoreInterval) -> str:
     low, high = (percent(_defined(end)) for end in (interval.low, interval.high))
     return f"{percent(_defined(interval.value))} ({low} to {high})"
 

@@ -20,7 +20,7 @@ class Aim(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class TuningTarget:
     """What a threshold is to do.
 
     Attributes:

@@ -8,15 +8,15 @@ import numpy as np
 
 from groundwire.detection.values import Score
 from groundwire.errors import SettingError
-from groundwire.evaluation.intervals import Bootstrap, Interval
+from groundwire.evaluation.intervals import Bootstrap, ScoreInterval
 from groundwire.evaluation.judged_row import Header
 from groundwire.evaluation.metrics import AnswerCounts, Bools, Floats, f1_of
 from groundwire.evaluation.scores import PREVALENCES, defined, told
 from groundwire.evaluation.sums import STATISTICS, answer_sums, counted, score
 from groundwire.evaluation.tuning.guarantee import DRAWN, UNITS, Guarantee, flagged_at, guarantee
 from groundwire.evaluation.tuning.rows import Rows
-from groundwire.evaluation.tuning.sample import Ints, Sample, Thresholds
-from groundwire.evaluation.tuning.target import LOW, Aim, Target
+from groundwire.evaluation.tuning.sample import Ints, LabelledSample, ThresholdCandidates
+from groundwire.evaluation.tuning.target import LOW, Aim, TuningTarget
 
 #: Parts of the contexts, each of which is scored at the threshold that the others choose.
 N_FOLDS = 5
@@ -29,7 +29,7 @@ ALL = "all"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cost:
+class FlaggedCost:
     """What answers are flagged at a threshold, with intervals by context.
 
     Attributes:
@@ -41,13 +41,13 @@ class Cost:
     """
 
     counts: AnswerCounts
-    precision: Interval
-    recall: Interval
-    fpr: Interval
-    f1: Interval
+    precision: ScoreInterval
+    recall: ScoreInterval
+    fpr: ScoreInterval
+    f1: ScoreInterval
 
     @classmethod
-    def of(cls, sample: Sample, flagged: Bools, *, seed: int) -> Self:
+    def of(cls, sample: LabelledSample, flagged: Bools, *, seed: int) -> Self:
         """Count answers."""
         so, scored = sample.hallucinated, counted(sample.hallucinated, sample.failed)
         bootstrap = Bootstrap.of([str(each) for each in sample.contexts], seed=seed)
@@ -95,12 +95,12 @@ class Tuned:
     threshold: float | None
     is_cut_off: bool
     guarantee: Guarantee | None
-    cost: Cost | None
-    crossed: Cost | None
+    cost: FlaggedCost | None
+    crossed: FlaggedCost | None
     curve: Sequence[dict[str, float | None]]
 
     @property
-    def told(self) -> Cost | None:
+    def told(self) -> FlaggedCost | None:
         """What is told of the threshold: of f1, what its own answers did not choose."""
         return None if self.threshold is None else self.crossed or self.cost
 
@@ -147,7 +147,7 @@ class Tuning:
     """
 
     header: Header
-    target: Target
+    target: TuningTarget
     confidence: float
     by: str | None
     seed: int
@@ -179,8 +179,8 @@ class Tuning:
 
 def tune(
     header: Header,
-    sample: Sample,
-    target: Target,
+    sample: LabelledSample,
+    target: TuningTarget,
     *,
     confidence: float = 0.95,
     by: str | None = None,
@@ -202,7 +202,7 @@ def tune(
         SettingError: If the confidence is not possible.
     """
     require_confidence(confidence)
-    thresholds = Thresholds.of(header.detector)
+    thresholds = ThresholdCandidates.of(header.detector)
     groups = [(ALL, sample), *(sample.by_group() if by is not None else ())]
     return Tuning(
         header=header,
@@ -229,13 +229,19 @@ def require_confidence(confidence: float) -> None:
 
 
 def _tuned(
-    name: str, sample: Sample, thresholds: Thresholds, target: Target, *, alpha: float, seed: int
+    name: str,
+    sample: LabelledSample,
+    thresholds: ThresholdCandidates,
+    target: TuningTarget,
+    *,
+    alpha: float,
+    seed: int,
 ) -> Tuned:
     entries, k = thresholds.entries(sample.scores), len(thresholds.values)
     promised, crossed, index = None, None, None
     if target.aim is Aim.F1:
         index = None if sample.failed.all() else _best_f1(entries, sample.hallucinated, k)
-        crossed = Cost.of(sample, _cross_fitted(sample, entries, k, seed=seed), seed=seed)
+        crossed = FlaggedCost.of(sample, _cross_fitted(sample, entries, k, seed=seed), seed=seed)
     else:
         promised = guarantee(sample, entries, k, target, alpha=alpha, seed=seed)
         index = promised.index
@@ -247,13 +253,13 @@ def _tuned(
         threshold=None if index is None else float(thresholds.values[index]),
         is_cut_off=index is not None and _is_cut_off(thresholds, index, target.aim),
         guarantee=promised,
-        cost=None if index is None else Cost.of(sample, entries <= index, seed=seed),
+        cost=None if index is None else FlaggedCost.of(sample, entries <= index, seed=seed),
         crossed=crossed,
         curve=_curve(sample, entries, thresholds),
     )
 
 
-def _is_cut_off(thresholds: Thresholds, index: int, aim: Aim) -> bool:
+def _is_cut_off(thresholds: ThresholdCandidates, index: int, aim: Aim) -> bool:
     """Whether a threshold below the lowest that is known may be better than the chosen one."""
     # With a higher one for recall fewer answers are flagged, so that is what is looked for.
     if thresholds.score is Score.SIMILARITY or aim is Aim.RECALL:
@@ -283,7 +289,7 @@ def _best_f1(entries: Ints, so: Bools, k: int) -> int | None:
     return (best + end) // 2
 
 
-def _cross_fitted(sample: Sample, entries: Ints, k: int, *, seed: int) -> Bools:
+def _cross_fitted(sample: LabelledSample, entries: Ints, k: int, *, seed: int) -> Bools:
     """What is flagged, each part of the contexts at the threshold that the others choose."""
     known = np.unique(sample.contexts)
     fold = np.random.default_rng(seed).permutation(len(known)) % N_FOLDS
@@ -298,7 +304,7 @@ def _cross_fitted(sample: Sample, entries: Ints, k: int, *, seed: int) -> Bools:
 
 
 def _curve(
-    sample: Sample, entries: Ints, thresholds: Thresholds
+    sample: LabelledSample, entries: Ints, thresholds: ThresholdCandidates
 ) -> tuple[dict[str, float | None], ...]:
     """What each threshold flags; those between which nothing changes are one point."""
     scored = counted(sample.hallucinated, sample.failed)

@@ -28,7 +28,7 @@ from groundwire.gateway.http.problems import INVALID_REQUEST, NOT_FOUND, Problem
 from groundwire.gateway.metrics import Metrics
 from groundwire.gateway.middleware.health import livez, readyz
 from groundwire.gateway.middleware.health import metrics as metrics_page
-from groundwire.gateway.middleware.limits import Limits
+from groundwire.gateway.middleware.limits import RequestLimits
 from groundwire.gateway.middleware.readiness import Readiness, Waiting
 from groundwire.gateway.middleware.state import trace_id
 from groundwire.gateway.middleware.trace import Tracing, log_failure
@@ -74,7 +74,7 @@ def create_admin_app(control: ControlPlane, *, readiness: Readiness, metrics: Me
     app.add_middleware(Waiting, readiness=readiness)
     app.add_middleware(InTime)
     app.add_middleware(
-        Limits, max_requests=MAX_REQUESTS, max_body_bytes=MAX_BODY_BYTES, is_fixed=True
+        RequestLimits, max_requests=MAX_REQUESTS, max_body_bytes=MAX_BODY_BYTES, is_fixed=True
     )
     app.add_middleware(AdminAuthentication, control=control)
     app.add_middleware(Uncached)

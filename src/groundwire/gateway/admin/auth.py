@@ -27,7 +27,7 @@ _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Admin:
+class AdminCaller:
     """Who sent a request.
 
     Attributes:
@@ -43,10 +43,10 @@ class Admin:
     address: str
 
 
-def admin(request: HTTPConnection | Scope) -> Admin:
+def admin(request: HTTPConnection | Scope) -> AdminCaller:
     """Whose request it is."""
     scope = request.scope if isinstance(request, HTTPConnection) else request
-    return cast(Admin, scope["state"]["admin"])
+    return cast(AdminCaller, scope["state"]["admin"])
 
 
 class AdminAuthentication:
@@ -71,16 +71,16 @@ class AdminAuthentication:
                 return
         await self._app(scope, receive, send)
 
-    def _admin(self, scope: Scope) -> Admin:
+    def _admin(self, scope: Scope) -> AdminCaller:
         found = self._identified(scope)
         if found.role is not Role.ADMIN and not reads(scope):
             raise _read_only(found.role)
         return found
 
-    def _identified(self, scope: Scope) -> Admin:
+    def _identified(self, scope: Scope) -> AdminCaller:
         address = address_of(scope)
         if self._is_local_demo:
-            return Admin(key_id=LOCAL_DEMO, role=Role.ADMIN, name=None, address=address)
+            return AdminCaller(key_id=LOCAL_DEMO, role=Role.ADMIN, name=None, address=address)
         given = [key for key in candidates(scope) if key][:4]  # each costs a hash
         known = [key for key in map(self._keys.find_admin, given) if key is not None]
         if not known:
@@ -91,7 +91,7 @@ class AdminAuthentication:
             raise _unknown() if given else _missing()
         key = known[0]
         self._control.note_login(key.key_id, key.role, address, trace_id=trace_id(scope))
-        return Admin(key_id=key.key_id, role=key.role, name=key.name, address=address)
+        return AdminCaller(key_id=key.key_id, role=key.role, name=key.name, address=address)
 
 
 def reads(scope: Scope) -> bool:

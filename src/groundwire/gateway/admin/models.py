@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from fastapi import Path, Query
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, WithJsonSchema
 
-from groundwire.config.kinds import Choice, Flag, Kind, Number, OneOf
+from groundwire.config.kinds import Choice, Flag, Number, OneOf, SettingKind
 from groundwire.config.tenants import KINDS
 from groundwire.control.tenants import KeyRecord, KeyStatus, Role, TenantRecord
 
@@ -52,7 +52,7 @@ Metadata = Annotated[
 ]
 
 
-def _schema_of(kind: Kind) -> dict[str, Any]:
+def _schema_of(kind: SettingKind) -> dict[str, Any]:
     """What a kind of setting is in JSON."""
     if isinstance(kind, Flag):
         return {"type": "boolean"}

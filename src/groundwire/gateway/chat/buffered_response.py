@@ -15,7 +15,7 @@ from groundwire.gateway.chat.checks import Checks
 from groundwire.gateway.chat.chunks import unambiguous
 from groundwire.gateway.chat.marks import outcome_headers, vsr_headers, warning_text
 from groundwire.gateway.http.coding import CodingError, Decoder
-from groundwire.gateway.upstream import Reply
+from groundwire.gateway.upstream import UpstreamReply
 from groundwire.pipeline import Checked
 from groundwire.pipeline.conversation import Answer, AnswerKind, read_response
 
@@ -45,7 +45,9 @@ class CheckedBody:
     answers: tuple[Checked, ...]
 
 
-async def check_body(checks: Checks, reply: Reply, raw: bytes, *, max_bytes: int) -> CheckedBody:
+async def check_body(
+    checks: Checks, reply: UpstreamReply, raw: bytes, *, max_bytes: int
+) -> CheckedBody:
     """Check the answers in a body. One that cannot be read holds an answer that is unavailable.
 
     Args:
@@ -82,7 +84,7 @@ def _read(raw: bytes, encoding: str, max_bytes: int) -> tuple[Any, tuple[Answer,
     return data, answers
 
 
-def marked(reply: Reply, body: CheckedBody) -> Response:
+def marked(reply: UpstreamReply, body: CheckedBody) -> Response:
     """The response as the client gets it: as it came, with the headers and warnings that are due.
 
     Args:
@@ -120,7 +122,7 @@ def with_warnings(data: Mapping[str, Any], warnings: Sequence[str | None]) -> by
     return json.dumps({**data, "choices": choices}, separators=(",", ":")).encode()
 
 
-def of_new_body(reply: Reply) -> list[tuple[str, str]]:
+def of_new_body(reply: UpstreamReply) -> list[tuple[str, str]]:
     """The headers of a reply, without those that are about its bytes."""
     return [(name, value) for name, value in reply.headers if name not in _OF_BYTES]
 

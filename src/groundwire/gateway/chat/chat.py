@@ -27,7 +27,7 @@ from groundwire.gateway.http.refusals import RefusalCode, blocked, refused
 from groundwire.gateway.http.streamed import Streamed, gone_response, until_disconnect
 from groundwire.gateway.middleware.state import caller, services, trace_id
 from groundwire.gateway.services import Services
-from groundwire.gateway.upstream import Reply, UpstreamBrokenError
+from groundwire.gateway.upstream import UpstreamBrokenError, UpstreamReply
 from groundwire.pipeline import Checked, CheckPath, Pipeline, RequestContext
 from groundwire.pipeline.conversation import Answer, AnswerKind, read_request
 from groundwire.policy.policy import Action, decide, reach, resolve
@@ -145,7 +145,7 @@ class Exchange:
         if context.path in _DUE and not self._recorder.may_begin():
             raise refused(RefusalCode.AUDIT_UNAVAILABLE)
 
-    async def _send(self) -> Reply:
+    async def _send(self) -> UpstreamReply:
         headers = client_headers(self._request)
         return await self._services.upstreams.send(
             method="POST",
@@ -181,7 +181,7 @@ class Exchange:
             raise refused(RefusalCode.GROUNDING_UNAVAILABLE)
 
     async def _pass(
-        self, context: RequestContext, pipeline: Pipeline, sending: "asyncio.Task[Reply]"
+        self, context: RequestContext, pipeline: Pipeline, sending: "asyncio.Task[UpstreamReply]"
     ) -> Response:
         reply = await sending
         if context.path is CheckPath.NOT_FACTUAL:
@@ -191,7 +191,7 @@ class Exchange:
         return relayed(reply)
 
     async def _pass_unchecked(
-        self, context: RequestContext, pipeline: Pipeline, sending: "asyncio.Task[Reply]"
+        self, context: RequestContext, pipeline: Pipeline, sending: "asyncio.Task[UpstreamReply]"
     ) -> Response:
         """Relay a response for whose check there is no time, and say so in the records."""
         reply = await sending
@@ -220,7 +220,7 @@ class Exchange:
     # With one.
 
     async def _check(
-        self, context: RequestContext, pipeline: Pipeline, sending: "asyncio.Task[Reply]"
+        self, context: RequestContext, pipeline: Pipeline, sending: "asyncio.Task[UpstreamReply]"
     ) -> Response:
         actions = reach(context.policy, has_evidence=context.path is CheckPath.CHECKED)
         wish = self._own.release or self._services.config.gateway.release
@@ -246,7 +246,7 @@ class Exchange:
             checks.answers.close()
 
     def _stream(
-        self, context: RequestContext, checks: Checks, release: Release, reply: Reply
+        self, context: RequestContext, checks: Checks, release: Release, reply: UpstreamReply
     ) -> Response:
         def conclude(report: Coroutine[Any, Any, StreamReport]) -> "asyncio.Task[bool]":
             record = self._record(context, report)
@@ -284,7 +284,9 @@ class Exchange:
     ) -> bool:
         return await self._recorder.streamed(context, await report)
 
-    async def _whole(self, context: RequestContext, checks: Checks, reply: Reply) -> Response:
+    async def _whole(
+        self, context: RequestContext, checks: Checks, reply: UpstreamReply
+    ) -> Response:
         limit = self._services.config.gateway.max_response_bytes
         try:
             raw = await reply.read(limit)
@@ -298,7 +300,7 @@ class Exchange:
             raise blocked(body.answers)
         return marked(reply, body)
 
-    def _observed(self, context: RequestContext, checks: Checks, reply: Reply) -> Response:
+    def _observed(self, context: RequestContext, checks: Checks, reply: UpstreamReply) -> Response:
         """Relay a response as it comes, and check it once it is out."""
         limit = self._services.config.gateway.max_response_bytes
         body = ObservedBody(reply, max_bytes=min(limit, OBSERVED_BYTES))
@@ -315,7 +317,7 @@ class Exchange:
         return Streamed(body.events(), status=reply.status, headers=reply.headers, ended=ended)
 
     async def _check_later(
-        self, context: RequestContext, checks: Checks, reply: Reply, raw: bytes
+        self, context: RequestContext, checks: Checks, reply: UpstreamReply, raw: bytes
     ) -> None:
         try:
             limit = self._services.config.gateway.max_response_bytes
@@ -342,7 +344,7 @@ class Exchange:
             raise _too_slow(limit_s) from error
 
 
-async def _give_up(sending: "asyncio.Task[Reply]") -> None:
+async def _give_up(sending: "asyncio.Task[UpstreamReply]") -> None:
     """End a request whose reply nobody takes, whether it has come or not."""
     sending.cancel()
     await asyncio.wait({sending})
@@ -350,7 +352,7 @@ async def _give_up(sending: "asyncio.Task[Reply]") -> None:
         await sending.result().close()
 
 
-def relayed(reply: Reply) -> Response:
+def relayed(reply: UpstreamReply) -> Response:
     """A reply as it is."""
     return Streamed(reply.chunks(), status=reply.status, headers=reply.headers, ended=reply.close)
 
@@ -365,6 +367,6 @@ def _too_slow(limit_s: float) -> Problem:
     )
 
 
-def _is_stream(reply: Reply) -> bool:
+def _is_stream(reply: UpstreamReply) -> bool:
     media_type = (reply.header("content-type") or "").partition(";")[0]
     return media_type.strip().lower() == "text/event-stream"

@@ -36,7 +36,7 @@ class UnreadableChunkError(GroundwireError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class DeltaPart:
     """What a chunk says of one answer.
 
     Attributes:
@@ -70,7 +70,7 @@ class Chunk:
     """
 
     data: Mapping[str, Any]
-    parts: tuple[Part, ...]
+    parts: tuple[DeltaPart, ...]
     is_error: bool = False
     is_as_sent: bool = True
 
@@ -132,7 +132,7 @@ class Halves:
             return chunk
         return replace(chunk, parts=parts, is_as_sent=False)
 
-    def _join(self, part: Part) -> Part:
+    def _join(self, part: DeltaPart) -> DeltaPart:
         text = self._waiting.pop(part.index, "") + part.text
         if text and "\ud800" <= text[-1] <= "\udbff" and part.finish is None:
             self._waiting[part.index] = text[-1]
@@ -144,7 +144,7 @@ class Halves:
         return replace(part, text=text, choice={**part.choice, "delta": delta})
 
 
-def _read_choice(choice: object, position: int) -> Part:
+def _read_choice(choice: object, position: int) -> DeltaPart:
     if not isinstance(choice, dict):
         raise UnreadableChunkError(f"a choice is of type {type(choice).__name__}")
     delta = {} if choice.get("delta") is None else choice["delta"]
@@ -158,7 +158,7 @@ def _read_choice(choice: object, position: int) -> Part:
     finish = choice.get("finish_reason")
     said = Said.of(delta.get("content"))
     refusal = delta.get("refusal")
-    return Part(
+    return DeltaPart(
         index=index,
         text=said.text,
         refusal=said.refusal + (refusal if isinstance(refusal, str) else ""),

@@ -19,7 +19,7 @@ from groundwire.gateway.chat.report import StreamReport
 from groundwire.gateway.http.problems import Problem
 from groundwire.gateway.http.refusals import RefusalCode, blocked, refusal_chunk, refused
 from groundwire.gateway.http.sse import DONE, KEEP_ALIVE, encode
-from groundwire.gateway.upstream import Reply, UpstreamBrokenError
+from groundwire.gateway.upstream import UpstreamBrokenError, UpstreamReply
 from groundwire.pipeline import Checked, Review
 from groundwire.policy.policy import Action
 
@@ -39,7 +39,7 @@ class ReleasedStream:
 
     def __init__(
         self,
-        reply: Reply,
+        reply: UpstreamReply,
         checks: Checks,
         *,
         head: Mapping[str, Any],

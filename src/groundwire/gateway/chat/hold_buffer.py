@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from groundwire.gateway.chat.chunks import HEAD, WITHOUT_ANSWERS, Chunk, Part
-from groundwire.gateway.http.sse import Event, encode
+from groundwire.gateway.chat.chunks import HEAD, WITHOUT_ANSWERS, Chunk, DeltaPart
+from groundwire.gateway.http.sse import ServerSentEvent, encode
 from groundwire.pipeline.conversation import Said
 
 #: Of a delta, what may leave with the text. All else waits until the whole answer has passed: it
@@ -55,7 +55,7 @@ class HeldAnswer:
     _pieces: deque[_Piece] = field(default_factory=deque)
     _late: list[bytes] = field(default_factory=list)
 
-    def take(self, part: Part, data: Mapping[str, Any], raw: bytes | None) -> None:
+    def take(self, part: DeltaPart, data: Mapping[str, Any], raw: bytes | None) -> None:
         """Keep what a chunk says of this answer.
 
         Args:
@@ -151,7 +151,7 @@ class HeldAnswer:
                         found[key] = found.get(key, "") + (said if isinstance(said, str) else "")
         return list(found.values())
 
-    def _keep(self, part: Part, event: bytes, choice: Mapping[str, Any]) -> None:
+    def _keep(self, part: DeltaPart, event: bytes, choice: Mapping[str, Any]) -> None:
         start, self.n_chars = self.n_chars, self.n_chars + len(part.text)
         content = (choice.get("delta") or {}).get("content")
         is_divisible = isinstance(content, str)
@@ -212,7 +212,7 @@ class HeldStream:
         """Bytes that are held."""
         return self._n_bytes + sum(answer.n_bytes for answer in self.answers.values())
 
-    def take(self, event: Event, chunk: Chunk) -> None:
+    def take(self, event: ServerSentEvent, chunk: Chunk) -> None:
         """Keep a chunk."""
         self.head.update({key: chunk.data[key] for key in HEAD if key in chunk.data})
         self.usage = chunk.data.get("usage") or self.usage
@@ -271,7 +271,7 @@ def _event(data: Mapping[str, Any], choice: Mapping[str, Any]) -> bytes:
 
 
 def _data(event: bytes) -> dict[str, Any]:
-    data = json.loads(Event.of(event).data or "{}")
+    data = json.loads(ServerSentEvent.of(event).data or "{}")
     assert isinstance(data, dict)  # it was read before
     return data
 

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from groundwire.gateway.chat.chunks import Part, UnreadableChunkError
+from groundwire.gateway.chat.chunks import DeltaPart, UnreadableChunkError
 from groundwire.gateway.chat.judging import AnswerJudge
 from groundwire.pipeline import Checked
 from groundwire.pipeline.conversation import Answer, AnswerKind, answer_of
@@ -43,7 +43,7 @@ class AnswerInFlight:
         """Whether some of its text was not checked, for there is too much of it."""
         return self._is_over_limit
 
-    def take(self, part: Part) -> None:
+    def take(self, part: DeltaPart) -> None:
         """Take what a chunk says of it."""
         room = self.max_chars - self.n_chars
         self.n_chars += len(part.text)

@@ -8,7 +8,7 @@ tell outcomes that HaluGate has no word for.
 from collections.abc import Sequence
 from typing import Any
 
-from groundwire.control.audit.findings import Findings
+from groundwire.control.audit.findings import AnswerFindings
 from groundwire.detection.values import Outcome, worst
 from groundwire.gateway.chat.body_warning import warning_text
 from groundwire.gateway.http.header_text import header_list
@@ -42,7 +42,7 @@ def vsr_headers(answers: Sequence[Checked]) -> list[tuple[str, str]]:
     if hallucinated or is_unverified:
         headers.append(("x-vsr-fact-check-needed", _TRUE))
     if hallucinated:
-        headers += _of_findings(Findings.of(hallucinated))
+        headers += _of_findings(AnswerFindings.of(hallucinated))
         warnings.append("hallucination")
     if is_unverified:
         headers.append(("x-vsr-unverified-factual-response", _TRUE))
@@ -91,7 +91,7 @@ def strongest(answers: Sequence[Checked]) -> Action:
     return max(actions, key=lambda action: action.strength, default=Action.NONE)
 
 
-def _of_findings(findings: Findings) -> list[tuple[str, str]]:
+def _of_findings(findings: AnswerFindings) -> list[tuple[str, str]]:
     headers = [("x-vsr-hallucination-detected", _TRUE)]
     if findings.spans:
         headers.append(("x-vsr-hallucination-spans", header_list(findings.spans)))

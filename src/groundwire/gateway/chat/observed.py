@@ -14,7 +14,7 @@ from groundwire.gateway.chat.release import Release
 from groundwire.gateway.chat.report import StreamReport
 from groundwire.gateway.http.coding import CodingError
 from groundwire.gateway.http.sse import EventTooLargeError
-from groundwire.gateway.upstream import Reply, UpstreamBrokenError
+from groundwire.gateway.upstream import UpstreamBrokenError, UpstreamReply
 
 log = logging.getLogger(__name__)
 
@@ -30,7 +30,7 @@ class ObservedBody:
         is_complete: Whether that is all.
     """
 
-    def __init__(self, reply: Reply, *, max_bytes: int) -> None:
+    def __init__(self, reply: UpstreamReply, *, max_bytes: int) -> None:
         """Begin.
 
         Args:
@@ -57,7 +57,7 @@ class ObservedStream:
 
     def __init__(
         self,
-        reply: Reply,
+        reply: UpstreamReply,
         answers: AnswersInFlight,
         *,
         content_encoding: str,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from groundwire.gateway.chat.chunks import Chunk, Halves, UnreadableChunkError, read_chunk
 from groundwire.gateway.http.coding import Decoder
-from groundwire.gateway.http.sse import Event, EventSplitter
+from groundwire.gateway.http.sse import EventSplitter, ServerSentEvent
 
 log = logging.getLogger(__name__)
 
@@ -30,7 +30,7 @@ class ReadEvent:
         is_unreadable: Whether it has data that are no chunk, or is no event.
     """
 
-    event: Event
+    event: ServerSentEvent
     chunk: Chunk | None = None
     is_end: bool = False
     is_unreadable: bool = False
@@ -73,10 +73,10 @@ class ChunkReader:
         events = self._splitter.feed(self._decoder.finish())
         rest = self._splitter.finish()
         if rest.strip():
-            events.append(Event.of(rest.rstrip(b"\r\n") + b"\n\n"))
+            events.append(ServerSentEvent.of(rest.rstrip(b"\r\n") + b"\n\n"))
         return map(self._read, events)
 
-    def _read(self, event: Event) -> ReadEvent:
+    def _read(self, event: ServerSentEvent) -> ReadEvent:
         if event.data is None:
             return ReadEvent(event, is_unreadable=event.is_foreign)
         if event.data.strip() == "[DONE]":

@@ -13,7 +13,7 @@ DONE = "[DONE]"
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class DemoRequest:
     """A request: what is sent, and where to."""
 
     path: str
@@ -51,7 +51,7 @@ class Arrival:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
+class DemoReply:
     """What came back.
 
     Attributes:
@@ -96,7 +96,7 @@ class Reply:
         return next((each["groundwire"] for each in data if "groundwire" in each), {})
 
 
-class Listener:
+class ArrivalListener:
     """Is told what comes as it comes; this one does nothing about it."""
 
     def began(self, status: int, headers: Mapping[str, str], at_s: float) -> None:
@@ -106,7 +106,7 @@ class Listener:
         """An event of a stream is there."""
 
 
-def ask(url: str, request: Ask, *, key: str, listener: Listener) -> Reply:
+def ask(url: str, request: DemoRequest, *, key: str, listener: ArrivalListener) -> DemoReply:
     """Send a request, and read what comes as it comes.
 
     Args:
@@ -135,7 +135,7 @@ def ask(url: str, request: Ask, *, key: str, listener: Listener) -> Reply:
                 listener.arrived(arrival)
         else:
             data = json.loads(response.read())
-        return Reply(
+        return DemoReply(
             status=response.status,
             headers=received,
             began_s=began_s,

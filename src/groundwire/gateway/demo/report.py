@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from groundwire.gateway.demo.asking import Reply
+from groundwire.gateway.demo.asking import DemoReply
 from groundwire.gateway.demo.serving import Gateways
 from groundwire.gateway.demo.settings import SETTINGS
 from groundwire.gateway.demo.walk import Walked
@@ -52,7 +52,7 @@ def _scene(walked: Walked) -> dict[str, Any]:
     }
 
 
-def _reply(reply: Reply) -> dict[str, Any]:
+def _reply(reply: DemoReply) -> dict[str, Any]:
     """A response; of a stream the events, ``null`` for the one that says that it is complete."""
     return {
         "status": reply.status,

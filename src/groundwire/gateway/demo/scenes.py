@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from groundwire.gateway.demo import model
-from groundwire.gateway.demo.asking import Ask, Reply
+from groundwire.gateway.demo.asking import DemoReply, DemoRequest
 
 CHAT = "/v1/chat/completions"
 SOURCES = (
@@ -30,7 +30,7 @@ _CALL = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class SceneOutcome:
     """What is known once a scene is over.
 
     Attributes:
@@ -41,7 +41,7 @@ class Seen:
         metrics: The metrics of the gateway, a line each.
     """
 
-    reply: Reply
+    reply: DemoReply
     n_asked: int
     is_live: bool
     record: Sequence[Mapping[str, Any]] = ()
@@ -72,28 +72,28 @@ class Scene:
     title: str
     why: str
     setting: str
-    ask: Ask
-    expects: Callable[[Seen], Expectations]
+    ask: DemoRequest
+    expects: Callable[[SceneOutcome], Expectations]
     shows: Sequence[str] = ("x-vsr-", "x-groundwire-")
     waits: bool = False
     records: bool = False
 
 
-def chat(question: str, *, facts: str = "", **more: Any) -> Ask:  # noqa: ANN401 - fields of JSON
+def chat(question: str, *, facts: str = "", **more: Any) -> DemoRequest:  # noqa: ANN401 - fields of JSON
     """A chat request; with facts, a tool has already been called and has answered."""
     messages: list[Mapping[str, object]] = [{"role": "user", "content": question}]
     if facts:
         messages.append({"role": "assistant", "content": None, "tool_calls": [_CALL]})
         messages.append({"role": "tool", "tool_call_id": "call_1", "content": facts})
-    return Ask(CHAT, {"model": model.NAME, "messages": messages, **more})
+    return DemoRequest(CHAT, {"model": model.NAME, "messages": messages, **more})
 
 
-def grounded_chat(question: str, **more: Any) -> Ask:  # noqa: ANN401 - fields of JSON
+def grounded_chat(question: str, **more: Any) -> DemoRequest:  # noqa: ANN401 - fields of JSON
     """A chat request that names its sources as DVARA's clients do."""
     return chat(question, **more, metadata={"grounding.sources": list(SOURCES)})
 
 
-def _not_factual(seen: Seen) -> Expectations:
+def _not_factual(seen: SceneOutcome) -> Expectations:
     yield _passes(seen, model.HAIKU)
     yield "no header accuses or warns", not _vsr(seen)
 
@@ -105,7 +105,7 @@ _UNVERIFIED = (
 )
 
 
-def _unverified(seen: Seen) -> Expectations:
+def _unverified(seen: SceneOutcome) -> Expectations:
     yield _passes(seen, model.BUILT)
     for name in (
         "fact-check-needed",
@@ -130,14 +130,14 @@ _DOCUMENTED = {
 }
 
 
-def _evidence(seen: Seen) -> Expectations:
+def _evidence(seen: SceneOutcome) -> Expectations:
     yield _passes(seen, model.BUILT)
     for name, value in _DOCUMENTED.items():
         yield _header(seen, name, value)
     yield _header(seen, "x-groundwire-outcome", "hallucinated")
 
 
-def _stream_marks(seen: Seen) -> Expectations:
+def _stream_marks(seen: SceneOutcome) -> Expectations:
     reply = seen.reply
     yield "the status is 200", reply.status == 200
     yield "the text is the model's, to the letter", reply.text == model.BUILT
@@ -148,7 +148,7 @@ def _stream_marks(seen: Seen) -> Expectations:
         yield f"the last chunk has {name}: {value}", said.get(name) == value
 
 
-def _body(seen: Seen) -> Expectations:
+def _body(seen: SceneOutcome) -> Expectations:
     warning, _, rest = seen.reply.text.partition("\n\n")
     yield "the status is 200", seen.reply.status == 200
     yield "the answer stands below the warning", rest == model.BUILT
@@ -156,13 +156,13 @@ def _body(seen: Seen) -> Expectations:
     yield "it names both words", '"1950"' in warning and '"500 meters"' in warning
 
 
-def _sources(seen: Seen) -> Expectations:
+def _sources(seen: SceneOutcome) -> Expectations:
     yield _passes(seen, model.HEIGHT)
     yield _header(seen, "x-groundwire-outcome", "grounded")
     yield _header(seen, "x-groundwire-action", "none")
 
 
-def _block(seen: Seen) -> Expectations:
+def _block(seen: SceneOutcome) -> Expectations:
     error = seen.reply.error
     yield "the status is 403", seen.reply.status == 403
     yield "type is guardrail_violation", error.get("type") == "guardrail_violation"
@@ -180,7 +180,7 @@ def _block(seen: Seen) -> Expectations:
     )
 
 
-def _sentence(seen: Seen) -> Expectations:
+def _sentence(seen: SceneOutcome) -> Expectations:
     reply = seen.reply
     yield "the status is 200", reply.status == 200
     yield "the two true sentences are delivered", reply.text.strip() == model.ABOUT_TRUE
@@ -189,27 +189,27 @@ def _sentence(seen: Seen) -> Expectations:
     yield from _refused(reply)
 
 
-def _deferred(seen: Seen) -> Expectations:
+def _deferred(seen: SceneOutcome) -> Expectations:
     yield "the status is 200", seen.reply.status == 200
     yield "all of the text is delivered", seen.reply.text == model.WHAT
     yield "none of it before the model was done", not seen.is_live
     yield "the stream ends as the model ended it", seen.reply.finish == "stop"
 
 
-def _deferred_block(seen: Seen) -> Expectations:
+def _deferred_block(seen: SceneOutcome) -> Expectations:
     yield "the status is 200", seen.reply.status == 200
     yield "no character is delivered", seen.reply.text == ""
     yield from _refused(seen.reply)
 
 
-def _unchecked(seen: Seen) -> Expectations:
+def _unchecked(seen: SceneOutcome) -> Expectations:
     yield "the status is 403", seen.reply.status == 403
     yield "code is unchecked_endpoint", seen.reply.error.get("code") == "unchecked_endpoint"
     yield "the error says what to do", "chat/completions" in str(seen.reply.error.get("next_step"))
     yield "the model was not asked", seen.n_asked == 0
 
 
-def _record(seen: Seen) -> Expectations:
+def _record(seen: SceneOutcome) -> Expectations:
     yield "the status is 403", seen.reply.status == 403
     yield "the audit log has one event about it", len(seen.record) == 1
     event: Mapping[str, Any] = seen.record[0] if seen.record else {}
@@ -227,29 +227,29 @@ def _record(seen: Seen) -> Expectations:
     )
 
 
-def _passes(seen: Seen, text: str) -> tuple[str, bool]:
+def _passes(seen: SceneOutcome, text: str) -> tuple[str, bool]:
     return (
         "the answer is delivered as the model wrote it",
         seen.reply.status == 200 and seen.reply.data == model.completion(text),
     )
 
 
-def _header(seen: Seen, name: str, value: str) -> tuple[str, bool]:
+def _header(seen: SceneOutcome, name: str, value: str) -> tuple[str, bool]:
     return f"{name}: {value}", seen.reply.headers.get(name) == value
 
 
-def _vsr(seen: Seen) -> set[str]:
+def _vsr(seen: SceneOutcome) -> set[str]:
     return {name for name in seen.reply.headers if name.startswith("x-vsr-")}
 
 
-def _refused(reply: Reply) -> Expectations:
+def _refused(reply: DemoReply) -> Expectations:
     yield "the stream ends with content_filter", reply.finish == "content_filter"
     code = reply.extension.get("code")
     yield "and says hallucination_detected", code == "hallucination_detected"
     yield "and is complete for a client", bool(reply.arrivals) and reply.arrivals[-1].data is None
 
 
-def _counts(seen: Seen, name: str, *labels: str) -> bool:
+def _counts(seen: SceneOutcome, name: str, *labels: str) -> bool:
     found = (line for line in seen.metrics if line.startswith(f"{name}{{"))
     return any(
         all(each in line for each in labels) and float(line.rpartition(" ")[2]) >= 1
@@ -330,7 +330,7 @@ SCENES: Sequence[Scene] = (
         title="An endpoint whose answers are not checked",
         why="What may be blocked must not get out by another door; the model is not even asked.",
         setting="dvara.yaml",
-        ask=Ask("/v1/responses", {"model": model.NAME, "input": model.BUILT_QUESTION}),
+        ask=DemoRequest("/v1/responses", {"model": model.NAME, "input": model.BUILT_QUESTION}),
         expects=_unchecked,
         shows=("x-trace-id",),
     ),

@@ -7,10 +7,10 @@ from typing import Any, TextIO
 from rich.console import Console
 from rich.text import Text
 
-from groundwire.gateway.demo.asking import Arrival, Ask
+from groundwire.gateway.demo.asking import Arrival, DemoRequest
 from groundwire.gateway.demo.model import ANSWERS, question_of
 from groundwire.gateway.demo.scenes import Scene
-from groundwire.gateway.demo.serving import Gateway, Gateways
+from groundwire.gateway.demo.serving import Gateways, RunningGateway
 from groundwire.gateway.demo.settings import SETTINGS
 from groundwire.gateway.demo.walk import Show, Walked
 from groundwire.render import visible
@@ -44,7 +44,7 @@ class Screen(Show):
         self._shows: tuple[str, ...] = ()
         self._is_at_margin = True
 
-    def gateway(self, gateway: Gateway, gateways: Gateways) -> None:
+    def gateway(self, gateway: RunningGateway, gateways: Gateways) -> None:
         """A gateway begins to be asked."""
         self._line()
         self._line(f"── {gateway.name} {'─' * 60}", "cyan")
@@ -106,7 +106,7 @@ class Screen(Show):
         text = f"{n_ok} of {of} scenes are as they must be, in {seconds:.1f} s."
         self._line(text, "bold green" if n_ok == of else "bold red")
 
-    def kept(self, gateways: Gateways, ask: Ask) -> None:
+    def kept(self, gateways: Gateways, ask: DemoRequest) -> None:
         """The servers go on."""
         self._line()
         self._line("Still serving, until Ctrl-C:", "bold")
@@ -146,7 +146,7 @@ class Screen(Show):
         self._console.print(Text(visible(text), style))
 
 
-def curl(ask: Ask, *, url: str, key: str) -> str:
+def curl(ask: DemoRequest, *, url: str, key: str) -> str:
     """A request as a command that can be copied."""
     flag = "-N " if ask.streams else ""
     body = _laid_out(ask.body).replace("'", "'\\''")

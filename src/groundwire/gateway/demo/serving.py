@@ -41,7 +41,7 @@ class DemoStartError(GroundwireError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Gateway:
+class RunningGateway:
     """A gateway that runs.
 
     Attributes:
@@ -70,7 +70,7 @@ class Gateways:
             stack: Ends all that is started.
             model: What the gateways ask.
         """
-        self._stack, self._running = stack, dict[str, Gateway]()
+        self._stack, self._running = stack, dict[str, RunningGateway]()
         self._folder = Path(stack.enter_context(TemporaryDirectory(prefix="groundwire-demo-")))
         self.key = f"{PREFIX}{secrets.token_urlsafe(32)}"
         self.upstream = ""
@@ -78,11 +78,11 @@ class Gateways:
         self.upstream = f"{url}/v1"
 
     @property
-    def running(self) -> tuple[Gateway, ...]:
+    def running(self) -> tuple[RunningGateway, ...]:
         """Those that were started, in order."""
         return tuple(self._running.values())
 
-    def get(self, name: str) -> Gateway:
+    def get(self, name: str) -> RunningGateway:
         """The gateway with the configuration of this name.
 
         Raises:
@@ -95,7 +95,7 @@ class Gateways:
                 _serving(app, config, probe="/readyz", failures=failures)
             )
             audit = Path(str(config.audit.path))
-            self._running[name] = Gateway(name=name, url=url, audit=audit)
+            self._running[name] = RunningGateway(name=name, url=url, audit=audit)
         return self._running[name]
 
     def _config(self, name: str) -> Config:

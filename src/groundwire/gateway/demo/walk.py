@@ -8,10 +8,10 @@ from http.client import HTTPException
 from time import monotonic, perf_counter, sleep
 from typing import Any
 
-from groundwire.gateway.demo.asking import Arrival, Listener, ask, fetch_text
+from groundwire.gateway.demo.asking import Arrival, ArrivalListener, ask, fetch_text
 from groundwire.gateway.demo.model import ScriptedModel
-from groundwire.gateway.demo.scenes import Scene, Seen
-from groundwire.gateway.demo.serving import Gateway, Gateways
+from groundwire.gateway.demo.scenes import Scene, SceneOutcome
+from groundwire.gateway.demo.serving import Gateways, RunningGateway
 
 #: Until an event stands in the audit log, which is written beside the response.
 _RECORD_S = 10.0
@@ -30,8 +30,8 @@ class Walked:
     """
 
     scene: Scene
-    gateway: Gateway
-    seen: Seen | None
+    gateway: RunningGateway
+    seen: SceneOutcome | None
     held: Sequence[tuple[str, bool]]
 
     @property
@@ -40,10 +40,10 @@ class Walked:
         return all(holds for _, holds in self.held)
 
 
-class Show(Listener):
+class Show(ArrivalListener):
     """Is told how the walk goes; this one shows nothing."""
 
-    def gateway(self, gateway: Gateway, gateways: Gateways) -> None:
+    def gateway(self, gateway: RunningGateway, gateways: Gateways) -> None:
         """The scenes that follow ask this gateway."""
 
     def scene(self, scene: Scene, *, number: int, of: int) -> None:
@@ -67,7 +67,7 @@ def walk(
     Raises:
         GroundwireError: If a gateway cannot be started.
     """
-    before: Gateway | None = None
+    before: RunningGateway | None = None
     for number, scene in enumerate(scenes, 1):
         gateway = gateways.get(scene.setting)
         if gateway is not before:
@@ -79,7 +79,7 @@ def walk(
         yield walked
 
 
-def _through(scene: Scene, gateway: Gateway, *, key: str, ear: "_Ear") -> Walked:
+def _through(scene: Scene, gateway: RunningGateway, *, key: str, ear: "_Ear") -> Walked:
     try:
         seen = _see(scene, gateway, key=key, ear=ear)
         held = tuple(scene.expects(seen))
@@ -90,7 +90,7 @@ def _through(scene: Scene, gateway: Gateway, *, key: str, ear: "_Ear") -> Walked
     return Walked(scene=scene, gateway=gateway, seen=seen, held=held)
 
 
-def _see(scene: Scene, gateway: Gateway, *, key: str, ear: "_Ear") -> Seen:
+def _see(scene: Scene, gateway: RunningGateway, *, key: str, ear: "_Ear") -> SceneOutcome:
     model, n_before = ear.model, ear.model.n_requests
     if scene.waits:
         model.heard.clear()
@@ -99,7 +99,7 @@ def _see(scene: Scene, gateway: Gateway, *, key: str, ear: "_Ear") -> Seen:
     finally:
         model.heard.set()
     trace_id = reply.headers.get("x-trace-id", "")
-    return Seen(
+    return SceneOutcome(
         reply=reply,
         n_asked=model.n_requests - n_before,
         is_live=ear.first_text_at < model.done_at,
@@ -108,10 +108,10 @@ def _see(scene: Scene, gateway: Gateway, *, key: str, ear: "_Ear") -> Seen:
     )
 
 
-class _Ear(Listener):
+class _Ear(ArrivalListener):
     """Lets the model know that it was heard, and notes when."""
 
-    def __init__(self, listener: Listener, model: ScriptedModel) -> None:
+    def __init__(self, listener: ArrivalListener, model: ScriptedModel) -> None:
         self._listener, self.model = listener, model
         self.first_text_at = math.inf
 
@@ -125,7 +125,7 @@ class _Ear(Listener):
         self._listener.arrived(arrival)
 
 
-def _record(gateway: Gateway, trace_id: str) -> Iterator[Mapping[str, Any]]:
+def _record(gateway: RunningGateway, trace_id: str) -> Iterator[Mapping[str, Any]]:
     """The events about a request, once there are any."""
     deadline = monotonic() + _RECORD_S
     while True:
@@ -138,7 +138,7 @@ def _record(gateway: Gateway, trace_id: str) -> Iterator[Mapping[str, Any]]:
         sleep(0.02)
 
 
-def _metrics(gateway: Gateway) -> Iterator[str]:
+def _metrics(gateway: RunningGateway) -> Iterator[str]:
     """The counters of checks that have counted something."""
     for line in fetch_text(f"{gateway.url}/metrics").splitlines():
         if line.startswith(_COUNTERS) and not line.endswith(" 0.0"):

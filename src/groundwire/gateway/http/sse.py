@@ -45,7 +45,7 @@ class EventTooLargeError(GroundwireError):
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class ServerSentEvent:
     """One event.
 
     Attributes:
@@ -61,7 +61,7 @@ class Event:
     is_foreign: bool = False
 
     @classmethod
-    def of(cls, raw: bytes) -> "Event":
+    def of(cls, raw: bytes) -> "ServerSentEvent":
         """Read the bytes of one event."""
         text = raw.removeprefix(_BOM).decode("utf-8", "replace")
         found, is_foreign = [], False
@@ -96,7 +96,7 @@ class EventSplitter:
         self._searched = 0
         self._max_event_bytes = max_event_bytes
 
-    def feed(self, data: bytes) -> list[Event]:
+    def feed(self, data: bytes) -> list[ServerSentEvent]:
         """Take the next bytes.
 
         Returns:
@@ -109,7 +109,7 @@ class EventSplitter:
         self._buffer += data
         events, start = [], 0
         while found := _BLANK_LINE.search(self._buffer, max(start, self._searched)):
-            events.append(Event.of(bytes(self._buffer[start : found.end()])))
+            events.append(ServerSentEvent.of(bytes(self._buffer[start : found.end()])))
             start = self._searched = found.end()
         del self._buffer[:start]
         # What was searched holds no end, but for a line end that may be half of one.

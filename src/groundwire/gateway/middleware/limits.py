@@ -18,7 +18,7 @@ from groundwire.gateway.http.problems import (
 from groundwire.gateway.middleware.state import trace_id
 
 
-class Limits:
+class RequestLimits:
     """Refuses what is too much, before it costs anything.
 
     Attributes:

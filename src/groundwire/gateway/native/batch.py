@@ -19,7 +19,7 @@ from groundwire.gateway.http.streamed import Streamed
 from groundwire.gateway.middleware.limits import parse_json
 from groundwire.gateway.native.check import asked_by, require_point, result_of
 from groundwire.gateway.native.models import BatchRequest
-from groundwire.gateway.native.recorded import Asked, Result, recorded
+from groundwire.gateway.native.recorded import CheckRequest, Result, recorded
 from groundwire.gateway.native.route import JSON, require_content_type
 from groundwire.gateway.native.running import in_thread, to_json
 
@@ -68,7 +68,7 @@ async def check_batch(request: Request) -> Response:
     return Streamed(written, headers=headers)
 
 
-def _read(body: bytes, kind: str, asked: Asked) -> Batch:
+def _read(body: bytes, kind: str, asked: CheckRequest) -> Batch:
     batch = _of_json(body) if kind == JSON else _of_lines(body)
     if batch.operating_point is not None:
         # Refused here, once, and not for each row.
@@ -140,7 +140,7 @@ def _weight(parameters: Sequence[str]) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class RowResult:
     """What became of one row.
 
     Attributes:
@@ -152,13 +152,13 @@ class Row:
     json: bytes
 
 
-async def _results(asked: Asked, batch: Batch) -> AsyncGenerator[Row, None]:
+async def _results(asked: CheckRequest, batch: Batch) -> AsyncGenerator[RowResult, None]:
     """Results in order. No more rows are under way than there are threads for; who does not read
     what is there does not get more done.
     """  # noqa: D205
     # Half of the threads: the other half serves those who wait for one answer.
     most = n_threads(asked.own.config.detector.threads)
-    waiting: deque[asyncio.Task[Row]] = deque()
+    waiting: deque[asyncio.Task[RowResult]] = deque()
     try:
         for row in batch.rows:
             if len(waiting) == most:
@@ -173,7 +173,7 @@ async def _results(asked: Asked, batch: Batch) -> AsyncGenerator[Row, None]:
             task.cancel()
 
 
-async def _checked(asked: Asked, batch: Batch, row: RawRow) -> Row:
+async def _checked(asked: CheckRequest, batch: Batch, row: RawRow) -> RowResult:
     """The result of one row, or what kept it from being checked."""
     number, raw = row
     name: dict[str, Any] = {"row": number}
@@ -186,13 +186,13 @@ async def _checked(asked: Asked, batch: Batch, row: RawRow) -> Row:
 
     try:
         result = await recorded(asked, check, row=number)
-        return Row(result.outcome, result.json)
+        return RowResult(result.outcome, result.json)
     except Exception as error:  # noqa: BLE001 - one row must not end the others
         problem = as_problem(error)
         if problem.status >= 500:
             # The message may quote the answer, which has no place in a log.
             log.warning("A row could not be checked: %s", type(error).__name__)
-        return Row(None, to_json({**name, "error": _brief(problem)}))
+        return RowResult(None, to_json({**name, "error": _brief(problem)}))
 
 
 def _parse(raw: bytes | object) -> Mapping[str, Any]:
@@ -213,13 +213,13 @@ def _brief(problem: Problem) -> dict[str, Any]:
 # How they are written.
 
 
-async def _as_lines(results: AsyncGenerator[Row, None]) -> AsyncGenerator[bytes, None]:
+async def _as_lines(results: AsyncGenerator[RowResult, None]) -> AsyncGenerator[bytes, None]:
     async with aclosing(results):
         async for row in results:
             yield row.json + b"\n"
 
 
-async def _as_json(results: AsyncGenerator[Row, None]) -> AsyncGenerator[bytes, None]:
+async def _as_json(results: AsyncGenerator[RowResult, None]) -> AsyncGenerator[bytes, None]:
     """One document, sent as it grows: it never stands in memory as a whole."""
     outcomes: Counter[str | None] = Counter()
     opening = b'{"results": ['

@@ -13,7 +13,7 @@ from groundwire.gateway.http.problems import INVALID_REQUEST, Problem, as_proble
 from groundwire.gateway.middleware.state import caller, services, trace_id
 from groundwire.gateway.native.examples import CHECKS
 from groundwire.gateway.native.models import AnyCheck, shape_of
-from groundwire.gateway.native.recorded import Asked, Result, failed, recorded
+from groundwire.gateway.native.recorded import CheckRequest, Result, failed, recorded
 from groundwire.gateway.native.route import SHAPES, NativeRoute
 from groundwire.gateway.native.running import json_response, pipeline_of, to_json, while_there
 from groundwire.pipeline.conversation import divide_transcript
@@ -43,14 +43,14 @@ async def check(
     return json_response(found.json)
 
 
-def asked_by(request: Request) -> Asked:
+def asked_by(request: Request) -> CheckRequest:
     """Who wants something checked.
 
     Raises:
         Problem: If there is nothing that checks.
     """
     who = caller(request)
-    return Asked(
+    return CheckRequest(
         own=services(request),
         pipeline=pipeline_of(request),
         tenant=who.tenant,
@@ -60,7 +60,7 @@ def asked_by(request: Request) -> Asked:
 
 
 def result_of(
-    asked: Asked,
+    asked: CheckRequest,
     data: Mapping[str, Any],
     *,
     operating_point: str | float | None = None,
@@ -108,7 +108,7 @@ def require_point(value: object) -> str | float | None:
 
 
 def _check_example(
-    asked: Asked, example: Example, point: str | float | None, name: Mapping[str, Any]
+    asked: CheckRequest, example: Example, point: str | float | None, name: Mapping[str, Any]
 ) -> Result:
     pipeline = asked.pipeline
     context = pipeline.open_answer(
@@ -128,7 +128,7 @@ def _check_example(
     return Result(context=context, answers=(checked,), json=written, outcome=str(checked.outcome))
 
 
-def _check_conversation(asked: Asked, data: object, name: Mapping[str, Any]) -> Result:
+def _check_conversation(asked: CheckRequest, data: object, name: Mapping[str, Any]) -> Result:
     sent, answered = divide_transcript(data)
     # Which of the two a place such as messages[3] is in, only we know.
     with_parts = isinstance(data, Mapping) and "request" in data

@@ -14,7 +14,7 @@ from groundwire.policy.policy import Overrides
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class CheckRequest:
     """Who wants something checked, and by what.
 
     Attributes:
@@ -51,7 +51,9 @@ class Result:
     failure: Exception | None = None
 
 
-async def recorded(asked: Asked, work: Callable[[], Result], *, row: int | None = None) -> Result:
+async def recorded(
+    asked: CheckRequest, work: Callable[[], Result], *, row: int | None = None
+) -> Result:
     """Check something in a thread, and keep its records.
 
     Args:

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
-from groundwire.verify.interval import Interval
+from groundwire.verify.interval import ProbabilityInterval
 from groundwire.verify.run import run
 from groundwire.verify.subject import AnswerSubject
-from groundwire.verify.verifier import Judged, Question, Readout
+from groundwire.verify.verifier import ClaimQuestion, Judged, Readout
 
 _SPANS = [
     {
@@ -64,21 +64,21 @@ class _Said:
 
     name, model = "local", "reader@0123456789ab"
 
-    def judge(self, questions: Sequence[Question]) -> list[Judged]:
+    def judge(self, questions: Sequence[ClaimQuestion]) -> list[Judged]:
         """Its answers."""
         return [_readout(each) for each in questions]
 
 
-def _readout(question: Question) -> Readout:
+def _readout(question: ClaimQuestion) -> Readout:
     has_evidence = not question.evidence[0].is_redacted
     if "15" in question.claim:
         yes, no, generated = 0.79, 0.15, "NO"
     else:
         yes, no, generated = (0.99, 0.0, "YES") if has_evidence else (0.01, 0.0, "UNSURE")
     return Readout(
-        yes=Interval.exactly(yes),
-        no=Interval.exactly(no),
-        unsure=Interval.exactly(round(1 - yes - no, 6)),
+        yes=ProbabilityInterval.exactly(yes),
+        no=ProbabilityInterval.exactly(no),
+        unsure=ProbabilityInterval.exactly(round(1 - yes - no, 6)),
         generated=generated,
     )
 

@@ -2,6 +2,6 @@
 
 from groundwire.gateway.upstream.client import Observer, Upstreams
 from groundwire.gateway.upstream.errors import Breakage, UpstreamBrokenError
-from groundwire.gateway.upstream.reply import Reply
+from groundwire.gateway.upstream.reply import UpstreamReply
 
-__all__ = ["Breakage", "Observer", "Reply", "UpstreamBrokenError", "Upstreams"]
+__all__ = ["Breakage", "Observer", "UpstreamBrokenError", "UpstreamReply", "Upstreams"]

@@ -41,7 +41,7 @@ class Upload:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ask:
+class UpstreamRequest:
     """A request; see :meth:`.client.Upstreams.send`."""
 
     method: str

@@ -15,9 +15,9 @@ from groundwire.config.tree import UpstreamDefaults
 from groundwire.config.upstreams import Upstream
 from groundwire.gateway.http.caller import Caller
 from groundwire.gateway.upstream import errors, routing
-from groundwire.gateway.upstream.asking import Ask, Upload
+from groundwire.gateway.upstream.asking import Upload, UpstreamRequest
 from groundwire.gateway.upstream.health import Health, HealthRules
-from groundwire.gateway.upstream.reply import Reply
+from groundwire.gateway.upstream.reply import UpstreamReply
 from groundwire.gateway.upstream.session import new_session, was_stale
 
 _log = logging.getLogger(__name__)
@@ -116,7 +116,7 @@ class Upstreams:
         model: str | None,
         caller: Caller,
         accept_encoding: str | None = None,
-    ) -> Reply:
+    ) -> UpstreamReply:
         """Ask, and have the head of a response.
 
         The next upstream that serves the model is asked if one cannot be reached, or says 429, 500,
@@ -138,7 +138,7 @@ class Upstreams:
             Problem: 502, 503 or 504 if no upstream answered; 404 if none serves the model.
             Exception: Whatever ``body`` raises.
         """
-        ask = Ask(
+        ask = UpstreamRequest(
             method=method,
             path=path,
             query=query,
@@ -154,7 +154,7 @@ class Upstreams:
         except errors.UnansweredError as error:
             raise error.problem from error
 
-    async def send_to(self, upstream: Upstream, ask: Ask) -> Reply:
+    async def send_to(self, upstream: Upstream, ask: UpstreamRequest) -> UpstreamReply:
         """Ask one upstream, and no other.
 
         Raises:
@@ -165,9 +165,9 @@ class Upstreams:
         except errors.UnansweredError as error:
             raise error.problem from error
 
-    async def _best(self, candidates: Sequence[Upstream], ask: Ask) -> Reply:
+    async def _best(self, candidates: Sequence[Upstream], ask: UpstreamRequest) -> UpstreamReply:
         """The first response without trouble, else the last; without any, the last failure."""
-        held: Reply | None = None
+        held: UpstreamReply | None = None
         failure: errors.UnansweredError | None = None
         try:
             for upstream in candidates:
@@ -207,7 +207,7 @@ class Upstreams:
         # that is refused here has certainly failed.
         return asked or order
 
-    async def _ask(self, upstream: Upstream, ask: Ask) -> Reply:
+    async def _ask(self, upstream: Upstream, ask: UpstreamRequest) -> UpstreamReply:
         name, started = upstream.name, time.monotonic()
         self._health[name] = self._health[name].asked(now=self._clock(), rules=self._rules)
         try:
@@ -221,7 +221,7 @@ class Upstreams:
             self._succeeded(name)
         if self._observer is not None:
             self._observer.upstream_answered(name, seconds=time.monotonic() - started)
-        return Reply(
+        return UpstreamReply(
             response,
             upstream=name,
             model=ask.model,
@@ -229,7 +229,7 @@ class Upstreams:
             broke=lambda kind: self._failed(name, kind),
         )
 
-    async def _response(self, upstream: Upstream, ask: Ask) -> aiohttp.ClientResponse:
+    async def _response(self, upstream: Upstream, ask: UpstreamRequest) -> aiohttp.ClientResponse:
         """The response of an upstream, once more if a kept connection turns out to be closed."""
         while True:
             started, is_reused = time.monotonic(), [False]
@@ -248,7 +248,7 @@ class Upstreams:
             return response
 
     async def _request(
-        self, upstream: Upstream, ask: Ask, is_reused: list[bool]
+        self, upstream: Upstream, ask: UpstreamRequest, is_reused: list[bool]
     ) -> aiohttp.ClientResponse:
         assert self._session is not None, "open() comes first"
         loop = asyncio.get_running_loop()

@@ -13,7 +13,7 @@ from groundwire.gateway.upstream.headers import coming_back
 _LOOK_S = 1.0
 
 
-class Reply:
+class UpstreamReply:
     """A response of an upstream. It has to be read to its end, or closed.
 
     Attributes:

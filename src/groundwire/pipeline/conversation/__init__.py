@@ -16,7 +16,7 @@ from groundwire.pipeline.conversation.content import Skipped
 from groundwire.pipeline.conversation.request import (
     Conversation,
     OfferedSource,
-    Origin,
+    SourceOrigin,
     read_request,
 )
 from groundwire.pipeline.conversation.response import (
@@ -33,9 +33,9 @@ __all__ = [
     "AnswerKind",
     "Conversation",
     "OfferedSource",
-    "Origin",
     "Said",
     "Skipped",
+    "SourceOrigin",
     "answer_of",
     "divide_transcript",
     "read_request",

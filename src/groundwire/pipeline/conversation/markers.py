@@ -64,7 +64,7 @@ _IDS, _TITLES = ("id", "index"), ("title", "name", "source", "filename", "url")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Marked:
+class MarkedPassage:
     """One passage between markers: its text, and the id and title that its tag gives it."""
 
     text: str
@@ -83,7 +83,7 @@ class Divided:
     """
 
     outside: str
-    passages: tuple[Marked, ...]
+    passages: tuple[MarkedPassage, ...]
     n_unpaired: int
 
 
@@ -98,7 +98,7 @@ def divide(text: str, *, is_system: bool) -> Divided:
         instruction, context = text[: until.end()].strip(), text[until.end() :]
         return Divided(outside=instruction, passages=tuple(_passages(context, "")), n_unpaired=0)
     outside: list[str] = []
-    passages: list[Marked] = []
+    passages: list[MarkedPassage] = []
     never_closed: set[str] = set()  # closing markers that the rest of the text does not have
     position = search_from = n_unpaired = 0
     while opening := _OPENING.search(text, search_from):
@@ -138,7 +138,7 @@ def _find_closing(opening: re.Match[str], never_closed: set[str]) -> re.Match[st
     return closing
 
 
-def _passages(inside: str, attributes: str) -> Iterator[Marked]:
+def _passages(inside: str, attributes: str) -> Iterator[MarkedPassage]:
     """Divide a block at its items: ``<document>``, ``<source>``... if it begins with one.
 
     What stands between items is a passage as well: it is within the markers.
@@ -155,7 +155,7 @@ def _passages(inside: str, attributes: str) -> Iterator[Marked]:
     yield from _passage(inside[position:], attributes)
 
 
-def _passage(text: str, attributes: str) -> Iterator[Marked]:
+def _passage(text: str, attributes: str) -> Iterator[MarkedPassage]:
     """One passage, or none if there is nothing to see; its tags say what it is about."""
     given = {name.lower(): one or two for name, one, two in _ATTRIBUTE.findall(attributes)}
     start = 0
@@ -167,7 +167,7 @@ def _passage(text: str, attributes: str) -> Iterator[Marked]:
     if not body.strip():
         body = text
     if body.strip():
-        yield Marked(
+        yield MarkedPassage(
             text=body.strip(),
             id=next(filter(None, (usable_name(given.get(key)) for key in _IDS)), ""),
             title=next(filter(None, (usable_name(given.get(key)) for key in _TITLES)), None),

@@ -17,7 +17,7 @@ from groundwire.pipeline.conversation.response import Answer
 _METADATA_KEY = "grounding.sources"
 
 
-class Origin(StrEnum):
+class SourceOrigin(StrEnum):
     """Where a source comes from. The first that has any is the evidence; the others are not."""
 
     METADATA = "metadata"  # metadata["grounding.sources"]: who sends sources wants a check
@@ -33,7 +33,7 @@ class OfferedSource:
     """
 
     source: Source
-    origin: Origin
+    origin: SourceOrigin
     place: str
 
 
@@ -60,7 +60,7 @@ class Conversation:
     previous: str | None = None
     is_explicit: bool = False
     has_tools: bool = False
-    unused: Mapping[Origin, int] = field(default_factory=dict)
+    unused: Mapping[SourceOrigin, int] = field(default_factory=dict)
     skipped: Mapping[Skipped, int] = field(default_factory=dict)
     reasons: Mapping[Reason, int] = field(default_factory=dict)
     dropped_chars: int = 0
@@ -75,7 +75,7 @@ class Conversation:
         return tuple(offered.source for offered in self.offered)
 
     @property
-    def origin(self) -> Origin | None:
+    def origin(self) -> SourceOrigin | None:
         """Where the evidence comes from; ``None`` if there is none."""
         return self.offered[0].origin if self.offered else None
 
@@ -86,7 +86,7 @@ class Conversation:
         What origins that are not used hold is not lost.
         """
         n_unread = self.skipped.get(Skipped.SOURCE, 0)
-        if self.origin is not Origin.METADATA:
+        if self.origin is not SourceOrigin.METADATA:
             n_unread += self.skipped.get(Skipped.RESULT_PART, 0)
         unread = {Reason.UNREAD_EVIDENCE: n_unread} if n_unread else {}
         return FrozenMapping({**self.reasons, **unread})
@@ -125,13 +125,13 @@ def read_request(body: object, *, max_sources: int = 0, max_source_chars: int = 
     messages, skipped = read_messages(body)
     explicit = _explicit(body.get("metadata"), skipped)
     asked, context = _asked_and_context(messages, skipped)
-    found: dict[Origin, Sequence[Piece]] = {
-        Origin.METADATA: explicit,
-        Origin.TOOL: _latest_turn_first(messages),
-        Origin.CONTEXT: context,
+    found: dict[SourceOrigin, Sequence[Piece]] = {
+        SourceOrigin.METADATA: explicit,
+        SourceOrigin.TOOL: _latest_turn_first(messages),
+        SourceOrigin.CONTEXT: context,
     }
     offered: tuple[OfferedSource, ...] = ()
-    unused: dict[Origin, int] = {}
+    unused: dict[SourceOrigin, int] = {}
     reasons: Counter[Reason] = Counter()
     dropped_chars = 0
     for origin, pieces in found.items():
@@ -215,7 +215,7 @@ def _asked_and_context(
     return [*asked, "", ""][:2], context
 
 
-def _named(pieces: Iterable[Piece], origin: Origin) -> list[OfferedSource]:
+def _named(pieces: Iterable[Piece], origin: SourceOrigin) -> list[OfferedSource]:
     """Make sources of pieces, each with an id of its own: a second ``call_1`` is ``call_1#2``.
 
     Raises:

@@ -29,7 +29,7 @@ first ("03.04.1945"): the same literal always equals itself.
 """
 
 from groundwire.text.quantities.index import Match, QuantityIndex
-from groundwire.text.quantities.quantity import Kind, Quantity
+from groundwire.text.quantities.quantity import Quantity, QuantityKind
 from groundwire.text.quantities.scan import quantities
 
-__all__ = ["Kind", "Match", "Quantity", "QuantityIndex", "quantities"]
+__all__ = ["Match", "Quantity", "QuantityIndex", "QuantityKind", "quantities"]

@@ -2,8 +2,8 @@
 
 import re
 
-from groundwire.text.quantities.quantity import Kind, Quantity
-from groundwire.text.quantities.reading import SPACE, Found, Reading
+from groundwire.text.quantities.quantity import Quantity, QuantityKind
+from groundwire.text.quantities.reading import SPACE, FoundQuantity, QuantityReading
 from groundwire.text.quantities.units import UNITS, Unit, measured, unit_at
 
 #: What the words and letters after a number multiply it with.
@@ -39,7 +39,7 @@ def read_amount(
     *,
     currency: str | None = None,
     is_spoken: bool = False,
-) -> Reading:
+) -> QuantityReading:
     """Read a number together with what follows it.
 
     Args:
@@ -56,10 +56,10 @@ def read_amount(
     unit, amount_end = _unit_of(text, number_end, magnitude, currency)
     # 8.3 million is 8,300,000, and not 8,300,000.000000001.
     total = number if magnitude == 1 else float(f"{number * magnitude:.12g}")
-    quantity = Quantity(start, amount_end, Kind.NUMBER, total, None, total)
+    quantity = Quantity(start, amount_end, QuantityKind.NUMBER, total, None, total)
     if unit is not None:
         quantity = measured(total, unit, start=start, end=amount_end)
-    found = Found(
+    found = FoundQuantity(
         quantity,
         raw=number,
         magnitude=magnitude,
@@ -67,7 +67,7 @@ def read_amount(
         is_plain=amount_end == end and currency is None,
     )
     scale = _SCALE.match(text, amount_end)  # of "4.5 out of 5": nothing that evidence states
-    return Reading(scale.end() if scale else amount_end, (found,))
+    return QuantityReading(scale.end() if scale else amount_end, (found,))
 
 
 def _magnitude_at(text: str, position: int, *, is_money: bool) -> tuple[float, int]:

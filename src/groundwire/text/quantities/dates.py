@@ -2,8 +2,8 @@
 
 import re
 
-from groundwire.text.quantities.quantity import Date, Kind, Quantity
-from groundwire.text.quantities.reading import SPACE, Found, Reading
+from groundwire.text.quantities.quantity import Date, Quantity, QuantityKind
+from groundwire.text.quantities.reading import SPACE, FoundQuantity, QuantityReading
 
 _MONTH_NAMES = (
     "january jan|february feb|march mar|april apr|may|june jun|july jul|august aug|"
@@ -66,37 +66,39 @@ MONTH_YEAR = (
 )
 
 
-def read_iso(text: str, match: re.Match[str]) -> Reading:
+def read_iso(text: str, match: re.Match[str]) -> QuantityReading:
     """Read year, month and day; a "T" after them begins the time."""
     year, month, day = map(int, match[0].split(match["iso_mark"]))
     end = match.end()
     after = end + 1 if text[end : end + 1] == "T" else end
-    return Reading(after, _numeric_date(match, (year, month, day)))
+    return QuantityReading(after, _numeric_date(match, (year, month, day)))
 
 
-def read_numeric(text: str, match: re.Match[str]) -> Reading:
+def read_numeric(text: str, match: re.Match[str]) -> QuantityReading:
     """Read a date whose year stands last, month first, or with dots day first."""
     del text
     mark = match["numeric_mark"]
     first, second, year = map(int, match[0].split(mark))
     if year < 100:
         if mark != "/":
-            return Reading(match.end())  # "1.2.34" is a version, "12-34-56" a number of something
+            return QuantityReading(
+                match.end()
+            )  # "1.2.34" is a version, "12-34-56" a number of something
         year += 2000 if year < 50 else 1900
     month, day = (second, first) if mark == "." else (first, second)
     if month > 12:
         month, day = day, month
-    return Reading(match.end(), _numeric_date(match, (year, month, day)))
+    return QuantityReading(match.end(), _numeric_date(match, (year, month, day)))
 
 
-def _numeric_date(match: re.Match[str], date: tuple[int, int, int]) -> tuple[Found, ...]:
+def _numeric_date(match: re.Match[str], date: tuple[int, int, int]) -> tuple[FoundQuantity, ...]:
     _, month, day = date
     if not (1 <= month <= 12 and 1 <= day <= 31):
         return ()
     return (_dated(match.start(), match.end(), date),)
 
 
-def read_written(text: str, match: re.Match[str]) -> Reading:
+def read_written(text: str, match: re.Match[str]) -> QuantityReading:
     """Read a date whose month is written out, or the two dates of "March 3-5, 2015"."""
     start, end = match.span()
     month = next(
@@ -106,7 +108,7 @@ def read_written(text: str, match: re.Match[str]) -> Reading:
     year = next((int(found[0]) for found in numbers if len(found[0]) == 4), None)
     match [found for found in numbers if len(found[0]) < 4]:
         case [first, last]:
-            return Reading(
+            return QuantityReading(
                 end,
                 (
                     _dated(start, first.end(), (year, month, int(first[0]))),
@@ -114,9 +116,9 @@ def read_written(text: str, match: re.Match[str]) -> Reading:
                 ),
             )
         case [day]:
-            return Reading(end, (_dated(start, end, (year, month, int(day[0]))),))
-    return Reading(end, (_dated(start, end, (year, month, None)),))
+            return QuantityReading(end, (_dated(start, end, (year, month, int(day[0]))),))
+    return QuantityReading(end, (_dated(start, end, (year, month, None)),))
 
 
-def _dated(start: int, end: int, date: Date) -> Found:
-    return Found(Quantity(start, end, Kind.DATE, date))
+def _dated(start: int, end: int, date: Date) -> FoundQuantity:
+    return FoundQuantity(Quantity(start, end, QuantityKind.DATE, date))

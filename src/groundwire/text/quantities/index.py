@@ -7,7 +7,7 @@ from enum import IntEnum
 from functools import cached_property
 from itertools import permutations
 
-from groundwire.text.quantities.quantity import Date, Kind, Quantity
+from groundwire.text.quantities.quantity import Date, Quantity, QuantityKind
 
 # Shares of a value by which an equal one may differ: by floating point, and in a conversion.
 _EXACT = 1e-6
@@ -61,7 +61,7 @@ class QuantityIndex:
         """By base unit and by name of the unit, the values, ascending."""
         table: dict[str | None, dict[str | None, list[float]]] = {}
         for entry in self._entries:
-            if isinstance(entry.value, float) and entry.kind is Kind.NUMBER:
+            if isinstance(entry.value, float) and entry.kind is QuantityKind.NUMBER:
                 names = table.setdefault(entry.unit, {})
                 names.setdefault(entry.name, []).append(entry.value)
         for names in table.values():
@@ -76,7 +76,7 @@ class QuantityIndex:
         for entry in self._entries:
             if isinstance(entry.value, tuple):
                 continue
-            if entry.kind is Kind.NUMBER:
+            if entry.kind is QuantityKind.NUMBER:
                 values |= {entry.number, entry.value}
             elif entry.value % 60 == 0:
                 hour = entry.value // 60
@@ -88,7 +88,7 @@ class QuantityIndex:
         values = {
             entry.value
             for entry in self._entries
-            if entry.kind is Kind.TIME and isinstance(entry.value, float)
+            if entry.kind is QuantityKind.TIME and isinstance(entry.value, float)
         }
         return frozenset(values | {value // 1 for value in values})
 
@@ -127,7 +127,7 @@ class QuantityIndex:
         """
         if isinstance(quantity.value, tuple):
             return self._match_date(quantity.value)
-        if quantity.kind is Kind.TIME:
+        if quantity.kind is QuantityKind.TIME:
             return Match.TIME_EQUAL if quantity.value in self._times else Match.TIME_ABSENT
         if self._has_equal(quantity, quantity.value):
             return Match.EQUAL
@@ -150,7 +150,7 @@ class QuantityIndex:
         Sums, differences, products, ratios, shares and changes in per cent.
         """
         years = {float(date[0]) for date in self._dates if date[0] is not None}
-        stated = {e.number for e in self._entries if e.kind is Kind.NUMBER and e.number}
+        stated = {e.number for e in self._entries if e.kind is QuantityKind.NUMBER and e.number}
         known = sorted(years | stated)
         if not 2 <= len(known) <= _FEW:
             return []

@@ -3,8 +3,8 @@
 import re
 
 from groundwire.text.quantities.amounts import read_amount
-from groundwire.text.quantities.quantity import Kind, Quantity
-from groundwire.text.quantities.reading import SPACE, Found, Reading
+from groundwire.text.quantities.quantity import Quantity, QuantityKind
+from groundwire.text.quantities.reading import SPACE, FoundQuantity, QuantityReading
 from groundwire.text.quantities.units import UNITS
 
 _MAX_DIGITS = 30
@@ -47,7 +47,7 @@ FRACTION = (
 HEIGHT = rf"(?P<height>[3-8]['’′]{SPACE}?(?:1[01]|[0-9])(?:[\"”″]|''))"
 
 
-def read_number(text: str, match: re.Match[str]) -> Reading:
+def read_number(text: str, match: re.Match[str]) -> QuantityReading:
     """Read a number with its sign, currency, magnitude and unit."""
     start, end = match.span()
     digits, currency = match["digits"], match["currency"]
@@ -66,47 +66,47 @@ def read_number(text: str, match: re.Match[str]) -> Reading:
     return reading
 
 
-def _pass_word(text: str, position: int) -> Reading:
+def _pass_word(text: str, position: int) -> QuantityReading:
     rest = _REST_OF_WORD.match(text, position)
-    return Reading(rest.end() if rest else position)
+    return QuantityReading(rest.end() if rest else position)
 
 
-def _ordinal_or_decade(text: str, match: re.Match[str], number: float) -> Reading | None:
+def _ordinal_or_decade(text: str, match: re.Match[str], number: float) -> QuantityReading | None:
     """Read "4th" and "1990s"."""
     start, end = match.span()
     if ordinal := _ORDINAL.match(text, end):
-        quantity = Quantity(start, ordinal.end(), Kind.NUMBER, number, None, number, "th")
-        return Reading(ordinal.end(), (Found(quantity),))
+        quantity = Quantity(start, ordinal.end(), QuantityKind.NUMBER, number, None, number, "th")
+        return QuantityReading(ordinal.end(), (FoundQuantity(quantity),))
     digits = match["digits"]
     is_round = digits.isdigit() and 2 <= len(digits) <= 4 and digits[-1] == "0"
     if is_round and (decade := _DECADE.match(text, end)):
-        quantity = Quantity(start, decade.end(), Kind.NUMBER, number, None, number)
-        return Reading(decade.end(), (Found(quantity),))
+        quantity = Quantity(start, decade.end(), QuantityKind.NUMBER, number, None, number)
+        return QuantityReading(decade.end(), (FoundQuantity(quantity),))
     return None
 
 
-def read_vulgar(text: str, match: re.Match[str]) -> Reading:
+def read_vulgar(text: str, match: re.Match[str]) -> QuantityReading:
     """Read a fraction of one character."""
     return read_amount(text, match.start(), match.end(), _VULGAR[match[0]])
 
 
-def read_fraction(text: str, match: re.Match[str]) -> Reading:
+def read_fraction(text: str, match: re.Match[str]) -> QuantityReading:
     """Read "3/4" and "1 1/2"; of "9/4", no fraction in prose, the first number alone."""
     numbers = [float(found) for found in _DIGITS.findall(match[0])]
     *whole, above, below = numbers
     if above < below:
         return read_amount(text, match.start(), match.end(), sum(whole) + above / below)
     end = match.start() + len(_DIGITS.findall(match[0])[0])
-    quantity = Quantity(match.start(), end, Kind.NUMBER, numbers[0], None, numbers[0])
-    return Reading(end, (Found(quantity, raw=numbers[0], is_plain=True),))
+    quantity = Quantity(match.start(), end, QuantityKind.NUMBER, numbers[0], None, numbers[0])
+    return QuantityReading(end, (FoundQuantity(quantity, raw=numbers[0], is_plain=True),))
 
 
-def read_height(text: str, match: re.Match[str]) -> Reading:
+def read_height(text: str, match: re.Match[str]) -> QuantityReading:
     """Read feet and inches."""
     del text
     feet, inches = map(int, _DIGITS.findall(match[0]))
     number = feet + inches / 12.0
     value = UNITS["feet"].convert(number)
     start, end = match.span()
-    quantity = Quantity(start, end, Kind.NUMBER, value, "m", number, "foot inch")
-    return Reading(end, (Found(quantity),))
+    quantity = Quantity(start, end, QuantityKind.NUMBER, value, "m", number, "foot inch")
+    return QuantityReading(end, (FoundQuantity(quantity),))

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class Kind(StrEnum):
+class QuantityKind(StrEnum):
     """What a quantity is."""
 
     NUMBER = "number"
@@ -33,7 +33,7 @@ class Quantity:
 
     start: int
     end: int
-    kind: Kind
+    kind: QuantityKind
     value: float | Date
     unit: str | None = None
     number: float = 0.0

@@ -8,8 +8,8 @@ amount: "4 h 23 min", "5 feet 8 inches".
 import re
 from dataclasses import replace
 
-from groundwire.text.quantities.quantity import Kind, Quantity
-from groundwire.text.quantities.reading import SPACE, Found
+from groundwire.text.quantities.quantity import Quantity, QuantityKind
+from groundwire.text.quantities.reading import SPACE, FoundQuantity
 from groundwire.text.quantities.times import DAY_MINUTES, minutes_of_day
 from groundwire.text.quantities.units import UNITS, measured
 
@@ -19,7 +19,7 @@ _BETWEEN_ENDS = re.compile(
 )
 
 
-def joined(text: str, first: Found, second: Found) -> tuple[Found, ...]:
+def joined(text: str, first: FoundQuantity, second: FoundQuantity) -> tuple[FoundQuantity, ...]:
     """What two neighbouring quantities are, given what stands between them.
 
     Returns:
@@ -35,24 +35,24 @@ def joined(text: str, first: Found, second: Found) -> tuple[Found, ...]:
     return first, second
 
 
-def _ends(first: Found, second: Found) -> tuple[Found, Found]:
+def _ends(first: FoundQuantity, second: FoundQuantity) -> tuple[FoundQuantity, FoundQuantity]:
     left, right = first.quantity.kind, second.quantity.kind
-    if right is Kind.TIME and second.states_half:
+    if right is QuantityKind.TIME and second.states_half:
         return _with_half_of_day(first, second), second
-    if right is Kind.DATE and first.is_plain:
+    if right is QuantityKind.DATE and first.is_plain:
         return _with_month(first, second), second
-    if left is right is Kind.NUMBER:
+    if left is right is QuantityKind.NUMBER:
         return _with_unit(first, second), _with_currency(first, second)
     return first, second
 
 
-def _with_half_of_day(first: Found, second: Found) -> Found:
+def _with_half_of_day(first: FoundQuantity, second: FoundQuantity) -> FoundQuantity:
     """The first end of "9-11 PM" as a time of day.
 
     "9-11 PM" begins in the evening, "10-9 PM" and "9-5 PM" in the morning.
     """
     left, ending = first.quantity, second.quantity.value
-    is_clock = left.kind is Kind.TIME and first.states_half is False
+    is_clock = left.kind is QuantityKind.TIME and first.states_half is False
     if not (first.is_plain or is_clock) or first.raw not in range(1, 13):
         return first
     if isinstance(left.value, tuple) or isinstance(ending, tuple):
@@ -61,22 +61,23 @@ def _with_half_of_day(first: Found, second: Found) -> Found:
     same = minutes_of_day(first.raw, minute, "p" if ending >= 720 else "a")
     other = minutes_of_day(first.raw, minute, "a" if ending >= 720 else "p")
     value = same if same < (ending or DAY_MINUTES) else other
-    time = Quantity(left.start, left.end, Kind.TIME, value)
+    time = Quantity(left.start, left.end, QuantityKind.TIME, value)
     return replace(first, quantity=time, states_half=True)
 
 
-def _with_month(first: Found, second: Found) -> Found:
+def _with_month(first: FoundQuantity, second: FoundQuantity) -> FoundQuantity:
     """The first end of "29-31 March 2015" as a date."""
     left, date = first.quantity, second.quantity.value
     if not isinstance(date, tuple) or date[2] is None or first.raw not in range(1, 32):
         return first
     year, month, _ = date
     return replace(
-        first, quantity=Quantity(left.start, left.end, Kind.DATE, (year, month, int(first.raw)))
+        first,
+        quantity=Quantity(left.start, left.end, QuantityKind.DATE, (year, month, int(first.raw))),
     )
 
 
-def _with_unit(first: Found, second: Found) -> Found:
+def _with_unit(first: FoundQuantity, second: FoundQuantity) -> FoundQuantity:
     """The first end of "10-12 km" or "$2-3 million" with the unit and magnitude of the second."""
     left, right = first.quantity, second.quantity
     may_share_magnitude = second.magnitude > 1.0 and first.raw < second.raw
@@ -94,7 +95,7 @@ def _with_unit(first: Found, second: Found) -> Found:
     return replace(first, quantity=quantity)
 
 
-def _with_currency(first: Found, second: Found) -> Found:
+def _with_currency(first: FoundQuantity, second: FoundQuantity) -> FoundQuantity:
     """The second end of "$10-15" with the currency of the first."""
     left, right = first.quantity, second.quantity
     if not first.is_money_first or right.unit is not None or right.name is not None:
@@ -102,7 +103,7 @@ def _with_currency(first: Found, second: Found) -> Found:
     return replace(second, quantity=replace(right, unit=left.unit, name=left.name))
 
 
-def _whole(first: Found, second: Found, glue: str) -> Found | None:
+def _whole(first: FoundQuantity, second: FoundQuantity, glue: str) -> FoundQuantity | None:
     """One quantity of two parts, "4 h 23 min" or "5 feet 8 inches", if they are that."""
     left, right = first.quantity, second.quantity
     names = (left.name or "").split(" ")
@@ -114,13 +115,19 @@ def _whole(first: Found, second: Found, glue: str) -> Found | None:
     part, name = right.value, right.name
     if unit.name == "h" and second.is_plain and len(glue) == 1 and part in range(60):
         part, name = part * 60.0, "min"  # "4 h 23"
-    elif right.kind is not Kind.NUMBER or right.unit != unit.base or part >= unit.factor:
+    elif right.kind is not QuantityKind.NUMBER or right.unit != unit.base or part >= unit.factor:
         return None
     value = left.value + part
     number = value / UNITS[names[0]].factor
-    return Found(
+    return FoundQuantity(
         Quantity(
-            left.start, right.end, Kind.NUMBER, value, unit.base, number, f"{left.name} {name}"
+            left.start,
+            right.end,
+            QuantityKind.NUMBER,
+            value,
+            unit.base,
+            number,
+            f"{left.name} {name}",
         ),
         raw=number,
     )

@@ -9,7 +9,7 @@ SPACE = "[ \u00a0\u2009\u202f]"
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundQuantity:
     """A quantity, and what its neighbour in a range may need to know of it.
 
     Attributes:
@@ -30,8 +30,8 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class QuantityReading:
     """What was read at a place, and ``end``, where to go on; ``found`` is often empty."""
 
     end: int
-    found: tuple[Found, ...] = ()
+    found: tuple[FoundQuantity, ...] = ()

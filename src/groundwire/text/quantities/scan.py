@@ -7,9 +7,9 @@ from functools import cache
 from groundwire.text.quantities import dates, names, numerals, times, words
 from groundwire.text.quantities.quantity import Quantity
 from groundwire.text.quantities.ranges import joined
-from groundwire.text.quantities.reading import Found, Reading
+from groundwire.text.quantities.reading import FoundQuantity, QuantityReading
 
-_READERS: dict[str, Callable[[str, re.Match[str]], Reading]] = {
+_READERS: dict[str, Callable[[str, re.Match[str]], QuantityReading]] = {
     "number": numerals.read_number,
     "bare_vulgar": numerals.read_vulgar,
     "fraction": numerals.read_fraction,
@@ -61,7 +61,7 @@ def quantities(text: str) -> tuple[Quantity, ...]:
     Returns:
         The quantities in reading order. They never overlap.
     """
-    found: list[Found] = []
+    found: list[FoundQuantity] = []
     position = 0
     while match := _expression().search(text, position):
         reading = _read(text, match)
@@ -71,6 +71,6 @@ def quantities(text: str) -> tuple[Quantity, ...]:
     return tuple(new.quantity for new in found)
 
 
-def _read(text: str, match: re.Match[str]) -> Reading:
+def _read(text: str, match: re.Match[str]) -> QuantityReading:
     read = _READERS.get(match.lastgroup or "")
-    return read(text, match) if read else Reading(match.end())
+    return read(text, match) if read else QuantityReading(match.end())

@@ -2,8 +2,8 @@
 
 import re
 
-from groundwire.text.quantities.quantity import Kind, Quantity
-from groundwire.text.quantities.reading import SPACE, Found, Reading
+from groundwire.text.quantities.quantity import Quantity, QuantityKind
+from groundwire.text.quantities.reading import SPACE, FoundQuantity, QuantityReading
 
 DAY_MINUTES = 1440.0
 
@@ -31,15 +31,15 @@ def minutes_of_day(hour: float, minute: float, meridiem: str | None) -> float:
     return (hour * 60.0 + minute) % DAY_MINUTES
 
 
-def read_named(text: str, match: re.Match[str]) -> Reading:
+def read_named(text: str, match: re.Match[str]) -> QuantityReading:
     """Read "noon", "midday" or "midnight"."""
     del text
     value = 0.0 if match[0].lower() == "midnight" else 720.0
-    quantity = Quantity(match.start(), match.end(), Kind.TIME, value)
-    return Reading(match.end(), (Found(quantity, states_half=True),))
+    quantity = Quantity(match.start(), match.end(), QuantityKind.TIME, value)
+    return QuantityReading(match.end(), (FoundQuantity(quantity, states_half=True),))
 
 
-def read_clock(text: str, match: re.Match[str]) -> Reading:
+def read_clock(text: str, match: re.Match[str]) -> QuantityReading:
     """Read a time in digits, and the half of the day after it."""
     start, end = match.span()
     hour, minute, second, *_ = [*map(float, match[0].rstrip("Z").split(":")), 0.0, 0.0]
@@ -47,15 +47,15 @@ def read_clock(text: str, match: re.Match[str]) -> Reading:
     if half := _MERIDIEM.match(text, end):
         end, meridiem = half.end(), half[1]
     if hour > 24 or minute > 59 or second >= 61 or (meridiem and 12 < hour < 13):
-        return Reading(end)
+        return QuantityReading(end)
     value = minutes_of_day(hour, minute + second / 60.0, meridiem)
-    found = Found(
-        Quantity(start, end, Kind.TIME, value), raw=hour, states_half=meridiem is not None
+    found = FoundQuantity(
+        Quantity(start, end, QuantityKind.TIME, value), raw=hour, states_half=meridiem is not None
     )
-    return Reading(end, (found,))
+    return QuantityReading(end, (found,))
 
 
-def read_hour_in_words(text: str, start: int, end: int, hour: float) -> Reading | None:
+def read_hour_in_words(text: str, start: int, end: int, hour: float) -> QuantityReading | None:
     """Read "nine o'clock" and "nine p.m." as the times they are, if they are.
 
     Args:
@@ -69,6 +69,6 @@ def read_hour_in_words(text: str, start: int, end: int, hour: float) -> Reading 
         return None
     if match[1] is not None and "." not in match[0] and not match[0].isupper():
         return None  # "two am" may be a verb
-    quantity = Quantity(start, match.end(), Kind.TIME, minutes_of_day(hour, 0.0, match[1]))
-    found = Found(quantity, raw=hour, states_half=match[1] is not None)
-    return Reading(match.end(), (found,))
+    quantity = Quantity(start, match.end(), QuantityKind.TIME, minutes_of_day(hour, 0.0, match[1]))
+    found = FoundQuantity(quantity, raw=hour, states_half=match[1] is not None)
+    return QuantityReading(match.end(), (found,))

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
-from groundwire.text.quantities.quantity import Kind, Quantity
+from groundwire.text.quantities.quantity import Quantity, QuantityKind
 from groundwire.text.quantities.reading import SPACE
 
 # Base unit, factor, perhaps an offset; then the aliases, "_" for a space. The first alias is the
@@ -224,4 +224,6 @@ def _is_doubtful(key: str, gap: str, following: str) -> bool:
 
 def measured(number: float, unit: Unit, *, start: int, end: int) -> Quantity:
     """A number of units as a quantity in base units."""
-    return Quantity(start, end, Kind.NUMBER, unit.convert(number), unit.base, number, unit.name)
+    return Quantity(
+        start, end, QuantityKind.NUMBER, unit.convert(number), unit.base, number, unit.name
+    )

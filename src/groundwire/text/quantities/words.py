@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 
 from groundwire.text.quantities.amounts import MAGNITUDES, read_amount
-from groundwire.text.quantities.reading import SPACE, Reading
+from groundwire.text.quantities.reading import SPACE, QuantityReading
 from groundwire.text.quantities.times import read_hour_in_words
 from groundwire.text.quantities.units import unit_at
 
@@ -77,7 +77,7 @@ class _Count:
         return True
 
 
-def read_words(text: str, match: re.Match[str]) -> Reading:
+def read_words(text: str, match: re.Match[str]) -> QuantityReading:
     """Read a number in letters with its part, half of the day or unit."""
     words = list(_LETTERS.finditer(text, match.start(), match.end()))
     has_article = words[0][0].lower() in ("a", "an")
@@ -85,17 +85,17 @@ def read_words(text: str, match: re.Match[str]) -> Reading:
     if first[0].lower() not in _LARGE:
         return _read_count(text, first.start(), words[1 if has_article else 0 :])
     if not has_article:
-        return Reading(first.end())  # "hundred" alone: how many is not said
+        return QuantityReading(first.end())  # "hundred" alone: how many is not said
     return _read_count(text, match.start(), words)
 
 
-def _read_count(text: str, start: int, words: list[re.Match[str]]) -> Reading:
+def _read_count(text: str, start: int, words: list[re.Match[str]]) -> QuantityReading:
     number, end = _add_up(words)
     part = _PART.match(text, end) if number in (1.0, 2.0, 3.0, 4.0) else None
     if part is not None and (number > 1.0) == part[1].lower().endswith("s"):
         return read_amount(text, start, part.end(), number / _PARTS[part[1].lower()])
     if number == 1.0 and _is_pronoun(text, end):
-        return Reading(end)
+        return QuantityReading(end)
     if hour := read_hour_in_words(text, start, end, number):
         return hour
     return read_amount(text, start, end, number, is_spoken=True)

@@ -5,7 +5,7 @@ import re
 from groundwire.text.segment.characters import ALNUM, BACKTICKS, BLANKS, BREAKS
 from groundwire.text.segment.citations import citations_end
 from groundwire.text.segment.markers import enumerator_end
-from groundwire.text.segment.view import Decision, View
+from groundwire.text.segment.view import BoundaryDecision, View
 
 _KEY = re.compile(r"[\w.\-]{0,40}")
 _ITEM = re.compile(r"[a-z]\)|[ivx]{2,5}[.)]|[a-h]\.")
@@ -18,17 +18,17 @@ _CONNECTIVES = (
 _NEVER_AT_END = frozenset(_CONNECTIVES.split())
 
 
-def decide_at_break(view: View, start: int, position: int) -> Decision:
+def decide_at_break(view: View, start: int, position: int) -> BoundaryDecision:
     """Whether the claim that begins at ``start`` ends at the line break at ``position``."""
     before = view.text[start:position].rstrip()
     if not ALNUM.search(before):
-        return Decision(ends=True, position=position)
+        return BoundaryDecision(ends=True, position=position)
     if cited := after_cited_line(view, position):
-        return Decision(ends=False, position=cited)
+        return BoundaryDecision(ends=False, position=cited)
     line = _next_line(view, position)
     if before[-1] not in ":：" and _goes_on(view, before, line):
-        return Decision(ends=False, position=line)
-    return Decision(ends=True, position=position)
+        return BoundaryDecision(ends=False, position=line)
+    return BoundaryDecision(ends=True, position=position)
 
 
 def after_cited_line(view: View, line_break: int) -> int | None:

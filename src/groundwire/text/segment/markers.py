@@ -28,7 +28,7 @@ class LineKind(Enum):
 
 
 @dataclass(slots=True)
-class Line:
+class OpenLine:
     """The line being read.
 
     Attributes:

@@ -8,9 +8,9 @@ from groundwire.text.segment.citations import Citation, parse_citations
 from groundwire.text.segment.cuts import MAX_CLAIM_CHARS, forced_cut
 from groundwire.text.segment.inline_code import code_end
 from groundwire.text.segment.line_ends import decide_at_break
-from groundwire.text.segment.markers import Line, LineKind
+from groundwire.text.segment.markers import LineKind, OpenLine
 from groundwire.text.segment.sentences import TERMINATORS, decide_at_terminator
-from groundwire.text.segment.view import Decision, UndecidedError, View
+from groundwire.text.segment.view import BoundaryDecision, UndecidedError, View
 
 # How far past the longest possible claim a decision may look.
 _LOOKAHEAD_CHARS = 500
@@ -64,7 +64,7 @@ class Segmenter:
         self._base = 0  # where it begins in the text
         self._cursor = 0  # read up to here
         self._start: int | None = None  # of the open piece; None in a gap
-        self._line = Line()
+        self._line = OpenLine()
 
     @property
     def text(self) -> str:
@@ -146,15 +146,15 @@ class Segmenter:
             raise UndecidedError
         return self._close(start, stop if stop <= limit else forced_cut(text, start, limit))
 
-    def _decide_at(self, start: int, position: int) -> Decision:
+    def _decide_at(self, start: int, position: int) -> BoundaryDecision:
         char = self._view.text[position]
         if char == "`":
-            return Decision(ends=False, position=code_end(self._view, position))
+            return BoundaryDecision(ends=False, position=code_end(self._view, position))
         if char not in BREAKS:
             return decide_at_terminator(self._view, start, position)
         if self._line.kind is LineKind.TEXT:
             return decide_at_break(self._view, start, position)
-        return Decision(ends=True, position=position)
+        return BoundaryDecision(ends=True, position=position)
 
     def _close(self, start: int, stop: int) -> Segment | None:
         """End the open piece; nothing comes of it if it has no alphanumeric character."""

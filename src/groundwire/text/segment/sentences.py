@@ -7,7 +7,7 @@ from groundwire.text.segment.characters import ALNUM, BREAKS, STRONG
 from groundwire.text.segment.citations import citations_end
 from groundwire.text.segment.cuts import MAX_CLAIM_CHARS
 from groundwire.text.segment.line_ends import after_cited_line
-from groundwire.text.segment.view import Decision, View
+from groundwire.text.segment.view import BoundaryDecision, View
 
 #: What may end a sentence.
 TERMINATORS = f".!?…{STRONG}"
@@ -27,7 +27,7 @@ _UNWORDED = re.compile(f"(?:{_ESCAPE}|(?![{BREAKS}])[\\W_]){{0,12}}")
 _WORD = re.compile(rf"[^\W_]{{0,{MAX_WORD_CHARS}}}")
 
 
-def decide_at_terminator(view: View, start: int, position: int) -> Decision:
+def decide_at_terminator(view: View, start: int, position: int) -> BoundaryDecision:
     """Whether the sentence that begins at ``start`` ends at the full stop at ``position``."""
     run_end = view.run(_RUN, position)
     stop = None
@@ -37,9 +37,9 @@ def decide_at_terminator(view: View, start: int, position: int) -> Decision:
         else:
             stop = _weak_stop(view, start, position, run_end)
     return (
-        Decision(ends=False, position=run_end)
+        BoundaryDecision(ends=False, position=run_end)
         if stop is None
-        else Decision(ends=True, position=stop)
+        else BoundaryDecision(ends=True, position=stop)
     )
 
 

@@ -9,7 +9,9 @@ class UndecidedError(Exception):
     """The decision depends on text that has not arrived."""
 
 
-class Decision(NamedTuple):  # one for every full stop and line break: cheaper than a dataclass
+class BoundaryDecision(
+    NamedTuple
+):  # one for every full stop and line break: cheaper than a dataclass
     """Whether the open piece ends.
 
     Attributes:

@@ -3,7 +3,7 @@
 import random
 import re
 
-from groundwire.text.quantities import Kind, Match, quantities
+from groundwire.text.quantities import Match, QuantityKind, quantities
 from groundwire_training.corrupt.edits import Edit, Mistakes, shuffled
 from groundwire_training.corrupt.grounds import Grounds
 from groundwire_training.corrupt.wording import RANGE, YEAR, listed, sentence_at
@@ -92,7 +92,7 @@ def _is_mentioned(name: str, grounds: Grounds) -> bool:
 
 
 def _other_hour(match: re.Match[str], grounds: Grounds, rng: random.Random) -> Edit | None:
-    stated = [q for q in quantities(match[0]) if q.kind is Kind.TIME]
+    stated = [q for q in quantities(match[0]) if q.kind is QuantityKind.TIME]
     if not stated or grounds.index.match(stated[0]) is not Match.TIME_EQUAL:
         return None
     if rng.random() < 0.25:

@@ -4,7 +4,7 @@ import random
 from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
-from groundwire.evaluation.datasets.sets import Marked, Record
+from groundwire.evaluation.datasets.sets import LabelledContext, MarkedAnswer
 from groundwire_training.corrupt.dates import date
 from groundwire_training.corrupt.edits import Edit, Mistakes, applied, is_free, shuffled
 from groundwire_training.corrupt.entities import entity
@@ -43,7 +43,9 @@ KINDS = {
 }
 
 
-def corrupt(answer: Marked, grounds: Grounds, rng: random.Random, *, kind: str) -> Marked | None:
+def corrupt(
+    answer: MarkedAnswer, grounds: Grounds, rng: random.Random, *, kind: str
+) -> MarkedAnswer | None:
     """Put one mistake of a kind into an answer.
 
     Args:
@@ -70,8 +72,8 @@ def _is_said(text: str, edit: Edit, grounds: Grounds) -> bool:
 
 
 def corrupt_any(
-    answer: Marked, grounds: Grounds, rng: random.Random, *, kinds: Collection[str] = KINDS
-) -> Marked | None:
+    answer: MarkedAnswer, grounds: Grounds, rng: random.Random, *, kinds: Collection[str] = KINDS
+) -> MarkedAnswer | None:
     """Put one mistake of any of some kinds into an answer, in random order of kinds."""
     # Sampling without replacement by weight (Efraimidis and Spirakis, 2006).
     order = sorted(kinds, key=lambda kind: -(rng.random() ** (1 / KINDS[kind].weight)))
@@ -82,8 +84,8 @@ def corrupt_any(
 
 
 def draw_corrupted(
-    record: Record, n: int, rng: random.Random, strangers: Sequence[Record]
-) -> tuple[Marked, ...]:
+    record: LabelledContext, n: int, rng: random.Random, strangers: Sequence[LabelledContext]
+) -> tuple[MarkedAnswer, ...]:
     """Corrupted versions of a record's answers, those with the fewest spans first.
 
     Args:
@@ -97,7 +99,7 @@ def draw_corrupted(
     """
     grounds = Grounds([source.text for source in record.sources], strangers)
     answers = sorted(shuffled(record.answers, rng), key=lambda answer: len(answer.spans))
-    made: dict[Marked, None] = {}
+    made: dict[MarkedAnswer, None] = {}
     for i in range(n if answers else 0):
         wrong = corrupt_any(answers[i % len(answers)], grounds, rng)
         if wrong is not None and rng.random() < 0.4:

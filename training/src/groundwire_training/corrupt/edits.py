@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TypeVar
 
-from groundwire.evaluation.datasets.sets import Marked
+from groundwire.evaluation.datasets.sets import MarkedAnswer
 
 #: Labels, as in ``groundwire.evaluation.datasets.sets``.
 UNSUPPORTED, CONTRADICTED = 1, 2
@@ -43,7 +43,7 @@ def shuffled(values: Sequence[_T], rng: random.Random) -> list[_T]:
     return rng.sample(values, len(values))
 
 
-def applied(answer: Marked, edits: Sequence[Edit]) -> Marked:
+def applied(answer: MarkedAnswer, edits: Sequence[Edit]) -> MarkedAnswer:
     """Carry out edits that touch neither each other nor a span."""
     text, at = "", 0
     spans = []
@@ -58,10 +58,10 @@ def applied(answer: Marked, edits: Sequence[Edit]) -> Marked:
     for start, end, label in answer.spans:
         shift = next((by for place, by in reversed(moves) if start >= place), 0)
         spans.append((start + shift, end + shift, label))
-    return Marked(text + answer.text[at:], tuple(sorted(spans)))
+    return MarkedAnswer(text + answer.text[at:], tuple(sorted(spans)))
 
 
-def is_free(answer: Marked, edits: Sequence[Edit]) -> bool:
+def is_free(answer: MarkedAnswer, edits: Sequence[Edit]) -> bool:
     """Whether edits leave a character between them and every span, and are apart."""
     ordered = sorted(edits, key=lambda edit: edit.start)
     return all(a.end < b.start for a, b in pairwise(ordered)) and not any(

@@ -5,7 +5,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from functools import cached_property
 
-from groundwire.evaluation.datasets.sets import Record
+from groundwire.evaluation.datasets.sets import LabelledContext
 from groundwire.text.quantities import Quantity, QuantityIndex, quantities
 from groundwire_training.corrupt.names import names_of
 from groundwire_training.corrupt.wording import FIGURE, WORD, plain, stems
@@ -19,7 +19,7 @@ class Grounds:
         strangers: Other records, whose names and sentences do not belong here.
     """
 
-    def __init__(self, sources: Sequence[str], strangers: Sequence[Record] = ()) -> None:
+    def __init__(self, sources: Sequence[str], strangers: Sequence[LabelledContext] = ()) -> None:
         self.text = "\n".join(sources)
         self.strangers = tuple(strangers)
         self.has_data = any(source.lstrip().startswith(("{", "[")) for source in sources)

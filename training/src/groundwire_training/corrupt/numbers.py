@@ -4,7 +4,7 @@ import random
 import re
 from collections.abc import Iterator
 
-from groundwire.text.quantities import Kind, Match, Quantity, quantities
+from groundwire.text.quantities import Match, Quantity, QuantityKind, quantities
 from groundwire_training.corrupt.edits import Edit, Mistakes, shuffled
 from groundwire_training.corrupt.grounds import Grounds
 from groundwire_training.corrupt.wording import FIGURE, RANGE, SMALL_NUMBERS, YEAR, stems
@@ -39,7 +39,7 @@ def is_counted(quantity: Quantity, text: str, grounds: Grounds) -> bool:
     """Whether a quantity is a number that the sources state, and no year, rank or "1"."""
     before, after = text[: quantity.start][-12:], text[quantity.end :][:12]
     return (
-        quantity.kind is Kind.NUMBER
+        quantity.kind is QuantityKind.NUMBER
         and quantity.name != "th"
         and quantity.number not in (0.0, 1.0)
         and not YEAR.fullmatch(text, quantity.start, quantity.end)
@@ -130,7 +130,7 @@ def _highest(value: float, quantity: Quantity, text: str) -> float:
 def _is_elsewhere(number: float, here: str, grounds: Grounds) -> bool:
     """Whether the sources state a number, but nowhere among words like those around it here."""
     around = stems(re.sub(r"\d", " ", here))
-    places = [q for q in grounds.found if q.kind is Kind.NUMBER and q.number == number]
+    places = [q for q in grounds.found if q.kind is QuantityKind.NUMBER and q.number == number]
     return bool(places) and not any(
         around & stems(grounds.text[max(0, q.start - 60) : q.end + 60]) for q in places
     )

@@ -4,7 +4,7 @@ import random
 import re
 from dataclasses import replace
 
-from groundwire.evaluation.datasets.sets import Marked, Record
+from groundwire.evaluation.datasets.sets import LabelledContext, MarkedAnswer
 from groundwire_training.corrupt.draw import KINDS, corrupt_any
 from groundwire_training.corrupt.edits import shuffled
 from groundwire_training.corrupt.grounds import Grounds
@@ -34,7 +34,7 @@ _LOWERED = frozenset(
 )
 
 
-def false_premise(record: Record, rng: random.Random) -> Record | None:
+def false_premise(record: LabelledContext, rng: random.Random) -> LabelledContext | None:
     """Ask whether something false is so: the question repeats it and is no evidence for it.
 
     Returns:
@@ -53,7 +53,7 @@ def false_premise(record: Record, rng: random.Random) -> Record | None:
     return None
 
 
-def _sentence_with_mistake(wrong: Marked) -> Marked | None:
+def _sentence_with_mistake(wrong: MarkedAnswer) -> MarkedAnswer | None:
     """The first sentence that has a span, unless a span runs past it."""
     piece = piece_at(wrong.text, wrong.spans[0][0])
     spans = tuple(
@@ -62,7 +62,7 @@ def _sentence_with_mistake(wrong: Marked) -> Marked | None:
         if piece.start <= start < piece.stop
     )
     sentence = wrong.text[piece]
-    return Marked(sentence, spans) if spans[-1][1] <= len(sentence) else None
+    return MarkedAnswer(sentence, spans) if spans[-1][1] <= len(sentence) else None
 
 
 def _clause(sentence: str, known: str) -> str | None:
