@@ -1,9 +1,9 @@
 """What citation forensics is worth: the label of each cited sentence, and who supports it.
 
 Thresholds are chosen on ``citations/train`` (``--choose``), and are those of
-``groundwire.verify.citations.CitationThresholds``; numbers are those of ``citations/validation``,
-of which nothing was chosen. Contexts are resampled for the intervals of shares of all; labels have few
-examples each, and Wilson's interval.
+``groundwire.verify.citations.CitationThresholds``; numbers are those of
+``citations/validation``, of which nothing was chosen. Contexts are resampled for the intervals of
+shares of all; labels have few examples each, and Wilson's interval.
 
 Run it: ``python benchmarks/citations.py --data DATA --out benchmarks/results/citations.json``
 """

@@ -10,7 +10,7 @@ from groundwire import pytest_plugin, testing
 pytest_plugins = ("pytester",)
 
 PLUGIN = "groundwire.pytest_plugin"
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 
 #: A detector of the tests' own in place of the embedded one.
 CONFTEST = f"""

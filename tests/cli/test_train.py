@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from groundwire.cli.steps import duration
+from groundwire_training import cli
 from groundwire_training.cli import described
 from groundwire_training.recipe import EncoderRecipe, Lora, Recipe
 from tests.cli.conftest import invoke
@@ -41,8 +42,9 @@ def test_every_number_of_a_recipe_is_an_option_with_its_meaning(
 
 
 def test_help_needs_none_of_the_packages_that_training_needs() -> None:
+    training = Path(cli.__file__).parents[1]  # pytest finds it there, where it is not installed
     code = (
-        "import sys\n"
+        f"import sys; sys.path.append({str(training)!r})\n"
         "from groundwire.cli import main\n"
         "try:\n"
         "    main(['train', 'reader', '--help'])\n"
