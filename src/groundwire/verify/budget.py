@@ -64,7 +64,7 @@ def observed(
 ) -> Amount:
     """What the evidence brings: KL(p₁ ‖ p₀) over the box of both.
 
-    >>> observed(Interval.exactly(0.97), Interval.exactly(0.97)).max
+    >>> observed(ProbabilityInterval.exactly(0.97), ProbabilityInterval.exactly(0.97)).max
     0.0
     """
     corners = product((posterior.low, posterior.high), (prior.low, prior.high))
@@ -85,7 +85,7 @@ def gap(needed: Amount, brought: Amount) -> Amount:
 def log_odds_gain(posterior: ProbabilityInterval, prior: ProbabilityInterval) -> Amount:
     """How far the evidence moves the odds of the claim: logit(p₁) − logit(p₀), in nats, signed.
 
-    >>> gain = log_odds_gain(Interval.exactly(0.01), Interval.exactly(0.99))
+    >>> gain = log_odds_gain(ProbabilityInterval.exactly(0.01), ProbabilityInterval.exactly(0.99))
     >>> round(gain.min, 2)
     -9.19
     """

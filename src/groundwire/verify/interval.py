@@ -8,7 +8,7 @@ from typing import Self
 class ProbabilityInterval:
     """All that a probability may be; both ends are possible.
 
-    >>> Interval(0.0, 0.05).overlaps(Interval.exactly(0.05))
+    >>> ProbabilityInterval(0.0, 0.05).overlaps(ProbabilityInterval.exactly(0.05))
     True
 
     Attributes:

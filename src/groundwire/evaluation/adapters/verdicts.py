@@ -84,7 +84,7 @@ def read_verdicts(text: str, n: int) -> list[JudgeVerdict]:
     """Read an answer about ``n`` claims.
 
     >>> read_verdicts('{"claims": [{"n": 1, "verdict": "unsupported", "quote": "9 million"}]}', 1)
-    [Verdict(label=<Label.UNSUPPORTED: 'unsupported'>, quote='9 million')]
+    [JudgeVerdict(label=<Label.UNSUPPORTED: 'unsupported'>, quote='9 million')]
 
     What a model thought before it answered is no part of the answer.
 

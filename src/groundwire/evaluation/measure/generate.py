@@ -93,7 +93,7 @@ def user_message(question: AskedQuestion) -> str:
 
     >>> from groundwire.detection.example import Source
     >>> found = (Source(text="It opened in 1889.", title="Towers"),)
-    >>> asked = Question(id="1", task="", context_id="", text="When?", sources=found)
+    >>> asked = AskedQuestion(id="1", task="", context_id="", text="When?", sources=found)
     >>> print(user_message(asked))
     Sources:
     <BLANKLINE>
