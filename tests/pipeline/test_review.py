@@ -143,8 +143,10 @@ def test_what_was_found_stays_found_and_what_is_clear_stays_clear(
         assert earlier.clear_to <= later.clear_to
     # What has been shown is nothing that the policy, asked of it alone, would have withheld.
     for review in reviews:
-        if review.clear_to:
-            assert pipeline.check(context, text[: review.clear_to]).action is not Action.BLOCK
+        shown = text[: review.clear_to]
+        # The mark of a list without its item holds no claim, so alone it is partial.
+        if places(segment(shown)):
+            assert pipeline.check(context, shown).action is not Action.BLOCK
 
 
 def test_what_is_judged_is_known_before_the_end() -> None:
