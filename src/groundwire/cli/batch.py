@@ -109,7 +109,7 @@ def check_file(setup: Setup, choice: DetectorChoice, files: Files) -> None:
     refuse_mixing(tally, detector.info, files)
     n_before, start = tally.n_rows, time.monotonic()
     with open_lines(files.batch) as stream:
-        lines = FileLines(stream, files.batch)
+        lines = BatchLines(stream, files.batch)
         rows = read_remaining(lines, tally, files)
         first = [*islice(rows, 1)]
         if not first and not n_before and not lines.damage:
@@ -171,7 +171,7 @@ def judge_rows(
             yield row, next(verdicts) if isinstance(row.content, Example) else row.content
 
 
-class FileLines:
+class BatchLines:
     """The lines of a file. Where compressed data breaks off they end, and :attr:`damage` is set.
 
     It is not raised at once, so that the rows read before it are judged first.
@@ -190,7 +190,7 @@ class FileLines:
             self.damage = DamagedInputError(self._path, number, str(error))
 
 
-def read_remaining(lines: FileLines, tally: ResultsTally, files: Files) -> Iterator[InputRow]:
+def read_remaining(lines: BatchLines, tally: ResultsTally, files: Files) -> Iterator[InputRow]:
     """The rows that have no result yet.
 
     Raises:

@@ -19,7 +19,7 @@ from groundwire.gateway.http.streamed import Streamed
 from groundwire.gateway.middleware.limits import parse_json
 from groundwire.gateway.native.check import asked_by, require_point, result_of
 from groundwire.gateway.native.models import BatchRequest
-from groundwire.gateway.native.recorded import CheckRequest, Result, recorded
+from groundwire.gateway.native.recorded import RecordedRequest, Result, recorded
 from groundwire.gateway.native.route import JSON, require_content_type
 from groundwire.gateway.native.running import in_thread, to_json
 
@@ -68,7 +68,7 @@ async def check_batch(request: Request) -> Response:
     return Streamed(written, headers=headers)
 
 
-def _read(body: bytes, kind: str, asked: CheckRequest) -> Batch:
+def _read(body: bytes, kind: str, asked: RecordedRequest) -> Batch:
     batch = _of_json(body) if kind == JSON else _of_lines(body)
     if batch.operating_point is not None:
         # Refused here, once, and not for each row.
@@ -152,7 +152,7 @@ class RowResult:
     json: bytes
 
 
-async def _results(asked: CheckRequest, batch: Batch) -> AsyncGenerator[RowResult, None]:
+async def _results(asked: RecordedRequest, batch: Batch) -> AsyncGenerator[RowResult, None]:
     """Results in order. No more rows are under way than there are threads for; who does not read
     what is there does not get more done.
     """  # noqa: D205
@@ -173,7 +173,7 @@ async def _results(asked: CheckRequest, batch: Batch) -> AsyncGenerator[RowResul
             task.cancel()
 
 
-async def _checked(asked: CheckRequest, batch: Batch, row: RawRow) -> RowResult:
+async def _checked(asked: RecordedRequest, batch: Batch, row: RawRow) -> RowResult:
     """The result of one row, or what kept it from being checked."""
     number, raw = row
     name: dict[str, Any] = {"row": number}

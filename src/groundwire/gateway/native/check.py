@@ -13,7 +13,7 @@ from groundwire.gateway.http.problems import INVALID_REQUEST, Problem, as_proble
 from groundwire.gateway.middleware.state import caller, services, trace_id
 from groundwire.gateway.native.examples import CHECKS
 from groundwire.gateway.native.models import AnyCheck, shape_of
-from groundwire.gateway.native.recorded import CheckRequest, Result, failed, recorded
+from groundwire.gateway.native.recorded import RecordedRequest, Result, failed, recorded
 from groundwire.gateway.native.route import SHAPES, NativeRoute
 from groundwire.gateway.native.running import json_response, pipeline_of, to_json, while_there
 from groundwire.pipeline.conversation import divide_transcript
@@ -43,14 +43,14 @@ async def check(
     return json_response(found.json)
 
 
-def asked_by(request: Request) -> CheckRequest:
+def asked_by(request: Request) -> RecordedRequest:
     """Who wants something checked.
 
     Raises:
         Problem: If there is nothing that checks.
     """
     who = caller(request)
-    return CheckRequest(
+    return RecordedRequest(
         own=services(request),
         pipeline=pipeline_of(request),
         tenant=who.tenant,
@@ -60,7 +60,7 @@ def asked_by(request: Request) -> CheckRequest:
 
 
 def result_of(
-    asked: CheckRequest,
+    asked: RecordedRequest,
     data: Mapping[str, Any],
     *,
     operating_point: str | float | None = None,
@@ -108,7 +108,7 @@ def require_point(value: object) -> str | float | None:
 
 
 def _check_example(
-    asked: CheckRequest, example: Example, point: str | float | None, name: Mapping[str, Any]
+    asked: RecordedRequest, example: Example, point: str | float | None, name: Mapping[str, Any]
 ) -> Result:
     pipeline = asked.pipeline
     context = pipeline.open_answer(
@@ -128,7 +128,7 @@ def _check_example(
     return Result(context=context, answers=(checked,), json=written, outcome=str(checked.outcome))
 
 
-def _check_conversation(asked: CheckRequest, data: object, name: Mapping[str, Any]) -> Result:
+def _check_conversation(asked: RecordedRequest, data: object, name: Mapping[str, Any]) -> Result:
     sent, answered = divide_transcript(data)
     # Which of the two a place such as messages[3] is in, only we know.
     with_parts = isinstance(data, Mapping) and "request" in data

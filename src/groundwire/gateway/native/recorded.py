@@ -14,7 +14,7 @@ from groundwire.policy.policy import Overrides
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CheckRequest:
+class RecordedRequest:
     """Who wants something checked, and by what.
 
     Attributes:
@@ -52,7 +52,7 @@ class Result:
 
 
 async def recorded(
-    asked: CheckRequest, work: Callable[[], Result], *, row: int | None = None
+    asked: RecordedRequest, work: Callable[[], Result], *, row: int | None = None
 ) -> Result:
     """Check something in a thread, and keep its records.
 
