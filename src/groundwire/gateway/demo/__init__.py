@@ -1,6 +1,6 @@
 """``groundwire demo``: a walk through what a client sees, over real HTTP.
 
-A scripted model (``model.py``) stands behind gateways with real configurations (``settings.py``,
-``serving.py``); scenes (``scenes.py``) ask them as any client would (``asking.py``) and say what
-must come back; ``walk.py`` joins the two, and ``screen.py`` shows it.
+``scenes.toml`` has the scenes: questions, the answers of a scripted model (``model.py``), the
+configurations of the gateways before it (``serving.py``), and what must come back. ``walk.py`` asks
+and compares, ``screen.py`` shows it.
 """
