@@ -19,12 +19,16 @@ ANSWERS = {
     "right": "The Eiffel Tower was built from 1887 to 1889. It is 330 metres tall.",
     "wrong": f"The Eiffel Tower is 330 metres tall. It was built in {WRONG}. It is in Paris.",
 }
+#: Events that the chats of :func:`chats_under` leave, where they are not two.
+_N_RECORDED = {"none": 0, "block": 4}
 #: What differs from run to run, wherever it stands, and what stands there in a golden file.
 _VOLATILE = (
     (re.compile(r"[0-9a-f]{32}"), "<trace>"),
     (re.compile(r'("\w*(?:_ms|_s)": ?)[\d.]+'), r"\1<time>"),
     (re.compile(r'("timings_ms": ?)\{[^}]*\}'), r"\1<times>"),
 )
+#: What depends on how much of a stream had arrived when it was blocked.
+_OF_A_STREAM = ("overall_similarity", "withheld_chars")
 #: Headers that differ, or that the server adds.
 _VOLATILE_HEADERS = ("date", "server", "connection", "keep-alive")
 
@@ -87,8 +91,7 @@ def chats_under(action: str) -> dict[str, Any]:
             )
             found[f"{name}, whole"] = _told(own.post(request()))
             found[f"{name}, streamed"] = _told(own.post(request(stream=True)))
-            own.wait_for_events(0 if action == "none" or name == "right" else 2)
-        events = own.events()
+        events = own.wait_for_events(_N_RECORDED.get(action, 2))
     found["recorded"] = [_masked_data(_of_event(each)) for each in events]
     return found
 
@@ -138,7 +141,8 @@ def _told(response: httpx.Response) -> dict[str, Any]:
 
 def _of_event(event: dict[str, Any]) -> dict[str, Any]:
     """What an event says, without its place in the trail."""
-    return {key: event[key] for key in ("type", "payload") if key in event}
+    payload = {key: each for key, each in event["payload"].items() if key not in _OF_A_STREAM}
+    return {"type": event["type"], "payload": payload}
 
 
 def _masked_data(data: object) -> Any:  # noqa: ANN401 - JSON

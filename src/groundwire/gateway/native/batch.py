@@ -18,7 +18,8 @@ from groundwire.gateway.http.problems import INVALID_REQUEST, Problem, as_proble
 from groundwire.gateway.http.streamed import Streamed
 from groundwire.gateway.middleware.limits import parse_json
 from groundwire.gateway.native.check import asked_by, require_point, result_of
-from groundwire.gateway.native.models import BatchRequest
+from groundwire.gateway.native.described import errors, request_examples
+from groundwire.gateway.native.models import BatchRequest, BatchResponse
 from groundwire.gateway.native.recorded import RecordedRequest, Result, recorded
 from groundwire.gateway.native.route import JSON, require_content_type
 from groundwire.gateway.native.running import in_thread, to_json
@@ -49,8 +50,37 @@ class Batch:
     operating_point: str | float | None = None
 
 
+def _lines(what: str) -> dict[str, Any]:
+    return {"schema": {"type": "string", "description": f"A JSON object a line, {what}."}}
+
+
 @router.post(
-    "/v1/check/batch", operation_id="check_batch", summary="Check many answers", tags=["Checks"]
+    "/v1/check/batch",
+    operation_id="check_batch",
+    summary="Check many answers",
+    tags=["Checks"],
+    responses={
+        200: {
+            "model": BatchResponse,
+            "description": "The results in the order of the rows: JSON Lines if Accept says so, or "
+            "if that is what was sent and Accept does not ask for JSON.",
+            "content": {JSON_LINES[0]: _lines("as `BatchRow`")},
+        },
+        **errors(400, 422),
+    },
+    openapi_extra={
+        "requestBody": {
+            "required": True,
+            "description": f"At most {MAX_ROWS:,} rows.",
+            "content": {
+                JSON: {
+                    "schema": BatchRequest.model_json_schema(),
+                    "examples": request_examples()["/v1/check/batch"],
+                },
+                JSON_LINES[0]: _lines("of examples"),
+            },
+        }
+    },
 )
 async def check_batch(request: Request) -> Response:
     """Check many answers, side by side; results come in the order of the examples.

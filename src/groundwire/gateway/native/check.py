@@ -11,7 +11,7 @@ from groundwire.engine.settings import is_number
 from groundwire.errors import InvalidConversationError
 from groundwire.gateway.http.problems import INVALID_REQUEST, Problem, as_problem
 from groundwire.gateway.middleware.state import caller, services, trace_id
-from groundwire.gateway.native.examples import CHECKS
+from groundwire.gateway.native.described import REF, described, errors, request_examples
 from groundwire.gateway.native.models import AnyCheck, shape_of
 from groundwire.gateway.native.recorded import RecordedRequest, Result, failed, recorded
 from groundwire.gateway.native.route import SHAPES, NativeRoute
@@ -26,10 +26,21 @@ _MAX_POINT = 1_000_000
 
 
 @router.post(
-    "/v1/check", operation_id="check", summary="Check an answer", tags=["Checks"], responses={}
+    "/v1/check",
+    operation_id="check",
+    summary="Check an answer",
+    tags=["Checks"],
+    responses={
+        200: described(
+            "A detection, or of a conversation what became of each answer.",
+            {"anyOf": [{"$ref": f"{REF}Detection"}, {"$ref": f"{REF}CheckedResponse"}]},
+        ),
+        **errors(400, 422),
+    },
 )
 async def check(
-    request: Request, body: Annotated[AnyCheck, Body(openapi_examples=CHECKS)]
+    request: Request,
+    body: Annotated[AnyCheck, Body(openapi_examples=request_examples()["/v1/check"])],
 ) -> Response:
     """Mark the words of an answer that its sources do not support.
 

@@ -13,7 +13,7 @@ from groundwire.errors import GateError, InputError, UnreadableError
 from groundwire.explain import Explainer, best_lines
 from groundwire.gateway.http.problems import INVALID_REQUEST, SERVER, Problem, as_problem
 from groundwire.gateway.middleware.state import services
-from groundwire.gateway.native.examples import FACT_CHECKS, NLI_PAIRS
+from groundwire.gateway.native.described import errors, request_examples
 from groundwire.gateway.native.models import (
     FactCheckRequest,
     FactCheckResponse,
@@ -59,16 +59,23 @@ class HaluGateRoute(NativeRoute):
 
 router = APIRouter(route_class=HaluGateRoute)
 
+_FACT_CHECK, _NLI = "/api/v1/classify/fact-check", "/api/v1/nli"
+_EXAMPLES, _RESPONSES = request_examples(), errors(400, 500)
+
 
 @router.post(
-    "/api/v1/classify/fact-check",
+    _FACT_CHECK,
     operation_id="classify_fact_check",
     summary="Does a prompt call for a check?",
     tags=["HaluGate"],
     response_model=FactCheckResponse,
+    responses=_RESPONSES,
 )
 async def classify_fact_check(
-    request: Request, body: Annotated[FactCheckRequest, Body(openapi_examples=FACT_CHECKS)]
+    request: Request,
+    body: Annotated[
+        FactCheckRequest, Body(openapi_examples=request_examples()["/api/v1/classify/fact-check"])
+    ],
 ) -> Response:
     """Tell whether the answer to a prompt has to be checked, by the gate.
 
@@ -116,14 +123,16 @@ def _gated(needed: bool, confidence: float, label: str, ms: int) -> dict[str, An
 
 
 @router.post(
-    "/api/v1/nli",
+    _NLI,
     operation_id="nli",
     summary="What does a premise say of a hypothesis?",
     tags=["HaluGate"],
     response_model=NliResponse,
+    responses=_RESPONSES,
 )
 async def nli(
-    request: Request, body: Annotated[NliRequest, Body(openapi_examples=NLI_PAIRS)]
+    request: Request,
+    body: Annotated[NliRequest, Body(openapi_examples=_EXAMPLES[_NLI])],
 ) -> Response:
     """Tell whether a hypothesis follows from a premise, by the model that explains findings.
 

@@ -1,7 +1,7 @@
-"""The OpenAPI document: what FastAPI knows of the routes, and what it does not.
+"""The OpenAPI document: FastAPI generates it from the routes and their models.
 
-Results have the schemas that the package publishes in ``groundwire/schemas``; errors, keys and the
-proxied chat endpoint, which is no route of FastAPI's, are described here.
+Results have the schemas that the package publishes in ``detection/schemas``. The proxied chat
+endpoint, which FastAPI does not route, is described here.
 """
 
 import json
@@ -11,15 +11,14 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
+from fastapi.routing import APIRoute
 
 from groundwire import __version__
-from groundwire.gateway.native import examples, verify_examples
-from groundwire.gateway.native.batch import JSON_LINES, MAX_ROWS
-from groundwire.gateway.native.chat import chat_completions
-from groundwire.gateway.native.models import BatchRequest, ErrorResponse
+from groundwire.gateway.chat.chat import create
+from groundwire.gateway.native.described import REF, described, errors, request_examples
+from groundwire.gateway.native.models import CHAT_BODY
 from groundwire.gateway.native.route import JSON
 from groundwire.gateway.native.routes import router
-from groundwire.gateway.native.told import ERRORS, error_responses
 
 DESCRIPTION = """\
 Checks whether answers of language models are supported by what the models were given.
@@ -31,7 +30,26 @@ Offsets count Unicode code points. Every response has the header `X-Trace-ID`; e
 `type`, a `code`, a `message` and, where something can be done, a `next_step`.
 """
 
-_REF = "#/components/schemas/"
+_TEXT = {"type": "string"}
+_TRUE = {"type": "string", "enum": ["true"]}
+#: Headers of an answer. Those of a streamed answer tell only what is known before it begins.
+_CHAT_HEADERS: dict[str, tuple[str, dict[str, Any]]] = {
+    "X-Trace-ID": ("Ties response, log and audit record together.", _TEXT),
+    "x-groundwire-outcome": (
+        "The outcome of the check: hallucinated, unavailable, partial, unverified, skipped or "
+        "grounded.",
+        _TEXT,
+    ),
+    "x-groundwire-action": ("The action: none, log, flag, header, body or block.", _TEXT),
+    "x-vsr-fact-check-needed": ("The prompt calls for a check.", _TRUE),
+    "x-vsr-hallucination-detected": ("The answer has unsupported words.", _TRUE),
+    "x-vsr-hallucination-spans": ("These words, percent-encoded, cut if there are many.", _TEXT),
+    "x-vsr-nli-contradictions": ("How many of them the sources contradict.", _TEXT),
+    "x-vsr-max-severity": ("The highest severity, 0 to 4.", _TEXT),
+    "x-vsr-unverified-factual-response": ("There was nothing to check against.", _TRUE),
+    "x-vsr-verification-context-missing": ("The same.", _TRUE),
+    "x-vsr-response-warnings": ("The warnings by name, in one list.", _TEXT),
+}
 
 
 def describe(app: FastAPI) -> None:
@@ -47,7 +65,7 @@ def document() -> dict[str, Any]:
         version=__version__,
         summary="Checks answers against their sources.",
         description=DESCRIPTION,
-        routes=router.routes,
+        routes=[*router.routes, _chat_route()],
         license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
         tags=[
             {"name": "Checks", "description": "Answers, held against sources."},
@@ -57,27 +75,15 @@ def document() -> dict[str, Any]:
     )
     found["servers"] = [{"url": "/"}]
     schemas = found["components"]["schemas"]
-    for unwanted in ("HTTPValidationError", "ValidationError"):
-        schemas.pop(unwanted, None)
-    schemas |= published_schemas() | _schemas_of(BatchRequest) | _schemas_of(ErrorResponse)
-    schemas["BatchResponse"], schemas["BatchRow"] = _BATCH_RESPONSE, _BATCH_ROW
-    found["paths"]["/v1/chat/completions"] = {"post": chat_completions()}
-    found["components"] |= {"securitySchemes": _SECURITY, "responses": error_responses()}
+    for name in ("HTTPValidationError", "ValidationError"):
+        schemas.pop(name, None)
+    for item in found["paths"].values():
+        # FastAPI adds its own error to operations that document none of this status.
+        if "HTTPValidationError" in json.dumps(item["post"]["responses"].get("422", {})):
+            del item["post"]["responses"]["422"]
+    schemas |= published_schemas()
+    found["components"]["securitySchemes"] = _SECURITY
     found["security"] = [{name: []} for name in _SECURITY]
-    _describe_check(found["paths"]["/v1/check"]["post"])
-    _describe_verify(found["paths"])
-    _describe_batch(found["paths"]["/v1/check/batch"]["post"])
-    for path, result in _RESULTS.items():
-        content = found["paths"][path]["post"]["responses"]["200"]["content"][JSON]
-        content["example"] = result
-    for path, item in found["paths"].items():
-        responses = item["post"]["responses"]
-        for status in ("422", *ERRORS[path]):
-            responses.pop(status, None)
-        responses |= {
-            status: {"$ref": f"#/components/responses/{name}"}
-            for status, name in ERRORS[path].items()
-        }
     return found
 
 
@@ -101,110 +107,30 @@ _SECURITY = {
     },
 }
 
-_RESULTS = {
-    "/api/v1/classify/fact-check": examples.FACT_CHECK_RESULT,
-    "/api/v1/nli": examples.NLI_RESULT,
-}
 
-_NAME = {
-    "row": {"type": "integer", "minimum": 1, "description": "Its place, from 1; or its line."},
-    "id": {"type": ["string", "number"], "description": "What the row calls itself."},
-}
-_BATCH_ROW: dict[str, Any] = {
-    "description": "What became of a row: a result as `/v1/check` gives it, or an error.",
-    "type": "object",
-    "required": ["row"],
-    "properties": _NAME,
-    "oneOf": [
-        {
-            "required": ["error"],
-            "properties": {
-                "error": {
-                    "type": "object",
-                    "required": ["type", "code", "message"],
-                    "properties": {
-                        "type": {"type": "string"},
-                        "code": {"type": "string"},
-                        "message": {"type": "string"},
-                        "param": {"type": ["string", "null"]},
-                        "next_step": {"type": "string"},
-                    },
-                }
-            },
-        },
-        {"required": ["outcome"], "properties": {"outcome": {"type": "string"}}},
-    ],
-}
-_BATCH_RESPONSE: dict[str, Any] = {
-    "type": "object",
-    "required": ["results", "summary"],
-    "properties": {
-        "results": {"type": "array", "items": {"$ref": f"{_REF}BatchRow"}},
-        "summary": {
-            "type": "object",
-            "required": ["rows", "errors", "outcomes"],
-            "properties": {
-                "rows": {"type": "integer"},
-                "errors": {"type": "integer"},
-                "outcomes": {"type": "object", "additionalProperties": {"type": "integer"}},
-            },
-        },
-    },
-}
-
-
-def _describe_check(operation: dict[str, Any]) -> None:
-    operation["responses"]["200"] = {
-        "description": "A detection, or of a conversation what became of each answer.",
-        "content": {
-            JSON: {
-                "schema": {
-                    "anyOf": [
-                        {"$ref": f"{_REF}Detection"},
-                        {"$ref": f"{_REF}CheckedResponse"},
-                    ]
-                },
-                "examples": {
-                    "answer": {
-                        "summary": "An answer and its sources",
-                        "value": examples.detection(),
-                    }
-                },
-            }
-        },
+def _chat_route() -> APIRoute:
+    path = "/v1/chat/completions"
+    answer = described("The upstream's answer.", {"type": "object"})
+    answer["content"]["text/event-stream"] = {"schema": _TEXT}
+    answer["headers"] = {
+        name: {"description": text, "schema": schema}
+        for name, (text, schema) in _CHAT_HEADERS.items()
     }
-
-
-def _describe_verify(paths: dict[str, Any]) -> None:
-    schema = {"$ref": f"{_REF}Verification"}
-    shown = {"summary": "An answer with citations", "value": verify_examples.report()}
-    for path, examples_ in (("/v1/verify", {"answer": shown}), ("/v1/verify/trace", {})):
-        paths[path]["post"]["responses"]["200"] = {
-            "description": "The report. Also one that flags the answer has this status.",
-            "content": {JSON: {"schema": schema, "examples": examples_}},
-        }
-
-
-def _describe_batch(operation: dict[str, Any]) -> None:
-    lines = {"schema": {"type": "string", "description": "A JSON object a line, as `BatchRow`."}}
-    operation["requestBody"] = {
-        "required": True,
-        "description": f"At most {MAX_ROWS:,} rows.",
-        "content": {
-            JSON: {"schema": {"$ref": f"{_REF}BatchRequest"}, "examples": examples.BATCHES},
-            JSON_LINES[0]: {
-                "schema": {"type": "string", "description": "A JSON object a line, of examples."}
-            },
-        },
-    }
-    operation["responses"]["200"] = {
-        "description": "The results in the order of the rows: JSON Lines if Accept says so, or if "
-        "that is what was sent and Accept does not ask for JSON.",
-        "content": {
-            JSON: {"schema": {"$ref": f"{_REF}BatchResponse"}},
-            JSON_LINES[0]: lines,
-        },
-    }
+    body = {JSON: {"schema": CHAT_BODY, "examples": request_examples()[path]}}
+    return APIRoute(
+        path,
+        create,
+        methods=["POST"],
+        operation_id="create_chat_completion",
+        summary="Answer a chat, checked",
+        description="OpenAI's endpoint. The upstream answers; the answer is checked against its "
+        "sources, and passed on, marked or withheld, as the policy says. The `x-vsr-*` headers "
+        "stand where the action is `header`.",
+        tags=["Proxy"],
+        responses={200: answer, **errors(400, 403, 502, 504)},
+        response_model=None,
+        openapi_extra={"requestBody": {"required": True, "content": body}},
+    )
 
 
 #: File of a schema → the name of its component.
@@ -217,7 +143,7 @@ _PUBLISHED = {
 
 def published_schemas() -> dict[str, Any]:
     """The schemas of results, as components: many tools know no other place for definitions."""
-    known = {"urn:groundwire:schema:detection": f"{_REF}Detection"}
+    known = {"urn:groundwire:schema:detection": f"{REF}Detection"}
     return {
         name: schema
         for file, title in _PUBLISHED.items()
@@ -243,15 +169,10 @@ def _as_components(
 
     def place(reference: str) -> str:
         base, _, name = reference.partition("#/$defs/")
-        whole = known.get(base, f"{_REF}{title}")
+        whole = known.get(base, f"{REF}{title}")
         return f"{whole}{name.title()}" if name else whole
 
     left_out = ("$schema", "$id", "$defs")
     whole = {key: rename(value) for key, value in schema.items() if key not in left_out}
     parts = {f"{title}{name.title()}": rename(each) for name, each in schema["$defs"].items()}
     return {title: whole, **parts}
-
-
-def _schemas_of(model: Any) -> dict[str, Any]:  # noqa: ANN401 - a class of pydantic's
-    schema = model.model_json_schema(ref_template=_REF + "{model}")
-    return {**schema.pop("$defs", {}), model.__name__: schema}

@@ -175,6 +175,30 @@ class NliResponse(BaseModel):
     premise_read: list[Stretch] = Field(description="What was read of it.")
 
 
+#: The request of the proxied chat endpoint: OpenAI's.
+CHAT_BODY = {
+    **_CHAT,
+    "description": "OpenAI's request. Fields that are not named here go to the upstream as well.",
+    "required": ["messages"],
+    "properties": {
+        "model": {"type": "string"},
+        "messages": {"type": "array", "items": {"type": "object"}},
+        "stream": {"type": "boolean"},
+        "metadata": {
+            **_CHAT,
+            "properties": {
+                "grounding.sources": {
+                    "description": "What the answer may rest on. Without it, tool results of the "
+                    "conversation, else retrieved context in its messages.",
+                    "type": "array",
+                    "items": {"type": "string"},
+                }
+            },
+        },
+    },
+}
+
+
 class ErrorBody(BaseModel):
     """What went wrong."""
 
@@ -190,3 +214,39 @@ class ErrorResponse(BaseModel):
     """The envelope of every error."""
 
     error: ErrorBody
+
+
+class RowError(BaseModel):
+    """Why a row could not be checked."""
+
+    message: str
+    type: str
+    param: str | None = None
+    code: str
+    next_step: str | None = None
+
+
+class BatchRow(BaseModel):
+    """What became of a row: a result as `/v1/check` gives it, or an error."""
+
+    model_config = ConfigDict(extra="allow")
+
+    row: int = Field(ge=1, description="Its place, from 1; or its line.")
+    id: str | float | None = Field(None, description="What the row calls itself.")
+    outcome: str | None = Field(None, description="Of a row that was checked.")
+    error: RowError | None = Field(None, description="Of a row that was not.")
+
+
+class BatchSummary(BaseModel):
+    """How many rows there were, and what became of them."""
+
+    rows: int
+    errors: int
+    outcomes: dict[str, int]
+
+
+class BatchResponse(BaseModel):
+    """The results in the order of the rows."""
+
+    results: list[BatchRow]
+    summary: BatchSummary

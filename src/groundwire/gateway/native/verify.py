@@ -11,9 +11,9 @@ from fastapi import APIRouter, Body, Request, Response
 from groundwire.errors import LimitExceededError, MissingExtraError
 from groundwire.gateway.http.problems import INVALID_REQUEST, SERVER, Problem
 from groundwire.gateway.middleware.state import caller, services
+from groundwire.gateway.native.described import REF, described, errors, request_examples
 from groundwire.gateway.native.route import NativeRoute
 from groundwire.gateway.native.running import json_response, submitted, to_json, while_there
-from groundwire.gateway.native.verify_examples import ANSWERS, TRACES
 from groundwire.gateway.native.verify_models import (
     MAX_SPANS,
     MAX_STEPS,
@@ -52,15 +52,25 @@ _OF_THE_BACKEND = {
 _NOT_SET_UP = ("missing_api_key", "missing_service_url")
 
 
+_RESPONSES: dict[int | str, dict[str, Any]] = {
+    200: described(
+        "The report. Also one that flags the answer has this status.",
+        {"$ref": f"{REF}Verification"},
+    ),
+    **errors(400, 422, 500, 502, 504),
+}
+
+
 @router.post(
     "/v1/verify",
     operation_id="verify",
     summary="Verify an answer claim by claim",
     tags=["Checks"],
-    responses={},
+    responses=_RESPONSES,
 )
 async def verify(
-    request: Request, body: Annotated[VerifyRequest, Body(openapi_examples=ANSWERS)]
+    request: Request,
+    body: Annotated[VerifyRequest, Body(openapi_examples=request_examples()["/v1/verify"])],
 ) -> Response:
     """Tell of each claim of an answer whether it follows from what it cites.
 
@@ -81,10 +91,11 @@ async def verify(
     operation_id="verify_trace",
     summary="Verify a plan or a reasoning trace step by step",
     tags=["Checks"],
-    responses={},
+    responses=_RESPONSES,
 )
 async def verify_trace(
-    request: Request, body: Annotated[TraceRequest, Body(openapi_examples=TRACES)]
+    request: Request,
+    body: Annotated[TraceRequest, Body(openapi_examples=request_examples()["/v1/verify/trace"])],
 ) -> Response:
     """Tell of each step of a trace whether it follows from what it cites.
 
