@@ -114,7 +114,7 @@ def test_the_report_shows_the_way_of_the_answer(run: Conversations, config: Path
 @pytest.mark.parametrize(
     ("request_", "path", "outcome", "status"),
     [
-        (asked(POEM, FACTS), "not_factual: the prompt calls for no check", "skipped", 0),
+        (asked(POEM), "not_factual: the prompt calls for no check", "skipped", 0),
         (asked(QUESTION), "no_evidence: a check is due", "unverified", 1),
         (asked(QUESTION, FACTS), "checked: the answer is held", "hallucinated", 1),
     ],
@@ -149,7 +149,7 @@ def test_defined_tools_are_told_to_be_no_evidence(run: Conversations) -> None:
 
 def test_a_request_that_names_sources_does_not_ask_the_gate(run: Conversations) -> None:
     result = run(chat(sent(FACTS, 7, question=POEM), RIGHT))
-    assert "\ngate      not asked: the request names sources" in result.stdout
+    assert "\ngate      not asked: the request holds evidence" in result.stdout
     assert "\nunread    unread_evidence 1\n" in result.stdout
     assert result.exit_code == 1
 
@@ -183,8 +183,8 @@ REFUSES = {"role": "assistant", "content": None, "refusal": "I will not say."}
 @pytest.mark.parametrize(
     ("request_", "contents"),
     [
-        (asked(POEM, FACTS), ()),
-        (asked(POEM, FACTS), (None,)),
+        (asked(POEM), ()),
+        (asked(POEM), (None,)),
         (asked(QUESTION, FACTS), (CALLS,)),
         (asked(QUESTION, FACTS), (REFUSES,)),
         (asked(QUESTION, FACTS), (RIGHT, None)),
@@ -214,7 +214,7 @@ def test_no_text_of_the_file_acts_on_the_terminal_or_imitates_the_report(
     body["messages"][1]["tool_calls"][0]["function"]["name"] = evil
     body["messages"][2]["tool_call_id"] = evil
     calls = {"role": "assistant", "content": evil}
-    for request in (body, asked(POEM, FACTS)):
+    for request in (body, asked(POEM)):
         result = run(chat(request, calls))
         assert "\x1b" not in result.stdout
         assert "\u202e" not in result.stdout

@@ -6,9 +6,11 @@ import sys
 from pathlib import Path
 
 CHECK = """
+import os
 from groundwire import Detector
 with Detector.load(threads=1) as detector:
     print(detector.detect(sources=["The tower is tall."], answer="The tower is tall.").outcome)
+print(os.environ["ORT_DISABLE_TELEMETRY"])
 """
 
 
@@ -24,5 +26,5 @@ def test_nothing_is_written_under_the_home_directory(tmp_path: Path) -> None:
         timeout=120,
         check=True,
     )
-    assert done.stdout == "grounded\n"
+    assert done.stdout == "grounded\n1\n"
     assert list(tmp_path.rglob("*")) == []

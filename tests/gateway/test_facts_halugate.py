@@ -18,7 +18,7 @@ from groundwire.config import Config, parse
 from tests.config.documented import REFERENCE, SNIPPET
 from tests.fixed_judge import FixedJudge, RecordingJudge
 from tests.gateway.chats import Gateway, finish_of, gateway, pipeline_around, text_of
-from tests.gateway.wire import Script, completion, eventually, stream_events
+from tests.gateway.wire import DONE, Script, chunk, completion, event, eventually, stream_events
 from tests.pipeline.chats import FACTS, POEM, QUESTION, RIGHT, TOOLS, WRONG, asked
 
 pytestmark = pytest.mark.merge
@@ -148,6 +148,16 @@ def test_a_prompt_that_is_not_factual_is_marked_as_nothing(
 ) -> None:
     response = answering(own, WRONG, asked(POEM, *results))
     assert (vsr(response), WARNING in response.headers) == ({}, False)
+    assert response.headers["x-groundwire-outcome"] == "skipped"
+    assert response.headers["x-groundwire-action"] == "none"
+    eventually(lambda: own.metric("groundwire_skipped_total", reason="not_factual") >= 1)
+
+
+def test_a_stream_whose_prompt_is_not_factual_says_so_in_its_headers(own: Gateway) -> None:
+    own.upstream.script(Script.sse([event(chunk({"content": WRONG})), DONE]))
+    response = own.post({**asked(POEM), "stream": True})
+    assert response.headers["x-groundwire-outcome"] == "skipped"
+    assert WRONG in response.text
 
 
 PROMPTS = {

@@ -66,8 +66,8 @@ class BrokenExplainer:
 
 def test_a_gate_that_fails_means_check(gate: Gate, caplog: pytest.LogCaptureFixture) -> None:
     pipeline = piped(gate=replace(gate, _embedder=BrokenEmbedder()))
-    context = pipeline.open(asked(POEM, FACTS))
-    assert (context.path, context.gate.status) == (CheckPath.CHECKED, GateStatus.FAILED)
+    context = pipeline.open(asked(POEM))
+    assert (context.path, context.gate.status) == (CheckPath.NO_EVIDENCE, GateStatus.FAILED)
     assert context.gate.reason == "GateError"
     assert context.gate.needs_fact_check is None
     assert "GateError" in caplog.text

@@ -7,6 +7,7 @@ from groundwire.config import parse
 from groundwire.engine.checkpoints import DeviceWarning
 from groundwire.errors import ConfigError
 from groundwire.pipeline.load import UnusedSettingWarning, load_stages
+from tests.config.documented import REFERENCE
 from tests.pipeline.chats import FACTS, POEM, QUESTION, WRONG, asked, sent
 
 OFF = "gate: {enabled: false}\n"
@@ -107,6 +108,23 @@ def test_the_threshold_of_the_gate_arrives() -> None:
 def test_whether_named_sources_bypass_the_gate_can_be_set() -> None:
     with load("gate: {bypass_explicit: false}") as pipeline:
         assert pipeline.open(sent(FACTS, question=POEM)).path == "not_factual"
+
+
+def test_whether_evidence_bypasses_the_gate_can_be_set() -> None:
+    body = asked(POEM, FACTS)
+    with load("") as pipeline:
+        assert pipeline.open(body).path == "checked"
+    for text in ("gate: {bypass_evidence: false}", REFERENCE.replace("threshold: 0.8, ", "")):
+        with load(text) as pipeline:
+            assert pipeline.open(body).path == "not_factual"
+
+
+def test_under_dvaras_names_metadata_alone_is_evidence() -> None:
+    with load(f"{DVARA}.enabled: true") as pipeline:
+        assert pipeline.open(asked(QUESTION, FACTS)).path == "no_evidence"
+        assert pipeline.open(sent(FACTS)).path == "checked"
+    with load(f"{DVARA}.enabled: true\nevidence.metadata_only: false") as pipeline:
+        assert pipeline.open(asked(QUESTION, FACTS)).path == "checked"
 
 
 def test_tenants_and_limits_arrive() -> None:

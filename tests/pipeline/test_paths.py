@@ -35,10 +35,9 @@ STAGES = ["evidence", "gate", "decide"]
 def test_a_prompt_that_is_not_factual_passes_and_nothing_is_read(gate: Gate) -> None:
     judge = judged()
     pipeline = piped(judge, gate=gate, policy=HEADER)
-    context = pipeline.open(asked(POEM, FACTS))
-    checked = pipeline.check(context, WRONG)
+    checked = pipeline.check(pipeline.open(asked(POEM)), WRONG)
     assert (checked.path, checked.outcome, checked.action) == ("not_factual", "skipped", "none")
-    assert checked.detection is None
+    assert (checked.detection, checked.reason) == (None, "not_factual")
     assert judge.work == {}
 
 
@@ -82,7 +81,7 @@ def test_a_policy_that_checks_nothing_asks_no_model(gate: Gate) -> None:
 @pytest.mark.parametrize(
     ("body", "stages"),
     [
-        (asked(POEM, FACTS), [*STAGES, "total"]),
+        (asked(POEM), [*STAGES, "total"]),
         (asked(QUESTION), [*STAGES, "index", "read", "total"]),
         (asked(QUESTION, FACTS), [*STAGES, "index", "read", "total"]),
     ],
@@ -98,7 +97,7 @@ def test_each_path_tells_the_time_of_its_stages(
 
 
 def test_the_confidence_is_that_of_the_gate(gate: Gate) -> None:
-    context = piped(gate=gate).open(asked(QUESTION, FACTS))
+    context = piped(gate=gate).open(asked(QUESTION))
     assert context.gate.result == gate.classify(QUESTION)
     assert context.to_dict()["gate"]["confidence"] == gate.classify(QUESTION).confidence
 
@@ -125,8 +124,25 @@ def test_an_empty_list_of_sources_names_none(gate: Gate) -> None:
     assert piped(gate=gate).open(sent(question=POEM)).path is CheckPath.NOT_FACTUAL
 
 
-def test_results_of_tools_do_not_bypass_the_gate(gate: Gate) -> None:
-    assert piped(gate=gate).open(asked(POEM, FACTS)).path is CheckPath.NOT_FACTUAL
+@pytest.mark.parametrize("question", [POEM, "Which size should I order?", "Thanks!"])
+def test_where_there_is_evidence_no_prompt_keeps_an_answer_from_its_check(
+    gate: Gate, question: str
+) -> None:
+    pipeline = piped(gate=gate)
+    for body in (asked(question, FACTS), asked(f"<context>\n{FACTS}\n</context>\n{question}")):
+        context = pipeline.open(body)
+        assert (context.path, context.gate.status) == (CheckPath.CHECKED, GateStatus.BYPASSED)
+
+
+def test_evidence_that_cannot_be_read_is_evidence_all_the_same(gate: Gate) -> None:
+    context = piped(gate=gate).open(asked(POEM, [IMAGE]))
+    assert (context.path, context.gate.status) == (CheckPath.NO_EVIDENCE, GateStatus.BYPASSED)
+
+
+def test_halugate_its_gate_decides_first(gate: Gate) -> None:
+    pipeline = piped(gate=gate, asks_gate_last=False)
+    assert pipeline.open(asked(POEM, FACTS)).path is CheckPath.NOT_FACTUAL
+    assert pipeline.open(asked(QUESTION, FACTS)).gate.status is GateStatus.ASKED
 
 
 def test_without_a_gate_every_answer_is_checked() -> None:
@@ -264,15 +280,15 @@ def test_a_response_is_as_bad_as_its_worst_answer(
     "question", ["Thanks! And the second one?", "Go on.", "yes", "ok continue"]
 )
 def test_a_short_question_is_asked_about_with_the_one_before(gate: Gate, question: str) -> None:
-    body = asked(QUESTION, FACTS)
+    body = asked(QUESTION)
     body["messages"] += [
         {"role": "assistant", "content": RIGHT},
         {"role": "user", "content": question},
     ]
     context = piped(gate=gate).open(body)
     assert (context.conversation.question, context.conversation.previous) == (question, QUESTION)
-    assert context.path is CheckPath.CHECKED
+    assert context.path is CheckPath.NO_EVIDENCE
 
 
 def test_a_short_question_without_one_before_stands_alone(gate: Gate) -> None:
-    assert piped(gate=gate).open(asked("Thanks!", FACTS)).path is CheckPath.NOT_FACTUAL
+    assert piped(gate=gate).open(asked("Thanks!")).path is CheckPath.NOT_FACTUAL

@@ -203,8 +203,8 @@ def test_a_finding_that_the_policy_lets_pass_is_clear() -> None:
 
 def test_where_nothing_is_due_everything_is_clear(gate: Gate) -> None:
     pipeline = piped(gate=gate)
-    with pipeline.stream(pipeline.open(asked(POEM, FACTS))) as flow:
-        assert flow.review().checked.reason == "empty"
+    with pipeline.stream(pipeline.open(asked(POEM))) as flow:
+        assert flow.review().checked.reason == "not_factual"
         flow.feed("Leaves fall")
         review = flow.review()
         assert (review.judged_to, review.clear_to) == (11, 11)
@@ -300,7 +300,7 @@ def test_a_check_that_is_given_up_is_one_that_failed(gate: Gate) -> None:
     assert (checked.outcome, checked.reason) == (Outcome.UNAVAILABLE, "TimeoutError")
     assert (checked.action, checked.ruling.is_failure) == (Action.BLOCK, True)
     assert (checked.answer.text, checked.context) == (RIGHT, context)
-    poem = pipeline.unavailable(pipeline.open(asked(POEM, FACTS)), "Leaves.", "TimeoutError")
+    poem = pipeline.unavailable(pipeline.open(asked(POEM)), "Leaves.", "TimeoutError")
     assert (poem.outcome, poem.action) == (Outcome.SKIPPED, Action.NONE)
 
 

@@ -114,7 +114,7 @@ def test_claims_come_while_the_answer_arrives() -> None:
 def test_nothing_is_indexed_where_nothing_is_due(gate: Gate) -> None:
     judge = judged()
     pipeline = piped(judge, gate=gate)
-    with pipeline.stream(pipeline.open(asked(POEM, FACTS))) as flow:
+    with pipeline.stream(pipeline.open(asked(POEM))) as flow:
         assert flow.feed(LONG) == []
         assert flow.finish() == flow.finish()
     assert judge.work == {}

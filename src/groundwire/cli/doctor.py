@@ -13,6 +13,7 @@ from typing import TypeVar
 
 import click
 
+import groundwire.engine  # noqa: F401 - it turns telemetry off before ONNX Runtime is imported
 from groundwire import __version__
 from groundwire.cli.detectors import Setup
 from groundwire.cli.status import ExitStatus

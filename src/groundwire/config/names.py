@@ -75,7 +75,9 @@ DEFAULTS: Mapping[Format, Mapping[str, Any]] = {
         "similarity.all_short": "grounded",
         "evidence.max_sources": 50,
         "evidence.max_source_chars": 10_000,
-    }
+        "evidence.metadata_only": True,
+    },
+    Format.HALUGATE: {"gate.bypass_evidence": False},  # its gate decides first
 }
 
 #: Where DVARA keeps the settings of its grounding guardrail.

@@ -94,6 +94,11 @@ class Gate:
     bypass_explicit: bool = setting(
         True, Flag(), "Whether answers to requests that name sources are checked unasked."
     )
+    bypass_evidence: bool = setting(
+        True,
+        Flag(),
+        "Whether answers to requests that hold any other evidence are checked unasked.",
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,6 +177,9 @@ class EvidenceSettings:
     max_sources: int | None = setting(None, Optional(POSITIVE), "The first so many; null: all.")
     max_source_chars: int | None = setting(
         None, Optional(POSITIVE), "Longer sources are left out whole; null: none is."
+    )
+    metadata_only: bool = setting(
+        False, Flag(), "Whether only sources that the request names in its metadata are evidence."
     )
 
 

@@ -116,6 +116,12 @@ class Metrics:
             ["outcome", "action", "mode", "detector"],
             registry=registry,
         )
+        self._skipped = Counter(
+            "groundwire_skipped_total",
+            "Answers that are skipped, by reason: the gate sees no need, or there is no text.",
+            ["reason"],
+            registry=registry,
+        )
         self._stages = Histogram(
             "groundwire_stages_seconds",
             "Time of the stages of a check.",
@@ -188,6 +194,8 @@ class Metrics:
         for answer in answers:
             labels = (str(answer.outcome), str(answer.action), mode, detector or _NO_DETECTOR)
             self._checks.labels(*labels).inc()
+            if answer.outcome is Outcome.SKIPPED:
+                self._skipped.labels(answer.reason or str(answer.path)).inc()
         grounded = is_grounded(answers)
         if mode == "complete" and grounded is not None:
             action = str(policy_action).upper()

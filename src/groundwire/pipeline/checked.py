@@ -26,8 +26,9 @@ class Checked:
             none.
         dropped: Explanations of spans that were dropped: the evidence says the same.
         reason: Why it was not checked: the class name of what failed, ``detector_failed`` if the
-            detector did on a claim, or what the answer is in place of a text (``tool_calls``,
-            ``refusal``, ``empty``, ``unread_answer``); else ``None``.
+            detector did on a claim, ``not_factual`` if the gate says that no check is needed, or
+            what the answer is in place of a text (``tool_calls``, ``refusal``, ``empty``,
+            ``unread_answer``); else ``None``.
         unexplained: The class name of what kept the explainer from judging, or ``None``.
         timings_ms: Wall time by stage, those of the request included, in milliseconds; no part of
             equality, nor of the hash.

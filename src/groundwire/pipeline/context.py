@@ -26,7 +26,7 @@ class GateStatus(StrEnum):
     """Whether the gate was asked, and what came of it."""
 
     ASKED = "asked"
-    BYPASSED = "bypassed"  # the caller names sources, and so wants a check
+    BYPASSED = "bypassed"  # the request holds evidence, and so wants a check
     NO_PROMPT = "no_prompt"  # the user says nothing that could be read
     FAILED = "failed"
     OFF = "off"  # there is no gate, or nothing is checked anyway
@@ -38,7 +38,8 @@ class GateReport:
 
     Attributes:
         status: Whether it was asked.
-        result: Its decision, with confidence; ``None`` unless it was asked and answered.
+        result: Its decision, with confidence; ``None`` unless it was asked and answered. Of a
+            request that bypasses it, only decisions read that.
         reason: The class name of what it raised, or ``None``.
     """
 
@@ -49,7 +50,8 @@ class GateReport:
     @property
     def is_check_due(self) -> bool:
         """Whether the answer has to be checked."""
-        return self.result is None or self.result.needs_fact_check
+        is_bypassed = self.status is GateStatus.BYPASSED
+        return is_bypassed or self.result is None or self.result.needs_fact_check
 
     @property
     def needs_fact_check(self) -> bool | None:

@@ -59,6 +59,8 @@ def load_stages(
         "limits": config.limits,
         "tenants": tenants,
         "bypasses_gate": config.gate.bypass_explicit,
+        "asks_gate_last": config.gate.bypass_evidence,
+        "metadata_only": config.evidence.metadata_only,
         "ignores_short": config.similarity.all_short == "grounded",
     }
     detector = load_detector(config)

@@ -83,6 +83,8 @@ class Pipeline:
         tenants: Mapping[str, Overrides] | None = None,
         judges: Judges | None = None,
         bypasses_gate: bool = True,
+        asks_gate_last: bool = True,
+        metadata_only: bool = False,
         ignores_short: bool = False,
     ) -> None:
         """Put a pipeline together; :meth:`load` is the usual way.
@@ -100,6 +102,9 @@ class Pipeline:
             judges: That detector and those that tenants may have in its place; ``None``: the
                 embedded ones.
             bypasses_gate: Whether answers to requests that name sources are checked unasked.
+            asks_gate_last: Whether the gate decides only about requests without evidence; otherwise
+                it decides first, as in HaluGate.
+            metadata_only: Whether only sources that the request names are evidence.
             ignores_short: Whether sentences that are too short to be compared count for nothing, as
                 under DVARA's names.
         """
@@ -110,7 +115,8 @@ class Pipeline:
         )
         self._limits = limits or SourceLimits()
         self._tenants: Mapping[str, Overrides] = {} if tenants is None else tenants
-        self._bypasses_gate, self._ignores_short = bypasses_gate, ignores_short
+        self._bypasses_gate, self._asks_gate_last = bypasses_gate, asks_gate_last
+        self._metadata_only, self._ignores_short = metadata_only, ignores_short
 
     @classmethod
     def load(
@@ -213,6 +219,7 @@ class Pipeline:
                 body,
                 max_sources=limits.max_sources or 0,
                 max_source_chars=limits.max_source_chars or 0,
+                metadata_only=self._metadata_only,
             )
         gate, choice, readings = GateReport(status=GateStatus.OFF), ChosenDecision(), None
         if self._decider.may_check(own, request):
@@ -262,6 +269,10 @@ class Pipeline:
             return GateReport(status=GateStatus.OFF)
         if conversation.question is None:
             return GateReport(status=GateStatus.NO_PROMPT)
+        is_bypassed = self._asks_gate_last and not conversation.is_explicit
+        is_bypassed = is_bypassed and bool(conversation.sources or conversation.lost)
+        if is_bypassed and not self._decider.reads_gate:
+            return GateReport(status=GateStatus.BYPASSED)
         longer = with_previous(conversation.question, conversation.previous)
         try:
             result = self._gate.classify(conversation.question)
@@ -270,7 +281,8 @@ class Pipeline:
         except Exception as error:  # noqa: BLE001 - a gate that fails means: check
             log.warning("The gate failed, the answer is checked: %s", type(error).__name__)
             return GateReport(status=GateStatus.FAILED, reason=type(error).__name__)
-        return GateReport(status=GateStatus.ASKED, result=result)
+        status = GateStatus.BYPASSED if is_bypassed else GateStatus.ASKED
+        return GateReport(status=status, result=result)
 
     async def aopen(
         self,
@@ -565,6 +577,8 @@ def _outcome(context: RequestContext, answer: Answer) -> Outcome:
 
 
 def _reason(context: RequestContext, answer: Answer, found: CheckResult) -> str | None:
+    if context.path is CheckPath.NOT_FACTUAL:
+        return str(CheckPath.NOT_FACTUAL)
     if answer.kind is AnswerKind.TEXT:
         return found.failure
     if answer.n_skipped and context.path in _DUE:

@@ -32,6 +32,14 @@ class Decider:
         plugins = (decision.plugin for decision in self.decisions)
         return self.base.enabled or any(plugin and plugin.enabled for plugin in plugins)
 
+    @property
+    def reads_gate(self) -> bool:
+        """Whether any decision depends on what the gate says."""
+        return self._reads(SignalType.FACT_CHECK)
+
+    def _reads(self, signal: SignalType) -> bool:
+        return any(_reads(decision, signal) for decision in self.decisions)
+
     def decide(
         self, prompt: str, needs_fact_check: bool | None
     ) -> tuple[ChosenDecision, SignalValues]:
@@ -49,16 +57,16 @@ class Decider:
 
     def settle(self, context: RequestContext, detection: Detection) -> RequestContext:
         """Decide again where a decision depends on what was found."""
-        if context.readings is None or not any(map(_reads_findings, self.decisions)):
+        if context.readings is None or not self._reads(SignalType.HALLUCINATION):
             return context
         choice = choose(self.decisions, context.readings.after(detection))
         policy = self.policy(choice, tenant=context.overrides, request=context.request)
         return replace(context, choice=choice, policy=policy)
 
 
-def _reads_findings(part: Decision | Rule | Condition | None) -> bool:
+def _reads(part: Decision | Rule | Condition | None, signal: SignalType) -> bool:
     if isinstance(part, Decision):
-        return _reads_findings(part.rule)
+        return _reads(part.rule, signal)
     if isinstance(part, Rule):
-        return any(map(_reads_findings, part.conditions))
-    return part is not None and part.type is SignalType.HALLUCINATION
+        return any(_reads(condition, signal) for condition in part.conditions)
+    return part is not None and part.type is signal

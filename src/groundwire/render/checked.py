@@ -33,7 +33,7 @@ PATHS = {
     "checked": "the answer is held against the evidence",
 }
 _GATE = {
-    "bypassed": "not asked: the request names sources, and so wants a check",
+    "bypassed": "not asked: the request holds evidence, and so wants a check",
     "no_prompt": "not asked: the user says nothing in words. A check is due",
     "off": "not asked",
 }

@@ -144,10 +144,29 @@ def test_dvara_entries_that_are_no_strings_are_ignored_and_counted() -> None:
     assert conversation.skipped == {Skipped.SOURCE: 4}
 
 
-def test_dvara_sources_that_are_no_list_are_ignored_and_counted() -> None:
-    conversation = read(metadata={"grounding.sources": "330 m"})
-    assert conversation.offered == ()
-    assert conversation.skipped == {Skipped.SOURCE: 1}
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ("330 m", ["330 m"]),
+        ('["330 m", "Paris", ""]', ["330 m", "Paris"]),
+        ('"330 m"', ["330 m"]),
+        ('[{"height": "330 m"}]', ['{"height": "330 m"}']),
+        ('{"height": "330 m"}', ['{"height": "330 m"}']),
+        ("[330 m", ["[330 m"]),
+        ("", []),
+        ("[]", []),
+    ],
+)
+def test_sources_may_stand_in_a_text_as_one_or_as_json(written: str, expected: list[str]) -> None:
+    conversation = read(metadata={"grounding.sources": written})
+    assert texts(conversation) == expected
+    assert not conversation.skipped
+
+
+@pytest.mark.parametrize("sources", [7, True, {"text": "330 m"}])
+def test_sources_that_are_neither_list_nor_text_are_refused(sources: object) -> None:
+    with pytest.raises(InvalidConversationError, match="one text, or a JSON list in a text"):
+        read(metadata={"grounding.sources": sources})
 
 
 def limited(sources: list[str], **limits: int) -> Conversation:

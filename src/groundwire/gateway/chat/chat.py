@@ -1,7 +1,7 @@
 """``POST /v1/chat/completions``: answered by an upstream, checked on the way back."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from time import perf_counter, time
 from typing import Any, TypeVar
@@ -16,6 +16,7 @@ from groundwire.gateway.chat.buffered_response import LARGE_BYTES, check_body, m
 from groundwire.gateway.chat.chat_request import ChatRequest
 from groundwire.gateway.chat.checks import Checks
 from groundwire.gateway.chat.guarded_stream import ReleasedStream
+from groundwire.gateway.chat.marks import outcome_headers
 from groundwire.gateway.chat.observed import ObservedBody, ObservedStream
 from groundwire.gateway.chat.recording import Recorder
 from groundwire.gateway.chat.release import Release
@@ -188,6 +189,8 @@ class Exchange:
             # Nothing is known of the answer, and nothing needs to be.
             skipped = pipeline.check(context, Answer(index=0, kind=AnswerKind.EMPTY))
             await self._require_kept(context, skipped)
+            if 200 <= reply.status < 300:
+                return relayed(reply, outcome_headers([skipped]))
         return relayed(reply)
 
     async def _pass_unchecked(
@@ -352,9 +355,10 @@ async def _give_up(sending: "asyncio.Task[UpstreamReply]") -> None:
         await sending.result().close()
 
 
-def relayed(reply: UpstreamReply) -> Response:
-    """A reply as it is."""
-    return Streamed(reply.chunks(), status=reply.status, headers=reply.headers, ended=reply.close)
+def relayed(reply: UpstreamReply, marks: Sequence[tuple[str, str]] = ()) -> Response:
+    """A reply as it is, with marks in its headers."""
+    headers = [*reply.headers, *marks]
+    return Streamed(reply.chunks(), status=reply.status, headers=headers, ended=reply.close)
 
 
 def _too_slow(limit_s: float) -> Problem:

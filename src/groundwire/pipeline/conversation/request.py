@@ -1,5 +1,6 @@
 """A request → what is known before its answer: the question, and the sources with their origin."""
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -102,7 +103,13 @@ class Conversation:
         return Example.of(sources=self.sources, answer=text, question=self.question)
 
 
-def read_request(body: object, *, max_sources: int = 0, max_source_chars: int = 0) -> Conversation:
+def read_request(
+    body: object,
+    *,
+    max_sources: int = 0,
+    max_source_chars: int = 0,
+    metadata_only: bool = False,
+) -> Conversation:
     """Read the question and the evidence of a chat request.
 
     Args:
@@ -111,10 +118,11 @@ def read_request(body: object, *, max_sources: int = 0, max_source_chars: int = 
             limit.
         max_source_chars: A source of more characters is left out as a whole, before sources are
             counted; 0 or less is no limit.
+        metadata_only: Whether only sources in ``metadata["grounding.sources"]`` are evidence.
 
     Raises:
         InvalidConversationError: If it is no request: no object, without a list of messages, with
-            a message or metadata that is no object.
+            a message or metadata that is no object, or sources that are neither list nor text.
         InvalidTextError: If the question or a source holds a lone surrogate.
     """
     if not isinstance(body, Mapping):
@@ -125,11 +133,9 @@ def read_request(body: object, *, max_sources: int = 0, max_source_chars: int = 
     messages, skipped = read_messages(body)
     explicit = _explicit(body.get("metadata"), skipped)
     asked, context = _asked_and_context(messages, skipped)
-    found: dict[SourceOrigin, Sequence[Piece]] = {
-        SourceOrigin.METADATA: explicit,
-        SourceOrigin.TOOL: _latest_turn_first(messages),
-        SourceOrigin.CONTEXT: context,
-    }
+    found: dict[SourceOrigin, Sequence[Piece]] = {SourceOrigin.METADATA: explicit}
+    if not metadata_only:
+        found |= {SourceOrigin.TOOL: _latest_turn_first(messages), SourceOrigin.CONTEXT: context}
     offered: tuple[OfferedSource, ...] = ()
     unused: dict[SourceOrigin, int] = {}
     reasons: Counter[Reason] = Counter()
@@ -166,15 +172,38 @@ def _explicit(metadata: object, skipped: Counter[Skipped]) -> list[Piece]:
         problem = f"its type is {type(metadata).__name__}"
         remedy = f'It must be an object such as {{"{_METADATA_KEY}": ["..."]}}.'
         raise InvalidConversationError("metadata", problem, remedy)
-    entries = metadata.get(_METADATA_KEY)
-    if not isinstance(entries, (list, tuple)):
-        skipped[Skipped.SOURCE] += entries is not None
+    entries, place = metadata.get(_METADATA_KEY), f'metadata["{_METADATA_KEY}"]'
+    if entries is None:
         return []
+    if isinstance(entries, str):
+        entries = _sources_in_text(entries)
+    if not isinstance(entries, (list, tuple)):
+        problem = f"its type is {type(entries).__name__}"
+        remedy = "It must be a list of texts, one text, or a JSON list in a text."
+        raise InvalidConversationError(place, problem, remedy)
     skipped[Skipped.SOURCE] += sum(not isinstance(entry, str) for entry in entries)
     return [
-        Piece(text=entry, place=f'metadata["{_METADATA_KEY}"][{i}]', id=f"S{i}")
+        Piece(text=entry, place=f"{place}[{i}]", id=f"S{i}")
         for i, entry in enumerate(entries)
         if isinstance(entry, str) and entry.strip()
+    ]
+
+
+def _sources_in_text(text: str) -> list[str]:
+    """The sources in a text: the elements of a JSON list, else the text itself.
+
+    OpenAI's clients allow nothing but texts in ``metadata``.
+    """
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return [text]
+    if isinstance(found, str):
+        return [found]
+    if not isinstance(found, list):
+        return [text]
+    return [
+        each if isinstance(each, str) else json.dumps(each, ensure_ascii=False) for each in found
     ]
 
 
