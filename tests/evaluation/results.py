@@ -3,12 +3,12 @@
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from groundwire.detection.values import DetectorInfo
-from groundwire.evaluation.datasets.files import AnyRow, FailedRow
-from groundwire.evaluation.datasets.formats import numbered
+from groundwire.evaluation.datasets.files import AnyRow, FailedRow, NumberedAnswer
 from groundwire.evaluation.datasets.labelled import LabelledAnswer
 from groundwire.evaluation.evaluation import Evaluation
 from groundwire.evaluation.judged_row import Header, JudgedRow
@@ -26,7 +26,12 @@ def header(info: DetectorInfo = FIXED, **data: str) -> Header:
 
 def rows_of(answers: Iterable[LabelledAnswer]) -> list[AnyRow]:
     """Answers as the rows of a table."""
-    return list(numbered(answers))
+    return [
+        NumberedAnswer(
+            row=row, answer=answer, sha256=sha256(repr(answer).encode()).hexdigest()[:16]
+        )
+        for row, answer in enumerate(answers, 1)
+    ]
 
 
 def unchecked(answer: str, *marked: str, id_: str = "u") -> LabelledAnswer:
@@ -58,7 +63,7 @@ def judged(
     answers: Sequence[LabelledAnswer], detector: FixedDetector = DETECTOR
 ) -> list[JudgedRow]:
     """Answers that were judged."""
-    return list(judge_block(detector, list[AnyRow](numbered(answers))))
+    return list(judge_block(detector, rows_of(answers)))
 
 
 def evaluated(

@@ -23,7 +23,7 @@ from groundwire.evaluation.loading import DetectorChoice
 from groundwire.text.files.writing import to_json
 
 if TYPE_CHECKING:
-    from groundwire.evaluation.benches.bench import Bench
+    from groundwire.evaluation.benches.registry import Bench
 
 EPILOG = """\b
 Examples:

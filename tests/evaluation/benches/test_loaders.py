@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from groundwire.errors import DatasetError
-from groundwire.evaluation.benches.bench import Bench
 from groundwire.evaluation.benches.registry import bench
 from groundwire.evaluation.datasets.files import AnyRow, FailedRow, NumberedAnswer
 from groundwire.evaluation.datasets.labelled import Known
@@ -16,7 +15,7 @@ from tests.evaluation.datasets.tables import answers, csv_text, json_lines, prob
 
 
 def rows(name: str, path: Path, split: str | None = None) -> list[AnyRow]:
-    found: Bench = bench(name)
+    found = bench(name)
     part = found.split(split)
     return list(found.read(found.find(path, part), part))
 
@@ -44,9 +43,39 @@ def test_the_release_of_ragtruth_is_read_by_split(tmp_path: Path, packed: str) -
     assert hallucinated(found) == [False, True, True, False]
     assert [each.answer.task for each in found] == ["QA", "QA", "Summary", "Summary"]
     assert [(s.start, s.end) for s in found[1].answer.spans] == [YEAR]
-    assert found[3].answer.columns == {"model": "some-llm", "quality": "truncated"}
+    columns = {"task": "Summary", "model": "some-llm", "quality": "truncated"}
+    assert found[3].answer.columns == columns
     assert len(read("ragtruth", folder, "train")) == 1
-    assert read("ragtruth", folder / f"response.jsonl{packed}") == found
+
+
+RECORD = {"name": "Rose", "WiFi": None, "stars": 3.5}
+
+
+@pytest.mark.parametrize(
+    ("info", "prompt", "source", "question"),
+    [
+        (FACTS, f"Summarize:\n{FACTS}\noutput:", FACTS, "Summarize:"),
+        ({"question": "When?", "passages": f"{FACTS}\n\n"}, "...", FACTS, "When?"),
+        (RECORD, f"Describe it. Structured data:\n{RECORD}", str(RECORD), "Describe it."),
+        (FACTS, "Do it.", FACTS, None),
+    ],
+)
+def test_an_answer_of_ragtruth_is_held_against_what_its_prompt_had(
+    tmp_path: Path, info: object, prompt: str, source: str, question: str | None
+) -> None:
+    folder = official.ragtruth(tmp_path)
+    given = {"source_id": "s0", "task_type": "QA", "source_info": info, "prompt": prompt}
+    write(folder / "source_info.jsonl", json_lines(given))
+    (found,) = read("ragtruth", folder, "train")
+    assert texts(found) == ([source], question, WRONG)
+
+
+@pytest.mark.parametrize("wrong", [{"source_id": "s0"}, b"{bad"])
+def test_a_source_of_ragtruth_that_is_none_is_refused(tmp_path: Path, wrong: object) -> None:
+    folder = official.ragtruth(tmp_path)
+    write(folder / "source_info.jsonl", json_lines(wrong))
+    with pytest.raises(DatasetError, match=r"source_info\.jsonl:1: it is no source of RAGTruth"):
+        rows("ragtruth", folder)
 
 
 def test_ragtruth_in_one_file_is_the_same(tmp_path: Path) -> None:
@@ -72,10 +101,11 @@ def test_a_wrong_row_of_the_release_does_not_end_the_others(tmp_path: Path) -> N
     path.write_bytes(b"\n".join([*lines, b"{bad"]))
     found = rows("ragtruth", folder)
     assert problems(iter(found)) == {
-        2: "the span 25-29 is '1950' and not '1951'",
+        2: problems(iter(found))[2],
         3: "source_id 's9' is not in source_info.jsonl",
         5: problems(iter(found))[5],
     }
+    assert "the span 25-29 is '1950' in the answer" in problems(iter(found))[2]
     assert [row.row for row in found if isinstance(row, NumberedAnswer)] == [1, 4]
 
 
@@ -182,13 +212,12 @@ def test_an_edit_of_summedits_with_label_0_is_hallucinated(tmp_path: Path) -> No
     ("name", "wrong", "problem"),
     [
         ("halueval", {"knowledge": "x"}, "none of the fields right_ans"),
-        ("aggrefact", {"dataset": "a", "doc": "b", "claim": "c", "label": 2}, "one of 1, 0"),
-        ("aggrefact", {"dataset": "a", "doc": "b", "label": 1}, "there is no 'claim'"),
-        ("aggrefact", {"dataset": "a", "doc": 1, "claim": "c", "label": 1}, "be a text"),
+        ("aggrefact", {"dataset": "a", "doc": "b", "claim": "c", "label": 2}, "label '2' is none"),
+        ("aggrefact", {"dataset": "a", "doc": "b", "label": 1}, "there is no column 'claim'"),
         ("halubench", {**official.halubench_rows()[0], "answer": " "}, "answer is empty"),
-        ("psiloqa", {**official.psiloqa_rows()[0], "labels": [[3]]}, "no pair of whole"),
+        ("psiloqa", {**official.psiloqa_rows()[0], "labels": [[3]]}, "nor a pair of them"),
         ("psiloqa", {**official.psiloqa_rows()[0], "labels": [[3, 99]]}, "does not lie in"),
-        ("wice", {"claim": "x", "label": "supported", "evidence": "y"}, "a list of texts"),
+        ("wice", {"claim": "x", "label": "supported"}, "not as the others are (KeyError: 'meta')"),
     ],
 )
 def test_a_wrong_record_is_told_with_its_line_and_the_others_are_read(

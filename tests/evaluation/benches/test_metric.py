@@ -12,7 +12,6 @@ from groundwire.evaluation.benches.metric import (
     characters_f1,
     characters_iou,
     f1,
-    of_tasks,
 )
 from groundwire.evaluation.columns import Collector, Columns
 from groundwire.evaluation.confusion import Judged
@@ -71,23 +70,21 @@ def value(metric: Metric, *answers: Judged) -> float | None:
 
 
 @pytest.mark.parametrize(
-    ("statistic", "of_all", "of_a", "mean"),
+    ("name", "of_all", "of_a", "mean"),
     [
-        (f1, 1 / 2, 2 / 3, (2 / 3 + 0) / 2),
-        (accuracy, 3 / 5, 2 / 3, (2 / 3 + 1 / 2) / 2),
-        (balanced_accuracy, (1 / 2 + 2 / 3) / 2, 3 / 4, (3 / 4 + 1 / 2) / 2),
-        (auroc, 5 / 6, 1.0, 1.0),
+        ("F1", 1 / 2, 2 / 3, (2 / 3 + 0) / 2),
+        ("accuracy", 3 / 5, 2 / 3, (2 / 3 + 1 / 2) / 2),
+        ("balanced accuracy", (1 / 2 + 2 / 3) / 2, 3 / 4, (3 / 4 + 1 / 2) / 2),
+        ("AUROC", 5 / 6, 1.0, 1.0),
     ],
 )
 def test_a_metric_is_of_all_answers_of_a_task_or_the_mean_of_tasks(
-    statistic: Statistic, of_all: float, of_a: float, mean: float
+    name: str, of_all: float, of_a: float, mean: float
 ) -> None:
-    assert value(Metric(name="m", statistic=statistic), *SOME) == pytest.approx(of_all)
-    (of_task,) = of_tasks("m", statistic, ("a",))
-    assert of_task.name == "m, a"
-    assert value(of_task, *SOME) == pytest.approx(of_a)
-    by_task = Metric(name="m", statistic=statistic, is_mean_of_tasks=True)
-    assert value(by_task, *SOME) == pytest.approx(mean)
+    assert value(Metric.parse(name), *SOME) == pytest.approx(of_all)
+    assert value(Metric.parse(f"{name}, pooled"), *SOME) == pytest.approx(of_all)
+    assert value(Metric.parse(f"{name}, a"), *SOME) == pytest.approx(of_a)
+    assert value(Metric.parse(f"mean {name}"), *SOME) == pytest.approx(mean)
 
 
 def test_balanced_accuracy_and_accuracy_are_those_of_scikit_learn() -> None:
@@ -110,11 +107,11 @@ def test_scores_of_characters_count_answers_whose_characters_are_known() -> None
         judged(False, False, context="2"),
         judged(True, True, context="3", has_spans=False),
     )
-    iou = Metric(name="IoU", statistic=characters_iou, needs_spans=True)
+    iou = Metric.parse("characters IoU")
     found = iou.of(*columns(*answers))
     assert found.value == pytest.approx((2 / 4 + 1) / 2)
     assert found.n == 2
-    both = Metric(name="F1", statistic=characters_f1, needs_spans=True)
+    both = Metric.parse("characters F1")
     assert value(both, *answers) == pytest.approx(2 * 2 / 6)
 
 
@@ -135,7 +132,7 @@ def test_an_interval_holds_the_score_and_draws_each_task_by_itself() -> None:
     assert found.high is not None
     assert found.low < found.value < found.high
     # The mean of two tasks varies less than either of them.
-    one = of_tasks("m", balanced_accuracy, ("a",))[0].of(*columns(*answers))
+    one = Metric.parse("balanced accuracy, a").of(*columns(*answers))
     assert one.high is not None
     assert one.low is not None
     assert found.high - found.low < one.high - one.low
@@ -145,8 +142,7 @@ def test_an_interval_holds_the_score_and_draws_each_task_by_itself() -> None:
 def test_what_is_undefined_is_nothing() -> None:
     only_right = judged(False, False)
     assert value(Metric(name="m", statistic=auroc), only_right) is None
-    (missing,) = of_tasks("m", f1, ("c",))
-    assert missing.of(*columns(*SOME)).n == 0
+    assert Metric.parse("F1, c").of(*columns(*SOME)).n == 0
 
 
 @pytest.mark.parametrize(
@@ -171,5 +167,5 @@ def test_flagging_everything_needs_no_detector() -> None:
     assert of_all(Metric(name="m", statistic=accuracy)) == pytest.approx(2 / 5)
     assert of_all(Metric(name="m", statistic=balanced_accuracy)) == 0.5
     assert of_all(Metric(name="m", statistic=auroc)) == 0.5
-    spans = Metric(name="m", statistic=characters_f1, needs_spans=True)
+    spans = Metric.parse("characters F1")
     assert spans.of_flagging_all(answers, tasks) is None

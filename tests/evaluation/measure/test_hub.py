@@ -86,7 +86,8 @@ SQUAD: dict[str, Any] = {
 def read_as_known(row: dict[str, Any]) -> dict[str, Any]:
     turn = known_as(row)
     assert turn is not None
-    return dict(turn(row))
+    (found,) = turn(row, Path(), 1)
+    return dict(found)
 
 
 def test_trivia_qa_has_its_pages_as_sources() -> None:

@@ -19,7 +19,6 @@ from groundwire.evaluation.scale.tables import (  # noqa: E402
     judge_batch,
     judged_rows,
     judged_table,
-    packed_table,
 )
 from tests.evaluation.results import DETECTOR  # noqa: E402
 from tests.evaluation.scale.data import rows_in  # noqa: E402
@@ -37,10 +36,10 @@ ROWS: list[Mapping[str, Any]] = [
 ]
 
 
-def test_a_packed_table_gives_what_its_rows_give(tmp_path: Path) -> None:
-    rows = rows_in(tmp_path, 12)
-    found = list(judged_rows(judge_batch(DETECTOR, packed_table(rows))))
-    assert found == list(judge_block(DETECTOR, rows))
+def test_judged_rows_come_back_from_a_table_as_they_were(tmp_path: Path) -> None:
+    judged = list(judge_block(DETECTOR, rows_in(tmp_path, 12)))
+    assert any(row.error for row in judged)
+    assert list(judged_rows(judged_table(judged))) == judged
 
 
 def test_any_table_of_labelled_answers_gives_what_its_file_gives(tmp_path: Path) -> None:
@@ -80,4 +79,3 @@ def test_a_row_has_a_whole_number() -> None:
 def test_no_rows_are_a_table_without_rows() -> None:
     nothing: list[JudgedRow] = []
     assert judged_table(nothing).schema == RESULTS
-    assert judge_batch(DETECTOR, packed_table([])).num_rows == 0

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from groundwire.errors import InputError
-from groundwire.evaluation.benches.bench import Bench
+from groundwire.evaluation.benches.registry import Bench
 
 
 class NoDataError(InputError):
@@ -15,10 +15,10 @@ class NoDataError(InputError):
         self.bench, self.problem = bench, problem
 
     def __str__(self) -> str:
-        origin = self.bench.origin
+        bench = self.bench
         return (
-            f"The files of {self.bench.title} are not here: {self.problem}. Fetch them from "
-            f"{origin.url} ({', '.join(origin.files)}) and name the file or folder with --data."
+            f"The files of {bench.title} are not here: {self.problem}. Fetch them from "
+            f"{bench.url} ({', '.join(bench.fetch)}) and name the file or folder with --data."
         )
 
 
@@ -49,18 +49,17 @@ def fetch(
     Raises:
         NoDataError: If they are not on the hub, or it cannot be reached.
     """
-    origin = bench.origin
-    if not origin.hub:
+    if not bench.hub:
         raise NoDataError(bench, "they are not on the Hugging Face hub")
     # Imported here: it takes 200 ms, and nobody else needs it.
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError, OfflineModeIsEnabled
 
-    patterns = [pattern.format(split=split) for pattern in origin.patterns]
+    patterns = [pattern.format(split=split) for pattern in bench.hub_files]
     try:
         folder = Path(
             snapshot_download(
-                origin.hub,
+                bench.hub,
                 repo_type="dataset",
                 revision=revision,
                 allow_patterns=patterns,

@@ -4,8 +4,9 @@ Most are scores that :mod:`.scores` has too; what differs is over what they are 
 those of one task, or the mean of all tasks, each counting the same.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
@@ -47,14 +48,31 @@ class Metric:
         statistic: How it is computed.
         task: Of this task alone; empty for all.
         is_mean_of_tasks: Whether it is the unweighted mean of the tasks.
-        needs_spans: Whether only answers count of which the characters are known.
     """
 
     name: str
     statistic: Statistic
     task: str = ""
     is_mean_of_tasks: bool = False
-    needs_spans: bool = False
+
+    @classmethod
+    def parse(cls, name: str) -> Self:
+        """Read the name of a metric: ``F1``, ``F1, QA`` of one task, ``mean F1`` of all tasks.
+
+        ``balanced accuracy, pooled`` is that of all answers, beside a mean of tasks.
+        """
+        score, _, task = name.removeprefix("mean ").partition(", ")
+        return cls(
+            name=name,
+            statistic=STATISTICS[score],
+            task="" if task == "pooled" else task,
+            is_mean_of_tasks=name.startswith("mean "),
+        )
+
+    @property
+    def needs_spans(self) -> bool:
+        """Whether only answers count of which the hallucinated characters are known."""
+        return self.statistic in (characters_f1, characters_iou)
 
     def of(self, answers: Columns, tasks: Sequence[str], *, seed: int = SEED) -> BenchScore:
         """Score answers.
@@ -139,11 +157,6 @@ def characters_iou(answers: Columns, drawn: Bootstrap) -> Replicates:
     return drawn.of_sums(columns, lambda sums: ratios(sums[..., 0], sums[..., 1]))
 
 
-def of_tasks(name: str, statistic: Statistic, tasks: Sequence[str]) -> tuple[Metric, ...]:
-    """The metric of each task by itself."""
-    return tuple(Metric(name=f"{name}, {task}", statistic=statistic, task=task) for task in tasks)
-
-
 def _sums(answers: Columns) -> Floats:
     return answer_sums(answers.flagged, answers.hallucinated, answers.failed)
 
@@ -151,3 +164,14 @@ def _sums(answers: Columns) -> Floats:
 def _accuracy(sums: Floats) -> Floats:
     both, flagged, hallucinated, n = np.moveaxis(sums, -1, 0)
     return ratios(n - flagged - hallucinated + 2 * both, n)
+
+
+#: Score of a metric → how it is computed.
+STATISTICS: Mapping[str, Statistic] = {
+    "F1": f1,
+    "accuracy": accuracy,
+    "balanced accuracy": balanced_accuracy,
+    "AUROC": auroc,
+    "characters F1": characters_f1,
+    "characters IoU": characters_iou,
+}

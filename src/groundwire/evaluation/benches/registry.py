@@ -1,267 +1,124 @@
-"""All benchmarks, by name."""
+"""All benchmarks, by name: ``benches.json`` says what each is and what others reached on it."""
 
-from groundwire.errors import InputError
-from groundwire.evaluation.benches import loaders
-from groundwire.evaluation.benches.bench import Bench, Expected, OfficialFiles, Variant
-from groundwire.evaluation.benches.metric import (
-    Metric,
-    accuracy,
-    auroc,
-    balanced_accuracy,
-    characters_f1,
-    characters_iou,
-    f1,
-    of_tasks,
-)
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.resources import files as resources
+from pathlib import Path
+from typing import Any
 
-_HUB = "https://huggingface.co/datasets"
-_RAW = "https://raw.githubusercontent.com"
+from groundwire.errors import DatasetError, InputError, SettingError
+from groundwire.evaluation.benches.loaders import LOADERS
+from groundwire.evaluation.benches.metric import Metric
+from groundwire.evaluation.datasets.files import AnyRow, answer_reader, read_files
+from groundwire.evaluation.datasets.lines import SUFFIXES
+from groundwire.evaluation.datasets.mapping import ColumnMapping
 
-
-def _tables(name: str, hub: str) -> OfficialFiles:
-    return OfficialFiles(
-        url=f"{_HUB}/{hub}",
-        files=(f"{_HUB}/{hub}/tree/main/{name}",),
-        hub=hub,
-        patterns=(f"{name}/{{split}}-*.parquet",),
-    )
+#: Names of a table: as the hub has it, or as people save it.
+_TABLES = (("{split}-*.parquet",), *((f"{{split}}{suffix}",) for suffix in SUFFIXES))
 
 
-_RAGTRUTH = Bench(
-    name="ragtruth",
-    title="RAGTruth",
-    hallucinated="people marked a stretch of the answer, of any kind",
-    licence="MIT",
-    citation="Niu et al. 2024, https://arxiv.org/abs/2401.00396",
-    origin=OfficialFiles(
-        url="https://github.com/ParticleMedia/RAGTruth",
-        files=(
-            f"{_RAW}/ParticleMedia/RAGTruth/main/dataset/response.jsonl",
-            f"{_RAW}/ParticleMedia/RAGTruth/main/dataset/source_info.jsonl",
-        ),
-    ),
-    splits=("test", "train"),
-    metrics=(
-        Metric(name="F1", statistic=f1),
-        *of_tasks("F1", f1, ("QA", "Data2txt", "Summary")),
-        Metric(name="characters F1", statistic=characters_f1, needs_spans=True),
-    ),
-    find=loaders.ragtruth_files,
-    read=loaders.ragtruth,
-    expected={
-        "test": Expected(
-            total=(2700, 943),
-            tasks={"QA": (900, 160), "Data2txt": (900, 579), "Summary": (900, 204)},
-            source="published recalls, which are shares of these counts",
-        ),
-    },
-    variants=(
-        Variant(
-            name="answers of good quality",
-            keeps=lambda row: row.columns.get("quality", "good") == "good",
-        ),
-    ),
-)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bench:
+    """A benchmark, as ``benches.json`` has it.
 
-_HALUEVAL = Bench(
-    name="halueval",
-    title="HaluEval",
-    hallucinated="ChatGPT wrote the answer to be hallucinated; its counterpart is the right one",
-    licence="MIT",
-    citation="Li et al. 2023, https://arxiv.org/abs/2305.11747",
-    origin=OfficialFiles(
-        url="https://github.com/RUCAIBox/HaluEval",
-        files=tuple(
-            f"{_RAW}/RUCAIBox/HaluEval/main/data/{task}_data.json"
-            for task in ("qa", "summarization", "dialogue")
-        ),
-    ),
-    splits=("data",),
-    metrics=(
-        Metric(name="accuracy", statistic=accuracy),
-        *of_tasks("accuracy", accuracy, ("qa", "summarization", "dialogue")),
-        *of_tasks("F1", f1, ("qa",)),
-    ),
-    find=loaders.halueval_files,
-    read=loaders.halueval,
-    expected={
-        "data": Expected(
-            total=(60000, 30000),
-            tasks=dict.fromkeys(("qa", "summarization", "dialogue"), (20000, 10000)),
-            source="its README: 10,000 pairs a task",
-        ),
-    },
-)
+    Attributes:
+        name: Its name on the command line.
+        title: Its own name.
+        hallucinated: Which of its answers count as hallucinated.
+        licence: Of the data, as its authors state it.
+        citation: Its paper.
+        url: A page about its files.
+        fetch: How to fetch them by hand: addresses, or what to take from the page.
+        splits: Its parts; the first is judged if nothing else is asked for.
+        metrics: How it is scored; the first is its own metric.
+        hub: Name of the dataset on the Hugging Face hub; empty if it is not there.
+        hub_files: Its files of a split there, ``{split}`` standing for its name.
+        files: Names of its files: the first group of which any file is there counts.
+        columns: Field → its column, where the names are not ours.
+        label_means: What a label of 1, true or yes says of its answer.
+        expected: Split → number of answers and of hallucinated ones, in ``total`` and in ``tasks``
+            as far as known, and the ``source`` of the numbers.
+        variants: Parts of a split that others have been scored on: ``name``, and rows with which
+            values (``drops``) of which ``column`` are left out.
+        published: Scores of other ``system``s, as their authors or the benchmark's print them:
+            ``scores`` by metric in per cent, the ``source``, and a ``note`` on how the test set or
+            the metric differs. Nobody here ran these systems.
+    """
 
-_RAGBENCH = Bench(
-    name="ragbench",
-    title="RAGBench",
-    hallucinated="GPT-4 found that the answer does not adhere to its documents",
-    licence="CC BY 4.0",
-    citation="Friel et al. 2024, https://arxiv.org/abs/2407.11005",
-    origin=OfficialFiles(
-        url=f"{_HUB}/rungalileo/ragbench",
-        files=(f"{_HUB}/rungalileo/ragbench/tree/main",),
-        hub="rungalileo/ragbench",
-        patterns=("*/{split}-*.parquet",),
-    ),
-    splits=("test", "validation", "train"),
-    metrics=(
-        Metric(name="mean AUROC", statistic=auroc, is_mean_of_tasks=True),
-        Metric(name="AUROC", statistic=auroc),
-    ),
-    find=loaders.tables,
-    read=loaders.ragbench,
-)
+    name: str
+    title: str
+    hallucinated: str
+    licence: str
+    citation: str
+    url: str
+    fetch: Sequence[str]
+    splits: Sequence[str]
+    metrics: Sequence[Metric]
+    hub: str = ""
+    hub_files: Sequence[str] = ()
+    files: Sequence[Sequence[str]] = _TABLES
+    columns: Mapping[str, str] = field(default_factory=dict)
+    label_means: str = "hallucinated"
+    expected: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    variants: Sequence[Mapping[str, Any]] = ()
+    published: Sequence[Mapping[str, Any]] = ()
 
-_FAITHBENCH = Bench(
-    name="faithbench",
-    title="FaithBench",
-    hallucinated="any annotator marked something as unwanted or questionable; benign is not",
-    licence="CC BY-NC-SA: not for commercial use, nor to tune what is",
-    citation="Bao et al. 2025, https://arxiv.org/abs/2410.13210",
-    origin=OfficialFiles(
-        url="https://github.com/vectara/FaithBench",
-        files=("the batch_*.json of data_for_release/",),
-    ),
-    splits=("data",),
-    metrics=(
-        Metric(name="balanced accuracy", statistic=balanced_accuracy),
-        Metric(name="accuracy", statistic=accuracy),
-        Metric(name="characters F1", statistic=characters_f1, needs_spans=True),
-    ),
-    find=loaders.faithbench_files,
-    read=loaders.faithbench,
-)
+    def split(self, name: str | None) -> str:
+        """Give the split of a name, or the first.
 
-_AGGREFACT = Bench(
-    name="aggrefact",
-    title="LLM-AggreFact",
-    hallucinated="the document does not support the claim",
-    licence="CC BY-ND 4.0, for evaluation alone",
-    citation="Tang et al. 2024, https://arxiv.org/abs/2404.10774",
-    origin=_tables("data", "lytang/LLM-AggreFact"),
-    splits=("test", "dev"),
-    metrics=(
-        Metric(name="mean balanced accuracy", statistic=balanced_accuracy, is_mean_of_tasks=True),
-        *of_tasks("balanced accuracy", balanced_accuracy, ("RAGTruth",)),
-        Metric(name="balanced accuracy, pooled", statistic=balanced_accuracy),
-    ),
-    find=loaders.tables,
-    read=loaders.aggrefact,
-    expected={
-        "test": Expected(total=(29320, None), source="its page on the hub, since August 2024"),
-        "dev": Expected(total=(30420, None), source="its page on the hub, since August 2024"),
-    },
-    variants=(
-        Variant(
-            name="without RAGTruth, as before 2024-08", keeps=lambda row: row.task != "RAGTruth"
-        ),
-    ),
-)
+        Raises:
+            SettingError: If there is no such split.
+        """
+        if name is None:
+            return self.splits[0]
+        if name not in self.splits:
+            raise SettingError("split", name, f"one of {', '.join(self.splits)} for {self.name}")
+        return name
 
-_WICE = Bench(
-    name="wice",
-    title="WiCE",
-    hallucinated="the article does not support the claim, or only a part of it",
-    licence="ODC-BY; texts CC BY-SA and as on Common Crawl",
-    citation="Kamoi et al. 2023, https://arxiv.org/abs/2303.01432",
-    origin=OfficialFiles(
-        url="https://github.com/ryokamoi/wice",
-        files=(
-            f"{_RAW}/ryokamoi/wice/main/data/entailment_retrieval/claim/test.jsonl",
-            f"{_RAW}/ryokamoi/wice/main/data/entailment_retrieval/subclaim/test.jsonl",
-        ),
-    ),
-    splits=("test", "dev", "train"),
-    metrics=(
-        *of_tasks("balanced accuracy", balanced_accuracy, ("claim",)),
-        *of_tasks("AUROC", auroc, ("claim",)),
-        *of_tasks("balanced accuracy", balanced_accuracy, ("subclaim",)),
-    ),
-    find=loaders.wice_files,
-    read=loaders.wice,
-    expected={
-        "test": Expected(tasks={"claim": (358, 247)}, source="counted in the release"),
-        "dev": Expected(tasks={"claim": (349, 234)}, source="counted in the release"),
-    },
-)
+    def find(self, path: Path, split: str) -> tuple[Path, ...]:
+        """Find the files of a split: the file that is named, or those somewhere in a folder.
 
-_HALUBENCH = Bench(
-    name="halubench",
-    title="HaluBench",
-    hallucinated="its label is FAIL",
-    licence="CC BY-NC 2.0: not for commercial use",
-    citation="Ravi et al. 2024, https://arxiv.org/abs/2407.08488",
-    origin=_tables("data", "PatronusAI/HaluBench"),
-    splits=("test",),
-    metrics=(
-        Metric(name="accuracy", statistic=accuracy),
-        Metric(name="mean accuracy", statistic=accuracy, is_mean_of_tasks=True),
-        Metric(name="F1", statistic=f1),
-    ),
-    find=loaders.tables,
-    read=loaders.halubench,
-    expected={"test": Expected(total=(14900, None), source="its page on the hub")},
-)
+        Raises:
+            DatasetError: If there is none.
+        """
+        if path.is_file():
+            return (path,)
+        if not path.is_dir():
+            raise DatasetError(path, None, "there is no such file or folder")
+        names: list[str] = []
+        for group in self.files:
+            wanted = [f"{name.format(split=split)}{gz}" for name in group for gz in ("", ".gz")]
+            if found := [file for name in wanted for file in sorted(path.rglob(name))]:
+                return tuple(found)
+            names += wanted
+        raise DatasetError(
+            path, None, f"this folder has none of the files {', '.join(names)}, however deep"
+        )
 
-_PSILOQA = Bench(
-    name="psiloqa",
-    title="PsiloQA",
-    hallucinated="GPT-4o marked a stretch of the answer",
-    licence="CC BY 4.0",
-    citation="Rykov et al. 2025, https://arxiv.org/abs/2510.04849",
-    origin=_tables("data", "s-nlp/PsiloQA"),
-    splits=("test", "validation", "train"),
-    metrics=(
-        Metric(name="characters IoU", statistic=characters_iou, needs_spans=True),
-        Metric(name="characters F1", statistic=characters_f1, needs_spans=True),
-        Metric(name="F1", statistic=f1),
-    ),
-    find=loaders.tables,
-    read=loaders.psiloqa,
-    expected={
-        "test": Expected(total=(2897, None), source="its page on the hub"),
-        "validation": Expected(total=(3355, None), source="its page on the hub"),
-        "train": Expected(total=(63792, None), source="its page on the hub"),
-    },
-)
+    def read(self, files: Sequence[Path], split: str) -> Iterator[AnyRow]:
+        """Read the answers of a split from its files.
 
-_SUMMEDITS = Bench(
-    name="summedits",
-    title="SummEdits",
-    hallucinated="an edit made the summary inconsistent with its document",
-    licence="Apache-2.0; some of the texts for research alone",
-    citation="Laban et al. 2023, https://arxiv.org/abs/2305.14540",
-    origin=OfficialFiles(
-        url="https://github.com/salesforce/factualNLG",
-        files=("the summedits_*.json of data/summedits/",),
-    ),
-    splits=("data",),
-    metrics=(
-        Metric(name="mean balanced accuracy", statistic=balanced_accuracy, is_mean_of_tasks=True),
-        Metric(name="balanced accuracy, pooled", statistic=balanced_accuracy),
-    ),
-    find=loaders.summedits_files,
-    read=loaders.summedits,
-    expected={"data": Expected(total=(6348, None), source="its paper")},
-)
+        Raises:
+            DatasetError: If there is none, or the files cannot be read at all.
+        """
+        mapping = ColumnMapping(columns=self.columns, label_means=self.label_means)
+        reader = answer_reader(mapping, renames=True)  # official files have some ids twice
+        if self.name in LOADERS:
+            return LOADERS[self.name](files, split, reader)
+        return read_files(files, reader)
+
+
+def _benches() -> dict[str, Bench]:
+    text = (resources(__package__) / "benches.json").read_text(encoding="utf-8")
+    return {
+        name: Bench(**{**values, "name": name, "metrics": [*map(Metric.parse, values["metrics"])]})
+        for name, values in json.loads(text).items()
+    }
+
 
 #: Name → benchmark.
-BENCHES = {
-    each.name: each
-    for each in (
-        _RAGTRUTH,
-        _HALUEVAL,
-        _RAGBENCH,
-        _FAITHBENCH,
-        _AGGREFACT,
-        _WICE,
-        _HALUBENCH,
-        _PSILOQA,
-        _SUMMEDITS,
-    )
-}
+BENCHES = _benches()
 
 
 class UnknownBenchError(InputError):
@@ -279,7 +136,7 @@ class UnknownBenchError(InputError):
 
 
 def bench(name: str) -> Bench:
-    """The benchmark of a name; case does not matter.
+    """Give the benchmark of a name; case does not matter.
 
     Raises:
         UnknownBenchError: If there is none.

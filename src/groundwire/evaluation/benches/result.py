@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from groundwire.evaluation.benches.bench import Bench, Counts
-from groundwire.evaluation.benches.checking import Agreement, FileCheck, check_counts
+from groundwire.evaluation.benches.checking import Counts, FileCheck, check_counts
 from groundwire.evaluation.benches.metric import BenchScore
+from groundwire.evaluation.benches.registry import Bench
 from groundwire.evaluation.columns import Collector, Columns
 from groundwire.evaluation.evaluation import Evaluation, judged_of, verdict_of
 from groundwire.evaluation.judged_row import JudgedRow
@@ -75,7 +75,7 @@ class BenchResult:
         evaluation = Evaluation.read(path)
         gathered = _Gathered.of(read_judged(path), bench, split)
         answers, tasks = gathered.columns, gathered.tasks
-        check = check_counts(bench.expected.get(split), *_counts(answers, tasks))
+        check = check_counts(bench.expected.get(split, {}), *_counts(answers, tasks))
         return cls(
             bench=bench,
             split=split,
@@ -112,7 +112,7 @@ class BenchResult:
                 "hallucinated": bench.hallucinated,
                 "licence": bench.licence,
                 "citation": bench.citation,
-                "url": bench.origin.url,
+                "url": bench.url,
             },
             "results": _plain(self.scores),
             "variants": {name: _plain(scores) for name, scores in self.variants.items()},
@@ -120,15 +120,7 @@ class BenchResult:
             "check": self.check.to_dict(),
             "is_comparable": self.is_comparable,
             "differences": list(self.differences),
-            "published": [
-                {
-                    "system": each.system,
-                    "scores": dict(each.scores),
-                    "source": each.source,
-                    "note": each.note,
-                }
-                for each in bench.published
-            ],
+            "published": [{"note": "", **each} for each in bench.published],
             "scores": self.evaluation.to_dict(wall_s=wall_s),
         }
 
@@ -138,9 +130,9 @@ def _differences(sample: LeftOut, check: FileCheck, evaluation: Evaluation) -> I
         yield f"at most {sample.limit:,} answers were drawn"
     if sample.tasks:
         yield f"only {', '.join(sample.tasks)} was judged"
-    if check.agreement is Agreement.DIFFERENT and sample == LeftOut():
+    if check.counts == "different" and sample == LeftOut():
         yield f"the answers are not those of the benchmark ({'; '.join(check.differences)})"
-    if check.agreement is Agreement.UNKNOWN:
+    if check.counts == "unknown":
         yield "nobody here knows how many answers there should be"
     yield from told(evaluation.to_dict())
 
@@ -158,7 +150,7 @@ class _Gathered:
     def of(cls, rows: Iterable[JudgedRow], bench: Bench, split: str) -> Self:
         """Read rows once."""
         every, other = Collector(), ""
-        variants = {variant.name: Collector() for variant in bench.variants}
+        variants = {variant["name"]: Collector() for variant in bench.variants}
         for row in rows:
             # A file of one's own may say what it is a part of.
             said = row.columns.get("split", split)
@@ -169,8 +161,8 @@ class _Gathered:
             judged = judged_of(row, verdict_of(row))
             every.add(row.row, judged)
             for variant in bench.variants:
-                if variant.keeps(row):
-                    variants[variant.name].add(row.row, judged)
+                if row.columns.get(variant["column"]) not in variant["drops"]:
+                    variants[variant["name"]].add(row.row, judged)
         return cls(
             columns=every.columns(),
             tasks=every.tasks,

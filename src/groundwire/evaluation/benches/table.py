@@ -23,7 +23,7 @@ def listed() -> str:
             f"{bench.name:<11} {bench.title}: {bench.metrics[0].name}; {', '.join(bench.splits)}",
             f"{'':<11} hallucinated: {bench.hallucinated}",
             f"{'':<11} {bench.licence}. {bench.citation}",
-            f"{'':<11} {'from the hub, or ' if bench.origin.hub else ''}{bench.origin.url}",
+            f"{'':<11} {'from the hub, or ' if bench.hub else ''}{bench.url}",
         ]
     return "\n".join(lines)
 
@@ -55,9 +55,9 @@ def _table(result: BenchResult) -> Iterator[str]:
     rows += [[f"> {name}", *_ours(scores, names), run] for name, scores in result.variants.items()]
     rows.append(["flag everything", *_plain(result.flag_all, names), "this run"])
     for each in bench.published:
-        mark = _noted(notes, each.note)
-        cells = [_printed(each.scores.get(name)) for name in names]
-        rows.append([each.system + mark, *cells, each.source])
+        mark = _noted(notes, each.get("note", ""))
+        cells = [_printed(each["scores"].get(name)) for name in names]
+        rows.append([each["system"] + mark, *cells, each["source"]])
     yield from aligned(rows, left=(0, len(names) + 1))
     yield from (f"[{number}] {note}" for number, note in enumerate(notes, 1))
     if not bench.published:

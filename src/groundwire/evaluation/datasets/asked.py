@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 
 from groundwire.detection.example import Source
 
@@ -25,4 +24,4 @@ class AskedQuestion:
     context_id: str
     text: str
     sources: tuple[Source, ...]
-    columns: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    columns: Mapping[str, str] = field(default_factory=dict)

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from groundwire.evaluation.datasets.rows import DataRow, read_rows
+from groundwire.errors import DatasetError
+from groundwire.evaluation.datasets.lines import json_lines
 from groundwire.evaluation.datasets.sets import MarkedAnswer, n_slots, render_slots
 from groundwire.verify.claims import VerifiableClaim, read_claims
 
@@ -60,16 +61,23 @@ def read_cited(path: Path) -> Iterator[CitedAnswer]:
     Raises:
         DatasetError: If a row is not as described.
     """
-    for row in read_rows(path):
+    for line, _, values in json_lines(path):
+        if isinstance(values, str):
+            raise DatasetError(path, line, values.removesuffix("."))
         try:
-            spans = {str(span["sid"]): str(span["text"]) for span in row.get("spans", list)}
-            labels = {int(each["sentence"]): each for each in row.get("citations", list)}
-            annotated = row.get("answer", str)
+            spans = {str(span["sid"]): str(span["text"]) for span in values["spans"]}
+            labels = {int(each["sentence"]): each for each in values["citations"]}
+            annotated = values["answer"]
             answer = render_slots(annotated, frozenset()).text
-            citations = tuple(_citations(annotated, answer, tuple(spans), labels))
+            yield CitedAnswer(
+                id=str(values["id"]),
+                spans=spans,
+                answer=answer,
+                citations=tuple(_citations(annotated, answer, tuple(spans), labels)),
+            )
         except (KeyError, TypeError, ValueError) as error:
-            raise _error(row) from error
-        yield CitedAnswer(id=row.get("id", str), spans=spans, answer=answer, citations=citations)
+            problem = "spans, answer or citations are not of the form that the module describes"
+            raise DatasetError(path, line, problem) from error
 
 
 def _citations(
@@ -103,7 +111,3 @@ def _wrong(
         # A slot that adds a sentence moves those after it, so labels no longer fit.
         if made.spans and len(claims) == n_claims and claims[claim.idx].text != claim.text:
             yield claims[claim.idx].text, max(kind for _, _, kind in made.spans)
-
-
-def _error(row: DataRow) -> Exception:
-    return row.error("spans, answer or citations are not of the form that the module describes")

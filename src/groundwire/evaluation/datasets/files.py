@@ -1,15 +1,15 @@
 """Tables of answers or questions, row by row.
 
-What is wrong with a row is told of that row, and the rows after it are read all the same.
+A row that cannot be read becomes a :class:`FailedRow`, and the rows after it are read all the same.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from hashlib import sha256
 from itertools import count
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from groundwire.detection.rows import RowError
 from groundwire.errors import DatasetError, InputError
@@ -18,7 +18,19 @@ from groundwire.evaluation.datasets.labelled import LabelledAnswer
 from groundwire.evaluation.datasets.lines import Line, content_of, files_of, lines_of, suffix_of
 from groundwire.evaluation.datasets.mapping import ColumnMapping
 
-_T = TypeVar("_T")
+#: The values of a row by column.
+Values: TypeAlias = Mapping[str, Any]
+
+
+class Turn(Protocol):
+    """Turns a record of somebody's dataset into rows that have our columns.
+
+    It may raise KeyError, TypeError or ValueError where the record is not as expected.
+    """
+
+    def __call__(self, values: Values, file: Path, line: int, /) -> Iterable[Values]:
+        """Give the rows of a record: one, several, or none if it is to be left out."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,13 +39,13 @@ class FailedRow:
 
     Attributes:
         row: Its number, the first being 1; of a table with several files over all of them.
-        id: What it calls itself, or its number.
+        id: The row's own id, or its number.
         place: Its file and line; empty if the problem tells.
         problem: What is wrong.
-        sha256: Of what it holds.
+        sha256: Fingerprint of its content.
         kind: The type of the error.
-        task: What was asked for, if that is known all the same.
-        columns: What else is known of it.
+        task: The task that it names, if that can be read.
+        columns: Its other columns.
     """
 
     row: int
@@ -43,22 +55,22 @@ class FailedRow:
     sha256: str
     kind: str = "RowError"
     task: str = ""
-    columns: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    columns: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def message(self) -> str:
-        """Where it is, and what is wrong."""
+        """The place and the problem."""
         return f"{self.place}: {self.problem}" if self.place else self.problem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NumberedAnswer:
-    """A row that could be read.
+    """A labelled answer with the number of its row.
 
     Attributes:
         row: Its number, the first being 1.
-        answer: What it holds.
-        sha256: Of what it holds: tells whether results belong to it.
+        answer: The answer.
+        sha256: Fingerprint of the row: tells whether results belong to it.
     """
 
     row: int
@@ -71,17 +83,20 @@ AnyRow: TypeAlias = NumberedAnswer | FailedRow
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NumberedQuestion:
-    """A row with a question that could be read.
+    """A question with the number of its row.
 
     Attributes:
         row: Its number, the first being 1.
-        question: What it holds.
-        sha256: Of what it holds.
+        question: The question.
+        sha256: Fingerprint of the row.
     """
 
     row: int
     question: AskedQuestion
     sha256: str
+
+
+_Row = TypeVar("_Row", NumberedAnswer, NumberedQuestion)
 
 
 def read_labelled(path: Path, mapping: ColumnMapping | None = None) -> Iterator[AnyRow]:
@@ -96,58 +111,88 @@ def read_labelled(path: Path, mapping: ColumnMapping | None = None) -> Iterator[
         DatasetError: If there is no row in it, or no file can be read at all.
         MissingExtraError: If it is Parquet, and what reads that is not installed.
     """
-    columns = mapping or ColumnMapping()
-    yield from map(numbered_answer, _read_table(path, RowReader(columns, columns.answer)))
-
-
-def numbered_answer(row: tuple[int, LabelledAnswer, str] | FailedRow) -> AnyRow:
-    """An answer as :class:`RowReader` reads it."""
-    if isinstance(row, FailedRow):
-        return row
-    number, answer, digest = row
-    return NumberedAnswer(row=number, answer=answer, sha256=digest)
+    return read_files(files_of(path), answer_reader(mapping))
 
 
 def read_questions(
     path: Path, mapping: ColumnMapping | None = None
 ) -> Iterator[NumberedQuestion | FailedRow]:
-    """The same of questions with their sources, that nobody has answered yet."""
-    columns = mapping or ColumnMapping()
-    for row in _read_table(path, RowReader(columns, columns.question)):
-        yield row if isinstance(row, FailedRow) else numbered_question(row)
+    """Read questions with their sources, as :func:`read_labelled` reads answers."""
+    return read_files(files_of(path), question_reader(mapping))
 
 
-def numbered_question(row: tuple[int, AskedQuestion, str]) -> NumberedQuestion:
-    """A question as :class:`RowReader` reads it."""
-    number, question, digest = row
-    return NumberedQuestion(row=number, question=question, sha256=digest)
+def read_files(
+    files: Sequence[Path],
+    reader: "RowReader[_Row]",
+    *,
+    turn: Turn | None = None,
+    lines: Callable[[Path], Iterator[Line]] = lines_of,
+) -> Iterator[_Row | FailedRow]:
+    """Read the rows of several files, numbered over all of them.
 
+    Args:
+        files: In the order in which they are read.
+        reader: Makes the rows.
+        turn: Turns a record into rows; by default a record is a row.
+        lines: Reads the records of a file.
 
-def _read_table(path: Path, reader: "RowReader[_T]") -> Iterator[tuple[int, _T, str] | FailedRow]:
+    Raises:
+        DatasetError: If there is no row, or no file can be read at all.
+    """
     numbers, row, broken = count(1), 0, list[DatasetError]()
-    files = files_of(path)
     for file in files:
         before = row
         try:
-            for line, content, values in _lines_with(file, reader.columns):
-                row = next(numbers)
-                yield reader.read(row, f"{file}:{line}", content, values)
+            records = lines(file) if turn else _lines_with(file, reader.columns, lines)
+            for line, content, values in records:
+                for part, turned in enumerate(turned_rows(values, turn, file, line)):
+                    row = next(numbers)
+                    yield reader.read(row, f"{file}:{line}", content + b"\0" * part, turned)
             if row == before:
                 raise DatasetError(file, None, "it has no rows")
         except DatasetError as error:
             broken.append(error)
             if len(broken) == len(files):
                 raise broken[0] from None
-            # One of several: what is in the others counts.
+            # The rows of the other files still count.
             row = next(numbers)
             yield reader.read(row, str(file), b"", error.problem)
 
 
-def _lines_with(file: Path, columns: ColumnMapping) -> Iterator[Line]:
-    """The rows of a file, with nothing in the columns that were named and a row is without."""
-    lacking = _there(file, columns.optional)
+def all_answers(rows: Iterable[AnyRow]) -> Iterator[LabelledAnswer]:
+    """Give the answers of rows.
+
+    Raises:
+        DatasetError: At the first row that could not be read.
+    """
+    for row in rows:
+        if isinstance(row, FailedRow):
+            path, _, line = row.place.rpartition(":")
+            raise DatasetError(Path(path), int(line), row.problem.removesuffix("."))
+        yield row.answer
+
+
+def turned_rows(
+    values: Values | str, turn: Turn | None, file: Path, line: int
+) -> Iterable[Values | str]:
+    """Turn a record into rows; a record that cannot be turned gives its problem."""
+    if turn is None or isinstance(values, str):
+        return [values]
+    try:
+        return list(turn(values, file, line))
+    except InputError as error:
+        return [str(error)]
+    except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
+        return [f"it is not as the others are ({type(error).__name__}: {error})"]
+
+
+def _lines_with(
+    file: Path, columns: ColumnMapping, lines: Callable[[Path], Iterator[Line]]
+) -> Iterator[Line]:
+    """Read the rows of a file; a named column that a row lacks is null there."""
+    lacking = dict.fromkeys(_present(lines(file), columns.optional))
     has_lists = suffix_of(file) not in (".csv", ".tsv")
-    for line, content, values in lines_of(file):
+    for line, content, values in lines(file):
         if isinstance(values, str):
             yield line, content, values
             continue
@@ -155,70 +200,72 @@ def _lines_with(file: Path, columns: ColumnMapping) -> Iterator[Line]:
         yield line, content, row if has_lists else columns.unpacked(row)
 
 
-def _there(file: Path, columns: Collection[str]) -> Mapping[str, None]:
-    """Those among columns that any row of a file has, each with nothing in it.
-
-    An object of JSON may be without a key where others have it: it has nothing there, as an empty
-    field of a CSV. What no row has is a wrong name.
-    """
+def _present(lines: Iterable[Line], columns: Collection[str]) -> set[str]:
+    """Find the columns that any row of a file has; one that no row has is a wrong name."""
     missing = set(columns)
     if missing:
-        for _, _, values in lines_of(file):
+        for _, _, values in lines:
             missing -= set() if isinstance(values, str) else values.keys()
             if not missing:
                 break
-    return dict.fromkeys(set(columns) - missing)
+    return set(columns) - missing
 
 
-def table_row(values: Mapping[str, Any], columns: ColumnMapping, *, row: int) -> AnyRow:
-    """One row of a table that is at hand, as :func:`read_labelled` reads it from a Parquet file.
+def table_row(values: Values, columns: ColumnMapping, *, row: int) -> AnyRow:
+    """Read one row of a table that is at hand, as :func:`read_labelled` reads a Parquet file.
 
-    Whether its id is there twice, only who has the whole table can know.
+    An id that comes twice in the table is not noticed.
     """
-    reader = RowReader(columns, columns.answer)
-    return numbered_answer(reader.read(row, f"row {row:,}", content_of(values), values))
+    return answer_reader(columns).read(row, f"row {row:,}", content_of(values), values)
 
 
-class RowReader(Generic[_T]):
-    """Reads the rows of one table; an id that was there before is refused."""
+class RowReader(Generic[_Row]):
+    """Reads the rows of one table, each of which has an id of its own."""
 
     def __init__(
-        self, columns: ColumnMapping, make: Callable[[Mapping[str, Any], int], _T]
+        self,
+        columns: ColumnMapping,
+        make: Callable[[Values, int, str], _Row],
+        *,
+        renames: bool = False,
     ) -> None:
         """Begin.
 
         Args:
             columns: Which column holds what.
-            make: From the values of a row, and its number, to what it holds.
+            make: Makes a row of its values, its number and its fingerprint.
+            renames: Whether an id that was there before gets the number of its row appended;
+                otherwise its row fails.
         """
-        self.columns, self._make, self._ids = columns, make, SeenNames()
+        self.columns, self._renames = columns, renames
+        self._make: Callable[[Values, int, str], _Row] = make
+        # Hashes of the ids: there may be millions, and long ones.
+        self._ids: set[bytes] = set()
 
-    def read(
-        self, row: int, place: str, content: bytes, values: Mapping[str, Any] | str
-    ) -> tuple[int, _T, str] | FailedRow:
-        """Read one.
+    def read(self, row: int, place: str, content: bytes, values: Values | str) -> _Row | FailedRow:
+        """Read one row.
 
         Args:
             row: Its number.
             place: Where it is, for people.
             content: What tells it from other rows.
             values: By column, or what is wrong with it.
-
-        Returns:
-            Number, what it holds, and fingerprint; or what is wrong.
         """
-        # What a row says depends on how its columns are read.
+        # The same row read with another column mapping is another row.
         digest = sha256(self.columns.fingerprint + content).hexdigest()[:16]
+        known: Values = {} if isinstance(values, str) else values
         id_ = str(row)
         try:
             if isinstance(values, str):
                 raise RowError(values)
             id_ = self.columns.id_of(values) or id_
-            made = self._make(values, row)
-            if not self._ids.add(id_):
+            if self._renames and self._is_known(id_):
+                id_ = f"{id_}#{row}"
+                known = {**values, self.columns.columns.get("id", "id"): id_}
+            made = self._make(known, row, digest)
+            if self._is_known(id_):
                 raise RowError(f"the id {id_[:80]!r} is there for the second time")
         except InputError as error:
-            known: Mapping[str, Any] = {} if isinstance(values, str) else values
             return FailedRow(
                 row=row,
                 id=id_,
@@ -228,9 +275,13 @@ class RowReader(Generic[_T]):
                 task=self._task_of(known),
                 columns=self.columns.others_of(known),
             )
-        return row, made, digest
+        self._ids.add(_hash(id_))
+        return made
 
-    def _task_of(self, values: Mapping[str, Any]) -> str:
+    def _is_known(self, id_: str) -> bool:
+        return _hash(id_) in self._ids
+
+    def _task_of(self, values: Values) -> str:
         """Read the task of a row that failed; empty if that cannot be read either."""
         try:
             return self.columns.task_of(values)
@@ -238,15 +289,27 @@ class RowReader(Generic[_T]):
             return ""
 
 
-class SeenNames:
-    """Names that were there, by their hashes: there may be millions, and long ones."""
+def answer_reader(
+    mapping: ColumnMapping | None = None, *, renames: bool = False
+) -> RowReader[NumberedAnswer]:
+    """Make a reader of labelled answers; arguments are those of :class:`RowReader`."""
+    columns = mapping or ColumnMapping()
+    return RowReader(columns, partial(_answer, columns), renames=renames)
 
-    def __init__(self) -> None:
-        self._hashes: set[int] = set()
 
-    def add(self, name: str) -> bool:
-        """Remember a name; whether it is a new one."""
-        key = int.from_bytes(sha256(name.encode()).digest()[:8], "big")
-        is_new = key not in self._hashes
-        self._hashes.add(key)
-        return is_new
+def question_reader(mapping: ColumnMapping | None = None) -> RowReader[NumberedQuestion]:
+    """Make a reader of questions."""
+    columns = mapping or ColumnMapping()
+    return RowReader(columns, partial(_question, columns))
+
+
+def _answer(columns: ColumnMapping, values: Values, row: int, digest: str) -> NumberedAnswer:
+    return NumberedAnswer(row=row, answer=columns.answer(values, row), sha256=digest)
+
+
+def _question(columns: ColumnMapping, values: Values, row: int, digest: str) -> NumberedQuestion:
+    return NumberedQuestion(row=row, question=columns.question(values, row), sha256=digest)
+
+
+def _hash(name: str) -> bytes:
+    return sha256(name.encode()).digest()[:8]

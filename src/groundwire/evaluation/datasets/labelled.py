@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from hashlib import sha256
-from types import MappingProxyType
 
 from groundwire.detection.example import Example, Source
 from groundwire.detection.values import Label
@@ -66,7 +65,7 @@ class LabelledAnswer:
     model: str = ""
     known: Known = Known.SPANS
     label: bool | None = None
-    columns: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    columns: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def is_hallucinated(self) -> bool:

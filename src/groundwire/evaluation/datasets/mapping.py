@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from math import isnan
-from types import MappingProxyType
 from typing import Any, Self
 
 from groundwire.detection.example import Example, read_sources, require_text
@@ -38,6 +37,10 @@ WORDS: Mapping[str, bool] = {
 #: Words among them that only say yes or no: of what, their column knows.
 _BARE = frozenset({"true", "1", "1.0", "yes", "y", "false", "0", "0.0", "no", "n"})
 
+#: Words of a span's label that say that the source says otherwise. "Intrinsic" is the word of
+#: research on summaries, and FaithBench spells it in two ways.
+_CONFLICTS = ("conflict", "contradict", "intrinsic", "instrinsic")
+
 #: Longer values of other columns are not kept with results.
 _MAX_COLUMN_CHARS = 256
 
@@ -57,7 +60,7 @@ class ColumnMapping:
             ``supported`` as in LLM-AggreFact.
     """
 
-    columns: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    columns: Mapping[str, str] = field(default_factory=dict)
     label_means: str = "hallucinated"
 
     def __post_init__(self) -> None:
@@ -118,15 +121,13 @@ class ColumnMapping:
     def others_of(self, row: Mapping[str, Any]) -> Mapping[str, str]:
         """The columns that results can be told apart by: short texts and numbers."""
         used = self._used(row)
-        return MappingProxyType(
-            {
-                str(name): str(value)
-                for name, value in row.items()
-                if name not in used
-                and isinstance(value, str | int | float)
-                and len(str(value)) <= _MAX_COLUMN_CHARS
-            }
-        )
+        return {
+            str(name): str(value)
+            for name, value in row.items()
+            if name not in used
+            and isinstance(value, str | int | float)
+            and len(str(value)) <= _MAX_COLUMN_CHARS
+        }
 
     def question(self, row: Mapping[str, Any], number: int) -> AskedQuestion:
         """Read one row that has a question and its sources, and no answer that counts.
@@ -319,8 +320,10 @@ def _spans(value: object, answer: str) -> tuple[GoldSpan, ...] | None:
 
 
 def _span(value: object, answer: str) -> GoldSpan:
+    if isinstance(value, list | tuple) and len(value) == 2:
+        value = {"start": value[0], "end": value[1]}
     if not isinstance(value, Mapping):
-        raise RowError("a span is no object with start and end")
+        raise RowError("a span is neither an object with start and end nor a pair of them")
     start, end = value.get("start"), value.get("end")
     if not all(isinstance(each, int) and not isinstance(each, bool) for each in (start, end)):
         raise RowError("a span has no whole numbers as start and end")
@@ -338,7 +341,7 @@ def _span(value: object, answer: str) -> GoldSpan:
             f"{said[:_SHOWN_CHARS]!r}: do its offsets count characters?"
         )
     kind = str(value.get("label") or value.get("label_type") or "")
-    is_conflict = "conflict" in kind.lower() or "contradict" in kind.lower()
+    is_conflict = any(word in kind.lower() for word in _CONFLICTS)
     return GoldSpan(
         start=start,
         end=end,

@@ -16,8 +16,8 @@ from typing import Any
 
 from groundwire.detection.example import Source, SourceLike, read_sources
 from groundwire.detection.values import Label
+from groundwire.evaluation.datasets.files import all_answers, read_labelled
 from groundwire.evaluation.datasets.labelled import LabelledAnswer
-from groundwire.evaluation.datasets.ragtruth import read_ragtruth
 
 _SLOT = re.compile(r"\{\{(.*?)\}\}", re.S)
 _WORD = re.compile(r"\w+|[^\w\s]")
@@ -70,7 +70,7 @@ def read_rows(path: Path) -> Iterator[dict[str, Any]]:
 def ragtruth(path: Path) -> list[LabelledContext]:
     """RAGTruth answers (https://arxiv.org/abs/2401.00396), grouped by context."""
     groups: dict[str, list[LabelledAnswer]] = {}
-    for answer in read_ragtruth(path):
+    for answer in all_answers(read_labelled(path)):
         groups.setdefault(answer.context_id, []).append(answer)
     return [
         LabelledContext(

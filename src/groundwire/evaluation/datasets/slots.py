@@ -3,16 +3,22 @@
 A slot is ``{{supported||hallucinated||kind}}`` in the text of an answer.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from groundwire.detection.values import Label
-from groundwire.errors import DatasetError
-from groundwire.evaluation.datasets.labelled import GoldSpan, LabelledAnswer
-from groundwire.evaluation.datasets.rows import DataRow, each_row
-from groundwire.evaluation.datasets.sets import MarkedAnswer, n_slots, render_slots
+from groundwire.detection.rows import RowError
+from groundwire.evaluation.datasets.files import (
+    AnyRow,
+    Values,
+    all_answers,
+    answer_reader,
+    read_files,
+)
+from groundwire.evaluation.datasets.labelled import LabelledAnswer
+from groundwire.evaluation.datasets.lines import json_lines
+from groundwire.evaluation.datasets.sets import n_slots, render_slots
 
-_LABELS = {1: Label.UNSUPPORTED, 2: Label.CONTRADICTED}
+_LABELS = {1: "baseless", 2: "conflict"}
 
 
 def read_slots(path: Path) -> Iterator[LabelledAnswer]:
@@ -25,62 +31,39 @@ def read_slots(path: Path) -> Iterator[LabelledAnswer]:
     Raises:
         DatasetError: If a row is not as described, or an id comes twice.
     """
-    for answer in each_slot(path):
-        if isinstance(answer, DatasetError):
-            raise answer
-        yield answer
+    return all_answers(each_slot(path))
 
 
-def each_slot(path: Path) -> Iterator[LabelledAnswer | DatasetError]:
-    """The same, with what is wrong with a row in its place, and the rows after it.
+def each_slot(path: Path) -> Iterator[AnyRow]:
+    """Read the same rows; one that is not as described is a failed row.
 
     Raises:
         DatasetError: If the file has no rows.
     """
-    ids: set[str] = set()
-    for row in each_row(path):
-        try:
-            yield from _answers(row, ids)
-        except DatasetError as error:
-            yield error
+    return read_files((path,), answer_reader(), turn=_variants, lines=json_lines)
 
 
-def _answers(row: DataRow | DatasetError, ids: set[str]) -> list[LabelledAnswer]:
-    if isinstance(row, DatasetError):
-        raise row
-    id_ = row.get("id", str)
-    if id_ in ids:
-        raise row.error(f"the id {id_!r} is there for the second time")
-    found = list(_variants(row, id_))
-    ids.add(id_)
-    return found
-
-
-def _variants(row: DataRow, id_: str) -> Iterator[LabelledAnswer]:
-    context = row.data.get("context")
-    sources = context if isinstance(context, list) else [row.get("context", str)]
-    for name, variant in _render(row, id_).items():
-        yield LabelledAnswer(
-            id=name,
-            task=row.get("domain", str),
-            context_id=row.get("context_id", str, id_),
-            example=row.example(sources, row.get_text("question"), variant.text),
-            spans=tuple(
-                GoldSpan(start=start, end=end, label=_LABELS[label])
-                for start, end, label in variant.spans
-            ),
-        )
-
-
-def _render(row: DataRow, id_: str) -> dict[str, MarkedAnswer]:
-    annotated = row.get("answer", str)
+def _variants(values: Values, file: Path, line: int) -> Iterable[Values]:
+    del file, line
+    id_, annotated = values["id"], values["answer"]
     try:
-        faithful = render_slots(annotated, frozenset())
-        variants = {
+        made = {id_: render_slots(annotated, frozenset())} | {
             f"{id_}.{i + 1}": render_slots(annotated, frozenset({i}))
             for i in range(n_slots(annotated))
         }
     except ValueError as error:
-        problem = "a slot is not of the form {{supported||hallucinated||kind}}"
-        raise row.error(problem) from error
-    return {id_: faithful} | {name: made for name, made in variants.items() if made.spans}
+        raise RowError("a slot is not of the form {{supported||hallucinated||kind}}") from error
+    for name, variant in made.items():
+        if name == id_ or variant.spans:
+            yield {
+                "id": name,
+                "task": values["domain"],
+                "context_id": values.get("context_id", id_),
+                "sources": values["context"],
+                "question": values.get("question"),
+                "answer": variant.text,
+                "spans": [
+                    {"start": start, "end": end, "label": _LABELS[label]}
+                    for start, end, label in variant.spans
+                ],
+            }

@@ -1,19 +1,17 @@
 """Questions from a Hugging Face dataset: known ones as they are, others by the names of columns."""
 
-import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from groundwire.detection.rows import RowError
 from groundwire.errors import InputError, MissingExtraError
-from groundwire.evaluation.datasets.files import FailedRow, RowReader, numbered_question
+from groundwire.evaluation.datasets.files import Turn, Values, question_reader, turned_rows
+from groundwire.evaluation.datasets.lines import content_of
 from groundwire.evaluation.datasets.mapping import ColumnMapping
 from groundwire.evaluation.measure.questions import AnyQuestion
-
-Values: TypeAlias = Mapping[str, Any]
 
 #: Rows among which a limited number is drawn: the hub is read from its beginning.
 _DRAWN_AMONG = 1000
@@ -75,26 +73,25 @@ def questions_of(
     if first is None:
         raise HubError(table.name, "it has no rows", "Choose another --split.")
     columns = mapping or ColumnMapping()
-    known = None if columns.columns else known_as(first)
-    reader = RowReader(columns, columns.question)
+    turn = None if columns.columns else known_as(first)
+    reader = question_reader(columns)
     for number, values in enumerate(chain([first], rows), 1):
-        content = json.dumps(values, sort_keys=True, default=str).encode()
         place = f"{table.name} ({table.split}):{number}"
-        found = reader.read(number, place, content, _turned(values, known))
-        yield found if isinstance(found, FailedRow) else numbered_question(found)
+        for turned in turned_rows(values, turn, Path(table.name), number):
+            yield reader.read(number, place, content_of(values), turned)
 
 
-def known_as(row: Values) -> "Turn | None":
+def known_as(row: Values) -> Turn | None:
     """Find out how the rows of a dataset are read, by the columns of its first."""
     return next((turn for columns, turn in KNOWN.values() if columns <= row.keys()), None)
 
 
-def trivia_qa(row: Values) -> Values:
+def trivia_qa(row: Values, *_: object) -> Iterable[Values]:
     """TriviaQA with its pages (``rc``): Wikipedia's, and those that a search found."""
     pages = [(page, "wiki_context") for page in _records(row["entity_pages"])]
     pages += [(page, "search_context") for page in _records(row["search_results"])]
     texts = [(page.get("title") or "", str(page.get(key) or "").strip()) for page, key in pages]
-    return {
+    yield {
         "id": row["question_id"],
         "question": row["question"],
         "sources": [f"{title}\n{text}".strip() for title, text in texts if text],
@@ -102,7 +99,7 @@ def trivia_qa(row: Values) -> Values:
     }
 
 
-def natural_questions(row: Values) -> Values:
+def natural_questions(row: Values, *_: object) -> Iterable[Values]:
     """Natural Questions: the long answer that somebody marked; without one, the whole page."""
     document, annotations = row["document"], _records(row["annotations"])
     tokens = _records(document["tokens"])
@@ -110,7 +107,7 @@ def natural_questions(row: Values) -> Values:
     marked = next((each for each in ranges if 0 <= each["start_token"] < each["end_token"]), None)
     chosen = tokens[marked["start_token"] : marked["end_token"]] if marked else tokens
     text = " ".join(str(each["token"]) for each in chosen if not each["is_html"])
-    return {
+    yield {
         "id": row["id"],
         "question": row["question"]["text"],
         "sources": [f"{document['title']}\n{text}"] if text else [],
@@ -118,9 +115,9 @@ def natural_questions(row: Values) -> Values:
     }
 
 
-def hotpot_qa(row: Values) -> Values:
+def hotpot_qa(row: Values, *_: object) -> Iterable[Values]:
     """HotpotQA: its paragraphs, those that mislead included."""
-    return {
+    yield {
         "id": row["id"],
         "question": row["question"],
         "sources": [
@@ -132,9 +129,9 @@ def hotpot_qa(row: Values) -> Values:
     }
 
 
-def squad(row: Values) -> Values:
+def squad(row: Values, *_: object) -> Iterable[Values]:
     """SQuAD, both versions: a paragraph, and whether it has the answer."""
-    return {
+    yield {
         "id": row["id"],
         "question": row["question"],
         "sources": [row["context"]],
@@ -142,8 +139,6 @@ def squad(row: Values) -> Values:
         "title": row.get("title") or "",
     }
 
-
-Turn: TypeAlias = Callable[[Values], Values]
 
 #: Name → the columns that a dataset is known by, and how a row becomes one of ours.
 KNOWN: Mapping[str, tuple[frozenset[str], Turn]] = {
@@ -161,15 +156,6 @@ KNOWN: Mapping[str, tuple[frozenset[str], Turn]] = {
     ),
     "SQuAD": (frozenset({"id", "question", "context", "answers"}), squad),
 }
-
-
-def _turned(values: Values, turn: "Turn | None") -> Values | str:
-    if turn is None:
-        return values
-    try:
-        return turn(values)
-    except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
-        return f"it is not as the others are ({type(error).__name__}: {error})"
 
 
 def _records(value: object) -> Sequence[Values]:

@@ -6,15 +6,17 @@ results come back to who called: only there are files needed.
 
 import logging
 import os
+import pickle
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from itertools import chain
 from typing import Any
 
 from groundwire.errors import MissingExtraError
 from groundwire.evaluation.judged_row import JudgedRow
-from groundwire.evaluation.judging import Block, Judging
-from groundwire.evaluation.scale.tables import judge_batch, judged_rows, packed_table
+from groundwire.evaluation.judging import Block, Judging, judge_block
+from groundwire.evaluation.scale.tables import judged_rows, judged_table
 from groundwire.evaluation.scale.workers import Recipe, WorkerError
 
 #: Memory of the object store that :func:`local_cluster` starts, in bytes.
@@ -29,8 +31,9 @@ class JudgeActor:
         self._detector = recipe.detector()
 
     def __call__(self, table: Any) -> Any:  # noqa: ANN401 - pyarrow has no types
-        """Judge one batch."""
-        return judge_batch(self._detector, table)
+        """Judge the blocks of one batch."""
+        blocks = map(pickle.loads, table["block"].to_pylist())  # this run pickled them
+        return judged_table(judge_block(self._detector, [*chain.from_iterable(blocks)]))
 
 
 def on_ray(recipe: Recipe, n_workers: int | None = None) -> Judging:
@@ -53,7 +56,7 @@ def _judge(
     ray = _ray()
     with _cluster(n_workers):
         # Each block is put away as soon as it is read: this process holds one at a time.
-        batches = [ray.put(packed_table(block)) for block in blocks]
+        batches = [ray.put(_packed(block)) for block in blocks]
         if not batches:
             return
         n_actors = n_workers or max(1, int(ray.cluster_resources().get("CPU", 1)))
@@ -74,6 +77,13 @@ def _judge(
                 yield list(judged_rows(table))
         except ray.exceptions.RayError as error:
             raise WorkerError(f"Ray could not go on ({_first_line(error)}).") from error
+
+
+def _packed(block: Block) -> Any:  # noqa: ANN401 - pyarrow has no types
+    """A table that has the block in one cell: Ray moves tables."""
+    import pyarrow as pa
+
+    return pa.table({"block": pa.array([pickle.dumps(block)], pa.large_binary())})
 
 
 @contextmanager

@@ -11,7 +11,6 @@ from typing import cast
 from groundwire.errors import GroundwireError
 from groundwire.evaluation.judged_row import JudgedRow
 from groundwire.evaluation.judging import Block, Judging, judge_block
-from groundwire.evaluation.scale.packed import pack, pack_judged, unpack, unpack_judged
 from groundwire.evaluation.scale.workers import Recipe, WorkerError
 
 
@@ -64,12 +63,12 @@ def _judge(
 def _give(worker: Connection, block: Block) -> None:
     # A worker that is no more is told of when its results are due.
     with suppress(BrokenPipeError):
-        worker.send([pack(row) for row in block])
+        worker.send(block)
 
 
 def _take(worker: Connection) -> list[JudgedRow]:
     try:
-        found = worker.recv()
+        found: list[JudgedRow] | GroundwireError = worker.recv()
     except (EOFError, ConnectionResetError) as error:
         raise WorkerError(
             "A worker process ended unforeseen; perhaps there was not enough memory for all of "
@@ -77,7 +76,7 @@ def _take(worker: Connection) -> list[JudgedRow]:
         ) from error
     if isinstance(found, GroundwireError):
         raise found
-    return [unpack_judged(line) for line in found]
+    return found
 
 
 def _work(driver: Connection, recipe: Recipe) -> None:
@@ -91,5 +90,4 @@ def _work(driver: Connection, recipe: Recipe) -> None:
             driver.send(error)
             return
         while True:
-            block = [unpack(line) for line in driver.recv()]
-            driver.send([pack_judged(row) for row in judge_block(detector, block)])
+            driver.send([*judge_block(detector, driver.recv())])

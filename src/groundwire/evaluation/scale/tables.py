@@ -10,16 +10,12 @@ from groundwire.evaluation.datasets.mapping import ColumnMapping
 from groundwire.evaluation.judged_row import JudgedRow
 from groundwire.evaluation.judging import judge_block
 from groundwire.evaluation.loading import AnyDetector
-from groundwire.evaluation.scale.packed import pack, unpack
 from groundwire.text.files.writing import to_json
 
 try:
     import pyarrow as pa
 except ImportError as error:
     raise MissingExtraError("Tables of Arrow and Parquet", "eval") from error
-
-#: The column of a table that :func:`packed_table` made.
-PACKED = "groundwire_row"
 
 #: Columns of :class:`.judged_row.JudgedRow` that are written as JSON: labels may be of any shape
 #: and hold what Arrow takes for no text.
@@ -57,19 +53,15 @@ def judge_batch(
         detector: What judges.
         table: Labelled answers, with the columns that ``groundwire evaluate`` reads. ``row`` is
             the number of a row over all tables, which results need; without it rows are counted
-            from 1. Or what :func:`packed_table` made.
+            from 1.
         mapping: Which column holds what.
 
     Returns:
         A row of :data:`RESULTS` for each, in any order. What cannot be read or checked is a row
         with an error.
     """
-    return judged_table(judge_block(detector, list(_rows(table, mapping or ColumnMapping()))))
-
-
-def packed_table(rows: Iterable[AnyRow]) -> "pa.Table":
-    """Rows that were read already, as a table that loses nothing of them."""
-    return pa.table({PACKED: pa.array([pack(row) for row in rows], pa.string())})
+    rows = list(_rows(table, mapping or ColumnMapping()))
+    return judged_table(judge_block(detector, rows))
 
 
 def judged_table(rows: Iterable[JudgedRow]) -> "pa.Table":
@@ -90,9 +82,6 @@ def judged_rows(table: "pa.Table | pa.RecordBatch") -> Iterator[JudgedRow]:
 
 
 def _rows(table: "pa.Table", mapping: ColumnMapping) -> Iterator[AnyRow]:
-    if PACKED in table.column_names:
-        yield from map(unpack, table[PACKED].to_pylist())
-        return
     is_numbered = "row" in table.column_names
     for place, values in enumerate(table.to_pylist(), 1):
         row = values["row"] if is_numbered else place
