@@ -11,7 +11,7 @@ from click.testing import Result
 
 from groundwire.cli.detectors import Setup
 from groundwire.detection.values import Entailment, EvidenceRef
-from groundwire.evaluation.results_file import read_header, read_judged
+from groundwire.evaluation.results_file import read_judged
 from groundwire.explain import Explainer
 from tests.cli.conftest import invoke
 from tests.evaluation.datasets.tables import csv_text, json_lines, write
@@ -129,24 +129,15 @@ def test_both_steps_in_a_folder(whole: Callable[..., Result], tmp_path: Path) ->
     assert "bad against good, on 8 questions of 8 contexts" in result.stdout
 
 
-def test_what_holds_is_not_made_again(
-    whole: Callable[..., Result], endpoint: ScriptedEndpoint, tmp_path: Path
-) -> None:
-    first = whole()
-    before = contents(tmp_path)
-    again = whole()
-    assert (again.stdout, again.exit_code) == (first.stdout, 0)
-    assert contents(tmp_path) == before
-    assert len(endpoint.asked) == 16
-
-
-def test_what_changed_is_made_again_and_no_answer_is_paid_for_twice(
+def test_no_answer_is_paid_for_twice_and_all_are_judged_anew(
     whole: Callable[..., Result], endpoint: ScriptedEndpoint, data: Path, tmp_path: Path
 ) -> None:
-    whole("--model", "bad")
+    first = whole("--model", "bad")
+    again = whole("--model", "bad")
+    assert (again.stdout, again.exit_code) == (first.stdout, 0)
+    assert len(endpoint.asked) == 8
     write(data, json_lines(*rows(9)))
-    result = whole("--model", "bad")
-    assert "verdicts: of other answers or another detector; made anew" in result.stderr
+    whole("--model", "bad")
     assert report(tmp_path)["n"] == len(endpoint.asked) == 9
     other = replace(DETECTOR, contradicted=["1889"], info=replace(FIXED, threshold=0.7))
     whole("--model", "bad", detector=other)
@@ -154,18 +145,6 @@ def test_what_changed_is_made_again_and_no_answer_is_paid_for_twice(
     whole("--model", "bad", "--temperature", "0.5", detector=other)
     assert len(endpoint.asked) == 18
     assert endpoint.asked[-1].body["temperature"] == 0.5
-
-
-def test_verdicts_of_another_explainer_are_made_anew(
-    whole: Callable[..., Result], tmp_path: Path
-) -> None:
-    first, other = (Explainer(believes, name="reader", revision=each) for each in "ab")
-    for explainer, is_renewed in ((first, False), (first, False), (other, True)):
-        result = whole(explainer=explainer)
-        assert ("made anew" in result.stderr) is is_renewed
-    assert read_header(tmp_path / "out" / "results.jsonl").detector.name == (
-        "fixed, explained by reader b"
-    )
 
 
 def test_rows_that_fail_are_told_and_in_no_rate(
@@ -239,7 +218,6 @@ def test_a_wrong_key_stops_the_run_and_the_same_command_goes_on(
         (["--column", "nothing"], "field=column"),
         (["--system", "a", "--system-file", __file__], "exclude each other"),
         (["--api-key-env", "NOT_SET", "--base-url", "https://example.com/v1"], "Set NOT_SET"),
-        (["--by", "tenent"], "No row has the column 'tenent' of --by. There are"),
     ],
 )
 def test_a_wrong_command_is_refused_before_anybody_is_asked(

@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from groundwire.detection.values import DetectorInfo
+from groundwire.evaluation.confusion import Judged, detection_in
 from groundwire.evaluation.datasets.files import AnyRow, FailedRow, NumberedAnswer
 from groundwire.evaluation.datasets.labelled import LabelledAnswer
 from groundwire.evaluation.evaluation import Evaluation
 from groundwire.evaluation.judged_row import Header, JudgedRow
 from groundwire.evaluation.judging import judge_block
+from groundwire.evaluation.loading import AnyDetector
 from tests.evaluation.labelled import labelled
 from tests.fakes import FIXED, FixedDetector
 
@@ -64,6 +66,12 @@ def judged(
 ) -> list[JudgedRow]:
     """Answers that were judged."""
     return list(judge_block(detector, rows_of(answers)))
+
+
+def compared(detector: AnyDetector, answers: Sequence[LabelledAnswer]) -> list[Judged]:
+    """Judged answers in their order, compared with their labels."""
+    rows = sorted(judge_block(detector, rows_of(answers)), key=lambda row: row.row)
+    return [Judged.of(row, detection_in(row)) for row in rows]
 
 
 def evaluated(

@@ -3,17 +3,16 @@
 import pytest
 
 from groundwire import Detector
-from groundwire.evaluation.confusion import judge
 from groundwire.evaluation.metrics import Overlap
 from tests.evaluation.labelled import labelled
-from tests.evaluation.results import unchecked
+from tests.evaluation.results import compared, unchecked
 from tests.fakes import FixedDetector
 from tests.fixed_judge import FixedJudge
 
 
 def test_a_verdict_is_held_against_what_people_marked() -> None:
     detector = FixedDetector(unsupported=["big city"])
-    (judged,) = judge(detector, [labelled("Paris is a big city.", "a big")])
+    (judged,) = compared(detector, [labelled("Paris is a big city.", "a big")])
     assert judged.is_hallucinated
     assert judged.is_flagged
     assert judged.probability == 0.97
@@ -22,16 +21,9 @@ def test_a_verdict_is_held_against_what_people_marked() -> None:
     assert not judged.error
 
 
-def test_answers_keep_their_order_and_none_is_lost() -> None:
-    answers = [labelled(f"Answer {i}.", id_=str(i), task="T", context=f"c{i}") for i in range(20)]
-    judged = list(judge(FixedDetector(unsupported=["7"]), answers))
-    assert [(row.id, row.context_id) for row in judged] == [(str(i), f"c{i}") for i in range(20)]
-    assert [row.id for row in judged if row.is_flagged] == ["7", "17"]
-
-
 def test_a_check_that_fails_is_a_row_that_says_so() -> None:
     detector = FixedDetector(fails_on="bad", unsupported=["wrong"])
-    failed, found = judge(detector, [labelled("A bad one.", "bad"), labelled("It is wrong.")])
+    failed, found = compared(detector, [labelled("A bad one.", "bad"), labelled("It is wrong.")])
     assert failed.error == "DetectionError: The detector failed on 'bad'."
     assert (failed.is_flagged, failed.probability, failed.is_complete) == (False, 0, False)
     assert failed.characters == Overlap(both=0, predicted=0, gold=3)
@@ -40,7 +32,7 @@ def test_a_check_that_fails_is_a_row_that_says_so() -> None:
 
 def test_an_answer_of_which_nothing_was_judged_has_no_verdict() -> None:
     with Detector(FixedJudge(doubtful={}, cannot_read="Unlesbar")) as detector:
-        none, some, bare = judge(
+        none, some, bare = compared(
             detector,
             [
                 labelled("Unlesbar ist das."),
@@ -53,13 +45,13 @@ def test_an_answer_of_which_nothing_was_judged_has_no_verdict() -> None:
 
 
 def test_a_check_that_failed_is_not_told_twice() -> None:
-    (failed,) = judge(FixedDetector(fails_on="bad"), [labelled("A bad one.")])
+    (failed,) = compared(FixedDetector(fails_on="bad"), [labelled("A bad one.")])
     assert (failed.has_verdict, failed.is_unchecked) == (False, False)
 
 
 def test_the_highest_probability_of_a_claim_is_that_of_the_answer() -> None:
     with Detector(FixedJudge(doubtful={"odd": 0.4, "wrong": 0.8})) as detector:
-        below, above = judge(
+        below, above = compared(
             detector,
             [labelled("It is good. It is odd."), labelled("It is wrong. It is odd.")],
         )
@@ -71,7 +63,7 @@ def test_the_highest_probability_of_a_claim_is_that_of_the_answer() -> None:
 
 def test_of_a_detector_that_compares_the_least_similar_claim_counts() -> None:
     with Detector.load("similarity:hash", threads=1) as detector:
-        (judged,) = judge(
+        (judged,) = compared(
             detector,
             [labelled("Paris is a big old city. Nobody knows where the old captain lived. Yes.")],
         )
@@ -88,13 +80,13 @@ def test_of_a_detector_that_compares_the_least_similar_claim_counts() -> None:
 def test_of_the_claims_that_nobody_marked_those_that_pass_are_counted() -> None:
     with Detector(FixedJudge(doubtful={"odd": 0.9}, cannot_read="Unlesbar")) as detector:
         answer = labelled("It is odd. It is good. It is wrong. Unlesbar ist das.", "wrong")
-        (judged,) = judge(detector, [answer])
+        (judged,) = compared(detector, [answer])
     # What was not judged has not passed.
     assert (judged.n_clean_claims, judged.n_clean_passed) == (3, 1)
 
 
 def test_what_was_not_read_is_not_complete() -> None:
     with Detector(FixedJudge(doubtful={}, cannot_read="Unlesbar")) as detector:
-        (judged,) = judge(detector, [labelled("It is good. Unlesbar ist das.")])
+        (judged,) = compared(detector, [labelled("It is good. Unlesbar ist das.")])
     assert not judged.is_complete
     assert not judged.error

@@ -15,13 +15,14 @@ from hypothesis import strategies as st
 from groundwire import Detector
 from groundwire.detection.example import Example
 from groundwire.evaluation.columns import Columns
-from groundwire.evaluation.confusion import Judged, judge
+from groundwire.evaluation.confusion import Judged
 from groundwire.evaluation.datasets.labelled import Known, LabelledAnswer
-from groundwire.evaluation.evaluation import MAX_FAILURES, Evaluation
+from groundwire.evaluation.evaluation import Evaluation
 from groundwire.evaluation.intervals import wilson
 from groundwire.evaluation.judged_row import JudgedRow, ResultsError
 from groundwire.evaluation.judging import failed_row, judge_block
 from groundwire.evaluation.metrics import Overlap
+from groundwire.evaluation.no_verdict import MAX_FAILURES
 from groundwire.evaluation.results_file import LinesWriter
 from groundwire.evaluation.scores import scores_of
 from groundwire.evaluation.table import to_text
@@ -29,6 +30,7 @@ from tests.evaluation import reference
 from tests.evaluation.labelled import labelled
 from tests.evaluation.results import (
     DETECTOR,
+    compared,
     evaluated,
     failed,
     header,
@@ -444,7 +446,7 @@ def _require_equal(found: dict[str, Any], expected: dict[str, float]) -> None:
 
 
 def test_columns_are_those_of_the_answers() -> None:
-    columns = Columns.of(judge(DETECTOR, ANSWERS))
+    columns = Columns.of(compared(DETECTOR, ANSWERS))
     assert columns.flagged.tolist() == [True, False, False, False, True]
     assert columns.hallucinated.tolist() == [True, True, False, True, False]
     assert columns.complete.tolist() == [True, True, True, False, True]

@@ -13,8 +13,6 @@ from groundwire.evaluation.metrics import (
     count_characters,
     count_pairs,
     f1_of,
-    mean_iou,
-    total,
 )
 
 TEXT = "Paris has 9 million inhabitants."
@@ -138,15 +136,6 @@ def test_intersection_over_union_of_nothing_and_nothing_is_1() -> None:
     none = Overlap(both=0, predicted=0, gold=0)
     half = Overlap(both=2, predicted=3, gold=3)
     assert (none.iou, half.iou) == (1, 0.5)
-    assert mean_iou([none, half]) == 0.75
-    assert isnan(mean_iou([]))
-
-
-def test_sums_of_overlaps_are_micro_averages() -> None:
-    parts = [Overlap(both=1, predicted=1, gold=9), Overlap(both=3, predicted=5, gold=3)]
-    assert total(parts) == Overlap(both=4, predicted=6, gold=12)
-    assert total(parts).f1 == pytest.approx(8 / 18)
-    assert total([]) == Overlap(both=0, predicted=0, gold=0)
 
 
 def test_f1_of_many_sums_is_that_of_each() -> None:

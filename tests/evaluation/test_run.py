@@ -189,7 +189,7 @@ def retry(output: Path, detector: FixedDetector = MENDED, on_row: OnRow = lambda
 def test_rows_that_failed_are_judged_again_and_no_others(output: Path, tmp_path: Path) -> None:
     rows = some_that_fail()
     run(DETECTOR, rows, output=output, header=header())
-    assert Evaluation.read(output).n_failed == 8
+    assert Evaluation.read(output).counts.n_failed == 8
     detector = Watched(unsupported=["wrong"])
     done = retry(output, detector)
     assert (done.n_rows, done.n_new) == (21, 8)  # one of them cannot be read this time either
@@ -258,7 +258,7 @@ def test_results_without_the_rows_that_failed_are_readable_for_the_same_people(
     retry(link)
     assert link.is_symlink()
     assert output.stat().st_mode & 0o777 == 0o600
-    assert Evaluation.read(output).n_failed == 1
+    assert Evaluation.read(output).counts.n_failed == 1
 
 
 def test_results_of_another_detector_are_refused(output: Path) -> None:

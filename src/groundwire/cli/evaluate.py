@@ -307,8 +307,9 @@ def status_of(found: "Evaluation") -> ExitStatus:
         NothingScoredError: If there are none.
     """
     if not found.scores["n_answers"]:
-        raise NothingScoredError(found.n, found.n_failed, found.n_unlabelled)
-    return ExitStatus.FLAGGED if found.n_failed or found.n_unchecked else ExitStatus.PASSED
+        counts = found.counts
+        raise NothingScoredError(counts.n, counts.n_failed, counts.n_unlabelled)
+    return ExitStatus.PASSED if found.counts.is_complete else ExitStatus.FLAGGED
 
 
 def command_line() -> str:

@@ -27,7 +27,7 @@ from groundwire.cli.measure_options import (
 from groundwire.cli.progress import progress
 from groundwire.cli.results import ResultsExistError
 from groundwire.cli.status import ExitStatus
-from groundwire.evaluation.loading import DetectorChoice, DifferentDetectorError, ExplainerChoice
+from groundwire.evaluation.loading import DetectorChoice, ExplainerChoice
 from groundwire.text.files.writing import replacing, to_json
 
 if TYPE_CHECKING:
@@ -340,13 +340,12 @@ def run_command(
 ) -> None:
     """Generate answers and evaluate them in a folder: from questions to a report.
 
-    Answers that are there are not asked for again, and verdicts on them stay.
+    What a model has answered is not asked again; all answers are judged anew.
     """
     questions, generating = _of(Questions, options), _of(Generating, options)
     prices = _prices(prices_in, prices_out)
     answers, results = out / "answers.jsonl", out / "results.jsonl"
     _require_apart(answers, questions.data)
-    _require_column(by, questions)
     out.mkdir(parents=True, exist_ok=True)
     if generating.to(questions, answers, prices) is ExitStatus.FAILED:
         ctx.exit(ExitStatus.FAILED)
@@ -365,9 +364,7 @@ def run_command(
 def _judge(
     ctx: click.Context, choice: DetectorChoice, setup: Setup, answers: Path, results: Path
 ) -> None:
-    """Continue the results; those of other answers, or another detector, are made anew."""
-    from groundwire.evaluation.judged_row import ResultsError
-
+    """Judge all answers; results of an earlier run are replaced."""
     rows = DataOptions(
         columns=(),
         label_means="hallucinated",
@@ -382,37 +379,17 @@ def _judge(
         results=None,
         rows=rows,
         output=results,
-        resume=True,
+        resume=False,
         retry_failed=False,
-        force=False,
+        force=True,
     )
-    try:
-        with judged_file(ctx, choice, labelled, setup):
-            return
-    except (DifferentDetectorError, ResultsError):
-        click.echo("verdicts: of other answers or another detector; made anew", err=True)
-    with judged_file(ctx, choice, replace(labelled, resume=False, force=True), setup):
+    with judged_file(ctx, choice, labelled, setup):
         return
 
 
 def _of(kind: type[_T], options: Mapping[str, Any]) -> _T:
     """Make the options of one kind of those of a command."""
     return kind(**{each.name: options[each.name] for each in fields(kind)})  # type: ignore[arg-type] # each is a dataclass
-
-
-def _require_column(by: str | None, questions: Questions) -> None:
-    """Refuse a column that no question has, before anybody is asked."""
-    from groundwire.evaluation.datasets.files import FailedRow
-    from groundwire.evaluation.measure.verdicts import NoColumnError
-
-    if by is None or by in ("model", "task", "question_id", "finish_reason"):
-        return
-    known = dict[str, None]()
-    for row in questions.read():
-        if not isinstance(row, FailedRow):
-            known |= dict.fromkeys(row.question.columns)
-    if by not in known:
-        raise NoColumnError(by, known)
 
 
 def _require_apart(output: Path, *inputs: Path | None) -> None:

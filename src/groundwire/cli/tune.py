@@ -94,7 +94,7 @@ def tune(
         rows=read.rows,
     )
     show(found, as_json=as_json)
-    is_right = found.is_held and found.rows.are_checked
+    is_right = found.is_held and found.rows.is_complete
     ctx.exit(ExitStatus.PASSED if is_right else ExitStatus.FLAGGED)
 
 

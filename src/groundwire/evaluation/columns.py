@@ -1,8 +1,7 @@
 """Judged answers as columns of numbers: a hundred bytes each, so that millions fit into memory."""
 
-from array import array
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from hashlib import sha256
 from math import nan
 from typing import Any, Self
@@ -15,6 +14,28 @@ from groundwire.evaluation.metrics import Bools, Floats
 from groundwire.evaluation.sums import counted
 
 Counts = NDArray[np.int32]
+
+#: Answers that are gathered as Python objects before they become numbers.
+_CHUNK = 4096
+_TABLE = np.dtype(
+    [
+        ("rows", np.int64),
+        ("tasks", np.int32),
+        ("contexts", np.uint64),
+        ("flagged", np.bool_),
+        ("failed", np.bool_),
+        ("hallucinated", np.bool_),
+        ("complete", np.bool_),
+        ("has_spans", np.bool_),
+        ("probability", np.float64),
+        ("characters", np.int32, 3),
+        ("pairs", np.int32, 3),
+        ("claims", np.int32, 2),
+        ("said", np.float64),
+        ("latency_ms", np.float32),
+    ]
+)
+_NAMES = _TABLE.names or ()
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -55,7 +76,7 @@ class Columns:
 
     @staticmethod
     def of(judged: Iterable[Judged]) -> "Columns":
-        """Columns of answers at hand, in their order."""
+        """Make columns of answers, in their order."""
         collector = Collector()
         for row, answer in enumerate(judged, 1):
             collector.add(row, answer)
@@ -73,7 +94,7 @@ class Columns:
         """Some of the answers; if it is all of them, nothing is copied."""
         if which.all():
             return self
-        return type(self)(**{each.name: getattr(self, each.name)[which] for each in fields(self)})
+        return type(self)(**{name: getattr(self, name)[which] for name in _NAMES})
 
 
 class Collector:
@@ -81,13 +102,8 @@ class Collector:
 
     def __init__(self) -> None:
         self._tasks: dict[str, int] = {}
-        self._rows = array("q")
-        self._numbers = array("i")  # task, then the counts, one answer after the other
-        self._contexts = array("Q")
-        self._flags = array("B")
-        self._probabilities = array("d")
-        self._said = array("d")
-        self._latencies = array("f")
+        self._chunks: list[NDArray[Any]] = []
+        self._rows: list[tuple[Any, ...]] = []
 
     @property
     def tasks(self) -> list[str]:
@@ -98,61 +114,42 @@ class Collector:
         self, row: int, answer: Judged, *, said: float | None = None, latency_ms: float = nan
     ) -> None:
         """Add one; the arguments are as :class:`Columns` has them."""
-        task = self._tasks.setdefault(answer.task, len(self._tasks))
-        claims = (answer.n_clean_passed, answer.n_clean_claims)
-        counts = (*answer.characters.counts, *answer.pairs.counts, *claims)
-        self._numbers.extend((task, *counts))
-        self._rows.append(row)
-        digest = sha256(answer.context_id.encode("utf-8", "surrogatepass")).digest()
-        self._contexts.append(int.from_bytes(digest[:8], "big"))
-        flags = (
-            answer.is_flagged,
-            answer.is_hallucinated,
-            answer.is_complete,
-            answer.has_spans,
-            not answer.has_verdict,
+        context = sha256(answer.context_id.encode("utf-8", "surrogatepass")).digest()
+        self._rows.append(
+            (
+                row,
+                self._tasks.setdefault(answer.task, len(self._tasks)),
+                int.from_bytes(context[:8], "big"),
+                answer.is_flagged,
+                not answer.has_verdict,
+                answer.is_hallucinated,
+                answer.is_complete,
+                answer.has_spans,
+                answer.probability,
+                answer.characters.counts,
+                answer.pairs.counts,
+                (answer.n_clean_passed, answer.n_clean_claims),
+                nan if said is None else said,
+                latency_ms,
+            )
         )
-        self._flags.append(sum(flag << i for i, flag in enumerate(flags)))
-        self._probabilities.append(answer.probability)
-        self._said.append(nan if said is None else said)
-        self._latencies.append(latency_ms)
+        if len(self._rows) == _CHUNK:
+            self._pack()
 
     def columns(self) -> Columns:
-        """The columns, in the order of the rows; they are given away, for both would not fit.
+        """Give the columns, in the order of the rows.
 
         Raises:
             ValueError: If a row was added twice.
         """
-        rows = _taken(self._rows)
-        order = np.argsort(rows, kind="stable")
-        rows = rows[order]
+        self._pack()
+        table = np.concatenate(self._chunks)
+        table = table[np.argsort(table["rows"], kind="stable")]
+        rows = table["rows"]
         if (twice := np.flatnonzero(rows[1:] == rows[:-1])).size:
             raise ValueError(f"row {rows[twice[0]]:,} is there twice")
-        numbers = _taken(self._numbers).reshape(-1, 9)[order]
-        flags = _taken(self._flags)[order]
-        flagged, hallucinated, complete, has_spans, failed = (
-            (flags >> i & 1) == 1 for i in range(5)
-        )
-        return Columns(
-            rows=rows,
-            tasks=numbers[:, 0],
-            contexts=_taken(self._contexts)[order],
-            flagged=flagged,
-            failed=failed,
-            hallucinated=hallucinated,
-            complete=complete,
-            has_spans=has_spans,
-            probability=_taken(self._probabilities)[order],
-            characters=numbers[:, 1:4],
-            pairs=numbers[:, 4:7],
-            claims=numbers[:, 7:9],
-            said=_taken(self._said)[order],
-            latency_ms=_taken(self._latencies)[order],
-        )
+        return Columns(**{name: np.ascontiguousarray(table[name]) for name in _NAMES})
 
-
-def _taken(values: "array[Any]") -> NDArray[Any]:
-    """The values as an array of NumPy; the other one is empty afterwards."""
-    found = np.array(values)
-    del values[:]
-    return found
+    def _pack(self) -> None:
+        self._chunks.append(np.array(self._rows, _TABLE))
+        self._rows = []

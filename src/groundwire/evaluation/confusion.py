@@ -1,18 +1,19 @@
-"""Labelled answers through a detector: what it made of each."""
+"""Judged answers, each compared with its labels."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Self
 
-from groundwire.detection.values import Claim, Detection, Label, Outcome
-from groundwire.errors import GroundwireError
-from groundwire.evaluation.datasets.labelled import Known, LabelledAnswer
-from groundwire.evaluation.loading import AnyDetector
+from groundwire.detection.detection_json import detection_of
+from groundwire.detection.values import Claim, Detection, Label, Span
+from groundwire.evaluation.datasets.labelled import Known
+from groundwire.evaluation.judged_row import JudgedRow
 from groundwire.evaluation.metrics import Overlap, Range, count_characters, count_pairs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """A labelled answer, and what the detector made of it.
+    """A judged answer compared with its labels, in numbers.
 
     An answer whose check failed is not flagged, and has an ``error``. Neither is one of which
     nothing was checked: see :func:`.sums.counted` for what becomes of both. Reports say how many
@@ -52,94 +53,67 @@ class Judged:
     is_unchecked: bool = False
     has_spans: bool = True
 
+    @classmethod
+    def of(cls, row: JudgedRow, detection: Detection | None) -> Self:
+        """Compare the detection of a row with the labels of its answer.
+
+        Args:
+            row: A row of results.
+            detection: What :func:`detection_in` reads of it.
+        """
+        gold = [(mark["start"], mark["end"]) for mark in row.gold]
+        has_spans, error = row.known == Known.SPANS, ""
+        if row.error is not None or detection is None:
+            error = ": ".join((row.error or {}).values()) or "there is no detection"
+        spans, claims = ((), ()) if detection is None else (detection.spans, detection.claims)
+        found = [(span.start, span.end) for span in spans]
+        clean = [claim for claim in claims if has_spans and not overlaps(claim, gold)]
+        nothing = Overlap(both=0, predicted=0, gold=0)
+        return cls(
+            id=row.id,
+            task=row.task,
+            context_id=row.context_id,
+            is_hallucinated=bool(row.hallucinated),
+            is_flagged=bool(found),
+            probability=max(map(_doubt, claims), default=0.0),
+            characters=count_characters(found, gold, row.answer) if has_spans else nothing,
+            pairs=count_pairs(found, gold) if has_spans else nothing,
+            n_clean_claims=len(clean),
+            n_clean_passed=sum(claim.reason is None and not claim.spans for claim in clean),
+            is_complete=detection is not None and detection.coverage.is_complete,
+            error=error,
+            is_unchecked=not error and detection is not None and not is_judged(detection),
+            has_spans=has_spans,
+        )
+
     @property
     def has_verdict(self) -> bool:
         """Whether anything of it was judged."""
         return not self.error and not self.is_unchecked
 
-
-def judge(detector: AnyDetector, answers: Sequence[LabelledAnswer]) -> Iterator[Judged]:
-    """Judge answers, several at a time and in order; none is left out."""
-    verdicts = detector.detect_batch(answer.example for answer in answers)
-    for answer, verdict in zip(answers, verdicts, strict=True):
-        yield compare(answer, verdict)
+    @property
+    def is_right(self) -> bool:
+        """Whether there is a verdict, and the right one."""
+        return self.has_verdict and self.is_flagged == self.is_hallucinated
 
 
-def compare(answer: LabelledAnswer, verdict: Detection | GroundwireError) -> Judged:
-    """Hold a verdict against what people marked."""
-    return held_against(
-        verdict,
-        id=answer.id,
-        task=answer.task,
-        context_id=answer.context_id,
-        text=answer.example.answer,
-        is_hallucinated=answer.is_hallucinated,
-        gold=[(span.start, span.end) for span in answer.spans]
-        if answer.known is Known.SPANS
-        else None,
-    )
+def detection_in(row: JudgedRow) -> Detection | None:
+    """Read the detection of a row; ``None`` if its check failed.
 
-
-def held_against(
-    verdict: Detection | GroundwireError,
-    *,
-    id: str,
-    task: str,
-    context_id: str,
-    text: str,
-    is_hallucinated: bool,
-    gold: Sequence[Range] | None,
-) -> Judged:
-    """Hold a verdict against what is known of an answer.
-
-    Args:
-        verdict: Of the detector.
-        id: Names the answer.
-        task: What was asked for.
-        context_id: Names its sources.
-        text: Of the answer.
-        is_hallucinated: Whether it is.
-        gold: What people marked in it; ``None`` if they said it of the answer as a whole.
+    Raises:
+        KeyError: If its detection is none; so do TypeError, ValueError and AttributeError.
     """
-    found: list[Range] = []
-    clean: list[Claim] = []
-    probability, is_complete, is_unchecked, error = 0.0, False, False, ""
-    if isinstance(verdict, Detection):
-        found = [(span.start, span.end) for span in verdict.spans]
-        probability = max(map(_doubt, verdict.claims), default=0.0)
-        clean = [claim for claim in verdict.claims if gold is not None and _is_clean(claim, gold)]
-        is_complete = verdict.coverage.is_complete
-        is_unchecked = not is_judged(verdict)
-        if verdict.outcome is Outcome.UNAVAILABLE:
-            error = "the outcome is unavailable"
-    else:
-        error = f"{type(verdict).__name__}: {verdict}"
-    nothing = Overlap(both=0, predicted=0, gold=0)
-    return Judged(
-        id=id,
-        task=task,
-        context_id=context_id,
-        is_hallucinated=is_hallucinated,
-        is_flagged=bool(found),
-        probability=probability,
-        characters=nothing if gold is None else count_characters(found, gold, text),
-        pairs=nothing if gold is None else count_pairs(found, gold),
-        n_clean_claims=len(clean),
-        n_clean_passed=sum(claim.reason is None and not claim.spans for claim in clean),
-        is_complete=is_complete,
-        error=error,
-        is_unchecked=is_unchecked and not error,
-        has_spans=gold is not None,
-    )
+    return None if row.detection is None else detection_of(row.detection, row.answer)
+
+
+def overlaps(stretch: Claim | Span, ranges: Iterable[Range]) -> bool:
+    """Whether a claim or span shares a character with any of some ranges."""
+    return any(start < stretch.end and stretch.start < end for start, end in ranges)
 
 
 def is_judged(detection: Detection) -> bool:
-    """Whether any claim was held against evidence: an answer without one has passed nothing."""
+    """Whether any claim was checked: an answer without one has passed nothing."""
     return any(claim.label is not Label.UNCHECKED for claim in detection.claims)
-
-
-def _is_clean(claim: Claim, gold: Sequence[Range]) -> bool:
-    return not any(start < claim.end and claim.start < end for start, end in gold)
 
 
 def _doubt(claim: Claim) -> float:

@@ -30,6 +30,8 @@ from groundwire.evaluation.metrics import Floats
 N_RESAMPLES, SEED = 2000, 0
 #: Contexts with anything to count that the bootstrap takes.
 MIN_CONTEXTS = 10
+#: Weights of answers that are in memory at a time.
+_MAX_WEIGHTS = 2**18
 #: Differences of scores that are less than this are those of binary numbers.
 _SAME = 1e-12
 
@@ -117,7 +119,7 @@ class Bootstrap:
         # Contexts are drawn whole, so their sums are taken once: a resample costs one product.
         of_context = np.zeros((self.n_contexts, values.shape[1]))
         np.add.at(of_context, self.of_answer, values)
-        drawn = np.array([drawn @ of_context for drawn in self._draws()])
+        drawn = np.concatenate([drawn @ of_context for drawn in self._draws()])
         return Sums(values.sum(axis=0), drawn, of_context, self)
 
     def of_weights(self, statistic: Callable[[Floats], float]) -> "Replicates":
@@ -126,25 +128,36 @@ class Bootstrap:
         Args:
             statistic: Takes how often each answer counts, shape ``(n_answers,)``.
         """
-        (found,) = self.of_weights_each(statistic)
+        (found,) = self.of_weights_each(lambda rows: np.array([statistic(row) for row in rows]))
         return found
 
-    def of_weights_each(self, *statistics: Callable[[Floats], float]) -> "tuple[Replicates, ...]":
-        """The same of several scores: what is drawn is drawn once for all of them."""
-        weights = (drawn[self.of_answer] for drawn in self._draws())
-        drawn = np.array([[statistic(each) for statistic in statistics] for each in weights])
-        once = np.ones(len(self.of_answer))
+    def of_weights_each(self, *statistics: Callable[[Floats], Floats]) -> "tuple[Replicates, ...]":
+        """Resample several such scores with the same draws.
+
+        Args:
+            statistics: Each takes how often each answer counts in some resamples, shape
+                ``(r, n_answers)``, and returns the scores of these, shape ``(r,)``.
+        """
+        drawn = [
+            [statistic(weights) for statistic in statistics]
+            for weights in (drawn[:, self.of_answer] for drawn in self._draws())
+        ]
+        once = np.ones((1, len(self.of_answer)))
         return tuple(
-            Replicates(statistic(once), drawn[:, i], self) for i, statistic in enumerate(statistics)
+            Replicates(float(statistic(once)[0]), np.concatenate(draws), self)
+            for statistic, draws in zip(statistics, zip(*drawn, strict=True), strict=True)
         )
 
     def _draws(self) -> Iterator[Floats]:
-        """How often each context is drawn, resample by resample."""
+        """How often each context is drawn in some resamples, shape ``(r, n_contexts)``."""
         rng, n = np.random.default_rng(self.seed), self.n_contexts
         if not n:
             raise ValueError("there are no answers, so there is nothing to resample")
-        for _ in range(self.n_resamples):
-            yield np.bincount(rng.integers(n, size=n), minlength=n).astype(np.float64)
+        at_a_time = max(1, _MAX_WEIGHTS // len(self.of_answer))
+        for start in range(0, self.n_resamples, at_a_time):
+            r = min(at_a_time, self.n_resamples - start)
+            drawn = rng.integers(n, size=(r, n)) + n * np.arange(r)[:, None]
+            yield np.bincount(drawn.ravel(), minlength=r * n).reshape(r, n).astype(np.float64)
 
     def _require_all(self, values: Floats) -> None:
         if values.ndim != 2 or len(values) != len(self.of_answer):

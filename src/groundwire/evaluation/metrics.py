@@ -52,13 +52,6 @@ class Overlap:
         return self.both, self.predicted, self.gold
 
 
-def total(overlaps: Iterable[Overlap]) -> Overlap:
-    """The sum of overlaps: ratios of it are micro averages."""
-    rows = [overlap.counts for overlap in overlaps]
-    both, predicted, gold = np.array(rows, np.int64).reshape(-1, 3).sum(axis=0).tolist()
-    return Overlap(both=both, predicted=predicted, gold=gold)
-
-
 def f1_of(sums: ArrayLike) -> Floats:
     """F1 of sums of both, predicted and gold: shape ``(..., 3)`` in, ``(...)`` out."""
     both, predicted, gold = np.moveaxis(np.asarray(sums, np.float64), -1, 0)
@@ -187,10 +180,7 @@ class Ranking:
         Returns:
             In [0, 1]; ``nan`` if all answers are of one kind.
         """
-        wrong, right = self._by_score(weights)
-        above = right.cumsum() - right / 2  # grounded answers that score above, ties half
-        n_right = float(right.sum())
-        return ratio(_sum_of_products(wrong, n_right - above), float(wrong.sum()) * n_right)
+        return float(self.aurocs(self._given(weights)))
 
     def average_precision(self, weights: ArrayLike | None = None) -> float:
         """Area under the precision-recall curve as a sum of steps, one per distinct score.
@@ -204,26 +194,36 @@ class Ranking:
         Returns:
             In [0, 1]; ``nan`` if no answer is hallucinated.
         """
-        wrong, right = self._by_score(weights)
-        found, flagged = wrong.cumsum(), (wrong + right).cumsum()
-        precision = np.divide(found, flagged, out=np.zeros_like(found), where=flagged > 0)
-        return ratio(_sum_of_products(wrong, precision), float(wrong.sum()))
+        return float(self.average_precisions(self._given(weights)))
 
-    def _by_score(self, weights: ArrayLike | None) -> tuple[Floats, Floats]:
-        """Hallucinated and grounded answers at each distinct score, highest first."""
+    def aurocs(self, weights: Floats) -> Floats:
+        """:meth:`auroc` of several resamples: weights ``(..., n)`` in, ``(...)`` out."""
+        wrong, right = self._by_score(weights)
+        above = right.cumsum(axis=-1) - right / 2  # grounded answers that score above, ties half
+        n_right = right.sum(axis=-1)
+        hits = (wrong * (n_right[..., None] - above)).sum(axis=-1)
+        return ratios(hits, wrong.sum(axis=-1) * n_right)
+
+    def average_precisions(self, weights: Floats) -> Floats:
+        """:meth:`average_precision` of several resamples, as :meth:`aurocs`."""
+        wrong, right = self._by_score(weights)
+        found, flagged = wrong.cumsum(axis=-1), (wrong + right).cumsum(axis=-1)
+        precision = np.divide(found, flagged, out=np.zeros_like(found), where=flagged > 0)
+        return ratios((wrong * precision).sum(axis=-1), wrong.sum(axis=-1))
+
+    def _given(self, weights: ArrayLike | None) -> Floats:
         given = np.ones(self.order.size) if weights is None else np.asarray(weights, np.float64)
         require_paired(given, self.order)
-        if not given.size:
-            return given, given
-        sorted_ = given[self.order]
-        wrong = np.add.reduceat(np.where(self.hallucinated, sorted_, 0.0), self.starts)
-        return wrong, np.add.reduceat(sorted_, self.starts) - wrong
+        return given
 
-
-def _sum_of_products(first: Floats, second: Floats) -> float:
-    # Not first @ second: of vectors beyond 10,000 OpenBLAS wakes its threads each time, which takes
-    # far longer than the product where they wait for a processor, and a resample needs two.
-    return float((first * second).sum())
+    def _by_score(self, weights: Floats) -> tuple[Floats, Floats]:
+        """Hallucinated and grounded answers at each distinct score, highest first."""
+        if not self.order.size:
+            return weights, weights
+        sorted_ = weights[..., self.order]
+        marked = np.where(self.hallucinated, sorted_, 0.0)
+        wrong = np.add.reduceat(marked, self.starts, axis=-1)
+        return wrong, np.add.reduceat(sorted_, self.starts, axis=-1) - wrong
 
 
 # Characters.
@@ -259,12 +259,6 @@ def count_pairs(predicted: Sequence[Range], gold: Sequence[Range]) -> Overlap:
         predicted=sum(end - start for start, end in predicted),
         gold=sum(end - start for start, end in gold),
     )
-
-
-def mean_iou(overlaps: Iterable[Overlap]) -> float:
-    """Mean over answers of :attr:`Overlap.iou`; ``nan`` without answers."""
-    values = [overlap.iou for overlap in overlaps]
-    return ratio(sum(values), len(values))
 
 
 def _mask(ranges: Iterable[Range], text: str) -> Bools:

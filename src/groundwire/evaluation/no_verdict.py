@@ -1,22 +1,30 @@
-"""Rows on which there is no verdict, in words: how many there are, and what scores make of them."""
+"""Rows without a verdict: how many there are, why, and what scores make of them."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from operator import itemgetter
+from typing import Any, Self
+
+from groundwire.evaluation.judged_row import JudgedRow
+
+#: Failed rows that are kept; all are counted.
+MAX_FAILURES = 100
 
 _MISSED = "missed if hallucinated, else in no score"
+#: The counts of :class:`RowCounts` that are in JSON as they are.
+_COUNTS = ("n", "n_unreadable", "n_failed_checks", "n_unchecked", "n_unlabelled")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Without:
-    """A reason for which there is no verdict.
+    """A reason why a row has no verdict.
 
     Attributes:
-        key: How many rows that is, in :meth:`.evaluation.Evaluation.to_dict`.
-        title: Of them, in a list.
-        one: What is said of one of them.
-        many: The same of several.
-        counts: What scores make of them.
+        key: Name of its count in :class:`RowCounts`.
+        title: The reason in a list.
+        one: The reason in a sentence about one row.
+        many: The same about several.
+        counts: What scores make of such rows.
     """
 
     key: str
@@ -53,7 +61,7 @@ WITHOUT = (
 
 
 def told(scores: Mapping[str, Any]) -> Iterator[str]:
-    """What is to be said of the rows without a verdict; nothing if there are none.
+    """Say how many rows have no verdict, by reason; nothing if all have one.
 
     Args:
         scores: Of :meth:`.evaluation.Evaluation.to_dict`.
@@ -61,3 +69,67 @@ def told(scores: Mapping[str, Any]) -> Iterator[str]:
     for each in WITHOUT:
         if n := scores[each.key]:
             yield f"{n:,} {each.one if n == 1 else each.many} ({each.counts})"
+
+
+@dataclass(slots=True)
+class RowCounts:
+    """Counts of rows, and the first that failed.
+
+    Attributes:
+        n: All rows.
+        n_unreadable: Rows that could not be read; no score counts them.
+        n_failed_checks: Rows whose check failed.
+        n_unchecked: Rows whose check did not fail and judged nothing: without a source, in a script
+            that the detector cannot read, too short to be compared.
+        n_unlabelled: Rows that could be read and have no label; no score counts them.
+    """
+
+    n: int = 0
+    n_unreadable: int = 0
+    n_failed_checks: int = 0
+    n_unchecked: int = 0
+    n_unlabelled: int = 0
+    _failures: list[dict[str, Any]] = field(default_factory=list, repr=False)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """Read back what :meth:`to_dict` wrote.
+
+        Raises:
+            KeyError: If it is something else.
+        """
+        counts = {name: data[name] for name in _COUNTS}
+        return cls(**counts, _failures=list(data["failures"]))
+
+    def add(self, row: JudgedRow, *, is_unchecked: bool) -> None:
+        """Count a row; ``is_unchecked`` says that its check did not fail and judged nothing."""
+        self.n += 1
+        self.n_unchecked += is_unchecked
+        if row.error is None:
+            self.n_unlabelled += row.hallucinated is None
+            return
+        self.n_unreadable += row.is_unreadable
+        self.n_failed_checks += not row.is_unreadable
+        self._failures.append({"row": row.row, "id": row.id, **row.error})
+        if len(self._failures) >= 2 * MAX_FAILURES:
+            self._failures = self.failures
+
+    @property
+    def n_failed(self) -> int:
+        """Rows that could not be read, or whose check failed."""
+        return self.n_unreadable + self.n_failed_checks
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all rows were read and checked, each at least in part."""
+        return not self.n_failed and not self.n_unchecked
+
+    @property
+    def failures(self) -> list[dict[str, Any]]:
+        """The first failed rows: row, id, type and message."""
+        return sorted(self._failures, key=itemgetter("row"))[:MAX_FAILURES]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON data."""
+        counts = {name: getattr(self, name) for name in _COUNTS}
+        return {**counts, "n_failed": self.n_failed, "failures": self.failures}

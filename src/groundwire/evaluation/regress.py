@@ -14,8 +14,8 @@ from typing import Any, Self
 
 from groundwire.detection.values import Outcome
 from groundwire.errors import InputError, SettingError
-from groundwire.evaluation.confusion import Judged
-from groundwire.evaluation.evaluation import Evaluation, judged_of, verdict_of
+from groundwire.evaluation.confusion import Judged, detection_in
+from groundwire.evaluation.evaluation import Evaluation
 from groundwire.evaluation.intervals import Replicates
 from groundwire.evaluation.judged_row import JudgedRow, ResultsError
 from groundwire.evaluation.paired import differences
@@ -232,9 +232,7 @@ def compare(results: Path, baseline: Baseline | None, limits: AllowedChanges) ->
     if limits.rate is not None:
         checks.append(_rate(read_judged(results), limits.rate))
     checks += _not_more(now, None if baseline is None else baseline.scores)
-    broken = [
-        after.id for before, after in pairs or () if _is_right(before) and not _is_right(after)
-    ]
+    broken = [after.id for before, after in pairs or () if before.is_right and not after.is_right]
     return Regression(
         checks=tuple(checks),
         n=now["n"],
@@ -400,11 +398,7 @@ def _pairs(now: Path, before: Path) -> list[tuple[Judged, Judged]]:
 
 def _labelled(path: Path) -> dict[int, Judged]:
     return {
-        row.row: judged_of(row, verdict_of(row))
+        row.row: Judged.of(row, detection_in(row))
         for row in read_judged(path)
         if row.hallucinated is not None
     }
-
-
-def _is_right(answer: Judged) -> bool:
-    return answer.has_verdict and answer.is_flagged == answer.is_hallucinated

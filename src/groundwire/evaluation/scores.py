@@ -78,16 +78,16 @@ def of_answers(answers: Columns, bootstrap: Bootstrap) -> dict[str, Replicates]:
     }
 
 
-def rankings(answers: Columns) -> dict[str, Callable[[Floats], float]]:
-    """AUROC and AUPRC as what :meth:`.intervals.Bootstrap.of_weights` takes.
+def rankings(answers: Columns) -> dict[str, Callable[[Floats], Floats]]:
+    """AUROC and AUPRC as functions that :meth:`.intervals.Bootstrap.of_weights_each` takes.
 
     Of the answers with a verdict: the others have no place in an order.
     """
     checked = ~answers.failed
     ranking = Ranking.of(answers.probability[checked], answers.hallucinated[checked])
     return {
-        "auroc": lambda weights: ranking.auroc(weights[checked]),
-        "auprc": lambda weights: ranking.average_precision(weights[checked]),
+        "auroc": lambda weights: ranking.aurocs(weights[..., checked]),
+        "auprc": lambda weights: ranking.average_precisions(weights[..., checked]),
     }
 
 

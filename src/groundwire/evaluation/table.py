@@ -75,12 +75,16 @@ def _notes(scores: Mapping[str, Any]) -> Iterator[str]:
     for each in WITHOUT:
         if n := scores[each.key]:
             yield f"{each.title:<19}{n:,} ({each.counts})"
-    if n := scores["n_failed"]:
-        for failure in scores["failures"][:_MAX_FAILURES]:
-            id_, message = one_line(str(failure["id"])), one_line(failure["message"])
-            yield f"  row {failure['row']:,}, id {id_[:_MAX_NAME]}: {message}"
-        if n > _MAX_FAILURES:
-            yield f"  and {n - _MAX_FAILURES:,} more"
+    yield from failures_to_text(scores)
+
+
+def failures_to_text(scores: Mapping[str, Any]) -> Iterator[str]:
+    """Show the first failed rows of :meth:`.no_verdict.RowCounts.to_dict`."""
+    for failure in scores["failures"][:_MAX_FAILURES]:
+        id_, message = one_line(str(failure["id"])), one_line(failure["message"])
+        yield f"  row {failure['row']:,}, id {id_[:_MAX_NAME]}: {message}"
+    if (n := scores["n_failed"]) > _MAX_FAILURES:
+        yield f"  and {n - _MAX_FAILURES:,} more"
 
 
 def aligned(rows: Sequence[Sequence[str]], *, left: Collection[int] = (0,)) -> Iterator[str]:

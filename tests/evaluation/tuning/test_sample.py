@@ -147,7 +147,7 @@ def test_rows_that_tell_of_no_threshold_are_counted_by_why(tmp_path: Path) -> No
     read = read_sample(kept(tmp_path, rows))
     assert len(read.sample) == 3
     assert read.sample.failed.tolist() == [False, True, True]
-    assert not read.rows.are_checked
+    assert not read.rows.is_complete
     assert read.rows.to_dict() == {
         "n": 5,
         "n_failed": 2,

@@ -9,7 +9,7 @@ from groundwire import config
 from groundwire.detection.values import DetectorInfo
 from groundwire.errors import SettingError
 from groundwire.evaluation.judged_row import Header
-from groundwire.evaluation.tuning.rows import Rows
+from groundwire.evaluation.no_verdict import RowCounts
 from groundwire.evaluation.tuning.sample import sample_of
 from groundwire.evaluation.tuning.snippet import tenant_field, to_yaml
 from groundwire.evaluation.tuning.table import to_text
@@ -197,7 +197,7 @@ def test_rows_that_tell_of_no_threshold_are_told() -> None:
     failures = [
         {"row": n, "id": f"i{n}", "type": "RowError", "message": "bad"} for n in range(1, 8)
     ]
-    told = Rows(n=20, n_unreadable=6, n_failed_checks=1, n_unlabelled=3, failures=failures)
+    told = RowCounts(n=20, n_unreadable=6, n_failed_checks=1, n_unlabelled=3, _failures=failures)
     sample = sample_of(judged(rows()), READER.score)
     found = tune(Header(detector=READER, data={}), sample, TuningTarget(Aim.F1), rows=told)
     text = to_text(found)

@@ -136,7 +136,8 @@ def balanced_accuracy(answers: Columns, drawn: Bootstrap) -> Replicates:
 
 def auroc(answers: Columns, drawn: Bootstrap) -> Replicates:
     """P(a hallucinated answer scores above a grounded one), ties half."""
-    return drawn.of_weights(rankings(answers)["auroc"])
+    (found,) = drawn.of_weights_each(rankings(answers)["auroc"])
+    return found
 
 
 def characters_f1(answers: Columns, drawn: Bootstrap) -> Replicates:

@@ -5,9 +5,7 @@ from enum import StrEnum
 from typing import Self
 
 from groundwire.detection.values import Detection, DetectorInfo, Score
-from groundwire.errors import GroundwireError
-from groundwire.evaluation.confusion import Judged, is_judged
-from groundwire.evaluation.evaluation import judged_of, verdict_of
+from groundwire.evaluation.confusion import Judged, detection_in
 from groundwire.evaluation.judged_row import JudgedRow
 
 
@@ -85,14 +83,15 @@ class ReportRow:
         Raises:
             KeyError: If its detection is none; so do TypeError, ValueError and AttributeError.
         """
-        verdict = verdict_of(row)
-        judged = None if row.hallucinated is None else judged_of(row, verdict)
-        kind = _kind(row, verdict, judged)
+        detection = detection_in(row)
+        judged = Judged.of(row, detection)
+        is_labelled = row.hallucinated is not None
+        kind = _kind(judged, is_labelled=is_labelled)
         return cls(
             row=row,
             kind=kind,
-            detection=None if isinstance(verdict, GroundwireError) else verdict,
-            judged=judged,
+            detection=detection,
+            judged=judged if is_labelled else None,
             badness=_badness(kind, judged, detector),
         )
 
@@ -113,21 +112,19 @@ def doubt_at(detector: DetectorInfo) -> float:
     return 1 - threshold if detector.score is Score.SIMILARITY else threshold
 
 
-def _kind(row: JudgedRow, verdict: Detection | GroundwireError, judged: Judged | None) -> RowKind:
-    if row.error is not None or isinstance(verdict, GroundwireError):
+def _kind(judged: Judged, *, is_labelled: bool) -> RowKind:
+    if judged.error:
         return RowKind.FAILED
-    if not is_judged(verdict):
+    if judged.is_unchecked:
         return RowKind.UNCHECKED
-    if judged is None:
+    if not is_labelled:
         return RowKind.UNLABELLED
     if judged.is_flagged:
         return RowKind.TRUE_POSITIVE if judged.is_hallucinated else RowKind.FALSE_POSITIVE
     return RowKind.FALSE_NEGATIVE if judged.is_hallucinated else RowKind.TRUE_NEGATIVE
 
 
-def _badness(kind: RowKind, judged: Judged | None, detector: DetectorInfo) -> float:
-    if judged is None or not judged.has_verdict:
-        return 0.0
+def _badness(kind: RowKind, judged: Judged, detector: DetectorInfo) -> float:
     doubt, limit = judged.probability, doubt_at(detector)
     match kind:
         case RowKind.FALSE_POSITIVE:

@@ -9,12 +9,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from groundwire.detection.values import DetectorInfo, Score
+from groundwire.detection.values import DetectorInfo, Label, Score
 from groundwire.errors import InputError
 from groundwire.evaluation.judged_row import Header, JudgedRow, ResultsError
 from groundwire.evaluation.metrics import Bools, Floats
+from groundwire.evaluation.no_verdict import RowCounts
 from groundwire.evaluation.results_file import read_header, read_judged
-from groundwire.evaluation.tuning.rows import Rows, RowTally, is_judged
 
 Ints = NDArray[np.intp]
 
@@ -126,7 +126,7 @@ class ReadSample:
 
     header: Header
     sample: LabelledSample
-    rows: Rows
+    rows: RowCounts
 
 
 def read_sample(path: Path, *, by: str | None = None) -> ReadSample:
@@ -140,18 +140,17 @@ def read_sample(path: Path, *, by: str | None = None) -> ReadSample:
         ResultsError: If it is no file of results.
         SampleError: If no answer in it has a label, one is there twice, or the column is not there.
     """
-    header, tally = read_header(path), RowTally()
+    header, counts = read_header(path), RowCounts()
     try:
-        sample = sample_of(tally.watch(read_judged(path)), header.detector.score, by=by)
+        sample = sample_of(_counted(read_judged(path), counts), header.detector.score, by=by)
     except (ResultsError, SampleError):
         raise
     except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
         problem = f"a row of it is not as results are ({type(error).__name__}: {error})"
         raise ResultsError(path, None, problem) from error
-    rows = tally.rows()
     if not len(sample):
-        raise SampleError(_nothing(rows))
-    return ReadSample(header=header, sample=sample, rows=rows)
+        raise SampleError(_nothing(counts))
+    return ReadSample(header=header, sample=sample, rows=counts)
 
 
 def sample_of(rows: Iterable[JudgedRow], score: Score, *, by: str | None = None) -> LabelledSample:
@@ -172,7 +171,7 @@ def sample_of(rows: Iterable[JudgedRow], score: Score, *, by: str | None = None)
         has_column = has_column or by in values
         context = numbers.setdefault(row.context_id, len(numbers))
         group = "" if by is None else values.get(by, "")
-        is_failed = not is_judged(row)
+        is_failed = not _is_judged(row)
         worst = np.nan if is_failed else _worst(row.detection or {}, score)
         found.append((row.row, context, worst, row.hallucinated, is_failed, group))
     if found and not has_column:
@@ -200,7 +199,20 @@ def sample_of(rows: Iterable[JudgedRow], score: Score, *, by: str | None = None)
     )
 
 
-def _nothing(rows: Rows) -> str:
+def _counted(rows: Iterable[JudgedRow], counts: RowCounts) -> Iterator[JudgedRow]:
+    for row in rows:
+        counts.add(row, is_unchecked=row.error is None and not _is_judged(row))
+        yield row
+
+
+def _is_judged(row: JudgedRow) -> bool:
+    """Whether any claim of an answer was checked."""
+    if row.error is not None or row.detection is None:
+        return False
+    return any(claim["label"] != Label.UNCHECKED for claim in row.detection["claims"])
+
+
+def _nothing(rows: RowCounts) -> str:
     n, n_failed, n_unlabelled = (f"{n:,}" for n in (rows.n, rows.n_failed, rows.n_unlabelled))
     told = (
         f"There is nothing to choose a threshold by: of {n} {'row' if rows.n == 1 else 'rows'}, "

@@ -5,18 +5,14 @@ from math import ceil, floor
 
 from groundwire.detection.values import Score
 from groundwire.evaluation.intervals import ScoreInterval
-from groundwire.evaluation.no_verdict import told
-from groundwire.evaluation.scores import PREVALENCES
-from groundwire.evaluation.table import percent
+from groundwire.evaluation.no_verdict import RowCounts, told
+from groundwire.evaluation.scores import PREVALENCES, defined
+from groundwire.evaluation.table import aligned, failures_to_text, percent
 from groundwire.evaluation.tuning.guarantee import DRAWN, UNITS, Guarantee
-from groundwire.evaluation.tuning.rows import Rows
 from groundwire.evaluation.tuning.snippet import to_yaml
 from groundwire.evaluation.tuning.target import LOW, Aim, TuningTarget
 from groundwire.evaluation.tuning.tuning import FlaggedCost, Tuned, Tuning
 from groundwire.text.screen import one_line
-
-#: Failed rows that are shown, and characters of the id of one.
-_MAX_FAILURES, _MAX_NAME = 5, 40
 
 #: What the confidence does not cover.
 BEFOREHAND = (
@@ -51,7 +47,7 @@ def _lines(tuning: Tuning) -> Iterator[str]:
     if cost is not None:
         yield ""
         yield "precision if so many answers were hallucinated: " + ", ".join(
-            f"{100 * share:g} %: {percent(_defined(cost.counts.precision_at(share)))}"
+            f"{100 * share:g} %: {percent(defined(cost.counts.precision_at(share)))}"
             for share in PREVALENCES
         )
     if snippet := to_yaml(tuning):
@@ -66,10 +62,7 @@ def _table(tuning: Tuning) -> Iterator[str]:
         (*head, "flagged", "precision (95 %)", "recall (95 %)", "FPR (95 %)", "F1 (95 %)")
     ]
     rows += [_row(each) for each in tuning.groups]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for first, *rest in rows:
-        cells = [cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True)]
-        yield "  ".join([first.ljust(widths[0]), *cells])
+    yield from aligned(rows)
 
 
 def _row(tuned: Tuned) -> tuple[str, ...]:
@@ -81,16 +74,12 @@ def _row(tuned: Tuned) -> tuple[str, ...]:
     return (name, *numbers, f"{tuned.threshold:g}", f"{cost.counts.n_flagged:,}", *_costs(cost))
 
 
-def _rows(rows: Rows) -> Iterator[str]:
+def _rows(rows: RowCounts) -> Iterator[str]:
     """What became of rows that tell of no threshold."""
     if n := rows.n_unlabelled:
         yield f"{n:,} {'row has' if n == 1 else 'rows have'} no label (in no score)"
     yield from told(rows.to_dict())
-    for each in rows.failures[:_MAX_FAILURES]:
-        id_, message = one_line(str(each["id"])), one_line(each["message"])
-        yield f"  row {each['row']:,}, id {id_[:_MAX_NAME]}: {message}"
-    if rows.n_failed > _MAX_FAILURES:
-        yield f"  and {rows.n_failed - _MAX_FAILURES:,} more"
+    yield from failures_to_text(rows.to_dict())
 
 
 def _costs(cost: FlaggedCost) -> Sequence[str]:
@@ -127,7 +116,7 @@ def promise(tuning: Tuning, tuned: Tuned) -> str:
             f"{level}{_SET_ASIDE.get(target.aim, '')}, there are {held.n_available:,}{best}"
         )
     where = _limit(tuning) if target.aim is Aim.RECALL else "where it is easiest to meet"
-    every = percent(_defined(held.answers_lost))
+    every = percent(defined(held.answers_lost))
     return (
         f"{prefix}no threshold has {target} at {level}: {where}, {_losses(held, target)}, and "
         f"{every} % of all {_ANSWERS[target.aim]}{best}"
@@ -191,9 +180,5 @@ def _below(tuning: Tuning, tuned: Tuned) -> str:
 
 
 def _with_ends(interval: ScoreInterval) -> str:
-    low, high = (percent(_defined(end)) for end in (interval.low, interval.high))
-    return f"{percent(_defined(interval.value))} ({low} to {high})"
-
-
-def _defined(value: float) -> float | None:
-    return None if value != value else value
+    low, high = (percent(defined(end)) for end in (interval.low, interval.high))
+    return f"{percent(defined(interval.value))} ({low} to {high})"

@@ -11,10 +11,10 @@ from groundwire.errors import SettingError
 from groundwire.evaluation.intervals import Bootstrap, ScoreInterval
 from groundwire.evaluation.judged_row import Header
 from groundwire.evaluation.metrics import AnswerCounts, Bools, Floats, f1_of
+from groundwire.evaluation.no_verdict import RowCounts
 from groundwire.evaluation.scores import PREVALENCES, defined, told
 from groundwire.evaluation.sums import STATISTICS, answer_sums, counted, score
 from groundwire.evaluation.tuning.guarantee import DRAWN, UNITS, Guarantee, flagged_at, guarantee
-from groundwire.evaluation.tuning.rows import Rows
 from groundwire.evaluation.tuning.sample import Ints, LabelledSample, ThresholdCandidates
 from groundwire.evaluation.tuning.target import LOW, Aim, TuningTarget
 
@@ -152,7 +152,7 @@ class Tuning:
     by: str | None
     seed: int
     groups: tuple[Tuned, ...]
-    rows: Rows
+    rows: RowCounts
 
     @property
     def is_held(self) -> bool:
@@ -185,7 +185,7 @@ def tune(
     confidence: float = 0.95,
     by: str | None = None,
     seed: int = 0,
-    rows: Rows | None = None,
+    rows: RowCounts | None = None,
 ) -> Tuning:
     """Choose a threshold.
 
@@ -210,7 +210,7 @@ def tune(
         confidence=confidence,
         by=by,
         seed=seed,
-        rows=rows or Rows(n=len(sample), n_failed_checks=int(sample.failed.sum())),
+        rows=rows or RowCounts(n=len(sample), n_failed_checks=int(sample.failed.sum())),
         groups=tuple(
             _tuned(name, group, thresholds, target, alpha=1 - confidence, seed=seed)
             for name, group in groups
