@@ -424,11 +424,11 @@ def read_token(variable: str) -> str:
         UsageError: If it holds none.
     """
     from groundwire.config.keys import KeyText, hash_of
-    from groundwire.config.kinds import KindError
+    from groundwire.config.kinds import Kind, KindError
 
     text = os.environ.get(variable, "").strip()
     try:
-        return hash_of(KeyText().read(text))
+        return hash_of(Kind(KeyText).read(text))
     except KindError as error:
         what = "holds no token" if text else "is not set"
         raise click.UsageError(

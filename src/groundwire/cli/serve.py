@@ -204,14 +204,14 @@ def _is_of_file(config: "Config", path: str) -> bool:
 def with_key(config: "Config", variable: str) -> "Config":
     """A configuration whose upstream has the key that a variable holds."""
     from groundwire.config.keys import Token
-    from groundwire.config.kinds import KindError
+    from groundwire.config.kinds import Kind, KindError
 
     if config.upstream.url is None:
         text = "goes with --upstream; upstreams of a configuration have keys of their own."
         raise click.UsageError(f"--upstream-key-env {text}" if config.upstreams else NO_UPSTREAM)
     text = os.environ.get(variable, "")
     try:
-        key = Token().read(text.strip())
+        key = Kind(Token).read(text.strip())
     except KindError as error:
         what = "holds no key" if text else "is not set"
         raise click.UsageError(
@@ -345,12 +345,11 @@ def _decisions(config: "Config") -> str:
 
 
 def _store(config: "Config") -> str:
-    from groundwire.config.kinds import StoreUrl
     from groundwire.control.folder import data_folder
     from groundwire.control.store.store import FILE
 
     url = config.store.url
-    return str(data_folder(config) / FILE) if url is None else str(StoreUrl().write(url))
+    return str(data_folder(config) / FILE) if url is None else repr(url)
 
 
 def _audit(config: "Config") -> str:

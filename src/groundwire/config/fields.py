@@ -1,12 +1,12 @@
 """Reading the parts of a document: values of a kind, tables of known fields; problems add up."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from groundwire.config.document import DocumentTable, LinePlace, List, Part, Scalar
-from groundwire.config.kinds import KindError, Secret, SettingKind, guess, is_secret
+from groundwire.config.kinds import Kind, KindError, Secret, guess
 
 #: The user and the password of a URL.
 _USER = re.compile(r"//[^/\s]*@")
@@ -28,14 +28,18 @@ class Problems:
 
     def unknown(self, place: object, word: str, known: Iterable[str], *, where: str) -> None:
         """Note a name that does not exist, with those that do."""
-        names = list(known)
-        near = guess(word, names)
-        meant = f"; did you mean {near!r}?" if near else "."
-        self.add(place, f"there is no {word!r} in {where}{meant} Known: {', '.join(names)}.")
+        self.add(place, describe_unknown(f"{word!r} in {where}", word, list(known)))
 
     def wrong(self, place: object, name: str, raw: object, error: KindError) -> None:
         """Note a value that is not of its kind, with what is possible."""
         self.add(place, describe_wrong(name, raw, error))
+
+
+def describe_unknown(what: str, word: str, known: Collection[str]) -> str:
+    """That a name does not exist, what was perhaps meant, and the names that do."""
+    near = guess(word, known)
+    meant = f"; did you mean {near!r}?" if near else "."
+    return f"there is no {what}{meant} Known: {', '.join(known)}."
 
 
 def describe_wrong(name: str, raw: object, error: KindError) -> str:
@@ -44,7 +48,7 @@ def describe_wrong(name: str, raw: object, error: KindError) -> str:
     return f"{name} = {_short(raw)} is not possible{meant} It must be {error.legal}."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class TableField:
     """A field of a table.
 
@@ -56,32 +60,9 @@ class TableField:
     """
 
     name: str
-    kind: SettingKind | None = None
+    kind: Kind | None = None
     aliases: tuple[str, ...] = ()
     is_required: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Texts:
-    """A list of texts of a kind, or one of them."""
-
-    kind: SettingKind
-
-    @property
-    def legal(self) -> str:  # noqa: D102 - as Kind says
-        return f"a list, each item {self.kind.legal}"
-
-    def read(self, raw: object) -> tuple[str, ...]:  # noqa: D102
-        items = raw if isinstance(raw, list) else [raw]
-        if not items:
-            raise KindError(self.legal)
-        try:
-            return tuple(self.kind.read(item) for item in items)
-        except KindError as error:
-            raise KindError(self.legal, error.guess) from None
-
-    def write(self, value: tuple[str, ...]) -> object:  # noqa: D102
-        return list(value)
 
 
 def plain(part: Part) -> object:
@@ -93,13 +74,13 @@ def plain(part: Part) -> object:
     return {entry.key: plain(entry.part) for entry in part.entries}
 
 
-def read_value(kind: SettingKind, part: Part, *, name: str, problems: Problems) -> Any:  # noqa: ANN401
+def read_value(kind: Kind, part: Part, *, name: str, problems: Problems) -> Any:  # noqa: ANN401
     """A value; ``None``, with a problem noted, if it is not of its kind."""
     raw = plain(part)
     try:
         return kind.read(raw)
     except KindError as error:
-        problems.wrong(part.place, name, HIDDEN if is_secret(kind) else raw, error)
+        problems.wrong(part.place, name, HIDDEN if kind.is_secret else raw, error)
         return None
 
 

@@ -1,11 +1,10 @@
-"""Keys as a configuration holds them: to be shown to nobody, and to be compared by their hashes."""
+"""Keys as a configuration holds them: never shown, and compared by their hashes."""
 
 import hashlib
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import Annotated
 
-from groundwire.config.kinds import KindError, Secret, SecretText
+from groundwire.config.kinds import Secret, matching, secret
 
 #: Whose key it is where a configuration names no tenant.
 DEFAULT_TENANT = "default"
@@ -13,39 +12,22 @@ DEFAULT_TENANT = "default"
 #: What stands for a key that is not itself in the file.
 HASHED = "sha256:"
 
-_VISIBLE = re.compile(r"[\x21-\x7e]+")
-_KEY = re.compile(r"[\x21-\x7e]{16,512}")
-_HASHED_KEY = re.compile(rf"{HASHED}[0-9a-fA-F]{{64}}")
+#: A secret that goes into a header.
+Token = Annotated[
+    Secret, secret(matching(r"[\x21-\x7e]+", "visible ASCII characters without spaces"))
+]
 
-
-@dataclass(frozen=True, slots=True)
-class Token(SecretText):
-    """A secret that goes into a header."""
-
-    legal: str = "visible ASCII characters without spaces (shown as ***)"
-
-    def read(self, raw: object) -> Secret:  # noqa: D102 - as Kind says
-        if not isinstance(raw, str) or not _VISIBLE.fullmatch(raw) or raw == "***":
-            raise KindError(self.legal)
-        return Secret(raw)
-
-
-@dataclass(frozen=True, slots=True)
-class KeyText(SecretText):
-    """A key for the gateway, or its hash."""
-
-    legal: str = (
-        "a key of 16 to 512 visible ASCII characters, or sha256: and the 64 hexadecimal digits of "
-        "one (shown as ***)"
-    )
-
-    def read(self, raw: object) -> Secret:  # noqa: D102
-        if not isinstance(raw, str):
-            raise KindError(self.legal)
-        is_hash = raw.startswith(HASHED)
-        if not (_HASHED_KEY if is_hash else _KEY).fullmatch(raw):
-            raise KindError(self.legal)
-        return Secret(raw)
+#: A key for the gateway, or its hash.
+KeyText = Annotated[
+    Secret,
+    secret(
+        matching(
+            rf"(?!{HASHED})[\x21-\x7e]{{16,512}}|{HASHED}[0-9a-fA-F]{{64}}",
+            "a key of 16 to 512 visible ASCII characters, or sha256: and the 64 hexadecimal digits "
+            "of one",
+        )
+    ),
+]
 
 
 def key_hash(key: str | bytes) -> str:

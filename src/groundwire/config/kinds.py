@@ -1,29 +1,31 @@
-"""What a setting may be: how its value is read, written, and described.
+"""Types of settings: annotated types that pydantic reads, and the words for what each may be.
 
-A kind takes a value as it stands in YAML, or as the text of an environment variable.
+Settings are plain frozen dataclasses, and the annotations of their fields say what is possible.
+Pydantic is imported when the first value is read, so that defaults cost nothing.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from math import inf, isfinite
-from typing import Any, Protocol
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import parse_qsl, urlsplit
 
-#: Of YAML 1.1, which the files of other products are written in.
-TRUE = ("true", "yes", "on", "y")
-FALSE = ("false", "no", "off", "n")
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
-_MAX_WHOLE = 2**53  # what JSON holds
-_DEVICE = re.compile(r"cpu|cuda:\d{1,3}")
-_NAME = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_MAX_WHOLE = 2**53  # the largest whole number that JSON readers agree on
 _NO_URL = re.compile(r"[^\x21-\x7e]")
+_NULLS = ("null", "~")
+
+#: Keys of our own in JSON Schemas; those that are given out do not have them.
+_PRIVATE = ("legal", "aliases")
 
 
 class KindError(ValueError):
-    """A value is not of its kind.
+    """A value is not possible.
 
     ``legal`` describes what is; ``guess`` is the legal value that was perhaps meant.
     """
@@ -33,34 +35,13 @@ class KindError(ValueError):
         self.legal, self.guess = legal, guess
 
 
-class SettingKind(Protocol):
-    """What a setting may be."""
-
-    @property
-    def legal(self) -> str:
-        """What is possible, to follow "must be"."""
-        ...
-
-    def read(self, raw: object) -> Any:  # noqa: ANN401 - each kind has its own
-        """The value.
-
-        Raises:
-            KindError: If it is not of this kind.
-        """
-        ...
-
-    def write(self, value: Any) -> object:  # noqa: ANN401
-        """The value as plain data that :meth:`read` takes."""
-        ...
-
-
 class Secret:
-    """A text that is shown as ``***`` wherever it is printed."""
+    """A text that is printed as ``***``, or as the part of it that is no secret."""
 
-    __slots__ = ("_text",)
+    __slots__ = ("_shown", "_text")
 
-    def __init__(self, text: str) -> None:
-        self._text = text
+    def __init__(self, text: str, *, shown: str = "***") -> None:
+        self._text, self._shown = text, shown
 
     def reveal(self) -> str:
         """The text itself."""
@@ -73,388 +54,341 @@ class Secret:
         return hash((Secret, self._text))
 
     def __repr__(self) -> str:
-        return "***"
+        return self._shown
 
 
-@dataclass(frozen=True, slots=True)
-class Flag:
-    """True or false, as YAML 1.1 spells it."""
+class Kind:
+    """Reads values of an annotated type, as they stand in YAML or in an environment variable."""
 
-    legal: str = "true or false (also yes, no, on, off)"
+    def __init__(self, type_: Any) -> None:  # noqa: ANN401 - any annotation
+        self.type = type_
 
-    def read(self, raw: object) -> bool:  # noqa: D102 - as Kind says
-        text = raw.strip().lower() if isinstance(raw, str) else raw
-        if isinstance(text, bool):
-            return text
-        if text in TRUE:
-            return True
-        if text in FALSE:
-            return False
-        raise KindError(self.legal)
+    @cached_property
+    def _adapter(self) -> "TypeAdapter[Any]":
+        from pydantic import TypeAdapter
 
-    def write(self, value: bool) -> object:  # noqa: D102
-        return value
+        return TypeAdapter(self.type)
+
+    @cached_property
+    def _schema(self) -> dict[str, Any]:
+        return self._adapter.json_schema()
+
+    @property
+    def _branches(self) -> list[dict[str, Any]]:
+        return list(self._schema.get("anyOf", [self._schema]))
+
+    @property
+    def legal(self) -> str:
+        """What is possible, in words that follow "must be"."""
+        return _legal(self._schema)
+
+    @property
+    def is_secret(self) -> bool:
+        """Whether values are never shown, wrong ones included."""
+        return any("writeOnly" in each.get("items", each) for each in self._branches)
+
+    @property
+    def is_optional(self) -> bool:
+        """Whether ``null`` is a value."""
+        return {"type": "null"} in self._branches
+
+    def schema(self, *, has_aliases: bool = False) -> dict[str, Any]:
+        """The JSON Schema of a value that is given, that is, not of ``null``."""
+        branches = [
+            {name: value for name, value in each.items() if name not in _PRIVATE}
+            | (
+                {"enum": [*each["enum"], *each["aliases"]]}
+                if has_aliases and "enum" in each
+                else {}
+            )
+            for each in self._branches
+            if each != {"type": "null"}
+        ]
+        return branches[0] if len(branches) == 1 else {"anyOf": branches}
+
+    def read(self, raw: object) -> Any:  # noqa: ANN401 - each kind has its own
+        """Read a value. The text ``null``, all that a variable can hold, also reads as ``None``.
+
+        Raises:
+            KindError: If it is not possible.
+        """
+        from pydantic import ValidationError
+
+        if isinstance(raw, str) and raw.strip().lower() in _NULLS and self.is_optional:
+            return None
+        try:
+            # Python counts True as a number.
+            if isinstance(raw, bool) and {"type": "boolean"} not in self._branches:
+                raise KindError(self.legal)
+            return self._adapter.validate_python(raw)
+        except ValidationError as error:
+            causes = [each.get("ctx", {}).get("error") for each in error.errors()]
+            own = next((each for each in causes if isinstance(each, KindError)), None)
+            legal = f"{own.legal}{', or null' * self.is_optional}" if own else self.legal
+            raise KindError(legal, own.guess if own else self._guess(raw)) from None
+
+    def write(self, value: object) -> Any:  # noqa: ANN401 - plain data
+        """The value as plain data that :meth:`read` takes."""
+        return written(value)
+
+    def _guess(self, raw: object) -> str:
+        branches = [each for each in self._branches if "enum" in each]
+        known = [word for each in branches for word in (*each["enum"], *each["aliases"])]
+        return guess(raw.strip(), known) if isinstance(raw, str) else ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+def written(value: object) -> Any:  # noqa: ANN401 - plain data
+    """A value of a setting as plain data; secrets as they are shown."""
+    if isinstance(value, Secret):
+        return repr(value)
+    if isinstance(value, tuple):
+        return [written(each) for each in value]
+    return str(value) if isinstance(value, str) else value
+
+
+def _legal(schema: Mapping[str, Any]) -> str:
+    if "legal" in schema:
+        return str(schema["legal"])
+    if "anyOf" in schema:
+        return ", or ".join(_legal(each) for each in schema["anyOf"])
+    if schema["type"] == "array":
+        return f"a list, each item {_legal(schema['items'])}"
+    return {"boolean": "true or false (also yes, no, on, off)", "null": "null"}[schema["type"]]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Number:
-    """A number in a range; whole, if ``is_whole``."""
+    """Bounds of a number; annotates ``int`` or ``float``."""
 
-    low: float = -inf
-    high: float = inf
-    is_low_open: bool = False
-    is_high_open: bool = False
-    is_whole: bool = False
+    ge: float | None = None
+    gt: float | None = None
+    le: float | None = None
+    lt: float | None = None
     unit: str = ""
 
-    @property
-    def legal(self) -> str:  # noqa: D102
-        what = f"a {'whole ' if self.is_whole else ''}number"
-        if self.unit:
-            what += f" of {self.unit}"
-        low = f"{'above' if self.is_low_open else 'from'} {self.low:g}"
-        high = f"{'below' if self.is_high_open else 'to'} {self.high:g}"
-        if self.high < inf:
-            return f"{what}, {low} {high}"
-        if self.low == -inf:
-            return what
-        return f"{what}, {low if self.is_low_open else f'{self.low:g} or more'}"
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:  # noqa: ANN401
+        from pydantic_core import core_schema
 
-    def read(self, raw: object) -> float:  # noqa: D102
-        try:
-            number = self._number(raw)
-        except (ValueError, OverflowError):
-            raise KindError(self.legal) from None
-        too_low = number <= self.low if self.is_low_open else number < self.low
-        too_high = number >= self.high if self.is_high_open else number > self.high
-        if too_low or too_high or not isfinite(number):
-            raise KindError(self.legal)
-        return number
+        bounds: dict[str, Any] = {"ge": self.ge, "gt": self.gt, "le": self.le, "lt": self.lt}
+        if source is int:
+            return core_schema.int_schema(**bounds | {"le": self.le or _MAX_WHOLE})
+        return core_schema.float_schema(**bounds, allow_inf_nan=False)
 
-    def _number(self, raw: object) -> float:
-        """Raises ValueError or OverflowError if it is none."""
-        if isinstance(raw, bool) or not isinstance(raw, int | float | str):
-            raise ValueError(raw)
-        if not self.is_whole:
-            return float(raw)
-        if isinstance(raw, float):
-            raise ValueError(raw)
-        number = int(raw)
-        if abs(number) > _MAX_WHOLE:
-            raise OverflowError(number)
-        return number
+    def __get_pydantic_json_schema__(self, core: Any, handler: Any) -> dict[str, Any]:  # noqa: ANN401
+        bounds = {
+            "minimum": self.ge,
+            "exclusiveMinimum": self.gt,
+            "maximum": self.le,
+            "exclusiveMaximum": self.lt,
+        }
+        type_ = "integer" if core["type"] == "int" else "number"
+        given = {name: bound for name, bound in bounds.items() if bound is not None}
+        return {"type": type_, **given, "legal": self._legal(is_whole=type_ == "integer")}
 
-    def write(self, value: float) -> object:  # noqa: D102
-        return value
+    def _legal(self, *, is_whole: bool) -> str:
+        what = f"a {'whole ' * is_whole}number" + (f" of {self.unit}" if self.unit else "")
+        high = "" if self.le is None else f" to {self.le:g}"
+        high = high if self.lt is None else f" below {self.lt:g}"
+        if self.gt is not None:
+            return f"{what}, above {self.gt:g}{high}"
+        if self.ge is not None:
+            return f"{what}, from {self.ge:g}{high}" if high else f"{what}, {self.ge:g} or more"
+        return what
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """One of some words, whatever their case; others may stand for them."""
+@dataclass(frozen=True, eq=False)
+class Read:
+    """A function that reads a value or raises ``ValueError``, and the words for what it takes."""
 
-    values: Sequence[str]
-    aliases: Mapping[str, str] = field(default_factory=dict)
+    read: Callable[[Any], Any]
+    legal: str
+    schema: Mapping[str, Any] = field(default_factory=dict)
 
-    @property
-    def legal(self) -> str:  # noqa: D102
-        also = f" (also {', '.join(self.aliases)})" if self.aliases else ""
-        return f"one of {', '.join(self.values)}{also}"
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:  # noqa: ANN401
+        from pydantic_core import core_schema
 
-    def read(self, raw: object) -> Any:  # noqa: ANN401, D102
-        words = {value.lower(): value for value in self.values}
-        words |= {alias.lower(): words[value.lower()] for alias, value in self.aliases.items()}
+        return core_schema.no_info_plain_validator_function(self.read)
+
+    def __get_pydantic_json_schema__(self, core: Any, handler: Any) -> dict[str, Any]:  # noqa: ANN401
+        return {"type": "string", **self.schema, "legal": self.legal}
+
+
+class _OneOrMore:
+    """Takes one item in place of a list of one; annotates a tuple."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:  # noqa: ANN401
+        from pydantic_core import core_schema
+
+        return core_schema.no_info_before_validator_function(_as_list, handler(source))
+
+
+def _as_list(raw: object) -> list[object]:
+    items = raw if isinstance(raw, list) else [raw]
+    if not items:
+        raise ValueError(raw)
+    return items
+
+
+def list_of(item: Any) -> Any:  # noqa: ANN401 - an annotation of an annotation
+    """The type of a list of at least one item, which may stand alone."""
+    return Annotated[tuple[item, ...], _OneOrMore()]
+
+
+def one_of(values: Sequence[str], aliases: Mapping[str, str] | None = None) -> Read:
+    """One of some words, whatever their case; aliases stand for them."""
+    aliases = aliases or {}
+    words = {value.lower(): value for value in values}
+    words |= {alias.lower(): words[value.lower()] for alias, value in aliases.items()}
+
+    def read(raw: object) -> str:
         text = raw.strip().lower() if isinstance(raw, str) else ""
         if text not in words:
-            raise KindError(self.legal, guess(text, words))
+            raise ValueError(raw)
         return words[text]
 
-    def write(self, value: str) -> object:  # noqa: D102
-        return str(value)
+    also = f" (also {', '.join(aliases)})" if aliases else ""
+    schema = {"enum": [str(each) for each in values], "aliases": list(aliases)}
+    return Read(read, f"one of {', '.join(values)}{also}", schema)
 
 
-@dataclass(frozen=True, slots=True)
-class Words:
-    """Some of the words there are, with commas between or as a list; one stands for none."""
+def some_of(values: Sequence[str], *, nothing: str = "none") -> Read:
+    """Some of the words there are, with commas between or as a list; one word stands for none."""
+    legal = f"{nothing}, or some of {', '.join(values)} with commas between"
 
-    values: Sequence[str]
-    nothing: str = "none"
-
-    @property
-    def legal(self) -> str:  # noqa: D102
-        return f"{self.nothing}, or some of {', '.join(self.values)} with commas between"
-
-    def read(self, raw: object) -> str:  # noqa: D102
+    def read(raw: Any) -> str:  # noqa: ANN401
         parts = raw.split(",") if isinstance(raw, str) else raw
-        if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
-            raise KindError(self.legal)
         words = [part.strip().lower() for part in parts]
-        if words == [self.nothing]:
-            return self.nothing
-        if wrong := [word for word in words if word not in self.values]:
-            raise KindError(self.legal, guess(wrong[0], self.values))
-        if not words:
-            raise KindError(self.legal)
-        return ",".join(value for value in self.values if value in words)
+        if words == [nothing]:
+            return nothing
+        if not words or not set(words) <= set(values):
+            near = next((guess(word, values) for word in words if word not in values), "")
+            raise KindError(legal, near)
+        return ",".join(value for value in values if value in words)
 
-    def write(self, value: str) -> object:  # noqa: D102
-        return value
+    return Read(read, legal)
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
-    """A text that is not blank."""
+def matching(pattern: str, legal: str) -> Read:
+    """A text that a regular expression matches whole."""
+    whole = re.compile(pattern)
 
-    legal: str = "a text"
-
-    def read(self, raw: object) -> str:  # noqa: D102
-        if not isinstance(raw, str) or not raw.strip():
-            raise KindError(self.legal)
+    def read(raw: object) -> str:
+        if not isinstance(raw, str) or not whole.fullmatch(raw):
+            raise ValueError(raw)
         return raw
 
-    def write(self, value: str) -> object:  # noqa: D102
-        return value
+    return Read(read, legal)
 
 
-@dataclass(frozen=True, slots=True)
-class SecretText:
-    """A text that is never shown."""
+def secret(inner: Read) -> Read:
+    """A text that is never shown. The ``***`` it is shown as must not become the value."""
 
-    legal: str = "a text (it is shown as ***)"
+    def read(raw: object) -> Secret:
+        if raw == "***":
+            raise KindError(f"{inner.legal}, and not the *** it is shown as")
+        return Secret(inner.read(raw))
 
-    def read(self, raw: object) -> Secret:  # noqa: D102
-        # What a shown configuration holds in its place must not become the key.
-        if not isinstance(raw, str) or not raw.strip() or raw == "***":
-            raise KindError("a text, and not the *** it is shown as")
-        return Secret(raw)
-
-    def write(self, value: Secret) -> object:  # noqa: D102
-        return repr(value)
+    return Read(read, f"{inner.legal} (shown as ***)", {"writeOnly": True})
 
 
-@dataclass(frozen=True, slots=True)
-class Device:
-    """Where a model runs."""
-
-    legal: str = "cpu or cuda:N"
-
-    def read(self, raw: object) -> str:  # noqa: D102
-        if not isinstance(raw, str) or not _DEVICE.fullmatch(raw):
-            raise KindError(self.legal)
-        return raw
-
-    def write(self, value: str) -> object:  # noqa: D102
-        return value
+def _read_text(raw: object) -> str:
+    if not isinstance(raw, str) or not raw.strip():
+        raise ValueError(raw)
+    return raw
 
 
-@dataclass(frozen=True, slots=True)
-class Url:
-    """Where a service is; without encryption on this machine only."""
-
-    legal: str = "a URL with https://, or with http:// on this machine"
-
-    def read(self, raw: object) -> str:  # noqa: D102
-        try:
-            url = urlsplit(raw if isinstance(raw, str) else "")
-            host = url.hostname
-        except ValueError:
-            raise KindError(self.legal) from None
-        is_safe = url.scheme == "https" or (url.scheme == "http" and is_loopback(str(raw)))
-        if not host or not is_safe or re.search(r"\s", str(raw)):
-            raise KindError(self.legal)
-        return str(raw)
-
-    def write(self, value: str) -> object:  # noqa: D102
-        return value
+def _read_url(raw: object) -> str:
+    url = urlsplit(raw if isinstance(raw, str) else "")
+    is_safe = url.scheme == "https" or (url.scheme == "http" and is_loopback(str(raw)))
+    if not url.hostname or not is_safe or re.search(r"\s", str(raw)):
+        raise ValueError(raw)
+    return str(raw)
 
 
-@dataclass(frozen=True, slots=True)
-class Endpoint:
-    """Where an upstream is, on this machine, in the local network or elsewhere.
-
-    A key in it would be shown wherever the URL is.
-    """
-
-    legal: str = (
-        "a URL with http:// or https:// and without user, password, query and fragment, "
-        "such as https://api.openai.com/v1"
-    )
-
-    def read(self, raw: object) -> str:  # noqa: D102
-        try:
-            url = urlsplit(raw if isinstance(raw, str) else "")
-            host, _ = url.hostname, url.port  # a port that is none raises
-        except ValueError:
-            raise KindError(self.legal) from None
-        more = url.username or url.password or url.query or url.fragment
-        if not host or url.scheme not in ("http", "https") or more or _NO_URL.search(str(raw)):
-            raise KindError(self.legal)
-        return str(raw)
-
-    def write(self, value: str) -> object:  # noqa: D102
-        return value
+def _read_endpoint(raw: object) -> str:
+    url = urlsplit(raw if isinstance(raw, str) else "")
+    _ = url.port  # raises if it is no number
+    # A key in the URL would be shown wherever the URL is.
+    more = url.username or url.password or url.query or url.fragment
+    if not url.hostname or url.scheme not in ("http", "https") or more or _NO_URL.search(str(raw)):
+        raise ValueError(raw)
+    return str(raw)
 
 
-#: What a URL of PostgreSQL may have after a question mark: libpq's words, none of them a secret.
+_STORE_URL = "postgresql://user:password@host/database, or sqlite:///path/of/a/file"
+
+#: Parameters that a URL of PostgreSQL may have: libpq's words, none of them a secret.
 STORE_PARAMETERS = (
     *("sslmode", "sslrootcert", "sslcert", "sslkey", "sslcrl", "ssl_min_protocol_version"),
     *("application_name", "search_path", "target_session_attrs"),
 )
 
 
-@dataclass(frozen=True, slots=True)
-class StoreUrl:
-    """Where a database is. It may hold a password, which is shown as ``***``."""
-
-    legal: str = "postgresql://user:password@host/database, or sqlite:///path/of/a/file"
-
-    def read(self, raw: object) -> Secret:  # noqa: D102
-        try:
-            url = urlsplit(raw if isinstance(raw, str) else "")
-            host, _ = url.hostname, url.port  # a port that is none raises
-        except ValueError:
-            raise KindError(self.legal) from None
-        path = url.path.strip("/")
-        if url.scheme == "sqlite":
-            # What is in memory alone ends with the process, and none but it sees it.
-            is_right = not url.netloc and not url.query and path not in ("", ":memory:")
-        else:
-            is_known = url.scheme in ("postgresql", "postgres")
-            is_right = is_known and bool(host and path) and url.password != "***"
-        if not is_right or url.fragment or _NO_URL.search(str(raw)):
-            raise KindError(self.legal)
-        if not {name for name, _ in parse_qsl(url.query, True)} <= set(STORE_PARAMETERS):
-            known = ", ".join(STORE_PARAMETERS)
-            raise KindError(f"{self.legal}; of parameters it takes {known}")
-        return Secret(str(raw))
-
-    def write(self, value: Secret) -> object:  # noqa: D102
-        url = urlsplit(value.reveal())
-        if url.password is None:
-            return value.reveal()
-        _, _, place = url.netloc.rpartition("@")
-        return url._replace(netloc=f"{url.username or ''}:***@{place}").geturl()
+def _read_store_url(raw: object) -> Secret:
+    url = urlsplit(raw if isinstance(raw, str) else "")
+    _ = url.port  # raises if it is no number
+    path = url.path.strip("/")
+    if url.scheme == "sqlite":
+        # A database in memory ends with the process, and no other process sees it.
+        is_right = not url.netloc and not url.query and path not in ("", ":memory:")
+    else:
+        is_known = url.scheme in ("postgresql", "postgres")
+        is_right = is_known and bool(url.hostname and path) and url.password != "***"
+    if not is_right or url.fragment or _NO_URL.search(str(raw)):
+        raise ValueError(raw)
+    if not {name for name, _ in parse_qsl(url.query, True)} <= set(STORE_PARAMETERS):
+        raise KindError(f"{_STORE_URL}; of parameters it takes {', '.join(STORE_PARAMETERS)}")
+    if url.password is None:
+        return Secret(str(raw), shown=str(raw))
+    place = url.netloc.rpartition("@")[2]
+    shown = url._replace(netloc=f"{url.username or ''}:***@{place}").geturl()
+    return Secret(str(raw), shown=shown)
 
 
-@dataclass(frozen=True, slots=True)
-class Name:
-    """A name that stands in logs, metrics and headers as it is."""
-
-    legal: str = "a name of up to 64 letters, digits, dots, dashes and underscores"
-
-    def read(self, raw: object) -> str:  # noqa: D102
-        if not isinstance(raw, str) or not _NAME.fullmatch(raw):
-            raise KindError(self.legal)
-        return raw
-
-    def write(self, value: str) -> object:  # noqa: D102
-        return value
+def _read_pattern(raw: object) -> str:
+    try:
+        groups = re.compile(raw).groupindex if isinstance(raw, str) else {}
+    except (re.error, OverflowError) as error:
+        raise KindError(f"{_PATTERN}: {error}") from None
+    except RecursionError:
+        raise KindError(f"{_PATTERN}: it is nested too deeply") from None
+    if "id" not in groups:
+        raise ValueError(raw)
+    return str(raw)
 
 
-@dataclass(frozen=True, slots=True)
-class DetectorName:
-    """A detector that a tenant may have. Which there are, depends on ``detector.name``."""
+_PATTERN = "a regular expression with a group named id, such as \\[(?P<id>S\\d+)\\]"
+_TEXT = Read(_read_text, "a text")
 
-    legal: str = (
-        "one of reader, similarity, similarity:neural, similarity:hash, or what detector.name says"
-    )
-
-    def read(self, raw: object) -> str:  # noqa: D102
-        if not isinstance(raw, str) or not raw.strip() or not raw.isprintable():
-            raise KindError(self.legal)
-        return raw
-
-    def write(self, value: str) -> object:  # noqa: D102
-        return value
-
-
-@dataclass(frozen=True, slots=True)
-class Pattern:
-    """A regular expression of Python's that has a group ``id``."""
-
-    legal: str = "a regular expression with a group named id, such as \\[(?P<id>S\\d+)\\]"
-
-    def read(self, raw: object) -> str:  # noqa: D102
-        try:
-            groups = re.compile(raw).groupindex if isinstance(raw, str) else {}
-        except (re.error, OverflowError) as error:
-            raise KindError(f"{self.legal}: {error}") from None
-        except RecursionError:
-            raise KindError(f"{self.legal}: it is nested too deeply") from None
-        if "id" not in groups:
-            raise KindError(self.legal)
-        return str(raw)
-
-    def write(self, value: str) -> object:  # noqa: D102
-        return value
-
-
-@dataclass(frozen=True, slots=True)
-class OneOf:
-    """Of the first kind that takes it."""
-
-    kinds: tuple[SettingKind, ...]
-
-    @property
-    def legal(self) -> str:  # noqa: D102
-        return ", or ".join(kind.legal for kind in self.kinds)
-
-    def read(self, raw: object) -> Any:  # noqa: ANN401, D102
-        guessed = ""
-        for kind in self.kinds:
-            try:
-                return kind.read(raw)
-            except KindError as error:
-                guessed = guessed or error.guess
-        raise KindError(self.legal, guessed)
-
-    def write(self, value: object) -> object:  # noqa: D102
-        return value
-
-
-@dataclass(frozen=True, slots=True)
-class Optional:
-    """Of a kind, or nothing: ``null``, also as a text, which is all a variable can hold.
-
-    So a text of that name is no value: it could not be read back.
-    """
-
-    kind: SettingKind
-
-    @property
-    def legal(self) -> str:  # noqa: D102
-        return f"{self.kind.legal}, or null"
-
-    def read(self, raw: object) -> Any:  # noqa: ANN401, D102
-        if raw is None or _is_null(raw):
-            return None
-        try:
-            return self.kind.read(raw)
-        except KindError as error:
-            raise KindError(f"{error.legal}, or null", error.guess) from None
-
-    def write(self, value: object) -> object:  # noqa: D102
-        written = None if value is None else self.kind.write(value)
-        if _is_null(written):
-            raise KindError(f"{self.legal}; {written!r} reads as nothing")
-        return written
-
-
-def _is_null(raw: object) -> bool:
-    return isinstance(raw, str) and raw.strip().lower() in ("null", "~")
+Whole = Annotated[int, Number()]
+Text = Annotated[str, _TEXT]
+SecretText = Annotated[Secret, secret(_TEXT)]
+Device = Annotated[str, matching(r"cpu|cuda:\d{1,3}", "cpu or cuda:N")]
+Name = Annotated[
+    str,
+    matching(
+        r"[A-Za-z0-9._-]{1,64}", "a name of up to 64 letters, digits, dots, dashes and underscores"
+    ),
+]
+Pattern = Annotated[str, Read(_read_pattern, _PATTERN)]
+Url = Annotated[str, Read(_read_url, "a URL with https://, or with http:// on this machine")]
+Endpoint = Annotated[
+    str,
+    Read(
+        _read_endpoint,
+        "a URL with http:// or https:// and without user, password, query and fragment, "
+        "such as https://api.openai.com/v1",
+    ),
+]
+StoreUrl = Annotated[Secret, Read(_read_store_url, _STORE_URL, {"writeOnly": True})]
 
 
 def is_loopback(url: str) -> bool:
-    """Whether a URL is of this machine, as far as its host's name says."""
+    """Whether the host name of a URL is that of this machine."""
     return urlsplit(url).hostname in _LOOPBACK
 
 
-def is_secret(kind: SettingKind | None) -> bool:
-    """Whether values of a kind are never shown, wrong ones included."""
-    inner = getattr(kind, "kind", None)
-    return isinstance(kind, SecretText | StoreUrl) or (inner is not None and is_secret(inner))
-
-
-def guess(word: str, known: Sequence[str] | Mapping[str, Any]) -> str:
+def guess(word: str, known: Collection[str]) -> str:
     """The known word that was perhaps meant; empty if none is close."""
     close = get_close_matches(word.lower(), [each.lower() for each in known], n=1, cutoff=0.6)
     return next((each for each in known if close and each.lower() == close[0]), "")

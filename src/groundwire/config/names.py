@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Any
+from typing import Annotated, Any
 
-from groundwire.config.kinds import Flag, KindError, Number
+from groundwire.config.kinds import Kind, KindError, Number, Whole
 from groundwire.config.tree import SETTINGS
 from groundwire.policy.policy import Action, OnError
 
@@ -83,7 +83,6 @@ DEFAULTS: Mapping[Format, Mapping[str, Any]] = {
 #: Where DVARA keeps the settings of its grounding guardrail.
 DVARA = "dvara.llm-gateway.guardrail.grounding"
 
-#: The two places where versions of HaluGate keep their models.
 HALUGATE = "hallucination_mitigation"
 HALUGATE_CATALOG = "global.model_catalog.modules.hallucination_mitigation"
 
@@ -101,12 +100,12 @@ WITHOUT_EFFECT = (
 
 def _read_limit(raw: Any) -> float | None:  # noqa: ANN401
     """DVARA's limits: zero and less mean none."""
-    limit = Number(is_whole=True).read(raw)
+    limit = Kind(Whole).read(raw)
     return limit if limit > 0 else None
 
 
 def _read_use_cpu(raw: Any) -> str:  # noqa: ANN401
-    return "cpu" if Flag().read(raw) else "cuda:0"
+    return "cpu" if Kind(bool).read(raw) else "cuda:0"
 
 
 def _write_use_cpu(value: str) -> bool:
@@ -116,8 +115,8 @@ def _write_use_cpu(value: str) -> bool:
 
 
 def _read_span_device(raw: Any) -> str:  # noqa: ANN401
-    number = Number(low=-1, high=999, is_whole=True).read(raw)
-    return "cpu" if number == -1 else f"cuda:{number:.0f}"
+    number = Kind(Annotated[int, Number(ge=-1, le=999)]).read(raw)
+    return "cpu" if number == -1 else f"cuda:{number}"
 
 
 def _write_span_device(value: str) -> int:
@@ -140,143 +139,107 @@ def _embedded(theirs: str, ours: str) -> Conversion:
 _SAME = Conversion()
 _LIMIT = Conversion(_read_limit, lambda value: 0 if value is None else value)
 _USE_CPU = Conversion(_read_use_cpu, _write_use_cpu)
-_SPAN_MODEL = Conversion(
-    lambda raw: "reader" if raw == "groundwire" else raw,
-    lambda value: "groundwire" if value == "reader" else value,
-)
-_SPAN_REVISION = Conversion(
-    lambda raw: None if raw == "" else raw, lambda value: "" if value is None else value
-)
+
+#: Names → our path, or our path and how values differ.
+_Rows = Mapping[str, str | tuple[str, Conversion]]
+
+_DVARA_ROWS: _Rows = {
+    "enabled": "check.enabled",
+    "action": "check.action",
+    "similarity-threshold": "similarity.threshold",
+    "max-sources": ("evidence.max_sources", _LIMIT),
+    "max-source-length": ("evidence.max_source_chars", _LIMIT),
+}
+_HALUGATE_ROWS: _Rows = {
+    "enabled": "check.enabled",
+    "on_hallucination_detected": "check.action",
+    "{gate}.model_id": ("gate.model", _embedded("models/halugate-sentinel", "embedded")),
+    "{gate}.threshold": "gate.threshold",
+    "{gate}.use_cpu": ("gate.device", _USE_CPU),
+    "{detector}.model_id": ("detector.name", _embedded("models/halugate-detector", "reader")),
+    "{detector}.threshold": "detector.operating_point",
+    "{detector}.use_cpu": ("detector.device", _USE_CPU),
+    "{detector}.min_span_length": "detector.min_words",
+    "{detector}.min_span_confidence": "detector.min_probability",
+    "{detector}.enable_nli_filtering": "explain.drops_entailed",
+    "{detector}.nli_entailment_threshold": "explain.entailment_threshold",
+    "{explainer}.model_id": ("explain.model", _embedded("models/halugate-explainer", "embedded")),
+    "{explainer}.threshold": "explain.threshold",
+    "{explainer}.use_cpu": ("explain.device", _USE_CPU),
+}
+#: The two places where versions of HaluGate keep their models, and what each calls them.
+_HALUGATE_PLACES = {
+    HALUGATE: {
+        "gate": "fact_check_model",
+        "detector": "hallucination_model",
+        "explainer": "nli_model",
+    },
+    HALUGATE_CATALOG: {"gate": "fact_check", "detector": "detector", "explainer": "explainer"},
+}
+_DIRECTOR_ROWS: _Rows = {
+    "span_detection_enabled": "check.enabled",
+    "span_model": (
+        "detector.name",
+        Conversion(
+            lambda raw: "reader" if raw == "groundwire" else raw,
+            lambda value: "groundwire" if value == "reader" else value,
+        ),
+    ),
+    "span_model_revision": (
+        "detector.revision",
+        Conversion(
+            lambda raw: None if raw == "" else raw, lambda value: "" if value is None else value
+        ),
+    ),
+    "span_token_threshold": "detector.operating_point",
+    "span_min_tokens": "detector.min_pieces",
+    "span_max_length": "detector.max_length",
+    "span_device": ("detector.device", Conversion(_read_span_device, _write_span_device)),
+    "on_fail": "check.action",
+}
+#: Settings of a verification that are no arguments of Berry's tool.
+_NOT_BERRYS = {"verifier", "base_url", "service_url", "api_key", "rule"}
+_BERRY_NAMES = {"model": "verifier_model", "target": "default_target"}
+_BERRY_ROWS: _Rows = {
+    f"{BERRY}.{_BERRY_NAMES.get(each.name, each.name)}": path
+    for path, each in SETTINGS.items()
+    if each.section == "verify" and each.name not in _NOT_BERRYS
+}
+_SHARED_VARIABLES = {
+    "BERRY_VERIFIER_MODEL": "verify.model",
+    "BERRY_SERVICE_URL": "verify.service_url",
+    "OPENAI_BASE_URL": "verify.base_url",
+    "OPENAI_API_KEY": "verify.api_key",
+}
 
 
-def _aliases() -> Iterator[Alias]:
-    for name, path in {
-        "enabled": "check.enabled",
-        "action": "check.action",
-        "similarity-threshold": "similarity.threshold",
-        "max-sources": "evidence.max_sources",
-        "max-source-length": "evidence.max_source_chars",
-    }.items():
-        conversion = _LIMIT if name.startswith("max-") else _SAME
-        yield Alias(
-            format=Format.DVARA,
-            name=f"{DVARA}.{name}",
-            variable=f"{DVARA}.{name}".upper().replace(".", "_").replace("-", "_"),
-            path=path,
-            conversion=conversion,
-        )
-    for root, gate, detector, explainer in (
-        (HALUGATE, "fact_check_model", "hallucination_model", "nli_model"),
-        (HALUGATE_CATALOG, "fact_check", "detector", "explainer"),
-    ):
-        yield from _halugate(root, gate, detector, explainer)
-    yield from _director()
-    for path, each in SETTINGS.items():
-        if each.section == "verify" and each.name in _BERRY:
-            yield Alias(
-                format=Format.BERRY,
-                name=f"{BERRY}.{_BERRY[each.name] or each.name}",
-                path=path,
-            )
-    for variable, path in {
-        "BERRY_VERIFIER_MODEL": "verify.model",
-        "BERRY_SERVICE_URL": "verify.service_url",
-        "OPENAI_BASE_URL": "verify.base_url",
-        "OPENAI_API_KEY": "verify.api_key",
-    }.items():
+def _variable(name: str) -> str:
+    return name.upper().replace(".", "_").replace("-", "_")
+
+
+def _aliases(format: Format, rows: _Rows, *, root: str = "") -> Iterator[Alias]:
+    for name, row in rows.items():
+        path, conversion = (row, _SAME) if isinstance(row, str) else row
+        full = f"{root}.{name}" if root else name
+        variable = _variable(full) if format is Format.DVARA else ""
+        yield Alias(format=format, name=full, path=path, variable=variable, conversion=conversion)
+
+
+def _all_aliases() -> Iterator[Alias]:
+    for each in SETTINGS.values():
+        yield Alias(format=Format.NATIVE, name=each.path, path=each.path, variable=each.variable)
+    yield from _aliases(Format.DVARA, _DVARA_ROWS, root=DVARA)
+    for root, models in _HALUGATE_PLACES.items():
+        rows = {name.format(**models): row for name, row in _HALUGATE_ROWS.items()}
+        yield from _aliases(Format.HALUGATE, rows, root=root)
+    yield from _aliases(Format.DIRECTOR, _DIRECTOR_ROWS)
+    yield from _aliases(Format.BERRY, _BERRY_ROWS)
+    for variable, path in _SHARED_VARIABLES.items():
         yield Alias(format=Format.BERRY, name="", variable=variable, path=path, is_shared=True)
 
 
-def _halugate(root: str, gate: str, detector: str, explainer: str) -> Iterator[Alias]:
-    rows: tuple[tuple[str, str, Conversion], ...] = (
-        ("enabled", "check.enabled", _SAME),
-        ("on_hallucination_detected", "check.action", _SAME),
-        (f"{gate}.model_id", "gate.model", _embedded("models/halugate-sentinel", "embedded")),
-        (f"{gate}.threshold", "gate.threshold", _SAME),
-        (f"{gate}.use_cpu", "gate.device", _USE_CPU),
-        (f"{detector}.model_id", "detector.name", _embedded("models/halugate-detector", "reader")),
-        (f"{detector}.threshold", "detector.operating_point", _SAME),
-        (f"{detector}.use_cpu", "detector.device", _USE_CPU),
-        (f"{detector}.min_span_length", "detector.min_words", _SAME),
-        (f"{detector}.min_span_confidence", "detector.min_probability", _SAME),
-        (f"{detector}.enable_nli_filtering", "explain.drops_entailed", _SAME),
-        (f"{detector}.nli_entailment_threshold", "explain.entailment_threshold", _SAME),
-        (
-            f"{explainer}.model_id",
-            "explain.model",
-            _embedded("models/halugate-explainer", "embedded"),
-        ),
-        (f"{explainer}.threshold", "explain.threshold", _SAME),
-        (f"{explainer}.use_cpu", "explain.device", _USE_CPU),
-    )
-    for name, path, conversion in rows:
-        yield Alias(format=Format.HALUGATE, name=f"{root}.{name}", path=path, conversion=conversion)
-
-
-def _director() -> Iterator[Alias]:
-    rows: tuple[tuple[str, str, Conversion], ...] = (
-        ("span_detection_enabled", "check.enabled", _SAME),
-        (
-            "span_model",
-            "detector.name",
-            _SPAN_MODEL,
-        ),
-        (
-            "span_model_revision",
-            "detector.revision",
-            _SPAN_REVISION,
-        ),
-        ("span_token_threshold", "detector.operating_point", _SAME),
-        ("span_min_tokens", "detector.min_pieces", _SAME),
-        ("span_max_length", "detector.max_length", _SAME),
-        (
-            "span_device",
-            "detector.device",
-            Conversion(_read_span_device, _write_span_device),
-        ),
-        ("on_fail", "check.action", _SAME),
-    )
-    for name, path, conversion in rows:
-        yield Alias(format=Format.DIRECTOR, name=name, path=path, conversion=conversion)
-
-
-#: Our names in ``verify`` → Berry's argument, where that differs.
-_BERRY = {
-    "model": "verifier_model",
-    "target": "default_target",
-    **dict.fromkeys(
-        (
-            "max_claims",
-            "require_citations",
-            "context_mode",
-            "timeout_s",
-            "claim_split",
-            "citation_regex",
-            "units",
-            "placeholder",
-            "temperature",
-            "max_concurrency",
-            "top_logprobs",
-            "include_prompts",
-            "max_prompt_chars",
-            "min_log_odds_gain",
-            "use_cache",
-            "group_claims",
-            "max_group_size",
-            "max_group_prompt_chars",
-        ),
-        "",
-    ),
-}
-
 #: All names, ours included.
-NAMES: tuple[Alias, ...] = (
-    *(
-        Alias(format=Format.NATIVE, name=each.path, path=each.path, variable=each.variable)
-        for each in SETTINGS.values()
-    ),
-    *_aliases(),
-)
+NAMES: tuple[Alias, ...] = tuple(_all_aliases())
 
 #: Environment variable → the name.
 VARIABLES: Mapping[str, Alias] = MappingProxyType(

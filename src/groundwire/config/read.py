@@ -17,7 +17,7 @@ from groundwire.config.document import (
 )
 from groundwire.config.fields import HIDDEN, Problems, conflict, describe_wrong, plain
 from groundwire.config.keys import DEFAULT_TENANT, shared_key
-from groundwire.config.kinds import KindError, Secret, is_secret
+from groundwire.config.kinds import KindError, Secret
 from groundwire.config.names import (
     DEFAULTS,
     DVARA,
@@ -459,7 +459,7 @@ class _Reader:
         try:
             value = setting.kind.read(alias.conversion.read(raw))
         except KindError as error:
-            shown = HIDDEN if is_secret(setting.kind) else raw
+            shown = HIDDEN if setting.kind.is_secret else raw
             self.problems.add(origin.source, describe_wrong(written, shown, error))
             return
         before = self.found.get(alias.path)

@@ -1,22 +1,21 @@
 """Signals and decisions of a document → frozen rules."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
 from groundwire.config.document import DocumentEntry, DocumentTable, LinePlace, Part, Scalar
 from groundwire.config.fields import (
     Problems,
     TableField,
-    Texts,
     entries_of,
     items_of,
     read_fields,
     unique,
 )
-from groundwire.config.kinds import Choice, Flag, Number, Text
+from groundwire.config.kinds import Kind, Text, Whole, list_of, one_of
 from groundwire.config.names import Format
-from groundwire.config.tree import ACTION, COSINE, SEVERITY
+from groundwire.config.tree import SETTINGS, Cosine
 from groundwire.detection.values import Label
 from groundwire.policy.decisions import Decision, Rule
 from groundwire.policy.policy import HallucinationPlugin
@@ -61,61 +60,80 @@ LEGACY_KEYS = {
 }
 
 _ANY = "any"
-_NAME = TableField(name="name", kind=Text(), is_required=True)
-_DESCRIPTION = TableField(name="description", kind=Text())
+_FLAG, _TEXT, _TEXTS = Kind(bool), Kind(Text), Kind(list_of(Text))
+_ACTION = SETTINGS["check.action"].kind
+_NAME = TableField("name", _TEXT, is_required=True)
+_DESCRIPTION = TableField("description", _TEXT)
+_COSINE = TableField("threshold", Kind(Cosine))
+
+
+def _choice(values: Sequence[str], aliases: Mapping[str, str] | None = None) -> Kind:
+    return Kind(Annotated[str, one_of(values, aliases)])
+
+
+_OPERATOR = _choice(tuple(Operator))
+_AGGREGATION = _choice(tuple(Aggregation), {_ANY: "max"})
 
 FIELDS: dict[SignalType, tuple[TableField, ...]] = {
     SignalType.FACT_CHECK: (
-        TableField(name="name", kind=Choice((NEEDED, NOT_NEEDED)), is_required=True),
+        TableField("name", _choice((NEEDED, NOT_NEEDED)), is_required=True),
         _DESCRIPTION,
     ),
     SignalType.KEYWORD: (
         _NAME,
         _DESCRIPTION,
-        TableField(name="words", kind=Texts(Text()), aliases=("keywords",)),
-        TableField(name="patterns", kind=Texts(Text())),
-        TableField(name="operator", kind=Choice(tuple(Operator), {"NOR": "NOT"})),
-        TableField(name="case_sensitive", kind=Flag()),
+        TableField("words", _TEXTS, ("keywords",)),
+        TableField("patterns", _TEXTS),
+        TableField("operator", _choice(tuple(Operator), {"NOR": "NOT"})),
+        TableField("case_sensitive", _FLAG),
     ),
-    SignalType.DOMAIN: (_NAME, _DESCRIPTION, TableField(name="threshold", kind=COSINE)),
+    SignalType.DOMAIN: (_NAME, _DESCRIPTION, _COSINE),
     SignalType.EMBEDDING: (
         _NAME,
         _DESCRIPTION,
-        TableField(name="examples", kind=Texts(Text()), aliases=("candidates",), is_required=True),
-        TableField(name="threshold", kind=COSINE),
-        TableField(
-            name="aggregation",
-            kind=Choice(tuple(Aggregation), {_ANY: "max"}),
-            aliases=("aggregation_method",),
-        ),
+        TableField("examples", _TEXTS, ("candidates",), is_required=True),
+        _COSINE,
+        TableField("aggregation", _AGGREGATION, ("aggregation_method",)),
     ),
     SignalType.LANGUAGE: (
         _NAME,
         _DESCRIPTION,
-        TableField(name="codes", kind=Texts(Choice(LANGUAGES))),
+        TableField("codes", Kind(list_of(Annotated[str, one_of(LANGUAGES)]))),
     ),
     SignalType.HALLUCINATION: (
         _NAME,
         _DESCRIPTION,
-        TableField(name="label", kind=Choice((_ANY, "unsupported", "contradicted"))),
-        TableField(name="min_severity", kind=SEVERITY),
+        TableField("label", _choice((_ANY, "unsupported", "contradicted"))),
+        TableField("min_severity", SETTINGS["check.min_severity"].kind),
     ),
 }
 
-DECISION_FIELDS = (
+_DECISION = (
     _NAME,
     _DESCRIPTION,
-    TableField(name="priority", kind=Number(is_whole=True)),
-    TableField(name="rules"),
-    TableField(name="plugins"),
+    TableField("priority", Kind(Whole)),
+    TableField("rules"),
+    TableField("plugins"),
+)
+_RULE = (
+    TableField("operator", _OPERATOR, is_required=True),
+    TableField("conditions", is_required=True),
+)
+_CONDITION = (
+    TableField("type", _choice(tuple(SignalType)), is_required=True),
+    TableField("name", is_required=True),
+)
+_PLUGIN = (
+    TableField("type", _choice(("hallucination",)), is_required=True),
+    TableField("configuration"),
 )
 
 PLUGIN_FIELDS = (
-    TableField(name="enabled", kind=Flag()),
-    TableField(name="explain", kind=Flag(), aliases=("use_nli",)),
-    TableField(name="action", kind=ACTION, aliases=("hallucination_action",)),
-    TableField(name="unverified_action", kind=ACTION, aliases=("unverified_factual_action",)),
-    TableField(name="include_details", kind=Flag(), aliases=("include_hallucination_details",)),
+    TableField("enabled", _FLAG),
+    TableField("explain", _FLAG, ("use_nli",)),
+    TableField("action", _ACTION, ("hallucination_action",)),
+    TableField("unverified_action", _ACTION, ("unverified_factual_action",)),
+    TableField("include_details", _FLAG, ("include_hallucination_details",)),
 )
 _PLUGIN_ALIASES = {alias for each in PLUGIN_FIELDS for alias in each.aliases}
 
@@ -247,7 +265,7 @@ class RuleReader:
         return LanguageRule(name=name, codes=codes or (name,))
 
     def _decision(self, part: Part) -> Decision | None:
-        values = read_fields(part, DECISION_FIELDS, where="a decision", problems=self.problems)
+        values = read_fields(part, _DECISION, where="a decision", problems=self.problems)
         if values is None:
             return None
         n_before = len(self.problems.errors)
@@ -267,11 +285,7 @@ class RuleReader:
             return None
         if part.get("operator") is None and part.get("conditions") is None:
             return self._condition(part, where)
-        fields = (
-            TableField(name="operator", kind=Choice(tuple(Operator)), is_required=True),
-            TableField(name="conditions", is_required=True),
-        )
-        values = read_fields(part, fields, where=where, problems=self.problems)
+        values = read_fields(part, _RULE, where=where, problems=self.problems)
         if values is None:
             return None
         items = items_of(values["conditions"], where=f"{where}: conditions", problems=self.problems)
@@ -285,11 +299,9 @@ class RuleReader:
             return None
 
     def _condition(self, part: DocumentTable, where: str) -> Condition | None:
-        fields = (
-            TableField(name="type", kind=Choice(tuple(SignalType)), is_required=True),
-            TableField(name="name", is_required=True),
+        values = read_fields(
+            part, _CONDITION, where=f"{where}: a condition", problems=self.problems
         )
-        values = read_fields(part, fields, where=f"{where}: a condition", problems=self.problems)
         if values is None:
             return None
         type_, name = SignalType(values["type"]), values["name"]
@@ -320,11 +332,7 @@ class RuleReader:
     def _plugins(self, part: Part, where: str) -> HallucinationPlugin | None:
         plugin = None
         for item in items_of(part, where=f"{where}: plugins", problems=self.problems):
-            fields = (
-                TableField(name="type", kind=Choice(("hallucination",)), is_required=True),
-                TableField(name="configuration"),
-            )
-            values = read_fields(item, fields, where=f"{where}: a plugin", problems=self.problems)
+            values = read_fields(item, _PLUGIN, where=f"{where}: a plugin", problems=self.problems)
             if values is None:
                 continue
             if plugin is not None:

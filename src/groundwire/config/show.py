@@ -5,13 +5,12 @@ from collections.abc import Iterator
 from dataclasses import fields
 from typing import Any
 
-from groundwire.config.kinds import Secret
+from groundwire.config.kinds import Secret, written
 from groundwire.config.read import Config
 from groundwire.config.tree import SECTIONS, SETTINGS
-from groundwire.config.upstreams import upstream_data
+from groundwire.config.upstreams import Upstream
 from groundwire.policy.decisions import Decision, Rule
-from groundwire.policy.policy import HallucinationPlugin, Overrides
-from groundwire.policy.signals import Condition, SignalRules
+from groundwire.policy.signals import Condition, HallucinationRule, KeywordRule, SignalRules
 
 
 def to_data(config: Config) -> dict[str, Any]:
@@ -21,7 +20,7 @@ def to_data(config: Config) -> dict[str, Any]:
         "warnings": list(config.warnings),
         "settings": {
             path: {
-                "value": written(config, path),
+                "value": written(config.value(path)),
                 "source": config.origins[path].source,
                 "name": config.origins[path].name or path,
                 "format": str(config.origins[path].format),
@@ -31,12 +30,11 @@ def to_data(config: Config) -> dict[str, Any]:
         "signals": signals_data(config.signals),
         "decisions": [decision_data(each) for each in config.decisions],
         "tenants": {
-            name: overrides_data(own) | _given(keys=_hidden(config.tenant_keys.get(name, ())))
+            name: _plain(own) | _given({"keys": written(config.tenant_keys.get(name, ()))})
             for name, own in config.tenants.items()
         },
         "upstreams": [
-            upstream_data(each) | {"api_key": None if each.api_key is None else repr(each.api_key)}
-            for each in config.upstreams
+            _plain(each) | {"api_key": written(each.api_key)} for each in config.upstreams
         ],
     }
 
@@ -46,49 +44,15 @@ def to_yaml(config: Config) -> str:
     return "".join(f"{line}\n" for line in _lines(config))
 
 
-def written(config: Config, path: str) -> object:
-    """The value of a setting as plain data."""
-    return SETTINGS[path].kind.write(config.value(path))
-
-
 def signals_data(rules: SignalRules) -> dict[str, Any]:
     """Signals as they stand in a file; what is not used is left out."""
-    data = {
-        "fact_check": [_given(name=name, description=text) for name, text in rules.fact_check],
-        "keywords": [
-            _given(
-                name=each.name,
-                words=list(each.words),
-                patterns=list(each.patterns),
-                operator=str(each.operator),
-                case_sensitive=each.is_case_sensitive,
-            )
-            for each in rules.keywords
-        ],
-        "domains": [
-            {"name": each.name, "description": each.description, "threshold": each.threshold}
-            for each in rules.domains
-        ],
-        "embeddings": [
-            {
-                "name": each.name,
-                "examples": list(each.examples),
-                "threshold": each.threshold,
-                "aggregation": str(each.aggregation),
-            }
-            for each in rules.embeddings
-        ],
-        "languages": [{"name": each.name, "codes": list(each.codes)} for each in rules.languages],
-        "hallucination": [
-            {
-                "name": each.name,
-                "label": str(each.label or "any"),
-                "min_severity": each.min_severity,
-            }
-            for each in rules.hallucination
-        ],
+    fact_check = [_given({"name": name, "description": text}) for name, text in rules.fact_check]
+    rest = {
+        each.name: [_plain(rule) for rule in getattr(rules, each.name)]
+        for each in fields(SignalRules)
+        if each.name != "fact_check"
     }
-    return _given(**data)
+    return _given({"fact_check": fact_check, **rest})
 
 
 def decision_data(decision: Decision) -> dict[str, Any]:
@@ -99,8 +63,7 @@ def decision_data(decision: Decision) -> dict[str, Any]:
     if decision.rule is not None:
         data["rules"] = rule_data(decision.rule)
     if decision.plugin is not None:
-        configuration = plugin_data(decision.plugin)
-        data["plugins"] = [{"type": "hallucination", "configuration": configuration}]
+        data["plugins"] = [{"type": "hallucination", "configuration": _plain(decision.plugin)}]
     return data
 
 
@@ -114,25 +77,16 @@ def rule_data(rule: Rule | Condition) -> dict[str, Any]:
     }
 
 
-def plugin_data(plugin: HallucinationPlugin) -> dict[str, Any]:
-    """A plugin's configuration as it stands in a file."""
-    return {
-        "enabled": plugin.enabled,
-        "explain": plugin.explain,
-        "action": str(plugin.action),
-        "unverified_action": str(plugin.unverified_action),
-        "include_details": plugin.include_details,
-    }
-
-
-def overrides_data(own: Overrides) -> dict[str, Any]:
-    """What a tenant has of its own."""
-    values = {each.name: getattr(own, each.name) for each in fields(Overrides)}
-    return {
-        name: str(value) if isinstance(value, str) else value
-        for name, value in values.items()
-        if value is not None
-    }
+def _plain(value: Any) -> dict[str, Any]:  # noqa: ANN401 - a dataclass of settings
+    """The fields of a value that are given, as a file has them."""
+    data = {each.name: written(getattr(value, each.name)) for each in fields(value)}
+    if isinstance(value, KeywordRule):
+        data["case_sensitive"] = data.pop("is_case_sensitive")
+    if isinstance(value, HallucinationRule):
+        data["label"] = data["label"] or "any"
+    if isinstance(value, Upstream):
+        del data["api_key"]
+    return _given(data)
 
 
 def _lines(config: Config) -> Iterator[str]:
@@ -145,7 +99,7 @@ def _lines(config: Config) -> Iterator[str]:
                 text = (
                     f"# {setting.name}: {value}"
                     if isinstance(value, Secret)
-                    else f"{setting.name}: {_inline(written(config, setting.path))}"
+                    else f"{setting.name}: {_inline(written(value))}"
                 )
                 yield f"  {text}".ljust(40) + _origin(config, setting.path)
     if signals := signals_data(config.signals):
@@ -162,23 +116,15 @@ def _lines(config: Config) -> Iterator[str]:
     if config.tenants:
         yield "tenants:"
         for name, own in config.tenants.items():
-            if keys := _hidden(config.tenant_keys.get(name, ())):
+            if keys := written(config.tenant_keys.get(name, ())):
                 yield f"  # keys: [{', '.join(keys)}]"
-            yield f"  {_inline(name)}: {_inline(overrides_data(own))}" + _origin(
-                config, f"tenants.{name}"
-            )
+            yield f"  {_inline(name)}: {_inline(_plain(own))}" + _origin(config, f"tenants.{name}")
     if config.listed:
         yield "upstreams:"
         for upstream in config.listed:
             if upstream.api_key is not None:
                 yield f"  # api_key: {upstream.api_key}"
-            yield f"  - {_inline(upstream_data(upstream))}" + _origin(
-                config, f"upstreams.{upstream.name}"
-            )
-
-
-def _hidden(keys: tuple[Secret, ...]) -> list[str]:
-    return [repr(each) for each in keys]
+            yield f"  - {_inline(_plain(upstream))}" + _origin(config, f"upstreams.{upstream.name}")
 
 
 def _origin(config: Config, name: str) -> str:
@@ -194,5 +140,5 @@ def _visible(text: str) -> str:
     return "".join(each if each.isprintable() else f"\\U{ord(each):08x}" for each in text)
 
 
-def _given(**values: Any) -> dict[str, Any]:  # noqa: ANN401 - plain data
-    return {name: value for name, value in values.items() if value not in ([], "", None)}
+def _given(data: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in data.items() if value not in ([], "", None)}

@@ -2,67 +2,64 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 from groundwire.config.document import DocumentEntry, LinePlace
 from groundwire.config.fields import (
     Problems,
     TableField,
-    Texts,
+    describe_unknown,
     describe_wrong,
     entries_of,
     read_fields,
 )
 from groundwire.config.keys import KeyText
-from groundwire.config.kinds import (
-    DetectorName,
-    Flag,
-    KindError,
-    Number,
-    Secret,
-    SettingKind,
-    guess,
-)
-from groundwire.config.tree import (
-    ACTION,
-    COUNT,
-    ON_ERROR,
-    OPERATING_POINT,
-    RELEASE,
-    SEVERITY,
-    THRESHOLD,
-)
+from groundwire.config.kinds import Kind, KindError, Read, Secret, Whole, list_of
+from groundwire.config.tree import SETTINGS, Count, Threshold
 from groundwire.errors import ConfigError
 from groundwire.policy.policy import Overrides
 
+
+def _read_detector(raw: object) -> str:
+    if not isinstance(raw, str) or not raw.strip() or not raw.isprintable():
+        raise ValueError(raw)
+    return raw
+
+
+#: A detector that a tenant may have. Which there are depends on ``detector.name``.
+_DETECTOR = Read(
+    _read_detector,
+    "one of reader, similarity, similarity:neural, similarity:hash, or what detector.name says",
+)
+
 #: Our fields → what they may be.
-KINDS: Mapping[str, SettingKind] = {
-    "enabled": Flag(),
-    "action": ACTION,
-    "contradicted_action": ACTION,
-    "unverified_action": ACTION,
-    "partial_action": ACTION,
-    "on_error": ON_ERROR,
-    "min_severity": SEVERITY,
-    "include_details": Flag(),
-    "explain": Flag(),
-    "max_sources": COUNT,  # 0: no limit
-    "max_source_chars": COUNT,
-    "detector": DetectorName(),
-    "operating_point": OPERATING_POINT,
-    "similarity_threshold": THRESHOLD,
-    "release": RELEASE,
+KINDS: dict[str, Kind] = {
+    "enabled": Kind(bool),
+    **dict.fromkeys(
+        ("action", "contradicted_action", "unverified_action", "partial_action"),
+        SETTINGS["check.action"].kind,
+    ),
+    "on_error": SETTINGS["check.on_error"].kind,
+    "min_severity": SETTINGS["check.min_severity"].kind,
+    "include_details": Kind(bool),
+    "explain": Kind(bool),
+    "max_sources": Kind(Count),  # 0: no limit
+    "max_source_chars": Kind(Count),
+    "detector": Kind(Annotated[str, _DETECTOR]),
+    "operating_point": SETTINGS["detector.operating_point"].kind,
+    "similarity_threshold": Kind(Threshold),
+    "release": SETTINGS["gateway.release"].kind,
 }
 
 #: The keys of a tenant, in a file only.
-KEYS = Texts(KeyText())
+KEYS = Kind(list_of(KeyText))
 
-_WHOLE = Number(is_whole=True)
+_WHOLE = Kind(Whole)
 
 #: DVARA's metadata keys → our fields, with what they may be. The similarity threshold is none.
-METADATA: Mapping[str, tuple[str, SettingKind]] = {
-    "grounding.enabled": ("enabled", Flag()),
-    "grounding.action": ("action", ACTION),
+METADATA: Mapping[str, tuple[str, Kind]] = {
+    "grounding.enabled": ("enabled", KINDS["enabled"]),
+    "grounding.action": ("action", KINDS["action"]),
     "grounding.max-sources": ("max_sources", _WHOLE),
     "grounding.max-source-length": ("max_source_chars", _WHOLE),
 }
@@ -78,9 +75,7 @@ def read_overrides(values: Mapping[str, object]) -> Overrides:
     read: dict[str, Any] = {}
     for name, raw in values.items():
         if name not in KINDS:
-            near = guess(name, KINDS)
-            meant = f"; did you mean {near!r}?" if near else "."
-            problems.append(f"there is no field {name!r}{meant} Known: {', '.join(KINDS)}.")
+            problems.append(describe_unknown(f"field {name!r}", name, KINDS))
             continue
         try:
             read[name] = KINDS[name].read(raw)
@@ -129,8 +124,7 @@ class Tenant:
 def read_tenants(entry: DocumentEntry, problems: Problems) -> dict[str, Tenant]:
     """The section ``tenants``, by id."""
     tenants: dict[str, Tenant] = {}
-    fields = [TableField(name=name, kind=kind) for name, kind in KINDS.items()]
-    fields.append(TableField(name="keys", kind=KEYS))
+    fields = [TableField(name, kind) for name, kind in (KINDS | {"keys": KEYS}).items()]
     for each in entries_of(entry.part, where="tenants", problems=problems):
         where = f"tenant {each.key!r}"
         values = read_fields(each.part, fields, where=where, problems=problems)

@@ -1,27 +1,16 @@
-"""What answers requests: one server, or several that share the models among them."""
+"""Upstreams: the servers that answer requests, one or several that share the models."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated
 
 from groundwire.config.document import DocumentEntry, LinePlace
-from groundwire.config.fields import Problems, TableField, Texts, items_of, read_fields, unique
+from groundwire.config.fields import Problems, TableField, items_of, read_fields, unique
 from groundwire.config.keys import Token
-from groundwire.config.kinds import Endpoint, Name, Number, Secret, SettingKind, Text
+from groundwire.config.kinds import Endpoint, Kind, Name, Number, Secret, Text, list_of
 
 #: The one that is given as ``upstream.url``.
 DEFAULT_UPSTREAM = "default"
-
-#: Fields of an upstream → what they may be.
-UPSTREAM_KINDS: Mapping[str, SettingKind] = {
-    "name": Name(),
-    "url": Endpoint(),
-    "api_key": Token(),
-    "models": Texts(Text()),
-    "weight": Number(low=1, high=1000, is_whole=True),
-}
-
-_REQUIRED = ("name", "url")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,31 +32,28 @@ class Upstream:
     weight: int = 1
 
 
+#: Fields of an upstream → what they may be.
+UPSTREAM_KINDS: Mapping[str, Kind] = {
+    "name": Kind(Name),
+    "url": Kind(Endpoint),
+    "api_key": Kind(Token),
+    "models": Kind(list_of(Text)),
+    "weight": Kind(Annotated[int, Number(ge=1, le=1000)]),
+}
+_FIELDS = [
+    TableField(name, kind, is_required=name in ("name", "url"))
+    for name, kind in UPSTREAM_KINDS.items()
+]
+
+
 def read_upstreams(
     entry: DocumentEntry, problems: Problems
 ) -> dict[str, tuple[Upstream, LinePlace]]:
     """The list ``upstreams``: each by its name, and where it stands."""
-    return {upstream.name: (upstream, place) for upstream, place in _read(entry, problems)}
-
-
-def _read(entry: DocumentEntry, problems: Problems) -> Iterator[tuple[Upstream, LinePlace]]:
-    fields = [
-        TableField(name=name, kind=kind, is_required=name in _REQUIRED)
-        for name, kind in UPSTREAM_KINDS.items()
-    ]
-    places: dict[str, LinePlace] = {}
+    found: dict[str, tuple[Upstream, LinePlace]] = {}
     for part in items_of(entry.part, where="upstreams", problems=problems):
-        values = read_fields(part, fields, where="an upstream", problems=problems)
+        values = read_fields(part, _FIELDS, where="an upstream", problems=problems)
+        places = {name: place for name, (_, place) in found.items()}
         if values is not None and unique(places, values["name"], part.place, problems):
-            places[values["name"]] = part.place
-            yield Upstream(**values), part.place
-
-
-def upstream_data(upstream: Upstream) -> dict[str, Any]:
-    """An upstream as it stands in a file, but for its key."""
-    return {
-        "name": upstream.name,
-        "url": upstream.url,
-        "models": list(upstream.models),
-        "weight": upstream.weight,
-    }
+            found[values["name"]] = Upstream(**values), part.place
+    return found

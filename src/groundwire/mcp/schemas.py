@@ -4,10 +4,8 @@ Settings are described by what the library's own settings may be, so that nothin
 """
 
 from collections.abc import Mapping
-from math import isinf
 from typing import Any
 
-from groundwire.config.kinds import Choice, Flag, Number, Optional, SettingKind
 from groundwire.config.tree import SETTINGS
 from groundwire.mcp.arguments import MAX_ANSWER_CHARS, MAX_SPANS, MAX_STEPS
 from groundwire.mcp.given import HANDLE_ARGUMENT
@@ -64,24 +62,7 @@ def setting(argument: str, usual: object, **bounds: object) -> Schema:
     """
     own = SETTINGS[f"verify.{RENAMED.get(argument, argument)}"]
     default = {} if usual is None else {"default": usual}
-    return {**_schema(own.kind), **default, **bounds, "description": own.text}
-
-
-def _schema(kind: SettingKind) -> Schema:
-    match kind:
-        case Optional():
-            return _schema(kind.kind)
-        case Flag():
-            return {"type": "boolean"}
-        case Choice():
-            return {"type": "string", "enum": [*kind.values, *kind.aliases]}
-        case Number():
-            low = "exclusiveMinimum" if kind.is_low_open else "minimum"
-            high = "exclusiveMaximum" if kind.is_high_open else "maximum"
-            found: Schema = {"type": "integer" if kind.is_whole else "number"}
-            bounds = {low: kind.low, high: kind.high}
-            return found | {name: each for name, each in bounds.items() if not isinf(each)}
-    return {"type": "string"}
+    return {**own.kind.schema(has_aliases=True), **default, **bounds, "description": own.text}
 
 
 ANSWER = text(

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from groundwire.config.kinds import KindError, Secret, is_secret
+from groundwire.config.kinds import KindError, Secret
 from groundwire.config.tree import SETTINGS, Verify
 from groundwire.errors import SettingError
 
@@ -65,7 +65,7 @@ def _read(name: str, value: object) -> Any:  # noqa: ANN401 - each kind has its 
         argument = next((a for a, each in RENAMED.items() if each == name), name)
         if name in OF_THE_PROGRAM:
             raise SettingError(argument, value, error.legal) from error
-        shown = "***" if is_secret(setting.kind) else repr(value)[:80]
+        shown = "***" if setting.kind.is_secret else repr(value)[:80]
         raise ArgumentError(
             f"{argument} = {shown} is not possible. It must be {error.legal}."
         ) from error

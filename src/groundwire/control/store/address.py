@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Self
 from urllib.parse import unquote, urlsplit
 
-from groundwire.config.kinds import KindError, Secret, StoreUrl
+from groundwire.config.kinds import Kind, KindError, Secret, StoreUrl
 from groundwire.errors import SettingError
 
 
@@ -30,16 +30,15 @@ class DatabaseAddress:
         Raises:
             SettingError: If it is none. The message does not have it: it may hold a password.
         """
-        kind = StoreUrl()
         try:
-            secret = kind.read(url)
+            secret = Kind(StoreUrl).read(url)
         except KindError as error:
             raise SettingError("store.url", Secret(""), error.legal) from None
         if urlsplit(url).scheme == "sqlite":
             # The first slash is the URL's; a path from the root on has one of its own.
             return cls.of_file(Path(unquote(urlsplit(url).path[1:])))
         dsn = urlsplit(url)._replace(scheme="postgresql").geturl()
-        return cls(dsn=dsn, shown=str(kind.write(secret)))
+        return cls(dsn=dsn, shown=repr(secret))
 
     @classmethod
     def of_file(cls, path: Path) -> Self:

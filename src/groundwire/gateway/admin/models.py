@@ -11,7 +11,6 @@ from typing import Annotated, Any, Literal
 from fastapi import Path, Query
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, WithJsonSchema
 
-from groundwire.config.kinds import Choice, Flag, Number, OneOf, SettingKind
 from groundwire.config.tenants import KINDS
 from groundwire.control.tenants import KeyRecord, KeyStatus, Role, TenantRecord
 
@@ -52,27 +51,11 @@ Metadata = Annotated[
 ]
 
 
-def _schema_of(kind: SettingKind) -> dict[str, Any]:
-    """What a kind of setting is in JSON."""
-    if isinstance(kind, Flag):
-        return {"type": "boolean"}
-    if isinstance(kind, Choice):
-        return {"type": "string", "enum": [str(each) for each in kind.values]}
-    if isinstance(kind, Number):
-        low = {"exclusiveMinimum" if kind.is_low_open else "minimum": kind.low}
-        high = {"exclusiveMaximum" if kind.is_high_open else "maximum": kind.high}
-        bounds = {name: value for name, value in (low | high).items() if abs(value) != float("inf")}
-        return {"type": "integer" if kind.is_whole else "number", **bounds}
-    if isinstance(kind, OneOf):
-        return {"anyOf": [_schema_of(each) for each in kind.kinds]}
-    return {"type": "string"}
-
-
 def _policy_schema(*, is_change: bool) -> dict[str, Any]:
     """Fields of a policy; in a change, null unsets one."""
     fields: dict[str, Any] = {}
     for name, kind in KINDS.items():
-        own = _schema_of(kind)
+        own = kind.schema()
         fields[name] = {
             "description": f"It must be {kind.legal}.",
             **({"anyOf": [own, {"type": "null"}]} if is_change else own),
