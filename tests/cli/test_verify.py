@@ -462,7 +462,7 @@ def test_steps_of_a_trace_have_targets_of_their_own(
     [
         ("{", "steps.json is no JSON: "),
         ('[{"claim": ""}]', "step 0 has no claim."),
-        ("{}", "steps is a NoneType, no list."),
+        ("{}", "steps is a NoneType, not a list."),
     ],
 )
 def test_what_are_no_steps_is_told(tmp_path: Path, text: str, message: str) -> None:

@@ -253,7 +253,7 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
     ({"verifier": "openai"}, "invalid_argument", "Unknown arguments: 'verifier'"),
     ({"spans": []}, "no_spans", "There are no spans"),
     ({"spans": None}, "no_spans", "There are no spans"),
-    ({"spans": "text"}, "malformed_spans", "no list"),
+    ({"spans": "text"}, "malformed_spans", "not a list"),
     ({"spans": [{"sid": "A"}]}, "malformed_spans", "has no text"),
     ({"spans": [SPANS[0], SPANS[0]]}, "malformed_spans", "duplicate span ids"),
     ({"spans": [{}] * 1001}, "invalid_argument", "1,001 items and at most 1,000"),

@@ -2,7 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.verify.claims import CitationPatternError, VerifiableClaim, read_claims
+from groundwire.verify.claims import VerifiableClaim, read_claims
+from groundwire.verify.errors import NotVerifiedError
 
 CURLY = r"\{(?P<id>\w+)\}"
 
@@ -182,7 +183,7 @@ def test_a_pattern_may_have_letters_of_all_scripts_and_not_any_size() -> None:
     )
     assert found[0].cites == ("東京",)
     huge = r"(?P<id>(\p{L}{1,900}){1,9})"
-    with pytest.raises(CitationPatternError, match="cannot be used"):
+    with pytest.raises(NotVerifiedError, match="cannot be used"):
         read_claims("A.", span_ids=[], citation_regex=huge)
 
 
@@ -198,7 +199,7 @@ def test_a_pattern_reads_characters_not_bytes() -> None:
     [("(", "cannot be used"), (r"(?<=x)(?P<id>\w)", "cannot be used"), (r"\[(\w+)\]", "named id")],
 )
 def test_a_pattern_that_cannot_be_used_is_refused(pattern: str, problem: str) -> None:
-    with pytest.raises(CitationPatternError, match=problem):
+    with pytest.raises(NotVerifiedError, match=problem):
         read_claims("A [S0].", span_ids=["S0"], citation_regex=pattern)
 
 

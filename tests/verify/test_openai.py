@@ -3,9 +3,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from email.utils import formatdate
 from math import log
-from time import time
 from typing import Any
 
 import pytest
@@ -333,29 +331,25 @@ NO_LOGPROBS = Reply(400, b'{"error": {"message": "max_tokens is too many for log
 @pytest.mark.parametrize(
     "reply",
     [
-        error(500, **FAST),
-        error(503, x_should_retry="false"),
         NO_LOGPROBS,
         error(413),
-        Reply(200, b"{}", delay_s=20.0),
+        Reply(200, b"{}"),
     ],
 )
-def test_claims_of_a_group_that_is_refused_or_takes_too_long_are_asked_alone(reply: Reply) -> None:
+def test_claims_of_a_group_that_is_refused_are_asked_alone(reply: Reply) -> None:
     with asking(to_groups(reply)) as (_, check):
         report = check("The sky is blue [S0]. It is not red [S0].", timeout_s=1.0)
     assert [str(each.status) for each in report.details] == ["passed", "passed"]
     assert report.summary["group_fallbacks"] == 4
 
 
-def test_an_endpoint_that_fails_for_claims_alone_too_is_not_waited_for_once_for_each() -> None:
-    answer = " ".join(f"Fact number {n} holds [S0]." for n in range(20))
+def test_claims_of_a_group_are_not_asked_alone_where_the_endpoint_fails() -> None:
     failing = error(500, x_should_retry="false")
     with asking(in_turn(failing)) as (wire, check):
-        report = check(answer, max_concurrency=2, max_group_size=10)
-    assert [len(each.claims) for each in wire.asked] == [10, 10, 1, 1]
+        report = check("The sky is blue [S0]. It is not red [S0].")
+    assert [len(each.claims) for each in wire.asked] == [2]
     assert (report.flagged, report.error_type) == (True, "service_error")
-    assert report.summary["claims_total"] == 20
-    assert report.summary["verifier_api_calls_estimated"] == 4
+    assert report.summary["verifier_api_calls_estimated"] == 1
 
 
 def test_a_group_ends_at_its_size_and_at_its_characters() -> None:
@@ -435,13 +429,9 @@ def with_logprobs(value: object) -> Reply:
             "malformed_response",
             "cannot be read",
         ),
-        (replaced(choices=[]), "malformed_response", "no choice"),
-        (replaced(choices="Y"), "malformed_response", "no choice"),
-        (Reply(200, b"[]"), "malformed_response", "no choice"),
-        (Reply(200, b"<html>"), "malformed_response", "no JSON"),
-        (Reply(200, b"[" * 100_000), "malformed_response", "no JSON"),
-        (Reply(200, b"\xff\xfe"), "malformed_response", "no JSON"),
-        (Reply(200, b""), "malformed_response", "no JSON"),
+        (replaced(choices=[]), "malformed_response", "not a chat completion"),
+        (Reply(200, b"[]"), "malformed_response", "not a chat completion"),
+        (Reply(200, b"\xff\xfe"), "malformed_response", "not a chat completion"),
     ],
 )
 def test_a_failure_flags_with_its_kind_and_quotes_nothing(
@@ -494,25 +484,6 @@ def test_a_passing_failure_is_asked_again(status: int) -> None:
     with asking(respond) as (wire, check):
         assert not check().flagged
     assert len(wire.asked) == 4
-
-
-@pytest.mark.parametrize(
-    "pause",
-    [
-        {"retry_after": "30"},
-        {"retry_after_ms": "30000"},
-        {"retry_after": formatdate(time() + 7200)},
-        {"retry_after": "30", "x_should_retry": "true"},
-    ],
-)
-def test_an_endpoint_that_asks_for_a_longer_pause_than_a_call_may_take_is_not_asked_again(
-    pause: dict[str, str],
-) -> None:
-    for status, error_type in ((429, "rate_limited"), (503, "service_error")):
-        with asking(in_turn(error(status, **pause))) as (wire, check):
-            report = check(timeout_s=5.0)
-        assert (report.flagged, report.error_type) == (True, error_type)
-        assert len(wire.asked) == 1
 
 
 def test_three_failures_are_one() -> None:

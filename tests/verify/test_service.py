@@ -7,7 +7,6 @@ import pytest
 
 from groundwire import audit_trace_budget, detect_hallucination
 from groundwire.verify.report import VerificationReport
-from tests.verify.dripping import Serve, drip_body, drip_headers, drip_status, wire
 from tests.verify.scripted import Asked, Reply, ScriptedEndpoint, error, in_turn
 
 pytestmark = pytest.mark.merge
@@ -153,7 +152,6 @@ def test_claims_of_an_answer_that_it_does_not_tell_of_flag() -> None:
         ("The sky is blue [S0]. It is high [S0]. It is wide [S0].", False),
         ("The sky is blue. It is high. It is wide.", False),
         ("The sky is blue [S0]. It is wide [S0].", True),
-        ("It is wide. It is high. The sky is blue.", True),
     ],
 )
 def test_a_service_may_join_claims_that_it_tells_of_in_full(told: str, is_flagged: bool) -> None:
@@ -219,36 +217,34 @@ def test_a_trace_is_sent_with_the_target_of_each_step() -> None:
     [
         (error(401), "authentication_failed", "Authentication failed"),
         (error(402), "budget_exceeded", "Budget exceeded"),
-        (error(400), "request_refused", "Service error (400). It refuses the request. See"),
-        (error(404), "not_found", "Service error (404). It knows no such call. See"),
-        (error(422), "request_refused", "Service error (422). It refuses the request. See"),
-        (error(429), "rate_limited", "Service error (429). It refuses more calls for now. Try"),
-        (error(500), "service_error", "Service error (500). Try again"),
-        (Reply(200, b"<html>"), "malformed_response", "no JSON"),
-        (Reply(200, b"[" * 100_000), "malformed_response", "no JSON"),
-        (Reply(200, b"[]"), "malformed_response", "no object"),
-        (Reply(200, b"{}"), "malformed_response", "whether the answer is flagged"),
-        (report(), "malformed_response", "no details"),
-        (report(DETAIL, flagged="no"), "malformed_response", "whether the answer is flagged"),
-        (report(DETAIL, under_budget=True), "malformed_response", "whether the answer is flagged"),
-        (report(BAD, flagged=False, under_budget=False), "malformed_response", "not what it says"),
-        (report(DETAIL, flagged=True, under_budget=True), "malformed_response", "not what it says"),
-        (report(DETAIL | {"flagged": 0}), "malformed_response", "claim 0"),
-        (report(DETAIL | {"claim": None}), "malformed_response", "claim 0"),
-        (report(DETAIL | {"status": "not_entailed"}), "malformed_response", "did not pass"),
-        (report(DETAIL | {"error": "SECRET"}), "malformed_response", "not be verified"),
-        (report(DETAIL | {"unknown_citations": ["S9"]}), "malformed_response", "not be verified"),
-        (report(DETAIL | {"skipped_verifier": True}), "malformed_response", "not be verified"),
+        (error(404), "not_found", "Service error (404). The service has no such"),
+        (error(422), "request_refused", "Service error (422). The service refuses the request."),
+        (error(429), "rate_limited", "Service error (429). The service refuses more calls"),
+        (error(500), "service_error", "Service error (500). The service fails."),
+        (Reply(200, b"<html>"), "malformed_response", "documented shape"),
+        (Reply(200, b"{}"), "malformed_response", "documented shape"),
+        (report(), "malformed_response", "documented shape"),
+        (report(DETAIL, under_budget=True), "malformed_response", "verdict on the answer"),
+        (report(BAD, flagged=False, under_budget=False), "malformed_response", "on the claims"),
+        (report(DETAIL | {"flagged": 0}), "malformed_response", "documented shape"),
+        (report(DETAIL | {"idx": 10**400}), "malformed_response", "documented shape"),
+        (report(DETAIL | {"claim": "\ud800"}), "malformed_response", "documented shape"),
+        (report(DETAIL | {"observed": {"min": float("nan")}}), "malformed_response", "shape"),
+        (
+            report(DETAIL | {"post_yes": {"p_lower": 2, "p_upper": 3}}),
+            "malformed_response",
+            "shape",
+        ),
+        (report(DETAIL | {"status": "not_entailed"}), "malformed_response", "against a pass"),
+        (report(DETAIL | {"error": "SECRET"}), "malformed_response", "against a pass"),
+        (report(DETAIL | {"unknown_citations": ["S9"]}), "malformed_response", "against a pass"),
+        (report(DETAIL | {"skipped_verifier": True}), "malformed_response", "against a pass"),
+        (report(BAD | {"flagged": False}), "malformed_response", "against a pass"),
         (report(DETAIL | {"target": 0.5}), "malformed_response", "less than was asked for"),
-        (report(BAD | {"flagged": False}), "malformed_response", "brings too little"),
-        (report(DETAIL, DETAIL), "malformed_response", "one number"),
-        (report(DETAIL, summary={"claims_scored": 3}), "malformed_response", "counts other"),
-        (report(DETAIL, summary={"flagged_claims": 2}), "malformed_response", "counts other"),
-        (report(DETAIL | {"idx": 10**400}), "malformed_response", "no number"),
-        (report(DETAIL | {"claim": "\ud800"}), "malformed_response", "no text"),
-        (report(DETAIL | {"cites": ["\udfff"]}), "malformed_response", "no text"),
+        (report(DETAIL, DETAIL), "malformed_response", "the same number"),
+        (report(DETAIL, summary={"claims_scored": 3}), "malformed_response", "its counts"),
+        (report(DETAIL, summary={"flagged_claims": 2}), "malformed_response", "its counts"),
         (report(BAD, error="SECRET"), "malformed_response", "tells of an error"),
-        (Reply(200, b" " * (17 * 1024 * 1024)), "malformed_response", "longer than"),
     ],
 )
 def test_a_failure_flags_with_its_kind_and_quotes_nothing(
@@ -263,35 +259,19 @@ def test_a_failure_flags_with_its_kind_and_quotes_nothing(
         assert secret not in found["error"]
 
 
-@pytest.mark.parametrize(
-    "odd",
-    [
-        {"required": None, "observed": 5, "budget_gap": {"min": float("nan"), "max": 1}},
-        {"required": {"min": 10**400, "max": 1}, "post_yes": {"p_lower": 2, "p_upper": 3}},
-        {"cites": None, "raw_cites": 5, "citation_normalizations": [5], "target": "x"},
-    ],
-)
-def test_an_odd_number_is_none(odd: dict[str, Any]) -> None:
-    with asking(in_turn(report(DETAIL | odd))) as (_, check):
+def test_what_a_service_leaves_open_stays_unknown() -> None:
+    open_ = {"required": None, "observed": {"min": None, "max": None}, "cites": None}
+    with asking(in_turn(report(DETAIL | open_))) as (_, check):
         found = check()
     assert found.error is None
-    json.dumps(found.to_dict(), allow_nan=False)
+    (detail,) = found.to_dict()["details"]
+    assert detail["observed"]["min"] is None
 
 
 def test_no_answer_in_time_flags() -> None:
     with asking(in_turn(Reply(200, b"{}", delay_s=20.0))) as (_, check):
         found = check(timeout_s=0.1)
     assert (found.flagged, found.error_type) == (True, "timeout")
-
-
-@pytest.mark.parametrize("serve", [drip_body, drip_headers, drip_status])
-def test_a_service_that_sends_a_byte_now_and_then_is_out_of_time(serve: Serve) -> None:
-    with wire(serve) as (url, served):
-        found = detect_hallucination(
-            ANSWER, SPANS, verifier="service", service_url=url, api_key=KEY, timeout_s=0.3
-        )
-        # It would go on for much longer, and then be another kind of failure.
-        assert (found.flagged, found.error_type, len(served)) == (True, "timeout", 1)
 
 
 def test_a_service_that_is_not_there_flags() -> None:

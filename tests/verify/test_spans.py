@@ -1,6 +1,7 @@
 import pytest
 
-from groundwire.verify.spans import CitedSpan, SpanError, read_spans
+from groundwire.verify.errors import NotVerifiedError
+from groundwire.verify.spans import CitedSpan, read_spans
 
 
 @pytest.mark.parametrize(
@@ -25,7 +26,7 @@ def test_spans_without_ids_are_numbered_by_their_place() -> None:
 
 @pytest.mark.parametrize("spans", [[], (), None])
 def test_no_spans(spans: object) -> None:
-    with pytest.raises(SpanError, match="no spans") as caught:
+    with pytest.raises(NotVerifiedError, match="no spans") as caught:
         read_spans(spans)
     assert caught.value.error_type == "no_spans"
 
@@ -49,11 +50,11 @@ def test_no_spans(spans: object) -> None:
     ],
 )
 def test_what_are_no_spans(spans: object) -> None:
-    with pytest.raises(SpanError) as caught:
+    with pytest.raises(NotVerifiedError) as caught:
         read_spans(spans)
     assert caught.value.error_type == "malformed_spans"
 
 
 def test_one_id_for_two_spans_is_refused() -> None:
-    with pytest.raises(SpanError, match="duplicate span ids: 'S0'"):
+    with pytest.raises(NotVerifiedError, match="duplicate span ids: 'S0'"):
         read_spans([{"sid": "S0", "text": "a"}, {"id": "S0", "text": "a"}])

@@ -293,8 +293,8 @@ class ServerOptions:
 
         settings = {SETTINGS_OF[name]: value for name, value in self.options.items()}
         config = with_options(read_config(self.ctx, self.file), settings)
-        if config.verify.verifier == "openai" and find_spec("openai") is None:
-            raise MissingExtraError("The verifier openai", "verify")
+        if config.verify.verifier != "local" and find_spec("openai") is None:
+            raise MissingExtraError(f"The verifier {config.verify.verifier}", "verify")
         with closing(Models(config)) as models:
             yield Backend(
                 config=config,

@@ -282,11 +282,12 @@ class Job:
     def page(self, report: "VerificationReport") -> str:
         """The report as a page, with the evidence if it could be read."""
         from groundwire.render.verification_page import report_to_html
-        from groundwire.verify.spans import SpanError, read_spans
+        from groundwire.verify.errors import NotVerifiedError
+        from groundwire.verify.spans import read_spans
 
         try:
             return report_to_html(report, read_spans(self.spans))
-        except SpanError:
+        except NotVerifiedError:
             return report_to_html(report)
 
     def _subject(self) -> "Subject":

@@ -25,13 +25,13 @@ from groundwire.mcp.verifying import (
 )
 from groundwire.verify.backends import OPENAI, opened
 from groundwire.verify.citations import DEFAULTS, CitationFinding, CitationStatus
-from groundwire.verify.claims import CitationPatternError, VerifiableClaim, read_claims
+from groundwire.verify.claims import VerifiableClaim, read_claims
 from groundwire.verify.context import Contexts
+from groundwire.verify.errors import NotVerifiedError
 from groundwire.verify.forensics import check_citations
-from groundwire.verify.settings import ArgumentError, read_settings
-from groundwire.verify.spans import CitedSpan, SpanError, read_spans
+from groundwire.verify.settings import read_settings
+from groundwire.verify.spans import CitedSpan, read_spans
 from groundwire.verify.verifier import Verifier
-from groundwire.verify.wanted import MissingKeyError
 
 #: Readings that one call may take at most: claims by spans.
 MAX_READINGS = 5_000
@@ -47,14 +47,6 @@ Find out what is wrong with the citations of an answer: for each claim whether w
 supports it, a part of it or adds nothing, whether another span should have been cited \
 (misattributed), or an id was made up (fabricated_id). Use it to repair citations that \
 detect_hallucination flagged."""
-
-
-class _UnreadError(Exception):
-    """Nothing was checked; the result tells why."""
-
-    def __init__(self, error_type: str, error: str) -> None:
-        super().__init__(error_type, error)
-        self.error_type, self.error = error_type, error
 
 
 def citations_tool(backend: Backend) -> Tool:
@@ -93,14 +85,8 @@ def _check(backend: Backend, call: Call, inputs: Mapping[str, Schema]) -> Told:
             watched = backend.watched_by(call.watch)(verifier)
             thresholds = replace(DEFAULTS, supports=settings.target)
             found = check_citations(scored, contexts.evidence, watched, thresholds=thresholds)
-    except _UnreadError as error:
-        return _failed(error.error_type, error.error)
-    except SpanError as error:
-        return _failed(error.error_type, str(error))
-    except MissingKeyError as error:
-        return _failed("missing_api_key", str(error))
-    except (ArgumentError, CitationPatternError) as error:
-        return _failed("invalid_argument", str(error))
+    except NotVerifiedError as error:
+        return _failed(error.error_type, error.message)
     origins = evidence.origins([span.sid for span in spans])
     return _told(found, unread, verifier, settings, origins)
 
@@ -116,7 +102,7 @@ def _claims(
     try:
         require_text(answer, "answer")
     except InvalidTextError as error:
-        raise _UnreadError("malformed_answer", str(error)) from error
+        raise NotVerifiedError("malformed_answer", str(error)) from error
     found = read_claims(
         str(answer),
         span_ids=tuple(span.sid for span in spans),
@@ -124,7 +110,7 @@ def _claims(
         citation_regex=settings.citation_regex,
     )
     if not found:
-        raise _UnreadError("no_claims", "The answer claims nothing, so nothing was checked.")
+        raise NotVerifiedError("no_claims", "The answer claims nothing, so nothing was checked.")
     return found
 
 

@@ -9,7 +9,8 @@ from groundwire.mcp.backend import Backend
 from groundwire.mcp.sessions import NO_SESSION
 from groundwire.mcp.store import HeldSpan, SpanOrigin, describe
 from groundwire.verify.citing import IdMap
-from groundwire.verify.spans import SpanError, read_spans
+from groundwire.verify.errors import NotVerifiedError
+from groundwire.verify.spans import read_spans
 
 #: The argument that names a store where there are no sessions.
 HANDLE_ARGUMENT = "evidence"
@@ -91,7 +92,7 @@ def ids_of(spans: object) -> tuple[str, ...]:
     """Ids of spans as the library reads them; none if it cannot."""
     try:
         return tuple(span.sid for span in read_spans(spans))
-    except SpanError:
+    except NotVerifiedError:
         return ()
 
 

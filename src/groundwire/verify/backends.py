@@ -27,7 +27,7 @@ def opened(settings: Verify, scope: Scope = ANYONE) -> Iterator[Verifier]:
         scope: For whom.
 
     Raises:
-        MissingKeyError, ArgumentError: If it cannot be reached with what is given.
+        NotVerifiedError: If it cannot be reached with the key and URL that are given.
         MissingExtraError: If its extra is not installed.
         ModelError: If the embedded model cannot be used.
     """

@@ -1,61 +1,54 @@
-"""Brackets that cite, beyond those that every text has: what an answer made up must not vanish.
+"""Citations in brackets that only a list of spans can tell from prose.
 
-``[S0]``, ``[1, 3-5]`` and the like are read by :mod:`.text.segment`. With spans at hand more
-is certain: ``[intro]`` and ``[doc-1]`` name spans, ``[doc-9]`` looks as if it did, and of
-``[S0, nope]`` one part does, so the other is an id that nobody has. A range that is too long or
-runs backwards is one id as written, and unknown. One word alone is an id where citations stand:
-beside one, or where a sentence ends. The words of an editor, ``[sic]`` or ``[emphasis added]``, are
-none.
+:mod:`.text.segment` reads ``[S0]``, ``[1, 3-5]`` and the like in every text. Where the ids of the
+spans are known, more is certain: ``[intro]`` and ``[doc-1]`` name spans, ``[doc-9]`` has the shape
+of an id, and if one part of ``[S0, nope]`` names a span, the other is an id too, an unknown one. A
+range that is too long or runs backwards is one unknown id. One word alone is an id beside a
+citation and at the end of a sentence, except for the words of an editor such as ``[sic]``.
 """
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from functools import lru_cache
 
 from groundwire.text.segment import MAX_CITED_IDS, Citation, written_out
 from groundwire.verify.citing import IdMap
 
-_INSIDE = r"[^\[\]【】［］\n]{1,2000}"
-_BRACKET = re.compile(
-    rf"(?<!\\)(?:\[({_INSIDE})\]|【({_INSIDE})】|［({_INSIDE})］)(\([^()\s]{{1,200}}\))?"
+_BRACKET = re.compile(r"(?<!\\)\[([^\[\]\n\0]{1,2000})\](\([^()\s]{1,200}\))?")
+_CODE = re.compile(
+    r"^[ \t>]*(`{3,}|~{3,})[^\n`]*\n.*?(?:^[ \t>]*\1|\Z)|`[^`\n]*`", re.MULTILINE | re.DOTALL
 )
-_OPENS = re.compile(r"[\[【［]")
-_FENCED = re.compile(
-    r"^[ \t>]*(`{3,}|~{3,})[^\n`]*\n.*?(?:^[ \t>]*\1|\Z)", re.MULTILINE | re.DOTALL
-)
-_INLINE_CODE = re.compile(r"`[^`\n]*`")
-
 _SEPARATOR = re.compile(r"\s*[,;，；、]\s*|\s+(?:and|&)\s+")
 _LED_BY = re.compile(r"(?:see|cf\.?|sources?|refs?|citations?|evidence)\s*:?\s+", re.IGNORECASE)
-_JOINER = re.compile(r"\s*(?:[-–—]|\.{2,3}|…|\bto\b)\s*")
+_NAMED = (
+    r"(?i:S[ _-]?[0-9]+"
+    r"|(?:source|span|doc|document|passage|ref|reference|context|chunk|snippet)[ _#-]*[0-9]+)"
+)
+_MAX_SHAPES = 100
 
-_NUMBERED = re.compile(r"[A-Za-z_]{0,16}[0-9]+")
-_NAMED = re.compile(
-    r"S[ _-]?[0-9]+"
-    r"|(?:source|span|doc|document|passage|ref|reference|context|chunk|snippet)[ _#-]*[0-9]+",
+#: A word that may be an id, and words that editors put in brackets.
+_WORD = re.compile(
+    r"[A-Za-z]\w{0,63}|(?=\S*[A-Za-z])[\w.:/#-]{1,63}[0-9]|\w+\.[a-z]{1,8}", re.ASCII
+)
+_EDITORIAL = re.compile(
+    "sic|notes?|nb|emphasis|applause|laughter|laughs|crosstalk|inaudible|unintelligible|redacted|"
+    "deleted|omitted|censored|expletive|blank|name|edit|edited|updated?|translat(?:ed|ion)|"
+    "paraphrased|abridged|link|here|pdf|video|audio|image|figure|table|ok|x",
     re.IGNORECASE,
 )
-_PLACED = re.compile(r"([^\s:§#@|]{1,64})\s?[:§#@|]")
-_WORD = re.compile(r"[A-Za-z]\w*|(?=\S*[A-Za-z])\w+(?:[-.:/#]\w+)*(?<=[0-9])", re.ASCII)
-_MAX_WORD_CHARS = 64
-_MAX_SHAPES = 100
-#: What editors put in brackets, at the end of a sentence too.
-_EDITORIAL_WORDS = (
-    "sic note notes nb emphasis applause laughter laughs crosstalk inaudible unintelligible "
-    "redacted deleted omitted censored expletive blank name edit edited update updated translated "
-    "translation paraphrased abridged link here pdf video audio image figure table ok x"
-)
-_EDITORIAL = frozenset(_EDITORIAL_WORDS.split())
+# Citations are masked by NUL here. list[str] is code: a blank has to stand before the bracket.
+_AFTER_WORD = re.compile(r"[\w\"'”’)*%][ \t\u00a0]+\Z")
+_AFTER_CITATION = re.compile(r"(?:\0|[.!?…。])[ \t\u00a0]*\Z")
 _ENDS_SENTENCE = re.compile(r"[\"'”’)*_]{0,4}(?:[.!?…。]|\s*$|[ \t]*\|)", re.MULTILINE)
-_BLANK = " \t\u00a0"
+_BEFORE_CITATION = re.compile(r"[ \t\u00a0]*\0")
 
 
 def bracketed(
     text: str, known: frozenset[str], *, taken: Sequence[Citation]
 ) -> tuple[Citation, ...]:
-    """The citations in brackets that are not citations in every text.
+    """Find the citations in brackets that are not citations in every text.
 
     >>> [each.ids for each in bracketed("A [intro]. B [S0, nope].", frozenset({"S0"}), taken=())]
     [('intro',), ('S0', 'nope')]
@@ -65,179 +58,109 @@ def bracketed(
         known: Ids of the spans.
         taken: What :func:`~groundwire.text.segment.parse_citations` found in it.
     """
-    if not _OPENS.search(text):
+    if "[" not in text:
         return ()
-    grammar = _Grammar.of(known)
-    outside = _INLINE_CODE.sub(_blank, _FENCED.sub(_blank, text))
-    found: list[Citation] = []
-    words: list[tuple[re.Match[str], str]] = []
-    for match in _free(_BRACKET.finditer(outside), taken):
-        inside = next(filter(None, match.groups()[:3]))
-        if ids := grammar.ids(inside):
-            found.append(Citation(start=match.start(), end=match.end(), ids=ids))
-        elif match[1] and not match[4] and (word := _word(inside)):
-            words.append((match, word))
-    return _sorted(chain(found, _made_up(outside, words, [*taken, *found])))
+    grammar = _grammar(known)
+    outside = _masked(_CODE.sub(lambda code: re.sub(r"[^\n]", " ", code.group()), text), taken)
+    found = [
+        Citation(start=match.start(), end=match.end(), ids=ids)
+        for match in _BRACKET.finditer(outside)
+        if (ids := grammar.ids(match[1]))
+    ]
+    masked = _masked(outside, found)
+    for match in _BRACKET.finditer(masked):
+        word = match[1].strip()
+        is_word = _WORD.fullmatch(word) and not _EDITORIAL.fullmatch(word) and not match[2]
+        if is_word and _is_where_citations_stand(masked, match):
+            found.append(Citation(start=match.start(), end=match.end(), ids=(word,)))
+            masked = _masked(masked, found[-1:])
+    return tuple(sorted(found, key=lambda each: each.start))
 
 
-def _blank(match: re.Match[str]) -> str:
-    return "".join(char if char == "\n" else " " for char in match.group())
+def _masked(text: str, citations: Iterable[Citation]) -> str:
+    parts, position = [], 0
+    for each in citations:
+        parts += [text[position : each.start], "\0" * (each.end - each.start)]
+        position = each.end
+    return "".join([*parts, text[position:]])
 
 
-def _sorted(citations: Iterable[Citation]) -> tuple[Citation, ...]:
-    return tuple(sorted(citations, key=lambda each: each.start))
+def _is_where_citations_stand(masked: str, match: re.Match[str]) -> bool:
+    """Whether a bracket stands beside a citation, after a sentence or at the end of one."""
+    before = masked[max(0, match.start() - 8) : match.start()]
+    if _AFTER_CITATION.search(before):
+        return not masked[match.end() : match.end() + 1].isalnum()
+    if _BEFORE_CITATION.match(masked, match.end()):
+        return True
+    return bool(_AFTER_WORD.search(before) and _ENDS_SENTENCE.match(masked, match.end()))
 
 
-def _free(matches: Iterable[re.Match[str]], taken: Sequence[Citation]) -> Iterator[re.Match[str]]:
-    """Those that no citation touches."""
-    at = 0
-    for match in matches:
-        while at < len(taken) and taken[at].end <= match.start():
-            at += 1
-        if at == len(taken) or match.end() <= taken[at].start:
-            yield match
+@lru_cache(maxsize=16)
+def _grammar(known: frozenset[str]) -> "_Grammar":
+    ids = sorted(each for each in known if not each.isdecimal())
+    # Ids that differ in their numbers have the same shape.
+    shapes = {re.sub("[0-9]+", "[0-9]+", re.escape(each)): None for each in ids}
+    named = "|".join([_NAMED, *list(shapes)[:_MAX_SHAPES]])
+    numbered = rf"{named}|[A-Za-z_]{{0,16}}[0-9]+"
+    joiner = r"\s*(?:[-–—]|\.{2,3}|…|\bto\b)\s*"
+    return _Grammar(
+        plain=IdMap(known),
+        named=re.compile(rf"(?:{named})(?:\s?[:§#@|].*|{joiner}(?:{named}))?"),
+        one=re.compile(numbered),
+        several=re.compile(rf"({numbered}){joiner}({numbered})"),
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class _Grammar:
-    """What ids look like where some spans are given."""
+    """Expressions for ids where the ids of the spans are known.
+
+    Attributes:
+        plain: Meanings of ids.
+        named: What only an id looks like, perhaps with a place in it (``S1: p. 3``), or a range.
+        one: What an id may look like, numbers included.
+        several: A range of such ids.
+    """
 
     plain: IdMap
-    shape: re.Pattern[str] | None
-
-    @classmethod
-    def of(cls, known: frozenset[str]) -> "_Grammar":
-        shapes = sorted({_shape(each) for each in known if re.search("[0-9]|[.]", each)})
-        return cls(
-            IdMap(known), re.compile("|".join(shapes[:_MAX_SHAPES]), re.I) if shapes else None
-        )
+    named: re.Pattern[str]
+    one: re.Pattern[str]
+    several: re.Pattern[str]
 
     def ids(self, inside: str) -> tuple[str, ...]:
         """The ids that a bracket names; none if it is no citation, or may be prose."""
         if inside.strip() in self.plain.known:
             return (inside.strip(),)
-        tidy = _tidy(inside)
-        led = _LED_BY.match(tidy)
-        parts = self._parts(tidy[led.end() :] if led else tidy)
+        parts = self._parts(_LED_BY.sub("", _tidy(inside), count=1))
         if not parts or not self._is_citation(parts):
             return ()
         ids = tuple(dict.fromkeys(id_ for part in parts for id_ in self._written_out(part)))
-        # More than a claim may cite: ranges stay as written, which no span is called.
+        # Beyond what one citation may name, ranges stay as written: one unknown id each.
         return ids if len(ids) <= MAX_CITED_IDS else tuple(dict.fromkeys(parts))
 
     def _parts(self, inside: str) -> list[str]:
         parts: list[str] = []
         for part in _SEPARATOR.split(inside):
             words = part.split()
-            if len(words) > 1 and all(map(self._is_numbered, words)):
-                parts += words
-            elif part.strip():
-                parts.append(part.strip())
-        return parts
+            parts += words if all(map(self._is_numbered, words)) else [part.strip()]
+        return list(filter(None, parts))
 
     def _is_citation(self, parts: Sequence[str]) -> bool:
-        if any(self._is_named(part) for part in parts):
-            return True
-        if all(self._is_numbered(part) for part in parts):
+        if any(map(self.named.fullmatch, parts)) or all(map(self._is_numbered, parts)):
             return True
         is_known = any(self.plain.meaning(part) is not None for part in parts)
-        return is_known and all(self._is_numbered(part) or _word(part) for part in parts)
-
-    def _is_named(self, part: str) -> bool:
-        """Whether it is as only ids are: a name that a span has, or one of that shape."""
-        return (
-            (part in self.plain.known and not part.isdecimal())
-            or self._is_shaped(part)
-            or any(self._is_shaped(low) and self._is_shaped(high) for low, high in _ranges(part))
-            or self._is_with_place(part)
-        )
-
-    def _is_with_place(self, part: str) -> bool:
-        """Whether it is such an id and a place in it, ``S1: p. 3``, which no span is called."""
-        placed = _PLACED.match(part)
-        return placed is not None and self._is_shaped(placed[1])
-
-    def _is_shaped(self, part: str) -> bool:
-        if _NAMED.fullmatch(part):
-            return True
-        return self.shape is not None and bool(self.shape.fullmatch(part)) and not part.isdecimal()
+        return is_known and all(self._is_numbered(p) or _WORD.fullmatch(p) for p in parts)
 
     def _is_numbered(self, part: str) -> bool:
-        """Whether it is a number, perhaps after letters, or a range of them."""
-        return self._is_one(part) or any(
-            self._is_one(low) and self._is_one(high) for low, high in _ranges(part)
-        )
-
-    def _is_one(self, part: str) -> bool:
-        return bool(_NUMBERED.fullmatch(part)) or part in self.plain.known or self._is_shaped(part)
+        return bool(self.one.fullmatch(part) or self.several.fullmatch(part))
 
     def _written_out(self, part: str) -> Sequence[str]:
-        if part in self.plain.known or self._is_shaped(part):
-            return (part,)
-        for low, high in _ranges(part):
-            if self._is_one(low) and self._is_one(high):
-                return written_out(f"{low}-{high}") or (part,)
-        return (part,)
-
-
-def _shape(id_: str) -> str:
-    """An expression for ids that differ from one in their numbers, or as names of files do."""
-    stem, dot, ending = id_.rpartition(".")
-    if dot and stem and re.fullmatch("[A-Za-z][A-Za-z0-9]{0,7}", ending):
-        return rf"[\w./-]+\.{re.escape(ending)}"
-    return "[0-9]+".join(re.escape(each) for each in re.split("[0-9]+", id_))
+        joined = None if self.one.fullmatch(part) else self.several.fullmatch(part)
+        return (joined and written_out(f"{joined[1]}-{joined[2]}")) or (part,)
 
 
 def _tidy(inside: str) -> str:
-    """Without what is not seen, letters and digits of other widths, and what follows a dagger."""
+    """Leave out invisible characters and what follows a dagger, and compose digits of any width."""
     plain = unicodedata.normalize("NFKC", inside)
-    seen = "".join(
-        str(unicodedata.decimal(char)) if char.isdecimal() else char
-        for char in plain
-        if unicodedata.category(char) != "Cf"
-    )
+    seen = "".join(char for char in plain if unicodedata.category(char) != "Cf")
     return " ".join(re.sub(r"†[^,;]*|(?<![^\s,;])\^", "", seen).split())
-
-
-def _ranges(part: str) -> Iterator[tuple[str, str]]:
-    for joiner in _JOINER.finditer(part[:_MAX_WORD_CHARS]):
-        yield part[: joiner.start()], part[joiner.end() :]
-
-
-def _word(inside: str) -> str:
-    """The one word that a bracket holds, if it may be an id; else nothing."""
-    word = inside.strip()
-    is_id = len(word) <= _MAX_WORD_CHARS and _WORD.fullmatch(word)
-    return word if is_id and word.lower() not in _EDITORIAL else ""
-
-
-def _made_up(
-    text: str, words: Iterable[tuple[re.Match[str], str]], citations: Iterable[Citation]
-) -> Iterator[Citation]:
-    """Words in brackets where citations stand: beside one, or where a sentence ends."""
-    starts = {each.start for each in citations}
-    ends = {each.end for each in citations}
-    for match, word in words:
-        before, after = _beside(text, match)
-        if before in ends or after in starts or _is_at_end(text, match, before):
-            ends.add(match.end())
-            yield Citation(start=match.start(), end=match.end(), ids=(word,))
-
-
-def _beside(text: str, match: re.Match[str]) -> tuple[int, int]:
-    """Where what stands before it ends, and where what stands after it begins."""
-    before, after = match.start(), match.end()
-    while before and text[before - 1] in _BLANK:
-        before -= 1
-    while after < len(text) and text[after] in _BLANK:
-        after += 1
-    return before, after
-
-
-def _is_at_end(text: str, match: re.Match[str], before: int) -> bool:
-    """Whether it follows a sentence, or its last word after a blank: ``list[str]`` is code."""
-    last = text[before - 1] if before else "\n"
-    if last in ".!?…。":
-        return not text[match.end() : match.end() + 1].isalnum()
-    follows_word = last.isalnum() or last in "\"'”’)*_%"
-    return before < match.start() and follows_word and bool(_ENDS_SENTENCE.match(text, match.end()))

@@ -48,7 +48,6 @@ def key_of(
     prompt: Prompt,
     *,
     tenant: str,
-    backend: str,
     base_url: str,
     api_key: str,
     model: str,
@@ -57,7 +56,6 @@ def key_of(
     """What a call is kept under: whose it is, all that its answer depends on, and no secret."""
     return (
         tenant,
-        backend,
         base_url,
         _digest(api_key),
         model,

@@ -16,6 +16,7 @@ from groundwire.text.keywords import PatternError, compile_pattern
 from groundwire.text.segment import Citation, parse_citations, segment
 from groundwire.verify.brackets import bracketed
 from groundwire.verify.citing import Cites, IdMap, Normalization
+from groundwire.verify.errors import invalid_argument
 
 #: Much for a citation, and little enough for strangers to choose patterns.
 _MAX_PATTERN_BYTES = 2**20
@@ -24,6 +25,8 @@ _DEFINITION = re.compile(
     r"^[ \t]*\[\^?([^\[\]\n]{1,64})\]:[ \t]*<?[a-z][a-z0-9+.-]{1,16}://[^\s<>]+>?[ \t]*$",
     re.IGNORECASE | re.MULTILINE,
 )
+# Brackets of other scripts, read as those that citations usually have.
+_AS_BRACKETS = str.maketrans("【】［］", "[][]")
 _VARIABLE = re.compile(r"(?<!\w)[b-z]$")
 _WRAPS = re.compile(r"\](?:\([^()\s]{1,200}\))?")
 _SPACE_BEFORE_MARK = re.compile(r"\s+(?=[.,;:!?…](?:\s|$))")
@@ -60,10 +63,6 @@ class VerifiableClaim:
         return bool(self.raw_cites)
 
 
-class CitationPatternError(ValueError):
-    """A regular expression of citations cannot be used."""
-
-
 @dataclass(slots=True)
 class _Piece:
     start: int
@@ -91,10 +90,10 @@ def read_claims(
             grows with the length of the answer alone); ``None``: as described above.
 
     Raises:
-        CitationPatternError: If the regular expression cannot be used.
+        NotVerifiedError: If the regular expression cannot be used.
     """
     known = frozenset(span_ids)
-    read = _without_definitions(answer, known)
+    read = _without_definitions(answer.translate(_AS_BRACKETS), known)
     pieces = _with_text(_pieces(read, known, claim_split, citation_regex), read)
     written = [tuple(dict.fromkeys(id_ for m in p.marks for id_ in m.ids)) for p in pieces]
     ids = IdMap.of(known, (id_ for each in written for id_ in each))
@@ -130,7 +129,7 @@ def find_citations(
     """All citations of a text, in order.
 
     Raises:
-        CitationPatternError: If the regular expression cannot be used.
+        NotVerifiedError: If the regular expression cannot be used.
     """
     if citation_regex is not None:
         return tuple(_matches(text, citation_regex))
@@ -268,17 +267,17 @@ def compiled_citation(pattern: str) -> Callable[[str], Iterator["re.Match[str]"]
     """What finds the citations that a regular expression describes.
 
     Raises:
-        CitationPatternError: If it cannot be used.
+        NotVerifiedError: If it cannot be used.
     """
     try:
         compiled = compile_pattern(pattern, is_case_sensitive=True, max_bytes=_MAX_PATTERN_BYTES)
     except PatternError as error:
-        raise CitationPatternError(
+        raise invalid_argument(
             f"citation_regex cannot be used: {error}. It is in RE2's syntax, without back "
             r"references and looking around, such as \[(?P<id>S\d+)\]."
         ) from error
     if "id" not in compiled.groupindex:
-        raise CitationPatternError(
+        raise invalid_argument(
             r"citation_regex has no group named id. Name one, as in \[(?P<id>S\d+)\]."
         )
     find: Callable[[str], Iterator[re.Match[str]]] = compiled.finditer

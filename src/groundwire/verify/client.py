@@ -1,38 +1,31 @@
-"""The official client of chat completions, so bounded that no endpoint can hold its caller.
+"""Calls of endpoints over HTTP by OpenAI's official client, with a bound on time and size.
 
-The client's own timeout is of each read: an endpoint that sends a byte now and then is never over
-it. Here a call has so many seconds as a whole, a pause that the endpoint asks for no more of them,
-and a reply so many bytes. What cannot be cut short from another thread can be cancelled on an event
-loop, so the calls run on one, in a thread of its own.
+The official client's timeout is that of one read, so an endpoint that sends a byte now and then
+would hold its caller. Here each try has a deadline for the whole body, and a reply a largest size.
 """
 
-import asyncio
 import time
-from collections.abc import Coroutine, Mapping
-from concurrent.futures import Future
-from email.utils import mktime_tz, parsedate_tz
+from collections.abc import Mapping
 from importlib import import_module
-from threading import Lock, Thread
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 from groundwire.config.kinds import is_loopback
 from groundwire.errors import MissingExtraError
+from groundwire.verify.errors import NotVerifiedError
+from groundwire.verify.verifier import FailureKind
 
-_T = TypeVar("_T")
-
-#: Bytes of a reply that are read; what is longer is cut, and so is no JSON.
+#: Bytes of a reply that are read. A longer reply is cut, and then is not valid JSON.
 MAX_REPLY_BYTES = 16 * 2**20
 
-#: Tells the official client, if it is "false", not to call again.
-_RETRIES = "x-should-retry"
-
-#: What no longer holds of a content that was read and unpacked.
-_OF_TRANSFER = ("content-encoding", "content-length", "transfer-encoding")
+NO_LOGPROBS = (
+    "The endpoint's answer has no logprobs, which a verifier reads its probabilities from. Use a "
+    "model and a server that give them (vLLM, SGLang, llama.cpp; Ollama does not)."
+)
 
 
 class ChatClient:
-    """Calls an endpoint, and goes nowhere but to its base URL. Safe to share between threads."""
+    """Calls one endpoint, and goes nowhere but to its base URL. Safe to share between threads."""
 
     def __init__(
         self, *, base_url: str, api_key: str, timeout_s: float, max_retries: int, what: str
@@ -40,12 +33,12 @@ class ChatClient:
         """Open nothing yet.
 
         Args:
-            base_url: Of the endpoint.
-            api_key: Sent with each call.
-            timeout_s: That one try may take, from the connection to the last byte.
-            max_retries: Calls are made again this often, after 429, 5xx, and connections that fail
-                or take too long; not if the endpoint asks for a pause longer than ``timeout_s``.
-            what: Who needs it, for the error.
+            base_url: URL of the endpoint.
+            api_key: Key that is sent with each call.
+            timeout_s: Seconds that one try may take.
+            max_retries: How often a call is repeated after 429, 5xx, and connections that fail or
+                take too long.
+            what: Feature that needs the client, for the error.
 
         Raises:
             MissingExtraError: If the official client is not installed.
@@ -55,7 +48,7 @@ class ChatClient:
         except ImportError as error:
             raise MissingExtraError(what, "verify") from error
         self.base_url = base_url
-        self._client = openai.AsyncOpenAI(
+        self._client = openai.OpenAI(
             api_key=api_key,
             base_url=base_url,
             timeout=timeout_s,
@@ -64,9 +57,6 @@ class ChatClient:
                 timeout_s, follow_redirects=False, trust_env=not is_loopback(base_url)
             ),
         )
-        self._lock, self._is_closed = Lock(), False
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._thread: Thread | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -80,99 +70,124 @@ class ChatClient:
         self.close()
 
     def create(self, body: Mapping[str, Any]) -> bytes:
-        """Make a call; the reply as it came.
+        """Ask for a chat completion, and return the reply as it came.
 
         Raises:
             Exception: Whatever the official client raises.
         """
-        with self._lock:
-            if self._is_closed:
-                raise RuntimeError("The client is closed.")
-            call = self._start(self._create(body))
-        return call.result()
+        return self.post("/chat/completions", body)
 
-    def close(self) -> None:
-        """Cancel what is under way, and close the connections."""
-        with self._lock:
-            was_closed, self._is_closed = self._is_closed, True
-            if was_closed or self._loop is None or self._thread is None:
-                return
-            end = self._start(self._end())
-        end.result()
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
+    def post(self, path: str, body: Mapping[str, Any]) -> bytes:
+        """Send JSON to a path below the base URL, and return the reply as it came.
 
-    def _start(self, work: Coroutine[Any, Any, _T]) -> Future[_T]:
-        if self._loop is None:
-            self._loop = asyncio.new_event_loop()
-            self._thread = Thread(
-                target=self._loop.run_forever, name="groundwire-client", daemon=True
-            )
-            self._thread.start()
-        return asyncio.run_coroutine_threadsafe(work, self._loop)
-
-    async def _create(self, body: Mapping[str, Any]) -> bytes:
-        reply = await self._client.chat.completions.with_raw_response.create(**body)
+        Raises:
+            Exception: Whatever the official client raises.
+        """
+        reply: Any = self._client.post(path, cast_to=_http_library().Response, body=body)
         content: bytes = reply.content
         return content
 
-    async def _end(self) -> None:
-        calls = asyncio.all_tasks() - {asyncio.current_task()}
-        for call in calls:
-            call.cancel()
-        await asyncio.gather(*calls, return_exceptions=True)
-        await self._client.close()
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
 
 
-def _bounded(timeout_s: float, **options: Any) -> Any:  # noqa: ANN401  # httpx's, or httpx2's
+def _http_library() -> Any:  # noqa: ANN401 - httpx or httpx2, whichever the official client uses
     import openai
 
-    class Bounded(openai.DefaultAsyncHttpxClient):
-        async def send(self, request: Any, **options: Any) -> Any:  # noqa: ANN401
+    return import_module(openai.DefaultHttpxClient.__bases__[0].__module__.partition(".")[0])
+
+
+def _bounded(timeout_s: float, **options: Any) -> Any:  # noqa: ANN401 - of that library
+    import openai
+
+    class Bounded(openai.DefaultHttpxClient):
+        def send(self, request: Any, **options: Any) -> Any:  # noqa: ANN401
+            deadline, content = time.monotonic() + timeout_s, bytearray()
+            response = super().send(request, **{**options, "stream": True})
             try:
-                async with asyncio.timeout(timeout_s):
-                    response = await super().send(request, **{**options, "stream": True})
-                    try:
-                        content = await _content(response)
-                    finally:
-                        await response.aclose()
-            except TimeoutError as error:  # to the official client it is one of its own
-                library = import_module(type(request).__module__.partition(".")[0])
-                raise library.ReadTimeout("The call took too long.", request=request) from error
-            is_long = _pause_s(response.headers) > timeout_s
-            dropped = (*_OF_TRANSFER, _RETRIES) if is_long else _OF_TRANSFER
-            headers = [
-                (name, value)
-                for name, value in response.headers.multi_items()
-                if name.lower() not in dropped
-            ]
-            headers += [(_RETRIES, "false")] if is_long else []
+                for piece in response.iter_bytes():
+                    content += piece
+                    if len(content) >= MAX_REPLY_BYTES:
+                        break
+                    if time.monotonic() > deadline:
+                        raise _http_library().ReadTimeout(
+                            "The call took too long.", request=request
+                        )
+            finally:
+                response.close()
+            # The content was unpacked, so these headers no longer describe it.
+            for name in ("content-encoding", "content-length", "transfer-encoding"):
+                response.headers.pop(name, None)
             return type(response)(
-                response.status_code, headers=headers, content=content, request=request
+                response.status_code,
+                headers=response.headers,
+                content=bytes(content[:MAX_REPLY_BYTES]),
+                request=request,
             )
 
     return Bounded(timeout=timeout_s, **options)
 
 
-def _pause_s(headers: Mapping[str, str]) -> float:
-    """Seconds that an endpoint wants to be left alone for; 0 if it does not say."""
-    for name, in_a_second in (("retry-after-ms", 1000), ("retry-after", 1)):
-        try:
-            return float(headers.get(name, "")) / in_a_second
-        except ValueError:
-            pass
-    try:
-        date = parsedate_tz(headers.get("retry-after", ""))
-        return 0.0 if date is None else mktime_tz(date) - time.time()
-    except (ValueError, OverflowError):
-        return 0.0
+def call_failure(error: Exception, who: str) -> NotVerifiedError:
+    """The error that reports show for an exception of the official client.
+
+    An endpoint's own words may quote the key or the evidence, so none of them are in it.
+
+    Args:
+        error: What the official client raised.
+        who: What was called: ``endpoint`` or ``service``.
+    """
+    import openai
+
+    if isinstance(error, openai.APITimeoutError):
+        return NotVerifiedError(
+            FailureKind.TIMEOUT,
+            f"The {who} did not answer in time. Raise timeout_s, or try again later.",
+        )
+    if isinstance(error, openai.APIConnectionError):
+        return NotVerifiedError(
+            FailureKind.CONNECTION,
+            f"The {who} cannot be reached. See that it runs and that its URL is right.",
+        )
+    if isinstance(error, openai.APIStatusError):
+        return _status_failure(error.status_code, error.body, who)
+    return NotVerifiedError(
+        FailureKind.VERIFIER, f"The call of the {who} failed: {type(error).__name__}."
+    )
 
 
-async def _content(response: Any) -> bytes:  # noqa: ANN401
-    content = bytearray()
-    async for piece in response.aiter_bytes():
-        content += piece
-        if len(content) >= MAX_REPLY_BYTES:
-            break
-    return bytes(content[:MAX_REPLY_BYTES])
+def _status_failure(status: int, body: object, who: str) -> NotVerifiedError:
+    details = body if isinstance(body, Mapping) else {}
+    if status in (401, 403):
+        return NotVerifiedError(
+            FailureKind.AUTHENTICATION,
+            f"Authentication failed ({status}). See that OPENAI_API_KEY is the {who}'s.",
+        )
+    if status == 402 or details.get("code") == "insufficient_quota":
+        return NotVerifiedError(
+            FailureKind.BUDGET_EXCEEDED,
+            f"Budget exceeded ({status}). The account behind the key has no credit left.",
+        )
+    if 400 <= status < 500 and "logprobs" in str(details)[:10_000]:
+        return NotVerifiedError(
+            FailureKind.NO_LOGPROBS, f"The {who} refuses the request ({status}). {NO_LOGPROBS}"
+        )
+    kind, problem = _STATUSES.get(status) or _STATUSES[min(status // 100, 5)]
+    return NotVerifiedError(kind, f"Service error ({status}). The {who} {problem}")
+
+
+#: HTTP status, or its first digit → the kind of failure, and the text of the error.
+_STATUSES = {
+    404: (FailureKind.NOT_FOUND, "has no such model or path. See verifier_model and its URL."),
+    429: (
+        FailureKind.RATE_LIMITED,
+        "refuses more calls for now. Lower max_concurrency, or try again later.",
+    ),
+    3: (
+        FailureKind.SERVICE_ERROR,
+        "is elsewhere, and no redirect is followed. See that its URL is right.",
+    ),
+    4: (FailureKind.REFUSED, "refuses the request. See verifier_model, top_logprobs and its URL."),
+    5: (FailureKind.SERVICE_ERROR, "fails. Try again later, or see what is wrong with it."),
+}

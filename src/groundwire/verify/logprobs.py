@@ -1,24 +1,11 @@
 """From the logarithms of token probabilities to P(yes), P(no) and P(unsure). Pure."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import exp, fsum
-from typing import Any
 
 from groundwire.verify.interval import UNKNOWN, ProbabilityInterval
 from groundwire.verify.verifier import Readout, TopToken, Verdict, verdict_of
-
-#: Some servers round a logarithm to a little above 0.
-_SLACK = 1e-3
-_LEAST = -1e9
-
-
-class NoLogprobsError(ValueError):
-    """An endpoint's answer has no logprobs."""
-
-
-class MalformedLogprobsError(ValueError):
-    """An endpoint's answer, or its logprobs, are not as the API describes them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,38 +16,12 @@ class TokenPosition:
     top: tuple[TopToken, ...]
 
 
-def read_positions(completion: object) -> tuple[str, tuple[TokenPosition, ...]]:
-    """The text of a chat completion, and its tokens.
-
-    Raises:
-        NoLogprobsError: If it has no logprobs.
-        MalformedLogprobsError: If it, or they, are not as described.
-    """
-    choices = completion.get("choices") if isinstance(completion, Mapping) else None
-    if not isinstance(choices, list) or not choices or not isinstance(choices[0], Mapping):
-        raise MalformedLogprobsError("there is no choice in it")
-    logprobs = choices[0].get("logprobs")
-    if logprobs is None or (isinstance(logprobs, Mapping) and logprobs.get("content") is None):
-        raise NoLogprobsError
-    content = logprobs.get("content") if isinstance(logprobs, Mapping) else None
-    if not isinstance(content, list):
-        raise MalformedLogprobsError("logprobs.content is no list")
-    if not content:
-        raise NoLogprobsError
-    message = choices[0].get("message")
-    text = message.get("content") if isinstance(message, Mapping) else None
-    positions = tuple(_position(each) for each in content)
-    return text if isinstance(text, str) else "", positions
-
-
 def read_single(positions: Sequence[TokenPosition]) -> Readout:
-    """The answer about one claim: its first token that is not white space.
+    """Read the answer about one claim from its first token that is not white space.
 
-    Raises:
-        MalformedLogprobsError: If there is no token.
+    Args:
+        positions: The tokens of the answer, at least one.
     """
-    if not positions:
-        raise MalformedLogprobsError("there is no token in it")
     return readout(next((p for p in positions if p.token.token.strip()), positions[0]))
 
 
@@ -107,26 +68,3 @@ def _at_least(probability: float, rest: float) -> ProbabilityInterval:
 
 def _p(logprob: float) -> float:
     return min(1.0, exp(logprob))
-
-
-def _position(value: object) -> TokenPosition:
-    if not isinstance(value, Mapping):
-        raise MalformedLogprobsError("a token is no object")
-    top = value.get("top_logprobs")
-    if top is not None and not isinstance(top, list):
-        raise MalformedLogprobsError("top_logprobs is no list")
-    return TokenPosition(_token(value), tuple(_token(each) for each in top or ()))
-
-
-def _token(value: Any) -> TopToken:  # noqa: ANN401 - whatever an endpoint sent
-    token = value.get("token") if isinstance(value, Mapping) else None
-    logprob = value.get("logprob") if isinstance(value, Mapping) else None
-    if (
-        not isinstance(token, str)
-        or isinstance(logprob, bool)
-        or not isinstance(logprob, int | float)
-    ):
-        raise MalformedLogprobsError("a token has no text or no logprob")
-    if not _LEAST <= logprob <= _SLACK:  # which NaN is not
-        raise MalformedLogprobsError("a logprob is no logarithm of a probability")
-    return TopToken(token=token, logprob=float(logprob))

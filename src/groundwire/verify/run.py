@@ -1,8 +1,8 @@
-"""One verification from its arguments to its report: the stages, joined."""
+"""One verification from its arguments to its report: joins the stages."""
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -12,32 +12,25 @@ from groundwire.verify.backends import LOCAL, SERVICE, opened
 from groundwire.verify.budget import Units
 from groundwire.verify.citations import DEFAULTS as THRESHOLDS
 from groundwire.verify.citations import agreeing
-from groundwire.verify.claims import CitationPatternError, VerifiableClaim
+from groundwire.verify.claims import VerifiableClaim
 from groundwire.verify.context import Contexts
+from groundwire.verify.errors import NotVerifiedError, invalid_argument
 from groundwire.verify.forensics import CitationReport, check_citations
 from groundwire.verify.judging import Asking, failures_of_all, judge_claims
 from groundwire.verify.report import ClaimReport, VerificationReport, VerificationSetup
-from groundwire.verify.service import ServiceError, call_service, malformed
-from groundwire.verify.service_report import NoReportError, Sent, read_report
-from groundwire.verify.settings import (
-    DEFAULT_MODEL,
-    DEFAULTS,
-    ArgumentError,
-    arguments_of,
-    read_settings,
-)
-from groundwire.verify.spans import CitedSpan, SpanError, read_spans
-from groundwire.verify.subject import Subject, SubjectError
+from groundwire.verify.settings import DEFAULT_MODEL, DEFAULTS, arguments_of, read_settings
+from groundwire.verify.spans import CitedSpan, read_spans
+from groundwire.verify.subject import Subject
 from groundwire.verify.verifier import FailureKind, Verifier
-from groundwire.verify.wanted import MissingKeyError, MissingUrlError, wanted_key, wanted_url
+from groundwire.verify.wanted import wanted_key, wanted_url
 
 #: Opens the verifier that settings name.
 Opens: TypeAlias = Callable[[Verify], AbstractContextManager[Verifier]]
 
-#: Settings that are none of a service's business.
+#: Settings that a service is not sent.
 _OURS = frozenset({"verifier", "base_url", "service_url", "api_key", "rule"})
 
-#: Arguments that every service knows.
+#: Arguments that every service knows, and is always sent.
 _DOCUMENTED = (
     "verifier_model",
     "default_target",
@@ -48,17 +41,9 @@ _DOCUMENTED = (
 )
 
 
-class _RefusedError(Exception):
-    """There is no verification; the report tells why."""
-
-    def __init__(self, error_type: str, error: str) -> None:
-        super().__init__(error_type, error)
-        self.error_type, self.error = error_type, error
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Job:
-    """What was asked for, read."""
+    """The subject of a call with its settings, spans and claims, all read."""
 
     subject: Subject
     settings: Verify
@@ -66,12 +51,12 @@ class _Job:
     claims: tuple[VerifiableClaim, ...]
 
     @property
-    def n_scored(self) -> int:
-        return self.settings.max_claims if self.subject.is_limited else len(self.claims)
+    def scored(self) -> tuple[VerifiableClaim, ...]:
+        return self.claims[: self.settings.max_claims] if self.subject.is_limited else self.claims
 
     @property
     def unscored(self) -> tuple[VerifiableClaim, ...]:
-        return self.claims[self.n_scored :]
+        return self.claims[len(self.scored) :]
 
 
 def run(
@@ -89,11 +74,11 @@ def run(
     Args:
         subject: An answer or a trace.
         spans: The evidence.
-        arguments: Of the call, but for the verifier.
-        verifier: The name of one, or one of the caller's own.
+        arguments: Arguments of the call, without the verifier.
+        verifier: The name of a verifier, or one of the caller's own.
         with_citations: Whether the report also tells what is wrong with the citations of claims.
         opens: Opens a verifier that has a name.
-        through: Stands between the claims and the verifier, to watch it at work.
+        through: Wraps the verifier, to watch it at work.
 
     Raises:
         SettingError: If the program passes what no program should.
@@ -105,18 +90,24 @@ def run(
     setup = _setup(DEFAULTS, subject, backend)
     job = None
     try:
-        settings = _settings({**arguments, **named})
+        settings = read_settings({**arguments, **named})
         setup = _setup(settings, subject, backend)
-        job = _read(subject, spans, settings)
-        if own is None and settings.verifier == SERVICE:
+        read = read_spans(spans)
+        claims = subject.claims(tuple(span.sid for span in read), settings)
+        job = _Job(subject=subject, settings=settings, spans=read, claims=claims)
+        if own is None and backend == SERVICE:
             if with_citations:
-                raise _RefusedError("invalid_argument", _NO_CITATIONS)
+                raise invalid_argument(_NO_CITATIONS)
             return _by_service(job, setup)
-        with _opened(own, settings, opens) as judge:
+        with nullcontext(own) if own is not None else opens(settings) as judge:
             asked = through(judge) if through else judge
             return _by_verifier(job, asked, setup, with_citations=with_citations)
-    except _RefusedError as refusal:
-        return _unverified(setup, job, error=refusal.error, error_type=refusal.error_type)
+    except MissingExtraError:
+        raise
+    except ModelError as error:
+        return _unverified(setup, job, error=str(error), error_type=FailureKind.VERIFIER)
+    except NotVerifiedError as error:
+        return _unverified(setup, job, error=error.message, error_type=error.error_type)
 
 
 _NO_CITATIONS = (
@@ -127,21 +118,17 @@ _NO_CITATIONS = (
 
 def refused(subject: Subject, backend: str, *, error_type: str, error: str) -> VerificationReport:
     """The report of a call that was not even begun."""
-    return VerificationReport(
-        setup=_setup(DEFAULTS, subject, backend), error=error, error_type=error_type
-    )
+    return _unverified(_setup(DEFAULTS, subject, backend), None, error=error, error_type=error_type)
 
 
 def _unverified(
     setup: VerificationSetup, job: _Job | None, *, error: str, error_type: str
 ) -> VerificationReport:
-    """The report if there is a finding about no claim."""
-    if job is None:
-        return VerificationReport(setup=setup, error=error, error_type=str(error_type))
+    """The report of a call in which no claim was verified."""
     return VerificationReport(
         setup=setup,
-        unscored=job.unscored,
-        n_lost=len(job.claims) - len(job.unscored),
+        unscored=job.unscored if job else (),
+        n_lost=len(job.scored) if job else 0,
         error=error,
         error_type=str(error_type),
     )
@@ -157,13 +144,6 @@ def _checked(verifier: object) -> Verifier:
 
 def _name(verifier: Verifier) -> str:
     return str(getattr(verifier, "name", type(verifier).__name__))
-
-
-def _settings(arguments: Mapping[str, Any]) -> Verify:
-    try:
-        return read_settings(arguments)
-    except ArgumentError as error:
-        raise _RefusedError("invalid_argument", str(error)) from error
 
 
 def _setup(settings: Verify, subject: Subject, backend: str) -> VerificationSetup:
@@ -182,35 +162,6 @@ def _setup(settings: Verify, subject: Subject, backend: str) -> VerificationSetu
     )
 
 
-def _read(subject: Subject, spans: object, settings: Verify) -> _Job:
-    try:
-        read = read_spans(spans)
-        claims = subject.claims(tuple(span.sid for span in read), settings)
-    except (SpanError, SubjectError) as error:
-        raise _RefusedError(error.error_type, str(error)) from error
-    except CitationPatternError as error:
-        raise _RefusedError("invalid_argument", str(error)) from error
-    return _Job(subject=subject, settings=settings, spans=read, claims=claims)
-
-
-@contextmanager
-def _opened(own: Verifier | None, settings: Verify, opens: Opens) -> Iterator[Verifier]:
-    if own is not None:
-        yield own
-        return
-    try:
-        with opens(settings) as verifier:
-            yield verifier
-    except MissingExtraError:
-        raise
-    except MissingKeyError as error:
-        raise _RefusedError(FailureKind.MISSING_API_KEY, str(error)) from error
-    except ArgumentError as error:
-        raise _RefusedError("invalid_argument", str(error)) from error
-    except ModelError as error:
-        raise _RefusedError(FailureKind.VERIFIER, str(error)) from error
-
-
 def _by_verifier(
     job: _Job, verifier: Verifier, setup: VerificationSetup, *, with_citations: bool
 ) -> VerificationReport:
@@ -218,7 +169,7 @@ def _by_verifier(
     setup = replace(setup, backend=_name(verifier), verifier_model=model)
     settings = job.settings
     contexts = Contexts.of(job.spans, mode=settings.context_mode, placeholder=settings.placeholder)
-    details = judge_claims(job.claims[: job.n_scored], contexts, verifier, settings)
+    details = judge_claims(job.scored, contexts, verifier, settings)
     if failures := failures_of_all(details):
         first = failures[0]
         return replace(
@@ -249,49 +200,32 @@ def _citations(
 
 
 def _by_service(job: _Job, setup: VerificationSetup) -> VerificationReport:
-    """Ask a service for the report. It decides by its own rule, which ours names."""
-    settings = job.settings
-    sent = Sent(claims=job.claims[: job.n_scored], is_numbered=not job.subject.is_limited)
+    """Ask a service for the report. It decides by its own rule, and ``rule`` says so."""
     if not job.claims:
         return VerificationReport(setup=setup)
-    try:
-        response = call_service(
-            _service_url(settings),
-            job.subject.call,
-            _payload(job),
-            api_key=wanted_key(settings, os.environ),
-            timeout_s=settings.timeout_s,
-        )
-        read = read_report(response, setup, sent)
-    except MissingKeyError as error:
-        raise _RefusedError(FailureKind.MISSING_API_KEY, str(error)) from error
-    except MissingUrlError as error:
-        raise _RefusedError("missing_service_url", str(error)) from error
-    except ArgumentError as error:
-        raise _RefusedError("invalid_argument", str(error)) from error
-    except NoReportError as error:
-        problem = malformed(str(error))
-        raise _RefusedError(problem.kind, str(problem)) from error
-    except ServiceError as error:
-        raise _RefusedError(error.kind, str(error)) from error
-    return VerificationReport(
-        setup=setup,
-        details=read.details,
-        unscored=job.unscored,
-        has_unscored=read.is_truncated,
-        n_lost=read.n_missing,
-    )
+    from groundwire.verify.service import call_service
 
-
-def _service_url(settings: Verify) -> str:
-    url = wanted_url(settings.service_url, os.environ, "BERRY_SERVICE_URL")
+    url = wanted_url(job.settings.service_url, os.environ, "BERRY_SERVICE_URL")
     if url is None:
-        raise MissingUrlError
-    return url
+        raise NotVerifiedError(
+            "missing_service_url",
+            "There is no service to ask. Set BERRY_SERVICE_URL, or pass service_url.",
+        )
+    response = call_service(
+        url,
+        job.subject.call,
+        _payload(job),
+        api_key=wanted_key(job.settings, os.environ),
+        timeout_s=job.settings.timeout_s,
+    )
+    from groundwire.verify.service_report import read_report
+
+    read = read_report(response, setup, job.scored, is_numbered=not job.subject.is_limited)
+    return replace(read, unscored=job.unscored)
 
 
 def _payload(job: _Job) -> dict[str, Any]:
-    """What every service knows, and of the rest what was changed."""
+    """The documented arguments, and of the others those that were changed."""
     given, usual = arguments_of(job.settings), arguments_of(DEFAULTS)
     sent = {
         name: value

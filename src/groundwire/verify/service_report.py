@@ -1,16 +1,19 @@
-"""A service's JSON → our report. What it does not say is not made up; what is odd is an error."""
+"""Reads a service's JSON report. What it leaves out stays unknown; what contradicts is an error.
 
-import json
+Only the verifier ``service`` imports this file: pydantic comes with its extra.
+"""
+
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from math import isfinite
-from typing import Any, TypeGuard
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
 
 from groundwire.verify.budget import Amount
 from groundwire.verify.citing import Normalization
 from groundwire.verify.claims import VerifiableClaim
+from groundwire.verify.errors import NotVerifiedError
 from groundwire.verify.interval import UNKNOWN, ProbabilityInterval
-from groundwire.verify.report import ClaimReport, VerificationSetup
+from groundwire.verify.report import ClaimReport, VerificationReport, VerificationSetup
 from groundwire.verify.rule import (
     PASSED,
     ClaimDecision,
@@ -19,250 +22,229 @@ from groundwire.verify.rule import (
     Measures,
     after_posterior,
 )
-from groundwire.verify.verifier import Readout
+from groundwire.verify.verifier import FailureKind, Readout
 
-#: Whole numbers beyond are not those of a claim, nor all JSON readers'.
-_MAX_NUMBER = 2**53
-
-#: Numbers that are no further apart are one, written otherwise.
+#: Numbers that are no further apart than this count as equal.
 _ROUNDING = 1e-6
 
-#: What says of a claim that it could not be verified, if it is true or not empty.
-_NOT_VERIFIED = ("error", "unknown_citations", "empty_context", "no_spans", "skipped_verifier")
+_Number = Annotated[float, Field(ge=-1e9, le=1e9)]
+_Probability = Annotated[float, Field(ge=0, le=1)]
+_Whole = Annotated[int, Field(gt=-(2**53), lt=2**53)]
 
 
-class NoReportError(ValueError):
-    """A response is no report."""
+class _Reported(BaseModel):
+    model_config = ConfigDict(strict=True)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sent:
-    """What a service was asked about.
+class ReportedAmount(_Reported):
+    """An amount of information."""
 
-    Attributes:
-        claims: What it has to score, as we read it.
-        is_numbered: Whether it was sent these claims by their numbers, as steps are, and so has to
-            tell of each. An answer it divides as it likes.
-    """
-
-    claims: tuple[VerifiableClaim, ...]
-    is_numbered: bool
+    min: _Number | None = None
+    max: _Number | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServiceReport:
-    """What a service found.
+class ReportedReadout(_Reported):
+    """An answer of the service's verifier."""
 
-    Attributes:
-        details: One report for each claim that it scored.
-        is_truncated: Whether it says that it left claims out, or did.
-        n_missing: Claims that it does not tell of, as far as can be told.
-    """
-
-    details: tuple[ClaimReport, ...]
-    is_truncated: bool
-    n_missing: int
+    p_lower: _Probability
+    p_upper: _Probability
+    generated: str = ""
 
 
-def read_report(response: object, setup: VerificationSetup, sent: Sent) -> ServiceReport:
+class ReportedClaim(_Reported):
+    """The findings about one claim."""
+
+    claim: str
+    flagged: bool
+    idx: _Whole | None = None
+    raw_claim: str | None = None
+    status: str | None = None
+    target: _Probability | None = None
+    cites: list[str | int] | None = None
+    raw_cites: list[str | int] | None = None
+    citation_normalizations: list[Normalization] | None = None
+    unknown_citations: list[str | int] | None = None
+    required: ReportedAmount | None = None
+    observed: ReportedAmount | None = None
+    budget_gap: ReportedAmount | None = None
+    post_yes: ReportedReadout | None = None
+    prior_yes: ReportedReadout | None = None
+    has_any_citations: bool = True
+    missing_citations: bool = False
+    empty_context: bool = False
+    no_spans: bool = False
+    skipped_verifier: bool = False
+    error: Any = None
+
+
+class ReportedSummary(_Reported):
+    """The counts of a report, of claims or of steps."""
+
+    claims_total: _Whole | None = None
+    truncated: bool = False
+    claims_scored: _Whole | None = None
+    flagged_claims: _Whole | None = None
+    steps_scored: _Whole | None = None
+    flagged_steps: _Whole | None = None
+
+
+class Reported(_Reported):
+    """A report."""
+
+    flagged: bool
+    details: list[ReportedClaim] = Field(min_length=1)
+    under_budget: bool | None = None
+    error: Any = None
+    summary: ReportedSummary | None = None
+
+
+def read_report(
+    response: bytes,
+    setup: VerificationSetup,
+    claims: Sequence[VerifiableClaim],
+    *,
+    is_numbered: bool,
+) -> VerificationReport:
     """Read a service's report.
 
+    Args:
+        response: JSON of the service.
+        setup: What the service was asked to verify by.
+        claims: The claims that it has to score, as we read them.
+        is_numbered: Whether the claims were sent by their numbers, as steps are, so that it has to
+            report on each. It divides an answer as it likes.
+
     Raises:
-        NoReportError: If it is none, tells of an error, or does not agree with itself or with what
-            was sent. A report that says no more than that all is well is none.
+        NotVerifiedError: If it is not a report, tells of an error, or does not agree with itself
+            or with what was sent.
     """
-    if not isinstance(response, Mapping):
-        raise NoReportError("it is no object")
-    if response.get("error"):
-        kind = response.get("error_type")
-        known = kind if kind in ("no_spans", "malformed_spans") else "an error"
-        raise NoReportError(f"it tells of {known}")
-    if not _is_text(response):
-        raise NoReportError("it holds what is no text")
-    flagged = response.get("flagged")
-    if not isinstance(flagged, bool) or response.get("under_budget", flagged) is not flagged:
-        raise NoReportError("it does not say whether the answer is flagged")
-    details = response.get("details")
-    if not isinstance(details, list) or not details:
-        raise NoReportError("it has no details")
-    targets = {each.idx: each.target for each in sent.claims} if sent.is_numbered else {}
-    read = tuple(_detail(each, at, setup, targets) for at, each in enumerate(details))
-    said = [each["flagged"] for each in details]
-    summary = response.get("summary")
-    summary = summary if isinstance(summary, Mapping) else {}
-    total = _number(summary.get("claims_total")) or 0
-    is_cut = summary.get("truncated") is True or total > len(read)
-    if flagged is not any(said) and not (flagged and is_cut):
-        raise NoReportError("what it says of the answer is not what it says of the claims")
-    _require_counts(summary, setup, n_flagged=sum(said), n=len(read))
-    _require_numbers([each.claim.idx for each in read], sent)
-    n_missing = 0 if _tells_all(read, sent.claims) else len(sent.claims) - len(read)
-    return ServiceReport(details=read, is_truncated=is_cut or n_missing > 0, n_missing=n_missing)
+    try:
+        reported = Reported.model_validate_json(response)
+    except ValueError as error:
+        raise _malformed("it does not have the documented shape") from error
+    if reported.error:
+        raise _malformed("it tells of an error")
+    details, summary = reported.details, reported.summary or ReportedSummary()
+    is_cut = summary.truncated or (summary.claims_total or 0) > len(details)
+    n_flagged = sum(each.flagged for each in details)
+    is_consistent = reported.flagged == bool(n_flagged) or (reported.flagged and is_cut)
+    if not is_consistent or reported.under_budget not in (None, reported.flagged):
+        raise _malformed("its verdict on the answer is not its verdict on the claims")
+    counts = {setup.words.scored: len(details), setup.words.flagged: n_flagged}
+    if any(getattr(summary, name) not in (None, n) for name, n in counts.items()):
+        raise _malformed("its counts are not those of its claims")
+    targets = {each.idx: each.target for each in claims} if is_numbered else {}
+    read = tuple(_claim_report(each, at, setup, targets) for at, each in enumerate(details))
+    numbers = {each.claim.idx for each in read}
+    if len(numbers) < len(read):
+        raise _malformed("two of its claims have the same number")
+    if is_numbered and numbers != targets.keys():
+        raise _malformed("its steps are not those that were sent")
+    n_missing = 0 if _tells_all(read, claims) else len(claims) - len(read)
+    return VerificationReport(
+        setup=setup, details=read, has_unscored=is_cut or n_missing > 0, n_lost=n_missing
+    )
+
+
+def _malformed(problem: str) -> NotVerifiedError:
+    return NotVerifiedError(
+        FailureKind.MALFORMED, f"The service's response is not a valid report: {problem}."
+    )
 
 
 def _tells_all(read: Sequence[ClaimReport], claims: Sequence[VerifiableClaim]) -> bool:
-    """Whether there are as many claims as ours, or fewer that hold ours one after the other."""
-    if len(read) >= len(claims):
-        return True
-    told, at = _squeezed(" ".join(each.claim.raw_text for each in read)), 0
-    for claim in claims:
-        # A service may or may not have left the citations in its claims.
-        ends = [
-            found + len(text)
-            for text in map(_squeezed, (claim.raw_text, claim.text))
-            if (found := told.find(text, at)) >= 0
-        ]
-        if not ends:
-            return False
-        at = min(ends)
-    return True
+    """Whether a report has as many claims as we read, or fewer that hold the text of all."""
+    told = _squeezed(" ".join(each.claim.raw_text for each in read))
+    # A service may or may not have left the citations in its claims.
+    return len(read) >= len(claims) or all(
+        _squeezed(each.raw_text) in told or _squeezed(each.text) in told for each in claims
+    )
 
 
 def _squeezed(text: str) -> str:
     return "".join(char for char in text if char.isalnum())
 
 
-def _require_counts(
-    summary: Mapping[str, Any], setup: VerificationSetup, *, n_flagged: int, n: int
-) -> None:
-    words = setup.words
-    if summary.get(words.scored, n) != n or summary.get(words.flagged, n_flagged) != n_flagged:
-        raise NoReportError("it counts other claims than it tells of")
-
-
-def _require_numbers(numbers: Sequence[int], sent: Sent) -> None:
-    if len(set(numbers)) < len(numbers):
-        raise NoReportError("two of its claims have one number")
-    if sent.is_numbered and set(numbers) != {each.idx for each in sent.claims}:
-        raise NoReportError("its steps are not those that were sent")
-
-
-def _detail(
-    value: object, at: int, setup: VerificationSetup, targets: Mapping[int, float | None]
+def _claim_report(
+    reported: ReportedClaim,
+    at: int,
+    setup: VerificationSetup,
+    targets: Mapping[int, float | None],
 ) -> ClaimReport:
-    if not isinstance(value, Mapping) or not isinstance(value.get("flagged"), bool):
-        raise NoReportError(f"its claim {at} does not say whether it is flagged")
-    idx, claim = value.get("idx", at), value.get("claim")
-    if not _is_whole(idx) or not isinstance(claim, str):
-        raise NoReportError(f"its claim {at} has no number or no text")
+    idx = at if reported.idx is None else reported.idx
     wanted = targets.get(idx) or setup.target
-    target = _probability(value.get("target"), wanted)
+    target = reported.target or wanted
     if target < wanted - _ROUNDING:
-        raise NoReportError(f"its claim {at} had to reach less than was asked for")
-    if not value["flagged"]:
-        _require_pass(value, at, setup)
-    posterior = _readout(value.get("post_yes"))
+        raise _malformed(f"its claim {at} had to reach less than was asked for")
+    posterior, gap = _readout(reported.post_yes), _amount(reported.budget_gap)
+    if not reported.flagged and _speaks_against_pass(reported, gap, setup):
+        raise _malformed(f"its claim {at} is not flagged, and its details speak against a pass")
+    cites = _texts(reported.cites)
     return ClaimReport(
         claim=VerifiableClaim(
             idx=idx,
-            text=claim,
-            raw_text=_text(value.get("raw_claim")) or claim,
-            cites=_texts(value.get("cites")),
-            raw_cites=_texts(value.get("raw_cites")) or _texts(value.get("cites")),
-            normalizations=_normalizations(value.get("citation_normalizations")),
-            unknown=_texts(value.get("unknown_citations")),
+            text=reported.claim,
+            raw_text=reported.raw_claim or reported.claim,
+            cites=cites,
+            raw_cites=_texts(reported.raw_cites) or cites,
+            normalizations=tuple(reported.citation_normalizations or ()),
+            unknown=_texts(reported.unknown_citations),
         ),
         target=target,
-        decision=_decision(value, posterior, target),
+        decision=_decision(reported, posterior, target),
         measures=Measures(
-            required=_amount(value.get("required")),
-            observed=_amount(value.get("observed")),
-            gap=_amount(value.get("budget_gap")),
+            required=_amount(reported.required), observed=_amount(reported.observed), gap=gap
         ),
         posterior=posterior,
-        prior=_readout(value.get("prior_yes")),
-        is_missing_citations=value.get("missing_citations") is True,
-        has_empty_context=value.get("empty_context") is True,
+        prior=_readout(reported.prior_yes),
+        is_missing_citations=reported.missing_citations,
+        has_empty_context=reported.empty_context,
         units=setup.units,
     )
 
 
-def _require_pass(value: Mapping[str, Any], at: int, setup: VerificationSetup) -> None:
-    """Make sure that nothing which is said of a claim speaks against its having passed."""
-    if value.get("status") not in (None, ClaimStatus.PASSED):
-        raise NoReportError(f"its claim {at} is not flagged, and did not pass")
-    if any(value.get(name) for name in _NOT_VERIFIED):
-        raise NoReportError(f"its claim {at} is not flagged, and could not be verified")
-    gap = _amount(value.get("budget_gap"))
-    if gap is not None and gap.min > _ROUNDING:
-        raise NoReportError(f"its claim {at} is not flagged, and its evidence brings too little")
-    is_cited = value.get("has_any_citations", True) and not value.get("missing_citations")
-    if setup.require_citations and not is_cited:
-        raise NoReportError(f"its claim {at} is not flagged, and lacks citations")
+def _amount(reported: ReportedAmount | None) -> Amount | None:
+    if reported is None or reported.min is None or reported.max is None:
+        return None
+    return Amount(reported.min, reported.max)
 
 
-def _decision(value: Mapping[str, Any], posterior: Readout | None, target: float) -> ClaimDecision:
-    """The service's own; but what its evidence speaks against has not passed, by whatever rule."""
-    if not value["flagged"]:
+def _readout(reported: ReportedReadout | None) -> Readout | None:
+    if reported is None:
+        return None
+    yes = ProbabilityInterval(reported.p_lower, max(reported.p_lower, reported.p_upper))
+    return Readout(yes=yes, no=UNKNOWN, unsure=UNKNOWN, generated=reported.generated)
+
+
+def _texts(values: Sequence[str | int] | None) -> tuple[str, ...]:
+    return tuple(map(str, values or ()))
+
+
+def _speaks_against_pass(
+    reported: ReportedClaim, gap: Amount | None, setup: VerificationSetup
+) -> bool:
+    is_cited = reported.has_any_citations and not reported.missing_citations
+    return bool(
+        reported.status not in (None, ClaimStatus.PASSED)
+        or reported.error
+        or reported.unknown_citations
+        or reported.empty_context
+        or reported.no_spans
+        or reported.skipped_verifier
+        or (gap is not None and gap.min > _ROUNDING)
+        or (setup.require_citations and not is_cited)
+    )
+
+
+def _decision(reported: ReportedClaim, posterior: Readout | None, target: float) -> ClaimDecision:
+    """The service's decision; but a claim that its evidence speaks against has not passed."""
+    if not reported.flagged:
         if posterior is None:
             return PASSED
         return after_posterior(posterior, target=target, rule=DecisionRule.SIGNED) or PASSED
-    said = value.get("status")
-    if isinstance(said, str) and said in set(ClaimStatus) - {ClaimStatus.PASSED}:
-        return ClaimDecision(status=ClaimStatus(said))
-    is_missing = value.get("missing_citations") is True
+    if reported.status and reported.status in set(ClaimStatus) - {ClaimStatus.PASSED}:
+        return ClaimDecision(status=ClaimStatus(reported.status))
+    is_missing = reported.missing_citations
     return ClaimDecision(
         status=ClaimStatus.MISSING_CITATIONS if is_missing else ClaimStatus.UNDER_BUDGET
-    )
-
-
-def _amount(value: object) -> Amount | None:
-    if not isinstance(value, Mapping):
-        return None
-    low, high = _number(value.get("min")), _number(value.get("max"))
-    return None if low is None or high is None else Amount(low, high)
-
-
-def _readout(value: object) -> Readout | None:
-    if not isinstance(value, Mapping):
-        return None
-    low, high = _number(value.get("p_lower")), _number(value.get("p_upper"))
-    if low is None or high is None or not 0 <= low <= high <= 1:
-        return None
-    generated = _text(value.get("generated"))
-    return Readout(
-        yes=ProbabilityInterval(low, high), no=UNKNOWN, unsure=UNKNOWN, generated=generated
-    )
-
-
-def _is_whole(value: object) -> TypeGuard[int]:
-    return isinstance(value, int) and not isinstance(value, bool) and abs(value) < _MAX_NUMBER
-
-
-def _number(value: object) -> float | None:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not is_number or abs(value) > 1e9 or not isfinite(value):  # type: ignore[arg-type]
-        return None
-    return float(value)  # type: ignore[arg-type]
-
-
-def _probability(value: object, default: float) -> float:
-    number = _number(value)
-    return number if number is not None and 0 < number < 1 else default
-
-
-def _is_text(response: object) -> bool:
-    """Whether all its strings can be written; JSON escapes may be halves of characters."""
-    try:
-        json.dumps(response, ensure_ascii=False).encode()
-    except (UnicodeEncodeError, RecursionError):
-        return False
-    return True
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _texts(value: object) -> tuple[str, ...]:
-    items = value if isinstance(value, list) else []
-    return tuple(str(each) for each in items if isinstance(each, str) or _is_whole(each))
-
-
-def _normalizations(value: object) -> tuple[Normalization, ...]:
-    items = value if isinstance(value, list) else []
-    return tuple(
-        Normalization(_text(each.get("raw")), _text(each.get("resolved")))
-        for each in items
-        if isinstance(each, Mapping)
     )

@@ -11,6 +11,7 @@ from typing import Any
 from groundwire.config.kinds import KindError, Secret
 from groundwire.config.tree import SETTINGS, Verify
 from groundwire.errors import SettingError
+from groundwire.verify.errors import invalid_argument
 
 #: All defaults.
 DEFAULTS = Verify()
@@ -26,15 +27,11 @@ RENAMED = {"verifier_model": "model", "default_target": "target"}
 OF_THE_PROGRAM = frozenset({"max_group_size", "max_group_prompt_chars", "rule", "verifier"})
 
 
-class ArgumentError(ValueError):
-    """An argument is not possible; the report tells."""
-
-
 def read_settings(arguments: Mapping[str, Any]) -> Verify:
     """Settings from the arguments of a call.
 
     Raises:
-        ArgumentError: If one is not possible.
+        NotVerifiedError: If one has a value that is not possible.
         SettingError: If one of ``OF_THE_PROGRAM`` is not.
     """
     values = {RENAMED.get(name, name): value for name, value in arguments.items()}
@@ -66,6 +63,6 @@ def _read(name: str, value: object) -> Any:  # noqa: ANN401 - each kind has its 
         if name in OF_THE_PROGRAM:
             raise SettingError(argument, value, error.legal) from error
         shown = "***" if setting.kind.is_secret else repr(value)[:80]
-        raise ArgumentError(
+        raise invalid_argument(
             f"{argument} = {shown} is not possible. It must be {error.legal}."
         ) from error

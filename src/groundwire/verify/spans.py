@@ -7,20 +7,10 @@ from itertools import count
 
 from groundwire.detection.example import Source, require_text
 from groundwire.errors import InvalidTextError
+from groundwire.verify.errors import NotVerifiedError
 
 _SHOWN_CHARS = 80
 _NEXT = 'Pass a list such as [{"sid": "S0", "text": "..."}].'
-
-
-class SpanError(ValueError):
-    """Spans cannot be used; ``error_type`` says why: ``no_spans`` or ``malformed_spans``."""
-
-    def __init__(self, error_type: str, message: str) -> None:
-        super().__init__(error_type, message)
-        self.error_type, self.message = error_type, message
-
-    def __str__(self) -> str:
-        return self.message
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,22 +30,21 @@ def read_spans(spans: object) -> tuple[CitedSpan, ...]:
     (CitedSpan(sid='S0', text='It is tall.'), CitedSpan(sid='s2', text='It is old.'))
 
     Raises:
-        SpanError: If there are none, one is of another kind, has no text or an id that is none, or
-            two share an id.
+        NotVerifiedError: ``no_spans`` or ``malformed_spans``: there are no spans, one is not a
+            mapping, has no text or an invalid id, or two have the same id.
     """
-    if spans is None:
-        raise _none()
-    if isinstance(spans, str | bytes | Mapping) or not isinstance(spans, Sequence):
-        raise SpanError("malformed_spans", f"spans is a {type(spans).__name__}, no list. {_NEXT}")
+    if isinstance(spans, str | bytes | Mapping) or not isinstance(spans, Sequence | None):
+        raise _malformed(f"spans is a {type(spans).__name__}, not a list. {_NEXT}")
     if not spans:
-        raise _none()
+        raise NotVerifiedError(
+            "no_spans", f"There are no spans, so nothing can support the answer. {_NEXT}"
+        )
     read = [_read(span, at) for at, span in enumerate(spans)]
     given = Counter(sid for sid, _ in read if sid)
     if twice := [sid for sid, n in given.items() if n > 1]:
         shown = ", ".join(repr(sid[:_SHOWN_CHARS]) for sid in twice[:5])
-        raise SpanError(
-            "malformed_spans",
-            f"duplicate span ids: {shown}. A citation must name one text; give each its own id.",
+        raise _malformed(
+            f"duplicate span ids: {shown}. A citation must name one text; give each its own id."
         )
     taken = set(given)
     return tuple(
@@ -63,25 +52,25 @@ def read_spans(spans: object) -> tuple[CitedSpan, ...]:
     )
 
 
-def _none() -> SpanError:
-    return SpanError("no_spans", f"There are no spans, so nothing can support the answer. {_NEXT}")
+def _malformed(message: str) -> NotVerifiedError:
+    return NotVerifiedError("malformed_spans", message)
 
 
 def _read(span: object, at: int) -> tuple[str, str]:
     if isinstance(span, Source):
         span = {"sid": span.id, "text": span.text}
     if not isinstance(span, Mapping):
-        raise SpanError("malformed_spans", f"span {at} is a {type(span).__name__}. {_NEXT}")
+        raise _malformed(f"span {at} is a {type(span).__name__}. {_NEXT}")
     texts = [span.get(key) for key in ("text", "snippet")]
     text = next((each for each in texts if isinstance(each, str) and each.strip()), None)
     if text is None:
-        raise SpanError("malformed_spans", f"span {at} has no text under 'text' or 'snippet'.")
+        raise _malformed(f"span {at} has no text under 'text' or 'snippet'.")
     sid = next(filter(None, [_id(span.get(key), at) for key in ("sid", "id")]), "")
     try:
         require_text(sid, f"id of span {at}")
         require_text(text, f"text of span {at}")
     except InvalidTextError as error:
-        raise SpanError("malformed_spans", str(error)) from error
+        raise _malformed(str(error)) from error
     return sid, text
 
 
@@ -91,9 +80,7 @@ def _id(value: object, at: int) -> str:
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     if not isinstance(value, str):
-        # Under a number of its own nothing would cite it.
-        kind = type(value).__name__
-        raise SpanError("malformed_spans", f"span {at} has a {kind} as its id. Pass a text.")
+        raise _malformed(f"span {at} has a {type(value).__name__} as its id. Pass a text.")
     return value.strip()
 
 

@@ -1,17 +1,15 @@
 """Steps of a plan or a reasoning trace, read as claims with targets of their own."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from groundwire.detection.example import require_text
 from groundwire.errors import InvalidTextError
 from groundwire.verify.citing import IdMap
 from groundwire.verify.claims import VerifiableClaim, bare_text, find_citations
+from groundwire.verify.errors import NotVerifiedError
 
 _NEXT = 'A step is such as {"idx": 0, "claim": "...", "cites": ["S0"], "confidence": 0.95}.'
-
-
-class StepError(ValueError):
-    """A step cannot be read."""
 
 
 def read_steps(
@@ -29,19 +27,19 @@ def read_steps(
         citation_regex: As :func:`~groundwire.verify.claims.read_claims` takes.
 
     Raises:
-        StepError: If one of them is not as described, or two have one ``idx``.
-        CitationPatternError: If the regular expression cannot be used.
+        NotVerifiedError: ``malformed_steps`` if a step is not as described or two have the same
+            ``idx``; ``invalid_argument`` if the regular expression cannot be used.
     """
     if isinstance(steps, Mapping):
         steps = steps.get("steps")
     if isinstance(steps, str | bytes) or not isinstance(steps, Sequence):
-        raise StepError(f"steps is a {type(steps).__name__}, no list. {_NEXT}")
+        raise _malformed(f"steps is a {type(steps).__name__}, not a list. {_NEXT}")
     known = frozenset(span_ids)
     read = [_read(step, at, known, citation_regex) for at, step in enumerate(steps)]
     ids = IdMap.of(known, (id_ for claim in read for id_ in claim.raw_cites))
     numbers = [claim.idx for claim in read]
     if len(set(numbers)) < len(numbers):
-        raise StepError("Two steps have the same idx. Number each step once.")
+        raise _malformed("Two steps have the same idx. Number each step once.")
     return tuple(sorted((_resolved(claim, ids) for claim in read), key=lambda claim: claim.idx))
 
 
@@ -49,16 +47,16 @@ def _read(
     step: object, at: int, known: frozenset[str], citation_regex: str | None
 ) -> VerifiableClaim:
     if not isinstance(step, Mapping):
-        raise StepError(f"step {at} is a {type(step).__name__}. {_NEXT}")
+        raise _malformed(f"step {at} is a {type(step).__name__}. {_NEXT}")
     claim, idx = step.get("claim"), step.get("idx", at)
     if not isinstance(claim, str) or not any(char.isalnum() for char in claim):
-        raise StepError(f"step {at} has no claim. {_NEXT}")
+        raise _malformed(f"step {at} has no claim. {_NEXT}")
     if isinstance(idx, bool) or not isinstance(idx, int):
-        raise StepError(f"step {at} has an idx that is no whole number. {_NEXT}")
+        raise _malformed(f"step {at} has an idx that is no whole number. {_NEXT}")
     try:
         require_text(claim, f"claim of step {at}")
     except InvalidTextError as error:
-        raise StepError(str(error)) from error
+        raise _malformed(str(error)) from error
     marks = find_citations(claim, known, citation_regex)
     named = _cites(step.get("cites"), at)
     raw = dict.fromkeys([*named, *(id_ for mark in marks for id_ in mark.ids)])
@@ -73,15 +71,8 @@ def _read(
 
 def _resolved(claim: VerifiableClaim, ids: IdMap) -> VerifiableClaim:
     cites = ids.read(claim.raw_cites)
-    return VerifiableClaim(
-        idx=claim.idx,
-        text=claim.text,
-        raw_text=claim.raw_text,
-        cites=cites.ids,
-        raw_cites=claim.raw_cites,
-        normalizations=cites.normalizations,
-        unknown=cites.unknown,
-        target=claim.target,
+    return replace(
+        claim, cites=cites.ids, normalizations=cites.normalizations, unknown=cites.unknown
     )
 
 
@@ -90,16 +81,16 @@ def _cites(value: object, at: int) -> list[str]:
         return []
     items = [value] if isinstance(value, str | int) else value
     if isinstance(items, Mapping) or not isinstance(items, Sequence):
-        raise StepError(f"step {at} has cites that are no list of ids. {_NEXT}")
+        raise _malformed(f"step {at} has cites that are no list of ids. {_NEXT}")
     found = []
     for each in items:
         if isinstance(each, bool) or not isinstance(each, str | int):
-            raise StepError(f"step {at} cites what is no id. {_NEXT}")
+            raise _malformed(f"step {at} cites what is no id. {_NEXT}")
         id_ = str(each).strip().removeprefix("[").removesuffix("]").strip()
         try:
             require_text(id_, f"cites of step {at}")
         except InvalidTextError as error:
-            raise StepError(str(error)) from error
+            raise _malformed(str(error)) from error
         if id_:
             found.append(id_)
     return found
@@ -110,7 +101,11 @@ def _confidence(value: object, at: int) -> float | None:
         return None
     if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 1:
         return float(value)
-    raise StepError(
+    raise _malformed(
         f"step {at} has a confidence that is no number above 0 and below 1. It is the "
         "probability that the step has to reach, such as 0.95."
     )
+
+
+def _malformed(message: str) -> NotVerifiedError:
+    return NotVerifiedError("malformed_steps", message)

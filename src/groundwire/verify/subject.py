@@ -1,74 +1,42 @@
-"""What is verified: an answer or a trace, as claims, and as a service is told of it."""
+"""The subject of a verification: an answer or a trace, read as claims."""
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, TypeAlias
 
 from groundwire.config.tree import Verify
 from groundwire.detection.example import require_text
 from groundwire.errors import InvalidTextError
 from groundwire.verify.claims import VerifiableClaim, read_claims
+from groundwire.verify.errors import NotVerifiedError
 from groundwire.verify.report import CLAIMS, STEPS, ReportWords
-from groundwire.verify.steps import StepError, read_steps
-
-
-class SubjectError(ValueError):
-    """There is nothing that could be verified; ``error_type`` says why."""
-
-    def __init__(self, error_type: str, message: str) -> None:
-        super().__init__(error_type, message)
-        self.error_type, self.message = error_type, message
-
-    def __str__(self) -> str:
-        return self.message
-
-
-class Subject(Protocol):
-    """An answer or a trace."""
-
-    @property
-    def call(self) -> str:
-        """The call that it is the subject of, by its name at a service."""
-        ...
-
-    @property
-    def words(self) -> ReportWords:
-        """What a report calls its parts."""
-        ...
-
-    @property
-    def is_limited(self) -> bool:
-        """Whether ``max_claims`` is about it."""
-        ...
-
-    def claims(self, span_ids: tuple[str, ...], settings: Verify) -> tuple[VerifiableClaim, ...]:
-        """Its claims.
-
-        Raises:
-            SubjectError: If it cannot be read, or claims nothing.
-            CitationPatternError: If the pattern of citations cannot be used.
-        """
-        ...
-
-    def payload(self, claims: tuple[VerifiableClaim, ...], target: float) -> dict[str, Any]:
-        """What a service is sent of it."""
-        ...
+from groundwire.verify.steps import read_steps
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerSubject:
-    """An answer."""
+    """An answer.
+
+    Attributes:
+        call: Name of the function, and of the call of a service, that verifies it.
+        words: Names of the counts in a report.
+        is_limited: Whether ``max_claims`` limits it.
+    """
 
     answer: object
-    call: str = "detect_hallucination"
-    words: ReportWords = CLAIMS
-    is_limited: bool = True
+    call: ClassVar[str] = "detect_hallucination"
+    words: ClassVar[ReportWords] = CLAIMS
+    is_limited: ClassVar[bool] = True
 
     def claims(self, span_ids: tuple[str, ...], settings: Verify) -> tuple[VerifiableClaim, ...]:
-        """Its sentences or lines."""
+        """Read its sentences or lines.
+
+        Raises:
+            NotVerifiedError: If it is not a text, or claims nothing.
+        """
         try:
             require_text(self.answer, "answer")
         except InvalidTextError as error:
-            raise SubjectError("malformed_answer", str(error)) from error
+            raise NotVerifiedError("malformed_answer", str(error)) from error
         found = read_claims(
             str(self.answer),
             span_ids=span_ids,
@@ -77,32 +45,36 @@ class AnswerSubject:
         )
         if not found:
             message = "The answer claims nothing, so nothing was verified. Pass a text with claims."
-            raise SubjectError("no_claims", message)
+            raise NotVerifiedError("no_claims", message)
         return found
 
     def payload(self, claims: tuple[VerifiableClaim, ...], target: float) -> dict[str, Any]:
-        """The answer as it is."""
+        """The answer as a service is sent it."""
         return {"answer": str(self.answer)}
 
 
 @dataclass(frozen=True, slots=True)
 class TraceSubject:
-    """A plan or a reasoning trace; one without steps claims nothing, and nothing is wrong."""
+    """A plan or a reasoning trace. One without steps claims nothing, and passes.
+
+    Attributes are those of :class:`AnswerSubject`.
+    """
 
     steps: object
-    call: str = "audit_trace_budget"
-    words: ReportWords = STEPS
-    is_limited: bool = False
+    call: ClassVar[str] = "audit_trace_budget"
+    words: ClassVar[ReportWords] = STEPS
+    is_limited: ClassVar[bool] = False
 
     def claims(self, span_ids: tuple[str, ...], settings: Verify) -> tuple[VerifiableClaim, ...]:
-        """Its steps."""
-        try:
-            return read_steps(self.steps, span_ids=span_ids, citation_regex=settings.citation_regex)
-        except StepError as error:
-            raise SubjectError("malformed_steps", str(error)) from error
+        """Read its steps.
+
+        Raises:
+            NotVerifiedError: If they cannot be read.
+        """
+        return read_steps(self.steps, span_ids=span_ids, citation_regex=settings.citation_regex)
 
     def payload(self, claims: tuple[VerifiableClaim, ...], target: float) -> dict[str, Any]:
-        """The steps, each with its target."""
+        """The steps as a service is sent them, each with its target."""
         return {
             "steps": [
                 {
@@ -114,3 +86,6 @@ class TraceSubject:
                 for each in claims
             ]
         }
+
+
+Subject: TypeAlias = AnswerSubject | TraceSubject

@@ -4,41 +4,27 @@ from collections.abc import Mapping
 
 from groundwire.config.kinds import KindError, Secret
 from groundwire.config.tree import SETTINGS, Verify
-from groundwire.verify.settings import ArgumentError
+from groundwire.verify.errors import NotVerifiedError, invalid_argument
 
 KEY_VARIABLE = "OPENAI_API_KEY"
-
-
-class MissingKeyError(ValueError):
-    """The verifier that was asked for has no key."""
-
-    def __str__(self) -> str:
-        return (
-            f"There is no API key. Set {KEY_VARIABLE}, or pass api_key; any text does for a server "
-            'that wants none. verifier="local" needs no key.'
-        )
-
-
-class MissingUrlError(ValueError):
-    """The service that was asked for has no URL."""
-
-    def __str__(self) -> str:
-        return "There is no service to ask. Set BERRY_SERVICE_URL, or pass service_url."
 
 
 def wanted_key(settings: Verify, environ: Mapping[str, str]) -> str:
     """The key.
 
     Raises:
-        MissingKeyError: If there is none.
-        ArgumentError: If it is no text that a header can hold.
+        NotVerifiedError: If there is none, or it cannot stand in an HTTP header.
     """
     own = settings.api_key
     key = (own.reveal() if isinstance(own, Secret) else environ.get(KEY_VARIABLE, "")).strip()
     if not key:
-        raise MissingKeyError
+        raise NotVerifiedError(
+            "missing_api_key",
+            f"There is no API key. Set {KEY_VARIABLE}, or pass api_key; any text does for a server "
+            'that wants none. verifier="local" needs no key.',
+        )
     if not (key.isascii() and key.isprintable()):
-        raise ArgumentError(f"{KEY_VARIABLE} = *** is not possible. It must be printable ASCII.")
+        raise invalid_argument(f"{KEY_VARIABLE} = *** is not possible. It must be printable ASCII.")
     return key
 
 
@@ -46,7 +32,7 @@ def wanted_url(given: str | None, environ: Mapping[str, str], variable: str) -> 
     """The URL that was given, or else that of the environment; ``None`` if there is none.
 
     Raises:
-        ArgumentError: If it is plain HTTP to another machine, or no URL.
+        NotVerifiedError: If it is plain HTTP to another machine, or not a URL.
     """
     url = given or environ.get(variable, "").strip()
     if not url:
@@ -54,7 +40,7 @@ def wanted_url(given: str | None, environ: Mapping[str, str], variable: str) -> 
     try:
         return str(SETTINGS["verify.base_url"].kind.read(url)).rstrip("/")
     except KindError as error:
-        raise ArgumentError(
+        raise invalid_argument(
             f"{variable} is not possible: it must be a URL with https://, or with http:// on this "
             "machine, for answer, evidence and key would travel unencrypted."
         ) from error

@@ -1,0 +1,22 @@
+"""The error of a verification that cannot take place, or of a call that brought no answer."""
+
+
+class NotVerifiedError(ValueError):
+    """Nothing was verified. Reports show both parts; neither quotes a claim, evidence or a key.
+
+    Attributes:
+        error_type: The kind of problem in one word, such as ``no_spans`` or ``timeout``.
+        message: What happened and what to do next.
+    """
+
+    def __init__(self, error_type: str, message: str) -> None:
+        super().__init__(error_type, message)
+        self.error_type, self.message = error_type, message
+
+    def __str__(self) -> str:
+        return self.message
+
+
+def invalid_argument(message: str) -> NotVerifiedError:
+    """The error for a value that an argument cannot have."""
+    return NotVerifiedError("invalid_argument", message)
