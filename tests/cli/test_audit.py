@@ -23,14 +23,19 @@ ENVIRON = {"GROUNDWIRE_AUDIT_KEY": KEY.decode()}
 
 
 def write_file(path: Path) -> Path:
-    FileSink(path).append(chain_of(event(0), event(1, detail={"n": 1}), is_ended=True))
+    records = chain_of(event(0), event(1, detail={"n": 1}), is_ended=True)
+    asyncio.run(FileSink(path).append(records))
     return path
 
 
 def write_store(url: str) -> str:
-    sink = StoreSink(Store(url), [KEY])
-    sink.append(chain_of(event(0), event(1, detail={"n": 1}), is_ended=True))
-    sink.close()
+    async def write() -> None:
+        sink = StoreSink(Store(url), [KEY])
+        await sink.heads()
+        await sink.append(chain_of(event(0), event(1, detail={"n": 1}), is_ended=True))
+        await sink.close()
+
+    asyncio.run(write())
     return url
 
 

@@ -18,7 +18,6 @@ from sqlalchemy import text
 
 from groundwire.cli.audit_trail import _new_file
 from groundwire.control.audit import EventType, Keeping, response_events, signing
-from groundwire.control.audit.advisory_lock import alone
 from groundwire.control.store import Store
 from groundwire.control.store.address import DatabaseAddress
 from groundwire.control.store.migrate import migrate
@@ -380,7 +379,7 @@ def test_what_was_changed_stays_and_is_told(url: str, config: Path) -> None:
 
     async def change() -> None:
         async with Store(url) as store, store.writing() as connection:
-            await connection.execute(text("UPDATE audit_records SET tenant = 'x' WHERE seq = 2"))
+            await connection.execute(text("UPDATE audit_records SET mac = 'x' WHERE seq = 2"))
 
     asyncio.run(change())
     for options in (["--dry-run"], []):
@@ -388,22 +387,6 @@ def test_what_was_changed_stays_and_is_told(url: str, config: Path) -> None:
         assert result.exit_code == 1
         assert result.stdout.startswith("0 records and 0 details")
         assert "is not as it was written, and stays" in result.stderr
-
-
-def test_a_detail_that_was_changed_stays_and_is_told(url: str, config: Path) -> None:
-    fill(url, days_ago(20, detail={"n": 1}), days_ago(19, detail={"n": 2}), days_ago=25)
-
-    async def change() -> None:
-        async with Store(url) as store, store.writing() as connection:
-            await connection.execute(text("UPDATE audit_details SET detail = '{}' WHERE seq = 2"))
-
-    asyncio.run(change())
-    for options in (["--dry-run"], []):
-        result = run("prune", "--config", config, *options)
-        assert result.exit_code == 1
-        assert result.stdout.startswith("0 records and 1 detail ")
-        assert "1 detail is not as it was written, and stays" in result.stderr
-    assert run("verify").stdout.startswith("TAMPERED")
 
 
 def test_without_an_end_nothing_goes(folder: Path, url: str) -> None:
@@ -453,13 +436,6 @@ def test_a_key_that_has_signed_nothing_of_the_trail_removes_nothing_of_it(
 def test_where_nothing_goes_no_chain_begins(url: str, config: Path) -> None:
     fill(url, days_ago(1, detail={"version": 1}), days_ago=2)
     assert run("prune", "--config", config).stdout == "0 records and 0 details removed\n"
-
-    async def prune_beside() -> str:
-        async with Store(url) as store, alone(store) as is_alone:
-            assert is_alone
-            return str((await asyncio.to_thread(run, "prune", "--config", config)).stderr)
-
-    assert "Another process is at it" in asyncio.run(prune_beside())
     assert run("verify").stdout.startswith("intact: 2 records in 1 chain\n")
 
 

@@ -200,11 +200,11 @@ def _verify_files(
 async def _verify_store(
     config: "Config", url: str | None, keys: Sequence[bytes], anchors: Sequence["Head"]
 ) -> "TrailVerdict":
-    from groundwire.control.audit.verify_store import open_unchanged, verify_store
+    from groundwire.control.audit.verify_store import verify_store
     from groundwire.control.store import Store
 
     store = Store.of(config) if url is None else Store(url)
-    await open_unchanged(store)
+    await store.open(migrates=False)
     try:
         with _progress() as report:
             return await verify_store(store, keys, anchors=anchors, report=report)
@@ -233,12 +233,12 @@ def _progress() -> Iterator[Report]:
 
 
 def _what(verdict: "TrailVerdict") -> str:
-    count = f"{_count(verdict.n_records, 'record')} in {_count(verdict.n_chains, 'chain')}"
+    count = f"{_count(verdict.records, 'record')} in {_count(verdict.chains, 'chain')}"
     if verdict.status == "tampered":
-        return f"{_count(verdict.n_findings, 'finding')}, {count}"
+        return f"{_count(verdict.findings_total, 'finding')}, {count}"
     if verdict.status == "unverified":
         why = "there are no records"
-        return f"no key that was given has signed any of {count}" if verdict.n_records else why
+        return f"no key that was given has signed any of {count}" if verdict.records else why
     return count
 
 
@@ -255,7 +255,7 @@ def _say(verdict: "TrailVerdict", *, as_json: bool) -> None:
     click.echo(f"{_TOLD[verdict.status]}: {_what(verdict)}")
     for finding in verdict.findings:
         click.echo(f"  {finding.kind:<10}{visible(finding.text)}")
-    if verdict.n_findings > len(verdict.findings):
-        click.echo(f"  and {verdict.n_findings - len(verdict.findings):,} more")
+    if verdict.findings_total > len(verdict.findings):
+        click.echo(f"  and {verdict.findings_total - len(verdict.findings):,} more")
     for note in verdict.notes:
         click.echo(f"note: {visible(note)}")

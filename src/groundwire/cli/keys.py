@@ -284,13 +284,11 @@ async def _open(store: "Store") -> None:
 
     To migrate is for a start or for who asks for it: gateways that are older would start no more.
     """
-    from groundwire.control.audit.verify_store import open_unchanged
-
     if store.address.path is not None and not store.address.path.exists():
         raise SettingError(
             "store.url", store.where, "a database that is there: groundwire serve makes one"
         )
-    await open_unchanged(store)
+    await store.open(migrates=False)
 
 
 async def _is_recorded(audit: "AuditLog", events: Sequence["AuditEvent"]) -> bool:

@@ -96,9 +96,7 @@ class ControlPlane:
         self.store = Store.of(config, is_synced=True)
         self.directory = Directory(config)
         self.registry = Registry(self.store, configured=self.directory.configured)
-        self.watcher = Watcher(
-            self.store, self.registry, self.directory, poll_s=config.store.poll_s
-        )
+        self.watcher = Watcher(self.registry, self.directory, poll_s=config.store.poll_s)
         self.audit = audit_log(config, is_stored=True)
         self.trail = Trail(self.store)
         self._retention = _retention(config, self.store, self.audit)

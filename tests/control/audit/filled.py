@@ -5,7 +5,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import delete, insert, select
 
 from groundwire.control.audit import NO_TENANT, AuditEvent, AuditRecord, Chain, EventType
 from groundwire.control.audit.chain import ended
@@ -62,19 +62,11 @@ class Written:
 
     async def start(self, seconds: float) -> AuditRecord:
         """Write its first record, which names the ends of others."""
-        columns = audit_writers.c
         async with self._store.reading() as connection:
-            found = await connection.execute(
-                select(audit_writers).where(columns.named_by.is_(None))
-            )
-            rows = [HeadRow.of(dict(row)) for row in found.mappings()]
-        heads = [row.head for row in rows]
+            found = await connection.execute(select(audit_writers))
+            rows = [HeadRow.read(row) for row in found.mappings()]
+        heads = [row.head for row in rows if row is not None]
         (record,) = await self.add(_moved(self.chain.started(heads), seconds))
-        async with self._store.writing() as connection:
-            for row in rows:
-                named = row.named(self.writer, KEY)
-                own = update(audit_writers).where(columns.writer == row.head.writer)
-                await connection.execute(own.values(named.to_dict()))
         return record
 
     async def settle(self, events: Sequence[AuditEvent]) -> bool:
@@ -98,9 +90,7 @@ class Written:
     async def _keep(self, records: Sequence[AuditRecord], *, ended_at: int | None) -> None:
         if self.started_at is None:
             self.started_at = records[0].moment
-        head = HeadRow.signed(
-            KEY, records[-1].head, started_at=self.started_at, ended_at=ended_at, named_by=None
-        )
+        head = HeadRow.signed(KEY, records[-1].head, started_at=self.started_at, ended_at=ended_at)
         await keep(self._store, records)
         async with self._store.writing() as connection:
             await connection.execute(

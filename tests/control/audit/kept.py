@@ -22,12 +22,10 @@ class Trail:
     open: list[Chain] = field(default_factory=list)
 
     def start(self, key: bytes = KEY) -> Chain:
-        """A writer starts: it names the ends that nobody has named."""
+        """A writer starts: it names the ends of the others."""
         chain = Chain.new(key)
-        unnamed = [row for row in self.rows.values() if row.named_by is None]
-        self._keep(chain, chain.link(chain.started([row.head for row in unnamed])), key)
-        for row in unnamed:
-            self.rows[row.head.writer] = row.named(chain.writer, key)
+        heads = [row.head for row in self.rows.values()]
+        self._keep(chain, chain.link(chain.started(heads)), key)
         self.open.append(chain)
         return chain
 

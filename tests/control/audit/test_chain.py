@@ -53,7 +53,7 @@ def test_no_detail_is_not_an_empty_hash() -> None:
 
 
 def test_what_is_signed_as_one_thing_is_not_signed_as_another() -> None:
-    row = head_mac(KEY, HEAD, started_at=1, ended_at=None, named_by=None)
+    row = head_mac(KEY, HEAD, started_at=1, ended_at=None)
     assert len({row, anchors_mac(KEY, [HEAD]), key_id(KEY)}) == 3
     assert anchors_mac(KEY, []) != anchors_mac(KEY, [HEAD])
 
@@ -122,12 +122,10 @@ def test_a_key_is_called_by_something_that_tells_nothing_of_it() -> None:
         {"started_at": 2},
         {"ended_at": None},
         {"ended_at": 0},
-        {"named_by": None},
-        {"named_by": ""},
         {"signature": "ä"},
     ],
 )
 def test_a_row_that_was_changed_is_not_signed(change: dict[str, Any]) -> None:
-    row = HeadRow.signed(KEY, HEAD, started_at=1, ended_at=9, named_by="w")
+    row = HeadRow.signed(KEY, HEAD, started_at=1, ended_at=9)
     assert row.is_signed([b"other", KEY])
     assert not replace(row, **change).is_signed([b"other", KEY])

@@ -120,4 +120,4 @@ def test_before_response_a_file_is_on_the_disk_and_nobody_waits_for_company(
     log = audit_log(config(tmp_path, AUDIT_DURABILITY="before_response"), is_stored=False)
     assert isinstance(log._sink, FileSink)
     assert log._sink._is_synced
-    assert log._queue._linger_s == 0
+    assert log._linger_s == 0

@@ -1,5 +1,6 @@
 """Files and the standard output: whole lines, none twice, and none lost by a restart."""
 
+import asyncio
 import json
 import os
 import stat
@@ -26,7 +27,7 @@ def as_lines(records: list[AuditRecord]) -> bytes:
 
 def test_a_line_has_the_event_its_place_in_the_chain_and_its_detail(tmp_path: Path) -> None:
     records = chain_of(event(7, detail={"spans": [{"text": "naïve"}]}))
-    FileSink(tmp_path / "audit.jsonl").append(records)
+    asyncio.run(FileSink(tmp_path / "audit.jsonl").append(records))
     line = lines_in(tmp_path / "audit.jsonl")[1]
     assert (line["trace_id"], line["tenant"], line["type"]) == (
         "7",
@@ -74,7 +75,7 @@ def test_a_line_that_a_crash_left_unfinished_stands_alone(tmp_path: Path) -> Non
     path = tmp_path / "audit.jsonl"
     path.write_bytes(b'{"id": "1"}\n{"id": "2')
     records = chain_of()
-    FileSink(path).append(records)
+    asyncio.run(FileSink(path).append(records))
     assert path.read_bytes() == b'{"id": "1"}\n{"id": "2\n' + as_lines(records)
 
 
@@ -82,9 +83,9 @@ def test_a_line_that_a_crash_left_unfinished_stands_alone(tmp_path: Path) -> Non
 def test_a_file_that_was_rotated_away_is_made_anew(tmp_path: Path) -> None:
     path, records = tmp_path / "audit.jsonl", chain_of(event(0))
     sink = FileSink(path)
-    sink.append(records[:1])
+    asyncio.run(sink.append(records[:1]))
     path.rename(tmp_path / "audit.jsonl.1")
-    sink.append(records[1:])
+    asyncio.run(sink.append(records[1:]))
     assert (tmp_path / "audit.jsonl.1").read_bytes() == as_lines(records[:1])
     assert path.read_bytes() == as_lines(records[1:])
 
@@ -92,9 +93,9 @@ def test_a_file_that_was_rotated_away_is_made_anew(tmp_path: Path) -> None:
 def test_records_that_come_again_are_not_written_twice(tmp_path: Path) -> None:
     path, records = tmp_path / "audit.jsonl", chain_of(*map(event, range(5)))
     sink = FileSink(path)
-    sink.append(records[:3])
-    sink.append(records[:3])
-    sink.append(records)
+    asyncio.run(sink.append(records[:3]))
+    asyncio.run(sink.append(records[:3]))
+    asyncio.run(sink.append(records))
     assert path.read_bytes() == as_lines(records)
 
 
@@ -110,8 +111,8 @@ def test_what_is_on_the_disk_and_not_synced_comes_again_and_is_not_written_twice
     with monkeypatch.context() as patched:
         patched.setattr(os, "fsync", fail)
         with pytest.raises(OSError, match="input/output"):
-            sink.append(records)
-    sink.append(records)
+            asyncio.run(sink.append(records))
+    asyncio.run(sink.append(records))
     assert path.read_bytes() == as_lines(records)
 
 
@@ -132,9 +133,9 @@ def test_a_file_that_cannot_be_written_stops_the_start(tmp_path: Path) -> None:
 @pytest.mark.skipif(not FULL.exists(), reason="Linux has a device that is always full")
 def test_a_full_disk_is_told_and_its_heads_are_not_read_for_ever() -> None:
     sink = FileSink(FULL)
-    assert sink.heads() == ()
+    assert asyncio.run(sink.heads()) == ()
     with pytest.raises(OSError, match="No space left"):
-        sink.append(chain_of())
+        asyncio.run(sink.append(chain_of()))
 
 
 # Descriptors that take part of what they are given.
@@ -150,7 +151,7 @@ def test_lines_that_were_written_do_not_come_twice(monkeypatch: pytest.MonkeyPat
         sink, got = StdoutSink(), b""
         for _ in range(50):
             try:
-                sink.append(records)
+                asyncio.run(sink.append(records))
                 break
             except BlockingIOError:
                 got += end.read1(1_000_000)
@@ -179,7 +180,7 @@ def test_a_write_that_ends_at_the_end_of_a_line_loses_and_repeats_none(
     with monkeypatch.context() as patched:
         patched.setattr(os, "write", until_full)
         with pytest.raises(OSError, match="no space"):
-            sink.append(records)
-    sink.append(records)
+            asyncio.run(sink.append(records))
+    asyncio.run(sink.append(records))
     lines = path.read_bytes().splitlines()
     assert [line for line in lines if line != b"{"] == as_lines(records).splitlines()

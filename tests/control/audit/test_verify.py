@@ -44,8 +44,8 @@ def test_a_trail_nobody_touched_is_intact(trail: Trail) -> None:
     verdict = trail.verdict()
     assert verdict.findings == ()
     assert verdict.status is TrailStatus.INTACT
-    assert verdict.n_records == len(trail.records)
-    assert verdict.n_open == len(trail.open)
+    assert verdict.records == len(trail.records)
+    assert verdict.chains_open == len(trail.open)
 
 
 @given(trails(), st.data())
@@ -129,8 +129,6 @@ def change_a_row(data: st.DataObject, trail: Trail) -> None:
                 replace(row, ended_at=None),
                 replace(row, ended_at=row.started_at),
                 replace(row, started_at=row.started_at + 1),
-                replace(row, named_by=None),
-                replace(row, named_by=record.writer),
                 replace(row, signature=record.mac),
             ]
         )
@@ -149,10 +147,8 @@ def delete_a_chain(data: st.DataObject, trail: Trail) -> None:
 
 
 def delete_a_chain_with_its_row(data: st.DataObject, trail: Trail) -> None:
-    named = [row.head.writer for row in trail.rows.values() if row.named_by is not None]
-    namers = [row.named_by for row in trail.rows.values() if row.named_by is not None]
-    assume(named)
-    writer = data.draw(st.sampled_from(sorted({*named, *namers})))
+    assume(len(trail.rows) > 1)
+    writer = data.draw(st.sampled_from(list(trail.rows)[:-1]))  # the last one is not named yet
     del trail.rows[writer]
     trail.records = [record for record in trail.records if record.writer != writer]
 
@@ -180,7 +176,7 @@ def test_any_change_is_found(change: Change, trail: Trail, data: st.DataObject) 
     change(data, trail)
     verdict = trail.verdict()
     assert verdict.status is TrailStatus.TAMPERED
-    assert verdict.n_findings >= 1
+    assert verdict.findings_total >= 1
 
 
 # What is said of it.
@@ -260,7 +256,7 @@ def test_many_findings_are_counted_and_the_first_are_told() -> None:
     records = chain_of(*(event(number) for number in range(3000)))
     records = [replace(each, tenant="globex") for each in records]
     verdict = verify(records, None, [KEY])
-    assert verdict.n_findings == 3001
+    assert verdict.findings_total == 3001
     assert len(verdict.findings) == 1000
 
 
@@ -301,15 +297,6 @@ def test_a_record_of_one_key_in_a_chain_of_another_is_told() -> None:
     )
     trail.records[index] = replace(record, mac=mac)
     assert TamperKind.EDITED in kinds(trail.verdict([KEY, b"the earlier key"]))
-
-
-def test_a_clock_that_goes_back_is_a_note() -> None:
-    chain = Chain.new(KEY)
-    now = datetime.now(UTC)
-    late = [replace(event(n), timestamp=now - timedelta(hours=n)) for n in range(3)]
-    verdict = verify([chain.link(chain.started([])), *map(chain.link, late)], None, [KEY])
-    assert verdict.status is TrailStatus.INTACT
-    assert any("clock went back 2 times, by 3600 seconds" in note for note in verdict.notes)
 
 
 def test_a_writer_that_was_killed_is_a_note() -> None:

@@ -1,6 +1,6 @@
 """Events, records and sinks for the tests of the audit trail."""
 
-import threading
+import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -69,29 +69,29 @@ class ListSink:
         self.records: list[AuditRecord] = []
         self.batches: list[int] = []
         self.fails, self.others = list(fails), others
-        self.may_write = threading.Event()
+        self.may_write = asyncio.Event()
         self.may_write.set()
         self.is_closed = False
 
-    def heads(self) -> Sequence[Head]:
+    async def heads(self) -> Sequence[Head]:
         return self.others
 
-    def append(self, records: Sequence[AuditRecord]) -> None:
-        self.may_write.wait(PATIENCE_S)
+    async def append(self, records: Sequence[AuditRecord]) -> None:
+        await self.may_write.wait()
         error = self.fails.pop(0) if self.fails else None
         if error is not None:
             raise error
         self.batches.append(len(records))
         self.records += records
 
-    def close(self) -> None:
+    async def close(self) -> None:
         self.is_closed = True
 
 
 class BrokenSink(ListSink):
     """Cannot write."""
 
-    def append(self, records: Sequence[AuditRecord]) -> None:
+    async def append(self, records: Sequence[AuditRecord]) -> None:
         raise OSError("disk full")
 
 

@@ -76,7 +76,7 @@ ROWS: Mapping[str, Sequence[Row]] = {
     "audit_writers": [
         {
             **{"writer": "ab" * 16, "started_at": 1, "ended_at": None, "seq": 2**40},
-            **{"mac": "67" * 32, "named_by": None, "signature": "89" * 32},
+            **{"mac": "67" * 32, "signature": "89" * 32},
         }
     ],
 }

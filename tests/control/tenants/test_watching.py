@@ -5,8 +5,6 @@ import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
-from functools import partial
-from math import inf
 from pathlib import Path
 
 import pytest
@@ -16,7 +14,7 @@ from groundwire.config import Config
 from groundwire.control.store import Store, StoreError, StoreUnavailableError
 from groundwire.control.store.moments import to_datetime
 from groundwire.control.tenants import Directory, Registry, Watcher
-from groundwire.control.tenants.watching import NET_S, backoff_s
+from groundwire.control.tenants.watching import backoff_s
 from groundwire.policy.policy import Action
 from tests.postgres import Postgres, programs
 
@@ -44,7 +42,7 @@ async def process(url: str, **settings: float) -> AsyncIterator[Process]:
     store, directory = Store(url, timeout_s=2.0), Directory(Config())
     await store.open()
     registry = Registry(store)
-    watcher = Watcher(store, registry, directory, **settings)
+    watcher = Watcher(registry, directory, **settings)
     try:
         await watcher.open()
         yield Process(store=store, registry=registry, directory=directory, watcher=watcher)
@@ -67,10 +65,6 @@ async def run(store: Store, statement: str) -> None:
 def action_of(process: Process, tenant: str = "acme") -> Action | None:
     own = process.directory.overrides(tenant)
     return None if own is None else own.action
-
-
-def has_action(process: Process, action: Action) -> bool:
-    return action_of(process) is action
 
 
 async def test_what_is_stored_is_known_when_the_watcher_is_open(store_url: str) -> None:
@@ -96,18 +90,18 @@ async def test_a_change_of_one_process_reaches_the_others_with_one_load(store_ur
 
 
 async def test_two_looks_for_changes_are_less_than_a_second_apart() -> None:
-    assert max(NET_S, Config().store.poll_s) < 1.0
+    assert Config().store.poll_s < 1.0
 
 
 async def test_while_nothing_changes_nothing_is_loaded(store_url: str) -> None:
-    async with process(store_url, poll_s=0.001, net_s=0.001) as one:
+    async with process(store_url, poll_s=0.001) as one:
         for _ in range(20):
             assert await one.watcher.refresh()
         assert one.watcher.n_loads == 1
 
 
 async def test_what_a_process_has_changed_itself_it_knows_at_once(store_url: str) -> None:
-    async with process(store_url, poll_s=NEVER_S, net_s=NEVER_S) as one:
+    async with process(store_url, poll_s=NEVER_S) as one:
         for n, action in enumerate((Action.LOG, Action.BLOCK), start=1):
             await one.registry.put_metadata("acme", {"grounding.action": str(action)})
             assert await one.watcher.refresh()
@@ -116,7 +110,7 @@ async def test_what_a_process_has_changed_itself_it_knows_at_once(store_url: str
 
 
 async def test_many_who_refresh_at_once_load_once(store_url: str) -> None:
-    async with process(store_url, poll_s=NEVER_S, net_s=NEVER_S) as one:
+    async with process(store_url, poll_s=NEVER_S) as one:
         await one.registry.create("acme", policy={"action": "block"})
         await asyncio.gather(*(one.watcher.refresh() for _ in range(20)))
         assert action_of(one) is Action.BLOCK
@@ -134,7 +128,7 @@ class TestWhenTheDatabaseFails:
     async def test_the_last_known_holds_and_it_is_said_once(
         self, store_url: str, caplog: pytest.LogCaptureFixture
     ) -> None:
-        async with process(store_url, poll_s=0.01, net_s=0.01) as one:
+        async with process(store_url, poll_s=0.01) as one:
             await one.registry.create("acme", policy={"action": "block"})
             key = (await one.registry.create_key(tenant="acme")).secret.encode()
             assert await one.watcher.refresh()
@@ -158,7 +152,7 @@ class TestWhenTheDatabaseFails:
     async def test_a_watcher_does_not_open_without_it(self, store_url: str) -> None:
         async with opened(store_url) as store:
             await run(store, "ALTER TABLE changes RENAME TO gone")
-            watcher = Watcher(store, Registry(store), Directory(Config()))
+            watcher = Watcher(Registry(store), Directory(Config()))
             with pytest.raises(StoreError):
                 await watcher.open()
             assert not watcher.is_current
@@ -168,7 +162,7 @@ class TestWhenTheDatabaseFails:
             await watcher.close()
 
     async def test_how_old_what_is_known_may_be_is_known(self, store_url: str) -> None:
-        async with process(store_url, poll_s=NEVER_S, net_s=NEVER_S) as one:
+        async with process(store_url, poll_s=NEVER_S) as one:
             await one.watcher.refresh()
             before = one.watcher.age_s
             await run(one.store, "ALTER TABLE changes RENAME TO gone")
@@ -239,7 +233,7 @@ async def test_a_watcher_outlives_those_who_stop_waiting_for_it(store_url: str) 
 
 async def test_a_watcher_may_be_closed_at_any_moment(store_url: str) -> None:
     for pause_s in (0.0, 0.001, 0.003, 0.01):
-        async with process(store_url, poll_s=0.001, net_s=0.001) as one:
+        async with process(store_url, poll_s=0.001) as one:
             await one.registry.put_metadata("acme", {"at": pause_s})
             await asyncio.sleep(pause_s)
         await one.watcher.close()  # once more does nothing
@@ -249,74 +243,6 @@ async def test_a_watcher_may_be_closed_at_any_moment(store_url: str) -> None:
 
 @pytest.mark.postgres
 class TestPostgreSQL:
-    async def test_changes_are_heard_of_and_not_looked_for(self, postgres_url: str) -> None:
-        never = {"poll_s": NEVER_S, "net_s": NEVER_S}
-        async with process(postgres_url, **never) as one, process(postgres_url, **never) as other:
-            for n, action in enumerate((Action.LOG, Action.BLOCK, Action.FLAG), start=2):
-                await one.registry.put_metadata("acme", {"grounding.action": str(action)})
-                await eventually(partial(has_action, other, action))
-                assert other.watcher.n_loads == n
-
-    async def test_a_connection_that_breaks_is_made_again_at_once(self, postgres_url: str) -> None:
-        never = {"poll_s": NEVER_S, "net_s": NEVER_S}
-        async with process(postgres_url, **never) as one, process(postgres_url, **never) as other:
-            for action in (Action.LOG, Action.BLOCK):
-                pid = listening_pid(other)
-                await run(one.store, f"SELECT pg_terminate_backend({pid})")
-                await one.registry.put_metadata("acme", {"grounding.action": str(action)})
-                await eventually(partial(has_action, other, action))
-                assert listening_pid(other) != pid
-            assert other.watcher.is_current
-
-    async def test_while_it_cannot_be_made_changes_are_looked_for(self, postgres_url: str) -> None:
-        async with (
-            process(postgres_url) as one,
-            process(postgres_url, poll_s=0.01, net_s=NEVER_S) as other,
-        ):
-            other.watcher._listens_at = inf  # no connection is to be had for it
-            await run(one.store, f"SELECT pg_terminate_backend({listening_pid(other)})")
-            for action in (Action.LOG, Action.BLOCK):
-                await one.registry.put_metadata("acme", {"grounding.action": str(action)})
-                await eventually(partial(has_action, other, action))
-            assert other.watcher.is_current
-            other.watcher._listens_at = 0.0
-            await eventually(lambda: other.watcher._listener and other.watcher._listener.is_open)
-
-    async def test_what_a_connection_swallows_is_found_all_the_same(
-        self, postgres_url: str
-    ) -> None:
-        """As poolers of connections do, which take LISTEN and tell of nothing."""
-        async with (
-            process(postgres_url) as one,
-            process(postgres_url, poll_s=NEVER_S, net_s=0.02) as other,
-        ):
-            assert other.watcher._listener is not None
-            async with other.watcher._looking:  # which uses that connection
-                await other.watcher._listener._driver.execute("UNLISTEN *")
-            await one.registry.create("acme", policy={"action": "block"})
-            await eventually(lambda: action_of(other) is Action.BLOCK)
-
-    async def test_others_may_say_anything_on_the_channel(self, postgres_url: str) -> None:
-        async with process(postgres_url, poll_s=NEVER_S, net_s=NEVER_S) as one:
-            for payload in ("", "x", "-1", "0", "9" * 30, "\N{SNOWMAN}"):
-                await run(one.store, f"SELECT pg_notify('groundwire_changes', '{payload}')")
-            await one.registry.create("acme", policy={"action": "block"})
-            await eventually(lambda: action_of(one) is Action.BLOCK)
-            assert one.watcher.n_loads == 2
-
-    async def test_a_listening_connection_is_none_of_the_pools(self, postgres_url: str) -> None:
-        store = Store(postgres_url, pool_size=1)
-        await store.open()
-        watcher = Watcher(store, Registry(store), Directory(Config()))
-        await watcher.open()
-        async with store.reading() as connection:
-            n_own = await connection.scalar(
-                text("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()")
-            )
-        assert n_own == 2
-        await watcher.close()
-        await store.close()
-
     @pytest.mark.merge
     async def test_a_server_that_is_gone_and_comes_back_needs_nobodys_help(
         self, tmp_path: Path
@@ -346,14 +272,6 @@ class TestPostgreSQL:
                 await eventually(lambda: action_of(other) is Action.LOG)
         finally:
             server.close()
-
-
-def listening_pid(process: Process) -> int:
-    listener = process.watcher._listener
-    assert listener is not None
-    pid = listener._driver.get_server_pid()
-    assert isinstance(pid, int)
-    return pid
 
 
 @asynccontextmanager

@@ -2,7 +2,6 @@
 
 import asyncio
 import sqlite3
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from groundwire.control import logins
+from groundwire.control.store import sqlite as sqlite_files
 from groundwire.gateway import control
 from groundwire.gateway.control import ControlPlane
 from tests.gateway.admin.plane import config_of
@@ -38,9 +38,15 @@ async def eventually(is_so: Callable[[], object]) -> None:
             await asyncio.sleep(0.001)
 
 
+@pytest.fixture(autouse=True)
+def _short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that another program holds is waited for 0.1 s, and not 5."""
+    monkeypatch.setattr(sqlite_files, "BUSY_S", 0.1)
+
+
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Another program holds the file until the block ends; then what writes the log ends, too."""
+    """Another program holds the file until the block ends."""
     connection = sqlite3.connect(folder / "groundwire.db", isolation_level=None)
     connection.execute("BEGIN IMMEDIATE")
     try:
@@ -48,9 +54,6 @@ def locked(folder: Path) -> Iterator[None]:
     finally:
         connection.rollback()
         connection.close()
-        for each in threading.enumerate():
-            if each.name == "groundwire-audit":
-                each.join(PATIENCE_S)
 
 
 def fail_logins(own: ControlPlane) -> None:

@@ -1,11 +1,11 @@
-"""The record of what was found and of what was done about it.
+"""The audit trail: signed records of what the gateway found and did.
 
-``event`` says what an event is, ``events`` builds them; ``quoted`` says what they keep of a text
-and ``redact`` what of none, ``detail`` keeps what was found in full. ``control_events`` has those
-of tenants and keys. ``chain`` links them to records, ``sinks`` and ``store_sink`` keep those, and
-``log`` stands between: no event is dropped. ``configured`` makes the log of a configuration.
-``trail`` reads what the store has, ``retention`` removes what is too old, and ``verify`` says
-whether what is kept is what was written.
+``event`` is one event; ``events`` builds those about answers, ``control_events`` those about
+tenants and keys. ``quoted`` says how much of a text they keep, ``redact`` what is taken out of it
+before, and ``detail`` keeps all that was found. ``chain`` signs events as records, ``log`` writes
+them to one of ``sinks`` or to ``store_sink``; ``configured`` makes the log of a configuration.
+``trail`` reads the records in the store, ``retention`` removes old ones, and ``verify`` says
+whether they are as they were written.
 """
 
 from groundwire.control.audit.chain import Chain

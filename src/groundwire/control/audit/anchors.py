@@ -1,6 +1,6 @@
-"""Anchors: where chains stood at some time, kept where nobody who can write to the trail can.
+"""Anchors: a signed file that says where all chains stood at some time.
 
-With them also the newest end of a trail cannot go unnoticed.
+It is kept where those who can write to the trail cannot, and proves the newest ends, too.
 """
 
 import json
@@ -17,7 +17,7 @@ _MAX_BYTES = 100_000_000
 
 
 class AnchorsError(GroundwireError):
-    """A file of anchors cannot be used: without it, less would be verified than was asked for."""
+    """A file of anchors cannot be used."""
 
     def __init__(self, path: Path, problem: str) -> None:
         super().__init__(path, problem)
@@ -34,7 +34,7 @@ def write_anchors(path: Path, heads: Sequence[Head], key: bytes) -> None:
     """Write a file of anchors, all at once.
 
     Raises:
-        OSError: If that is not possible.
+        OSError: If it cannot be written.
     """
     data = {
         "version": _VERSION,
@@ -47,10 +47,10 @@ def write_anchors(path: Path, heads: Sequence[Head], key: bytes) -> None:
 
 
 def read_anchors(path: Path, keys: Sequence[bytes]) -> Sequence[Head]:
-    """The anchors of a file.
+    """Read a file of anchors.
 
     Raises:
-        AnchorsError: If there is none, or none that one of the keys has signed.
+        AnchorsError: If it cannot be read, or none of the keys has signed it.
     """
     try:
         with path.open("rb") as file:

@@ -1,8 +1,8 @@
 """A chain of records: each is signed together with the signature of the one before it.
 
-Who can write to the database or the file, and has not the key, can make no record, and can change,
-remove or move none without a trace. What is signed begins with what it is, and names the length of
-each part, so that no two different things are signed as the same bytes.
+Somebody who can write to the database or the file, but has no key, cannot make a record, and cannot
+change, remove or move one without a trace. The signed bytes begin with their purpose and contain
+the length of each part, so that two different things are never signed as the same bytes.
 """
 
 import hmac
@@ -17,7 +17,7 @@ from groundwire.control.audit.event import NO_TENANT, AuditEvent, EventType, mom
 from groundwire.control.audit.record import NOTHING, AuditRecord, Draft, Head
 
 _RECORD = b"groundwire audit record 1"
-_HEAD = b"groundwire audit head 1"
+_HEAD = b"groundwire audit head 2"
 _ANCHORS = b"groundwire audit anchors 1"
 _KEY = b"groundwire audit key 1"
 
@@ -26,46 +26,46 @@ class Chain:
     """The chain of one writer: one audit log of one start of a process."""
 
     def __init__(self, writer: str, key: bytes) -> None:
-        """Begin one.
+        """Begin a chain.
 
         Args:
             writer: 32 hexadecimal digits that no other chain has.
-            key: What signs it.
+            key: The key that signs its records.
         """
         self._key = key
         self.head = Head(writer=writer, seq=0, mac=NOTHING)
 
     @classmethod
     def new(cls, key: bytes) -> "Chain":
-        """Begin one with a new writer."""
+        """Begin a chain with a new writer."""
         return cls(uuid4().hex, key)
 
     @property
     def writer(self) -> str:
-        """Whose chain it is."""
+        """The id of the chain."""
         return self.head.writer
 
     def started(self, heads: Sequence[Head]) -> AuditEvent:
-        """Its first event: it names where others stand, which proves their ends.
+        """Return the first event of the chain: it names the last records of other chains.
 
         Args:
-            heads: Those that no other chain has named yet.
+            heads: The last records of other chains, whose ends this proves.
         """
         named = [each.to_dict() for each in heads]
         own = {"groundwire": __version__, "key": key_id(self._key), "heads": named}
         return _own(EventType.CHAIN_STARTED, own)
 
     def link(self, event: AuditEvent) -> AuditRecord:
-        """The event as the next record.
+        """Append an event, and return its record.
 
         Raises:
-            TypeError: If the event is no JSON data: then the chain is as it was.
+            TypeError: If the event is not JSON data; the chain stays as it was.
             ValueError: The same.
         """
         return self.add(Draft.of(event))
 
     def add(self, draft: Draft) -> AuditRecord:
-        """The next record, of an event that is written down."""
+        """Append an event that is serialized already, and return its record."""
         digest = None if draft.detail is None else detail_sha256(draft.detail)
         writer, seq, previous = self.writer, self.head.seq + 1, self.head.mac
         mac = record_mac(
@@ -90,57 +90,52 @@ class Chain:
 
 
 def detail_sha256(detail: str) -> str:
-    """The hash of a detail, which its record has."""
+    """Return the hash of a detail, which its record holds."""
     return sha256(detail.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def record_mac(
     key: bytes, *, writer: str, seq: int, previous: str, line: str, detail_sha256: str | None
 ) -> str:
-    """What signs a record: HMAC-SHA256, in hexadecimal digits."""
+    """Return the MAC of a record: HMAC-SHA256, in hexadecimal digits."""
     return _mac(key, _RECORD, writer, str(seq), previous, line, _optional(detail_sha256))
 
 
-def head_mac(
-    key: bytes, head: Head, *, started_at: int, ended_at: int | None, named_by: str | None
-) -> str:
-    """What signs a row of ``audit_writers``.
+def head_mac(key: bytes, head: Head, *, started_at: int, ended_at: int | None) -> str:
+    """Return the MAC of a row of ``audit_writers``.
 
-    With it nobody can say that a chain ends earlier, but by putting back a row of an earlier time.
+    Without the key nobody can make a chain end earlier, except by restoring an older row.
     """
-    others = (str(started_at), _optional(ended_at), _optional(named_by))
-    return _mac(key, _HEAD, *_parts(head), *others)
+    return _mac(key, _HEAD, *_parts(head), str(started_at), _optional(ended_at))
 
 
 def anchors_mac(key: bytes, heads: Sequence[Head]) -> str:
-    """What signs a file of anchors."""
+    """Return the MAC of a file of anchors."""
     return _mac(key, _ANCHORS, *(part for each in heads for part in _parts(each)))
 
 
 def key_id(key: bytes) -> str:
-    """What a key is called, which tells nothing of it."""
+    """Return the public name of a key, which reveals nothing of it."""
     return _mac(key, _KEY)[:8]
 
 
 def ended(*, n_lost: int) -> AuditEvent:
-    """The last event of a chain that ended in order; without it, its process was killed.
+    """Return the last event of a chain whose process ended in order.
 
     Args:
-        n_lost: Events that were given up.
+        n_lost: The number of events that were given up.
     """
     return _own(EventType.CHAIN_ENDED, {"lost": n_lost})
 
 
 def retention_applied(removed: Sequence[Head], *, details_before: datetime | None) -> AuditEvent:
-    """What is to be on disk before records or details are removed, so that verify expects it.
+    """Return the event that announces a removal; it is on disk before anything is removed.
 
-    A later one removes the record of this one too. What this one says of chains that still have a
-    row is to be said again then (:class:`~groundwire.control.audit.claims.Claims` reads it). The
-    row of a chain that ended and is removed as a whole goes with it.
+    It repeats what earlier such events say and something still refers to: they may be removed, too.
 
     Args:
-        removed: Up to which record, that one included, each chain loses its beginning.
-        details_before: Details of records that are older than this are removed; ``None``: none are.
+        removed: The last record that each chain loses; all records before it are removed as well.
+        details_before: Details of records before this moment are removed; ``None``: none are.
     """
     before = None if details_before is None else moment_text(details_before)
     return _own(
@@ -162,7 +157,7 @@ def _parts(head: Head) -> tuple[str, str, str]:
 
 
 def _mac(key: bytes, what: bytes, *parts: str) -> str:
-    # What was changed in a database may be any text, halves of surrogate pairs included.
+    # A text that somebody put into the database may hold halves of surrogate pairs.
     encoded = [part.encode("utf-8", "surrogatepass") for part in parts]
     message = b"".join(
         [what, b"\0", *(b"%d:%b" % (len(part), part) for part in encoded)],

@@ -1,6 +1,6 @@
-"""What a trail says about itself: which ends its chains have seen, and what retention removed.
+"""What signed records say about the trail itself: where chains stood, and what retention removed.
 
-A record that says so counts if it is signed: nobody without a key can excuse what is missing.
+Only signed records count: nobody without a key can explain away a record that is missing.
 """
 
 import hmac
@@ -8,7 +8,6 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -21,40 +20,31 @@ from groundwire.control.store import moments
 TELLING = (EventType.CHAIN_STARTED, EventType.RETENTION_APPLIED)
 
 
-@dataclass(frozen=True, slots=True)
-class SeenHead:
-    """That somebody has seen a chain reach a record.
+class Claims:
+    """The statements of all records of :data:`TELLING`, and of anchors.
 
     Attributes:
-        mac: Of the record.
-        by: Who, for people.
+        seen: Writer → number of a record → its MAC, and who has seen it there.
+        removed: Writer → the last record that retention removed.
+        details_before: Retention removed details of records before this moment.
     """
 
-    mac: str
-    by: str
-
-
-class Claims:
-    """What the records of :data:`TELLING` say, and anchors."""
-
-    def __init__(self, keys: Sequence[bytes], anchors: Sequence[Head]) -> None:
+    def __init__(self, keys: Sequence[bytes], anchors: Sequence[Head] = ()) -> None:
         """Begin with anchors.
 
         Args:
-            keys: What records may be signed with.
+            keys: The keys that sign records.
             anchors: Where chains stood at an earlier time.
         """
         self._keys = keys
-        # Writer → number of a record → who has seen it.
-        self.seen: dict[str, dict[int, SeenHead]] = defaultdict(dict)
-        # Writer → the last record that retention removed.
+        self.seen: dict[str, dict[int, tuple[str, str]]] = defaultdict(dict)
         self.removed: dict[str, Head] = {}
-        self._details_before: int | None = None
+        self.details_before: datetime | None = None
         for head in anchors:
             self._see(head, "an anchor")
 
     def learn(self, record: AuditRecord) -> None:
-        """Take what a record says, if it is signed."""
+        """Add what a record says, if it is signed."""
         if signer(record, self._keys) is None:
             return
         payload = json.loads(record.line)["payload"]
@@ -64,33 +54,31 @@ class Claims:
         elif record.type == EventType.RETENTION_APPLIED:
             self._apply(payload)
 
-    def seen_at(self, head: Head) -> SeenHead | None:
-        """Who has seen the record of this number, whatever it was then."""
-        return self.seen[head.writer].get(head.seq) if head.writer in self.seen else None
-
     def is_removed(self, writer: str, seq: int) -> bool:
-        """Whether retention removed all of a chain up to a record."""
+        """Return whether retention removed a chain up to this record, or further."""
         found = self.removed.get(writer)
         return found is not None and found.seq >= seq
 
     def is_detail_removed(self, record: AuditRecord) -> bool:
-        """Whether retention removed the detail of a record."""
-        return self._details_before is not None and record.moment < self._details_before
+        """Return whether retention removed the detail of a record, or is about to."""
+        before = self.details_before
+        is_old = before is not None and record.moment < moments.of_datetime(before)
+        return is_old or self.is_removed(record.writer, record.seq)
 
     def _see(self, head: Head, by: str) -> None:
-        self.seen[head.writer].setdefault(head.seq, SeenHead(head.mac, by))
+        self.seen[head.writer].setdefault(head.seq, (head.mac, by))
 
     def _apply(self, payload: Mapping[str, Any]) -> None:
         for head in _heads(payload.get("removed")):
             if not self.is_removed(head.writer, head.seq):
                 self.removed[head.writer] = head
         if payload.get("details_before") is not None:
-            before = moments.of_datetime(datetime.fromisoformat(payload["details_before"]))
-            self._details_before = max(before, self._details_before or before)
+            before = datetime.fromisoformat(payload["details_before"])
+            self.details_before = max(before, self.details_before or before)
 
 
 def signer(record: AuditRecord, keys: Sequence[bytes]) -> bytes | None:
-    """Which key has signed a record; ``None`` if none of them has."""
+    """Return the key that has signed a record; ``None`` if none of them has."""
     for key in keys:
         mac = record_mac(
             key,
@@ -106,7 +94,7 @@ def signer(record: AuditRecord, keys: Sequence[bytes]) -> bytes | None:
 
 
 def is_same(ours: str, theirs: str) -> bool:
-    """Whether two hashes are one; how long that takes does not depend on how much of it is."""
+    """Compare two hashes, in a time that does not depend on where they differ."""
     return hmac.compare_digest(ours.encode(), theirs.encode("utf-8", "surrogatepass"))
 
 

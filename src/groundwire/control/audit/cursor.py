@@ -1,22 +1,18 @@
-"""Where a page of the trail ends, as a text that a client gives back to have the next one."""
+"""Cursors: where a page of a list ends, as an opaque text that gives the next page."""
 
-import base64
-import binascii
-import re
-from dataclasses import dataclass
-from typing import Self
+import json
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 
 from groundwire.errors import InputError
 
-#: Longer ones are none of ours.
-MAX_CHARS = 200
+#: Our own cursors are shorter.
+MAX_CHARS = 2000
 
-_LARGEST = 2**63 - 1  # what a database has room for
-_FORM = re.compile(r"1:(-?\d{1,19}):(\d{1,19}):([^\0]{1,64})", re.ASCII)
+_LARGEST = 2**63 - 1  # what a database can hold
 
 
 class InvalidCursorError(InputError):
-    """A cursor is none that a page came with."""
+    """The cursor did not come with a page."""
 
     def __str__(self) -> str:
         return (
@@ -25,40 +21,33 @@ class InvalidCursorError(InputError):
         )
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class RecordPosition:
-    """Where a record stands in the order of time; of equal moments, chains stand one by one."""
-
-    moment: int
-    writer: str
-    seq: int
-
-    def to_cursor(self) -> str:
-        """As a text that says nothing to a reader, of characters that a URL may hold."""
-        text = f"1:{self.moment}:{self.seq}:{self.writer}"
-        return base64.urlsafe_b64encode(text.encode("utf-8")).decode("ascii").rstrip("=")
-
-    @classmethod
-    def of_cursor(cls, cursor: str) -> Self:
-        """Read it.
-
-        Raises:
-            InvalidCursorError: If it is none.
-        """
-        found = _FORM.fullmatch(_decoded(cursor))
-        if found is None:
-            raise InvalidCursorError
-        moment, seq, writer = int(found[1]), int(found[2]), found[3]
-        if abs(moment) > _LARGEST or seq > _LARGEST:
-            raise InvalidCursorError
-        return cls(moment, writer, seq)
+def to_cursor(*place: str | int) -> str:
+    """Encode a place in a list in characters that a URL may hold."""
+    return urlsafe_b64encode(json.dumps(place).encode("ascii")).decode("ascii").rstrip("=")
 
 
-def _decoded(cursor: str) -> str:
-    if len(cursor) > MAX_CHARS:
-        raise InvalidCursorError
+def read_cursor(cursor: str, *types: type[str] | type[int]) -> tuple[str | int, ...]:
+    """Decode a place in a list.
+
+    Args:
+        cursor: The text, which anybody may have written.
+        types: The types of the values that the place consists of.
+
+    Raises:
+        InvalidCursorError: If it is not such a place.
+    """
     try:
-        padded = cursor + "=" * (-len(cursor) % 4)
-        return base64.b64decode(padded, altchars=b"-_", validate=True).decode("utf-8")
-    except (binascii.Error, ValueError):
-        raise InvalidCursorError from None
+        place = json.loads(urlsafe_b64decode(cursor[:MAX_CHARS] + "=" * (-len(cursor) % 4)))
+        is_sound = tuple(map(type, place)) == types and to_cursor(*place) == cursor
+        is_sound = is_sound and all(map(_is_storable, place))
+    except (ValueError, TypeError, RecursionError):
+        is_sound = False
+    if not is_sound:
+        raise InvalidCursorError
+    return tuple(place)
+
+
+def _is_storable(value: str | int) -> bool:
+    if isinstance(value, int):
+        return abs(value) <= _LARGEST
+    return "\0" not in value and value.isprintable()

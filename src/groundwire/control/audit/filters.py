@@ -1,4 +1,4 @@
-"""Which records are asked for."""
+"""Filters of the audit trail: which events are asked for."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,7 +11,7 @@ _MAX_CHARS = 128
 
 
 class InvalidFilterError(InputError):
-    """Records are asked for by something that none can have."""
+    """A filter asks for something that no event can have."""
 
     def __init__(self, field: str, problem: str) -> None:
         super().__init__(field, problem)
@@ -23,13 +23,13 @@ class InvalidFilterError(InputError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filter:
-    """Which records are asked for: those of which all holds. ``None`` asks for nothing.
+    """Which events are asked for: those for which all of this holds. ``None`` asks for nothing.
 
     Attributes:
-        tenant: Whose.
-        types: What happened: any of these; empty: whatever it was.
-        trace_id: In which request.
-        writer: In which chain. They come in the order of the chain then.
+        tenant: The tenant.
+        types: What happened: any of these; empty: anything.
+        trace_id: The request.
+        writer: The chain. The events then come in its order.
         since: From this moment on.
         until: Before this moment.
     """
@@ -42,7 +42,7 @@ class Filter:
     until: datetime | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what no record can have, and what a database would refuse.
+        """Refuse what no event can have, and what a database would refuse.
 
         Raises:
             InvalidFilterError: With what is possible.
@@ -52,26 +52,16 @@ class Filter:
             if type_ not in set(EventType):
                 raise InvalidFilterError("type", _unknown(type_))
         for field in ("tenant", "trace_id", "writer"):
-            _require_text(field, getattr(self, field))
+            text = getattr(self, field) or ""
+            if len(text) > _MAX_CHARS:
+                problem = f"it has {len(text):,} characters, and none has more than {_MAX_CHARS}"
+                raise InvalidFilterError(field, problem)
+            if any(each < " " or "\ud800" <= each <= "\udfff" for each in text):
+                raise InvalidFilterError(field, "it has characters that no name can have")
         for field in ("since", "until"):
             moment = getattr(self, field)
             if moment is not None and moment.utcoffset() is None:
                 raise InvalidFilterError(field, "a moment needs a time zone, such as Z for UTC")
-
-    @property
-    def is_of_chains(self) -> bool:
-        """Whether it asks for nothing but a chain: for all of it, or for all there are."""
-        return self in (Filter(), Filter(writer=self.writer))
-
-
-def _require_text(field: str, text: str | None) -> None:
-    if text is None:
-        return
-    if len(text) > _MAX_CHARS:
-        problem = f"it has {len(text):,} characters, and none has more than {_MAX_CHARS}"
-        raise InvalidFilterError(field, problem)
-    if any(each < " " or "\ud800" <= each <= "\udfff" for each in text):
-        raise InvalidFilterError(field, "it has characters that no name can have")
 
 
 def _unknown(type_: str) -> str:

@@ -1,4 +1,4 @@
-"""Where chains stand, as the store has it: a signed row for each."""
+"""Where each chain ends, as the database says it: one signed row of ``audit_writers`` a chain."""
 
 import hmac
 from collections.abc import Mapping, Sequence
@@ -15,90 +15,53 @@ class HeadRow:
 
     Attributes:
         head: The last record of the chain.
-        started_at: Moment of its first.
-        ended_at: Moment of its last, if it ended in order.
-        named_by: The writer whose chain names this head; ``None`` if none does.
-        signature: What signs all of it.
+        started_at: The moment of its first record.
+        ended_at: The moment of its last record, if the process ended in order.
+        signature: The MAC of all of the above.
     """
 
     head: Head
     started_at: int
     ended_at: int | None
-    named_by: str | None
     signature: str
 
     @classmethod
-    def signed(
-        cls,
-        key: bytes,
-        head: Head,
-        *,
-        started_at: int,
-        ended_at: int | None,
-        named_by: str | None = None,
-    ) -> "HeadRow":
-        """A new row."""
-        signature = head_mac(key, head, started_at=started_at, ended_at=ended_at, named_by=named_by)
-        return cls(
-            head=head,
-            started_at=started_at,
-            ended_at=ended_at,
-            named_by=named_by,
-            signature=signature,
-        )
+    def signed(cls, key: bytes, head: Head, *, started_at: int, ended_at: int | None) -> "HeadRow":
+        """Make a row and sign it."""
+        signature = head_mac(key, head, started_at=started_at, ended_at=ended_at)
+        return cls(head=head, started_at=started_at, ended_at=ended_at, signature=signature)
 
     @classmethod
-    def of(cls, row: Mapping[str, Any]) -> "HeadRow":
-        """Read a row, which anybody may have written.
-
-        Raises:
-            TypeError: If it has values of another kind, as SQLite takes them.
-        """
-        kinds = {"seq": int, "started_at": int, "ended_at": int | None, "named_by": str | None}
+    def read(cls, row: Mapping[Any, Any]) -> "HeadRow | None":
+        """Read a row; ``None`` if a value has the wrong type, which SQLite allows."""
+        kinds = {"seq": int, "started_at": int, "ended_at": int | None}
         if not all(isinstance(value, kinds.get(name, str)) for name, value in row.items()):
-            raise TypeError
+            return None
         return cls(
             head=Head(writer=row["writer"], seq=row["seq"], mac=row["mac"]),
             started_at=row["started_at"],
             ended_at=row["ended_at"],
-            named_by=row["named_by"],
             signature=row["signature"],
         )
 
-    @classmethod
-    def read(cls, row: Mapping[str, Any]) -> "HeadRow | None":
-        """The same; ``None`` if it has values of another kind."""
-        try:
-            return cls.of(row)
-        except TypeError:
-            return None
-
-    def named(self, writer: str, key: bytes) -> "HeadRow":
-        """The same, named by a chain."""
-        return self.signed(
-            key, self.head, started_at=self.started_at, ended_at=self.ended_at, named_by=writer
+    def is_signed(self, keys: Sequence[bytes]) -> bool:
+        """Return whether one of the keys has signed the row."""
+        signature = self.signature.encode("utf-8", "surrogatepass")
+        return any(
+            hmac.compare_digest(
+                head_mac(
+                    key, self.head, started_at=self.started_at, ended_at=self.ended_at
+                ).encode(),
+                signature,
+            )
+            for key in keys
         )
 
-    def is_signed(self, keys: Sequence[bytes]) -> bool:
-        """Whether one of the keys has signed it."""
-        own = str(self.signature).encode("utf-8", "surrogatepass")
-        return any(hmac.compare_digest(self._mac(key).encode(), own) for key in keys)
-
     def to_dict(self) -> dict[str, Any]:
-        """As a row."""
+        """Return the values of the columns."""
         return {
             **self.head.to_dict(),
             "started_at": self.started_at,
             "ended_at": self.ended_at,
-            "named_by": self.named_by,
             "signature": self.signature,
         }
-
-    def _mac(self, key: bytes) -> str:
-        return head_mac(
-            key,
-            self.head,
-            started_at=self.started_at,
-            ended_at=self.ended_at,
-            named_by=self.named_by,
-        )

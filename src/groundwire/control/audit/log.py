@@ -1,30 +1,35 @@
-"""The audit log: takes events from coroutines, and has a thread that writes them.
+"""The audit log: takes events from coroutines, and writes them in a task of its own.
 
-Nothing is dropped: when the queue is full, whoever brings an event stands in line until it has a
-place; what cannot be written is kept, in order, and tried again until the log is closed.
+Nothing is dropped: while the queue is full, those who bring an event wait for a place; what cannot
+be written is kept, in order, and tried again until the log is closed.
 """
 
 import asyncio
 import logging
-import threading
 import time
-from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import partial
+from typing import TypeVar
 
-from groundwire.control.audit.chain import Chain
+from groundwire.control.audit.chain import Chain, ended
 from groundwire.control.audit.event import AuditEvent
-from groundwire.control.audit.queue import EventQueue, QueuedEvent
-from groundwire.control.audit.record import Draft
+from groundwire.control.audit.record import AuditRecord, Draft
 from groundwire.control.audit.sinks import Sink
-from groundwire.control.audit.writing import Writing
+from groundwire.errors import GroundwireError
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 #: Characters of details that may wait. Beyond them a record is kept without its detail, so that a
 #: database that is away does not fill the memory.
 MAX_DETAIL_CHARS = 64_000_000
+#: Events, and characters of their records, that are written at once; one record may be longer.
+MAX_BATCH, MAX_BATCH_CHARS = 1000, 4_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,12 +37,13 @@ class AuditStats:
     """Counters since the log was made.
 
     Attributes:
-        written: Events that were written, by type.
-        n_failures: Attempts that failed.
-        n_lost: Events that were given up: when the log was closed before they could be written, or
-            that came after that.
-        depth: Events that wait now, those in line for a place included.
-        n_without_detail: Events that are kept without their detail, for too much was waiting.
+        written: The number of events that were written, by type.
+        n_failures: The number of attempts that failed.
+        n_lost: The number of events that were given up: when the log was closed before they could
+            be written, or that came after that.
+        depth: The number of events that wait now.
+        n_without_detail: The number of events that were kept without their detail, because too
+            much was waiting.
     """
 
     written: Mapping[str, int]
@@ -68,225 +74,217 @@ class AuditLog:
 
         Args:
             sink: Where records go; ``None``: nowhere, for a gateway without audit log.
-            key: What signs them.
-            queue_size: Events that may wait, those that are being written included.
-            keeps_details: Whether what was found in full is kept.
+            key: The key that signs them.
+            queue_size: The number of events that may wait, those being written included.
+            keeps_details: Whether details are kept.
             linger_s: How long an event waits for others to be written with, if nobody waits for it.
             patience_s: How long :meth:`settle` waits.
-            backoff_s: How long to wait after a failure: at first, and at most; it doubles.
+            backoff_s: The pause after a failure: at first, and at most; it doubles.
         """
-        self._sink, self._keeps_details, self._patience_s = sink, keeps_details, patience_s
-        self._queue = EventQueue(linger_s=linger_s, n_places=queue_size)
-        self._writing: Writing | None = None
-        if sink is not None:
-            chain = Chain.new(key)
-            tell = self._tell_written
-            self._writing = Writing(sink, chain, self._queue, backoff_s=backoff_s, tell=tell)
-        # Of the event loop alone.
-        self._n_free = queue_size
-        # What waits for a place: nobody stands here while there is one.
-        self._line: deque[QueuedEvent] = deque()
-        self._n_line_chars = 0
+        self._sink, self._chain = sink, Chain.new(key)
+        self._queue_size, self._keeps_details = queue_size, keeps_details
+        self._linger_s, self._patience_s, self._backoff_s = linger_s, patience_s, backoff_s
+        # Serialized events; the first of them are being written.
+        self._waiting: deque[Draft] = deque()
+        self._n_detail_chars = 0
+        # Each event has a number; those up to the second number are written or given up.
+        self._n_added = self._n_done = 0
+        self._written: Counter[str] = Counter()
+        self._n_failures = self._n_lost = self._n_without_detail = 0
+        self._failing_since: float | None = None
         self._is_open = False
-        self._ended = asyncio.Event()
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._n_lost = self._n_without_detail = 0
+        # Something waits; something must not wait for company; something was written.
+        self._some, self._hurry, self._moved = asyncio.Event(), asyncio.Event(), asyncio.Condition()
+        self._task: asyncio.Task[None] | None = None
 
     @property
     def stats(self) -> AuditStats:
         """The counters."""
-        writing = self._writing
         return AuditStats(
-            written={} if writing is None else writing.written,
-            n_failures=0 if writing is None else writing.n_failures,
+            written=dict(self._written),
+            n_failures=self._n_failures,
             n_lost=self._n_lost,
-            depth=len(self._queue) + len(self._line),
+            depth=len(self._waiting),
             n_without_detail=self._n_without_detail,
         )
 
     @property
     def is_failing(self) -> bool:
         """Whether records cannot be written now: the last attempt failed, or the queue is full."""
-        writing = self._writing
-        return writing is not None and (writing.failing_since is not None or not self._n_free)
+        return self._failing_since is not None or len(self._waiting) >= self._queue_size
 
     async def open(self) -> None:
         """Start to write."""
-        self._loop, self._is_open = asyncio.get_running_loop(), True
-        if self._writing is None:
-            self._ended.set()
-            return
-        # A daemon: a disk that hangs must not keep the process from ending.
-        threading.Thread(target=self._run, name="groundwire-audit", daemon=True).start()
+        self._is_open = True
+        if self._sink is not None:
+            self._task = asyncio.create_task(self._run(self._sink), name="audit log")
 
     def add(self, *events: AuditEvent) -> None:
-        """Hand over events, and wait for nothing: only for those that are few by themselves."""
-        self._hand_over(self._entries(events))
+        """Hand over events without waiting: only for those that are few by themselves."""
+        for event in events:
+            self._add(event)
 
     async def write(self, *events: AuditEvent) -> None:
-        """Hand over events; waits until all have a place in the queue, and raises nothing.
+        """Hand over events, and wait until all have a place in the queue. It raises nothing.
 
-        If the caller is cancelled while it waits, all of them are written all the same.
+        All events are written even if the caller is cancelled meanwhile.
         """
-        placed = self._hand_over(self._entries(events))
-        if placed is not None:
-            await asyncio.shield(placed)
+        self.add(*events)
+        await self._until_placed(self._n_added)
 
     async def settle(self, events: Sequence[AuditEvent]) -> bool:
         """Hand over events, and wait until they are on disk. It raises nothing.
 
-        Whoever waits at the same time shares one write. Once writing has failed for as long as the
-        patience lasts, nobody waits any more until it succeeds; but all wait for a place in the
-        queue, however long that takes, for what waits would have no bound otherwise.
+        All who wait at the same time share one write. Once writing has failed for as long as the
+        patience lasts, nobody waits any more until it succeeds. But all wait for a place in the
+        queue, however long that takes: otherwise the queue would have no bound.
 
         Returns:
-            Whether they are; if not, they are tried again all the same, until the log is closed.
+            Whether they are on disk; if not, they are still tried until the log is closed.
         """
-        began, entries = time.monotonic(), self._entries(events)
-        if not entries or self._loop is None:
-            return self._writing is None or not events
-        entries[-1].settled = settled = self._loop.create_future()
-        placed = self._hand_over(entries)
-        if placed is not None:
-            await asyncio.shield(placed)
+        began, n_lost = time.monotonic(), self._n_lost
+        self.add(*events)
+        number, is_lost = self._n_added, self._n_lost > n_lost
+        if self._sink is None or not events:
+            return True
+        self._hurry.set()
+        await self._until_placed(number)
+        since = min(began, self._failing_since or began)
         try:
-            async with asyncio.timeout(self._patience_left_s(began)):
-                return await asyncio.shield(settled) and len(entries) == len(events)
+            async with asyncio.timeout(since + self._patience_s - time.monotonic()):
+                await self._until(lambda: self._n_done >= number)
         except TimeoutError:
             return False
+        return not is_lost and self._task is not None and not self._task.cancelled()
 
     async def close(self, *, timeout_s: float = 30.0) -> int:
         """Write what waits, and end.
 
         Args:
-            timeout_s: When to give up what cannot be written.
+            timeout_s: After so long, events that cannot be written are given up.
 
         Returns:
-            How many events were lost since the log was made.
+            The number of events that were lost since the log was made.
         """
-        if self._is_open:
-            self._is_open = False
-            try:
-                async with asyncio.timeout(timeout_s):
-                    while self._line:
-                        await asyncio.shield(_placed(self._line[-1]))
-                    self._queue.end()
-                    await self._ended.wait()
-            except TimeoutError:
-                self._give_up()
+        self._is_open = False
+        self._some.set()
+        self._hurry.set()
+        if self._task is not None:
+            _, running = await asyncio.wait([self._task], timeout=timeout_s)
+            for task in running:
+                task.cancel()
+            await asyncio.wait([self._task])
+            if self._waiting:
+                self._lose(len(self._waiting), "they could not be written in time")
+                await self._remove(len(self._waiting))
         return self._n_lost
 
-    # In the event loop.
+    # Events that come.
 
-    def _entries(self, events: Sequence[AuditEvent]) -> Sequence[QueuedEvent]:
-        found = [self._entry(event) for event in events]
-        return [entry for entry in found if entry is not None]
-
-    def _entry(self, event: AuditEvent) -> QueuedEvent | None:
-        """What is to be written; ``None`` if nothing is, or can be."""
-        if self._writing is None:
-            return None
+    def _add(self, event: AuditEvent) -> None:
+        if self._sink is None:
+            return
         if not self._is_open:
             self._lose(1, "the log is not open")
-            return None
-        if not self._keeps_details and event.detail is not None:
+            return
+        if event.detail is not None and not self._keeps_details:
             event = replace(event, detail=None)
         try:
             draft = Draft.of(event)
         except Exception as error:  # noqa: BLE001 - an event must not decide what a client gets
             self._lose(1, type(error).__name__)
-            return None
-        n_waiting = self._queue.n_detail_chars + self._n_line_chars
-        if draft.detail is not None and n_waiting > MAX_DETAIL_CHARS:
+            return
+        if draft.detail is not None and self._n_detail_chars > MAX_DETAIL_CHARS:
             self._n_without_detail += 1
-            draft = draft.without_detail()
-        return QueuedEvent(draft)
+            draft = replace(draft, detail=None)
+        self._waiting.append(draft)
+        self._n_detail_chars += len(draft.detail or "")
+        self._n_added += 1
+        self._some.set()
+        if len(self._waiting) >= min(MAX_BATCH, self._queue_size):
+            self._hurry.set()
 
-    def _hand_over(self, entries: Sequence[QueuedEvent]) -> "asyncio.Future[None] | None":
-        """Put them into the queue, and into the line what it has no room for.
+    async def _until_placed(self, number: int) -> None:
+        await self._until(lambda: number - self._n_done <= self._queue_size)
 
-        Returns:
-            Told once all have a place; ``None`` if they have.
-        """
-        for entry in entries:
-            if self._n_free:
-                self._put(entry)
-            else:
-                self._line.append(entry)
-                self._n_line_chars += entry.n_detail_chars
-        if not entries or not self._line:
-            return None
-        assert self._loop is not None
-        entries[-1].placed = placed = self._loop.create_future()
-        return placed
-
-    def _put(self, entry: QueuedEvent) -> None:
-        self._n_free -= 1
-        self._queue.put(entry)
-
-    def _patience_left_s(self, began: float) -> float:
-        assert self._writing is not None
-        failing_since = self._writing.failing_since
-        since = began if failing_since is None else min(began, failing_since)
-        return max(since + self._patience_s - time.monotonic(), 0.0)
-
-    def _give_up(self) -> None:
-        assert self._writing is not None
-        self._writing.gives_up.set()
-        self._queue.end()
-        left = [*self._queue.clear(), *self._line]
-        self._line.clear()
-        self._n_line_chars = 0
-        n_events = sum(not entry.is_own for entry in left)
-        if n_events:
-            self._lose(n_events, "they could not be written in time")
-        for entry in left:
-            _tell_placed(entry)
-            _settle(entry, is_kept=False)
+    async def _until(self, condition: Callable[[], bool]) -> None:
+        if not condition():
+            async with self._moved:
+                await self._moved.wait_for(condition)
 
     def _lose(self, n_events: int, why: str) -> None:
         self._n_lost += n_events
         log.error("%d audit events are lost: %s", n_events, why)
 
-    def _on_written(self, entries: Sequence[QueuedEvent]) -> None:
-        for entry in entries:
-            _settle(entry, is_kept=True)
-            self._n_free += not entry.is_own
-        while self._n_free and self._line:
-            entry = self._line.popleft()
-            self._n_line_chars -= entry.n_detail_chars
-            self._put(entry)
-            _tell_placed(entry)
+    # Records that go.
 
-    # In the thread.
-
-    def _run(self) -> None:
-        assert self._writing is not None
+    async def _run(self, sink: Sink) -> None:
         try:
-            self._writing.run(lambda: self._n_lost)
+            started_at = datetime.now(UTC)
+            heads = await self._tried(sink.heads)
+            # The first record stands before all events that came while the heads were read.
+            await self._write_own(sink, replace(self._chain.started(heads), timestamp=started_at))
+            while batch := await self._next():
+                await self._write_batch(sink, batch)
+            await self._write_own(sink, ended(n_lost=self._n_lost))
         finally:
-            self._tell(self._ended.set)
+            await sink.close()
 
-    def _tell_written(self, entries: Sequence[QueuedEvent]) -> None:
-        self._tell(lambda: self._on_written(entries))
+    async def _next(self) -> Sequence[Draft]:
+        """Wait for events, and a moment for more of them; return none at the end."""
+        if not self._waiting and self._is_open:
+            self._some.clear()
+            await self._some.wait()
+        if self._linger_s and self._is_open:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._hurry.wait(), self._linger_s)
+        self._hurry.clear()
+        batch, n_chars = list[Draft](), 0
+        for draft in self._waiting:
+            if len(batch) == MAX_BATCH or n_chars > MAX_BATCH_CHARS:
+                break
+            batch.append(draft)
+            n_chars += len(draft.line) + len(draft.detail or "")
+        return batch
 
-    def _tell(self, callback: Callable[[], None]) -> None:
-        assert self._loop is not None
-        with suppress(RuntimeError):  # the loop is closed: nobody waits
-            self._loop.call_soon_threadsafe(callback)
+    async def _write_batch(self, sink: Sink, batch: Sequence[Draft]) -> None:
+        records = [self._chain.add(draft) for draft in batch]
+        await self._append(sink, records)
+        await self._remove(len(batch))
 
+    async def _write_own(self, sink: Sink, event: AuditEvent) -> None:
+        """Write an event of the chain itself, which takes no place in the queue."""
+        await self._append(sink, [self._chain.link(event)])
 
-def _settle(entry: QueuedEvent, *, is_kept: bool) -> None:
-    if entry.settled is not None and not entry.settled.done():
-        entry.settled.set_result(is_kept)
+    async def _append(self, sink: Sink, records: Sequence[AuditRecord]) -> None:
+        await self._tried(partial(sink.append, records))
+        self._written.update(record.type for record in records)
 
+    async def _remove(self, n_events: int) -> None:
+        for _ in range(n_events):
+            self._n_detail_chars -= len(self._waiting.popleft().detail or "")
+        self._n_done += n_events
+        async with self._moved:
+            self._moved.notify_all()
 
-def _placed(entry: QueuedEvent) -> "asyncio.Future[None]":
-    """What is told once the last of a call has its place."""
-    assert entry.placed is not None
-    return entry.placed
+    async def _tried(self, do: Callable[[], Awaitable[T]]) -> T:
+        """Call something until it succeeds, with pauses."""
+        pause_s = 0.0
+        while True:
+            try:
+                result = await do()
+            except Exception as error:  # noqa: BLE001 - whatever it is, it is tried again
+                self._note(error)
+                pause_s = min(max(2 * pause_s, self._backoff_s[0]), self._backoff_s[1])
+                await asyncio.sleep(pause_s)
+            else:
+                self._failing_since = None
+                return result
 
-
-def _tell_placed(entry: QueuedEvent) -> None:
-    if entry.placed is not None and not entry.placed.done():
-        entry.placed.set_result(None)
+    def _note(self, error: Exception) -> None:
+        if self._failing_since is None:
+            self._failing_since = time.monotonic()
+        self._n_failures += 1
+        # Our errors say what to do; others may quote what was to be written.
+        problem = error if isinstance(error, GroundwireError) else type(error).__name__
+        log.warning("The audit log cannot be written, %d wait: %s", len(self._waiting), problem)

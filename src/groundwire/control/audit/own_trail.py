@@ -1,50 +1,31 @@
-"""Whose trail is in a store: who has none of its keys adds nothing to it.
+"""Refuses to write into a trail that other keys have signed.
 
-A chain that is signed with a key that those who verify do not have looks forged. So a key of
-another folder, of another replica or of another user is noticed before anything is written.
+To those who verify the trail, a chain that is signed with a key they do not have looks forged. So
+the key of another folder, replica or user is noticed before anything is written.
 """
 
-import hmac
 from collections.abc import Sequence
 
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from groundwire.config import Config
-from groundwire.control.audit.chain import record_mac
-from groundwire.control.audit.event import EventType
 from groundwire.control.audit.heads import HeadRow
 from groundwire.control.audit.signing import signing_keys
 from groundwire.control.folder import data_folder
 from groundwire.control.store import Store, StoreUnusableError
-from groundwire.control.store.tables import audit_records, audit_writers
-
-#: Chains whose beginnings are looked at, the latest first.
-_MAX_BEGINNINGS = 1000
+from groundwire.control.store.tables import audit_writers
 
 
 class ForeignTrailError(StoreUnusableError):
-    """The trail in the store is there, and all of it is signed with other keys than ours."""
-
-    def __init__(self, n_chains: int) -> None:
-        super().__init__(
-            f"none of the keys here (audit.key) has signed any of the {n_chains:,} chains of its "
-            "audit trail",
-            "Set audit.key (GROUNDWIRE_AUDIT_KEY) to what the trail is signed with, or name the "
-            "configuration that has it with --config. Is that key lost for good, start the gateway "
-            "with a new audit.key: the trail so far can then not be verified any more",
-        )
-        self.n_chains = n_chains
-
-    def __reduce__(self) -> tuple[type["ForeignTrailError"], tuple[int]]:
-        return type(self), (self.n_chains,)
+    """The store has a trail, and none of our keys has signed any of its chains."""
 
 
 def refuses_foreign(config: Config) -> bool:
-    """Whether a gateway of this configuration refuses a trail that its key has not signed.
+    """Return whether a gateway of this configuration refuses a trail that its keys have not signed.
 
-    A key that was made by itself knows nothing of other gateways; one that somebody has set is
-    meant, and is the way on where the old one is lost.
+    A key that was made by itself knows nothing of other gateways. A configured key is there on
+    purpose, and is the way on where the old key is lost.
     """
     own = config.audit
     return own.enabled and own.path is None and own.key is None
@@ -64,46 +45,20 @@ async def check_start(store: Store, config: Config) -> None:
 
 
 async def check_own(connection: AsyncConnection, keys: Sequence[bytes]) -> None:
-    """Make sure that there is no trail, or one that a key of these has a part in.
+    """Make sure that there is no trail yet, or that one of our keys has signed a chain of it.
 
-    One end or one beginning is enough: others may be of replicas with keys of their own, or
-    changed by somebody, which must not keep anybody out.
+    One chain is enough: others may be of replicas with keys of their own.
 
     Raises:
-        ForeignTrailError: If there is one, and nothing of that is signed with any of them.
+        ForeignTrailError: If there is a trail, and none of the keys has signed any chain.
     """
-    n_chains = 0
-    found = await connection.execute(
-        select(audit_writers).order_by(audit_writers.c.started_at.desc())
-    )
-    for row in found.mappings():
-        head = HeadRow.read(dict(row))
-        if head is not None and head.is_signed(keys):
-            return
-        n_chains += 1
-    if n_chains and not await _has_beginning(connection, keys):
-        raise ForeignTrailError(n_chains)
-
-
-async def _has_beginning(connection: AsyncConnection, keys: Sequence[bytes]) -> bool:
-    """Whether one of the last chains that are there from their beginning began with a key."""
-    columns = audit_records.c
-    found = await connection.execute(
-        select(columns.writer, columns.previous, columns.line, columns.mac)
-        .where(columns.type == str(EventType.CHAIN_STARTED), columns.seq == 1)
-        .order_by(columns.moment.desc())
-        .limit(_MAX_BEGINNINGS)
-    )
-    return any(
-        _is_beginning(key, *row)
-        for row in found
-        if all(isinstance(value, str) for value in row)  # SQLite takes others
-        for key in keys
-    )
-
-
-def _is_beginning(key: bytes, writer: str, previous: str, line: str, mac: str) -> bool:
-    own = record_mac(
-        key, writer=writer, seq=1, previous=previous, line=line, detail_sha256=None
-    ).encode()
-    return hmac.compare_digest(own, mac.encode("utf-8", "surrogatepass"))
+    found = await connection.execute(select(audit_writers))
+    rows = [HeadRow.read(row) for row in found.mappings()]
+    if rows and not any(row is not None and row.is_signed(keys) for row in rows):
+        raise ForeignTrailError(
+            f"none of the keys here (audit.key) has signed any of the {len(rows):,} chains of its "
+            "audit trail",
+            "Set audit.key (GROUNDWIRE_AUDIT_KEY) to what the trail is signed with, or name the "
+            "configuration that has it with --config. Is that key lost for good, start the gateway "
+            "with a new audit.key: the trail so far can then not be verified any more",
+        )

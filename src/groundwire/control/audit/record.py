@@ -1,4 +1,4 @@
-"""What is kept of an event: its line, what it is looked up by, and its place in a chain."""
+"""Records of the audit trail: an event as a line of JSON, its columns, and its place in a chain."""
 
 import json
 from collections.abc import Mapping
@@ -10,15 +10,16 @@ from groundwire.control.audit.event import AuditEvent
 from groundwire.control.store import moments
 from groundwire.control.store.tables import TENANT_CHARS
 
-#: Of a chain's first record: there is none before it.
+#: The MAC before the first record of a chain.
 NOTHING = "0" * 64
 
-#: How chains are made; a record says it, so that another way can be told apart.
+#: The version of the format of chains, which each line of a file names.
 VERSION = 1
 
-#: What a database has room for.
+#: The largest number that a database can hold.
 MAX_SEQ = 2**63 - 1
 
+_COMPACT = (",", ":")
 _TRACE_CHARS = 64
 _TYPE_CHARS = 64
 _ID_CHARS = 36
@@ -26,12 +27,12 @@ _ID_CHARS = 36
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Head:
-    """Where a chain stands.
+    """The last record of a chain at some time.
 
     Attributes:
-        writer: Whose chain it is.
-        seq: The number of its last record.
-        mac: Of that record.
+        writer: The id of the chain.
+        seq: The number of the record.
+        mac: The MAC of the record.
     """
 
     writer: str
@@ -40,12 +41,12 @@ class Head:
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> "Head":
-        """Read one of JSON data, which anybody may have written.
+        """Read JSON data, which anybody may have written.
 
         Raises:
-            KeyError: If it is none; so do the others.
-            TypeError: The same.
-            ValueError: The same.
+            KeyError: If a field is missing.
+            TypeError: If a field has the wrong type.
+            ValueError: If the number is out of range.
         """
         writer, seq, mac = data["writer"], data["seq"], data["mac"]
         if type(writer) is not str or type(seq) is not int or type(mac) is not str:
@@ -55,16 +56,16 @@ class Head:
         return cls(writer=writer, seq=seq, mac=mac)
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON data."""
+        """Return it as JSON data."""
         return {"writer": self.writer, "seq": self.seq, "mac": self.mac}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """What a record is made of, before it has its place in a chain.
+    """A serialized event that has no place in a chain yet.
 
     Attributes:
-        columns: What the table says of the event beside its line.
+        columns: The columns by which the event is looked up.
         line: The event as one line of JSON.
         detail: Its detail as JSON, if it has one.
     """
@@ -75,10 +76,10 @@ class Draft:
 
     @classmethod
     def of(cls, event: AuditEvent) -> "Draft":
-        """Write an event down.
+        """Serialize an event.
 
         Raises:
-            TypeError: If it is no JSON data; so do the others.
+            TypeError: If it is not JSON data.
             ValueError: The same.
             RecursionError: The same.
         """
@@ -89,28 +90,24 @@ class Draft:
             detail=None if event.detail is None else _detail(event.detail),
         )
 
-    def without_detail(self) -> "Draft":
-        """The same, and what was found in full is not kept."""
-        return Draft(columns=self.columns, line=self.line, detail=None)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditRecord:
     """An event as it is kept, linked to the one before it.
 
     Attributes:
-        writer: Whose chain it is in: 32 hexadecimal digits, new with each start of a process.
+        writer: The id of its chain: 32 hexadecimal digits, new with each start of a process.
         seq: Its number in the chain, from 1.
-        event_id: What its line says, to be looked up by; so are the next four.
-        moment: Microseconds since 1970 in UTC.
-        tenant: Cut where the table has no more room.
+        event_id: The id of the event. This and the next four repeat the line, for queries.
+        moment: When it happened, in microseconds since 1970 in UTC.
+        tenant: The tenant, cut to what the column holds.
         type: What happened.
-        trace_id: Cut in the same way.
+        trace_id: The request, cut in the same way.
         line: The event as one line of JSON.
-        detail: What was found in full, as JSON; ``None`` if there is none, or no more.
-        detail_sha256: Of the detail, whether it is still kept or not.
-        previous: The mac of the record before it.
-        mac: What signs all of it: see :mod:`~groundwire.control.audit.chain`.
+        detail: The detail as JSON; ``None`` if there is none, or it was removed.
+        detail_sha256: The hash of the detail, whether that is still kept or not.
+        previous: The MAC of the record before it.
+        mac: The MAC of all of the above: see :mod:`~groundwire.control.audit.chain`.
     """
 
     writer: str
@@ -126,15 +123,27 @@ class AuditRecord:
     previous: str
     mac: str
 
+    @classmethod
+    def read(cls, row: Mapping[Any, Any]) -> "AuditRecord | None":
+        """Read a row; ``None`` if a value has the wrong type, which SQLite allows."""
+        numbers, optional = ("seq", "moment"), ("detail", "detail_sha256")
+        values = {name: row[name] for name in cls.__slots__}
+        is_sound = all(
+            isinstance(value, int if name in numbers else str)
+            or (value is None and name in optional)
+            for name, value in values.items()
+        )
+        return cls(**values) if is_sound else None
+
     @property
     def head(self) -> Head:
-        """Where its chain stands with it."""
+        """The place of the record in its chain."""
         return Head(writer=self.writer, seq=self.seq, mac=self.mac)
 
     def to_line(self) -> bytes:
-        """As one line of a file, without its end: the fields of the event, ``chain``, ``detail``.
+        """Return it as one line of a file: the fields of the event, ``chain`` and ``detail``.
 
-        The event stands in it as it was signed, byte for byte.
+        The event stands in the line as it was signed, byte for byte. The line has no line break.
         """
         chain = {
             "version": VERSION,
@@ -145,37 +154,40 @@ class AuditRecord:
             "mac": self.mac,
         }
         detail = "" if self.detail is None else f',"detail":{self.detail}'
-        return f'{self.line[:-1]},"chain":{compact(chain)}{detail}}}'.encode("ascii")
+        link = json.dumps(chain, separators=_COMPACT, default=str)
+        line = f'{str(self.line)[:-1]},"chain":{link}{detail}}}'
+        # A line that somebody has changed must still be one line.
+        return line.encode("ascii", "backslashreplace").replace(b"\n", b" ").replace(b"\r", b" ")
 
 
 def compact(data: object) -> str:
-    """JSON in ASCII, without a space that it does not need: the form that is signed.
+    """Return data as compact JSON in ASCII: the form that is signed.
 
     Raises:
-        TypeError: If it is no JSON data.
+        TypeError: If it is not JSON data.
         ValueError: The same.
     """
-    return json.dumps(data, allow_nan=False, separators=(",", ":"))
+    return json.dumps(data, allow_nan=False, separators=_COMPACT)
 
 
 def _detail(detail: Mapping[str, Any]) -> str:
     try:
         return compact(dict(detail))
     except (TypeError, ValueError, RecursionError) as error:
-        # It must not cost the record: that one says what went wrong.
+        # The record must not be lost because of its detail.
         return compact({"error": type(error).__name__})
 
 
 def columns_of(event: Mapping[str, Any]) -> dict[str, Any]:
-    """What the table says of an event beside its line.
+    """Return the columns by which an event is looked up.
 
     Args:
-        event: What its line says.
+        event: The event as JSON data.
 
     Raises:
-        KeyError: If it is no event; so do the others.
-        TypeError: The same.
-        ValueError: The same.
+        KeyError: If a field is missing.
+        TypeError: If a field has the wrong type.
+        ValueError: If the timestamp is none.
     """
     return {
         "event_id": storable(event["id"], _ID_CHARS),
@@ -187,12 +199,12 @@ def columns_of(event: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def storable(text: object, max_chars: int) -> str:
-    """A text as every database takes it: no NUL, no half of a surrogate pair, and not too long.
+    """Make a text such that every database takes it: no NUL, no half surrogate pair, not too long.
 
-    What a client can choose must not keep the trail from being written.
+    A text that a client chose must not keep the trail from being written.
 
     Raises:
-        TypeError: If it is no text.
+        TypeError: If it is not a text.
     """
     if not isinstance(text, str):
         raise TypeError

@@ -1,52 +1,56 @@
-"""Removing what is older than it is to be kept: once, or every hour while the gateway runs.
+"""Removes records and details that are older than they are to be kept: once, or every hour.
 
-Before anything goes, a record says what: ``audit verify`` expects what is missing then, and nothing
-else. Who is killed on the way leaves the rest for the next time.
+A chain loses its beginning, never a record between two others. Before anything is removed, a record
+says what: ``audit verify`` then expects what is missing, and nothing else. An interrupted removal
+is finished the next time.
 """
 
 import asyncio
+import json
 import logging
 import random
-import time
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any, Protocol
 
-from sqlalchemy import ColumnElement, Delete, Update, delete, select, tuple_, update
+from sqlalchemy import ColumnElement, Table, and_, delete, func, select, tuple_
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from groundwire.control.audit.advisory_lock import alone
 from groundwire.control.audit.chain import retention_applied
-from groundwire.control.audit.claims import Claims
+from groundwire.control.audit.claims import Claims, signer
 from groundwire.control.audit.event import AuditEvent
 from groundwire.control.audit.heads import HeadRow
-from groundwire.control.audit.pruning import Plan, Prefix, claims_of, make_plan, telling
+from groundwire.control.audit.record import AuditRecord, Head, columns_of
+from groundwire.control.audit.verify_store import telling
 from groundwire.control.store import Store, moments
 from groundwire.control.store.tables import audit_details, audit_records, audit_writers
 from groundwire.errors import GroundwireError
 
 log = logging.getLogger(__name__)
 
-#: Rows that are removed in one transaction: others wait for it.
-BATCH = 1000
-#: Between two times, and by how much of it that varies.
+#: Rows that one transaction removes, and the pause after it, in which others write.
+BATCH, PAUSE_S = 1000, 0.05
+#: Seconds between two removals, and the share by which that varies.
 EVERY_S, JITTER = 3600.0, 0.1
 
+_MIN = datetime.min.replace(tzinfo=UTC)
 _RECORDS, _DETAILS, _WRITERS = audit_records.c, audit_details.c, audit_writers.c
 
 
 class Settles(Protocol):
-    """What says that something goes: an audit log that writes into the same store."""
+    """An audit log that writes into the same store."""
 
     async def settle(self, events: Sequence[AuditEvent]) -> bool:
-        """Write events; whether they are on disk."""
+        """Write events, and return whether they are on disk."""
         ...
 
 
 class RetentionError(GroundwireError):
-    """What is to be removed could not be said before; nothing was removed."""
+    """The record that announces a removal could not be written; nothing was removed."""
 
     def __str__(self) -> str:
         return (
@@ -56,22 +60,102 @@ class RetentionError(GroundwireError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pruned:
-    """What was removed.
+class Expired:
+    """The part of a trail that is older than it is to be kept.
 
     Attributes:
-        n_records: How many records.
-        n_details: How many details.
-        refused: Chains that lost nothing, for they are not as they were written.
-        n_changed: How many details stayed for the same reason; if they are very many, all did.
-        is_busy: Whether another process was at it, and nothing was done here.
+        removed: The last record that each chain loses; all records before it go as well.
+        details_before: Details of records before this moment go; ``None``: none by their age.
+        n_records: The number of records that go.
+        n_details: The number of details that go, those of the records included.
+        refused: Chains that lose nothing, for the last record to go is not as it was written.
+        said: Earlier removals that something still refers to; they are announced again.
+        said_before: The same for details.
+        forgotten: Chains that were removed as a whole; their rows of ``audit_writers`` go.
     """
 
+    removed: tuple[Head, ...] = ()
+    details_before: datetime | None = None
     n_records: int = 0
     n_details: int = 0
     refused: tuple[str, ...] = ()
-    n_changed: int = 0
-    is_busy: bool = False
+    said: tuple[Head, ...] = ()
+    said_before: datetime | None = None
+    forgotten: tuple[str, ...] = ()
+
+    @property
+    def conditions(self) -> Sequence[tuple[Table, ColumnElement[bool]]]:
+        """The rows that go, in the order in which they go: details before their records."""
+        before = _MIN if self.details_before is None else self.details_before
+        is_old = _DETAILS.moment < moments.of_datetime(before)
+        chains = [(head.writer, head.seq) for head in self.removed]
+        return [
+            (audit_details, is_old),
+            *((audit_details, _is_of(_DETAILS, *each) & ~is_old) for each in chains),
+            *((audit_records, _is_of(_RECORDS, *each)) for each in chains),
+        ]
+
+    def announcement(self) -> AuditEvent:
+        """Return the event that is on record before anything goes."""
+        said = (each for each in (self.details_before, self.said_before) if each is not None)
+        return retention_applied(
+            (*self.removed, *self.said), details_before=max(said, default=None)
+        )
+
+
+async def find_expired(
+    store: Store,
+    now: datetime,
+    *,
+    retention_days: float | None,
+    detail_days: float | None,
+    keys: Sequence[bytes],
+) -> Expired:
+    """Find what is older than it is to be kept. Nothing is removed.
+
+    Args:
+        store: The store of the trail.
+        now: The present moment.
+        retention_days: How long records are kept; ``None``: for ever.
+        detail_days: How long details are kept; ``None``: as long as their records.
+        keys: The keys that may have signed chains.
+
+    Raises:
+        StoreError: If the database fails.
+    """
+    async with store.reading() as connection:
+        claims = Claims(keys)
+        for record in await telling(connection):
+            claims.learn(record)
+        found = await connection.execute(select(audit_writers).order_by(_WRITERS.writer))
+        rows = [row for row in map(HeadRow.read, found.mappings()) if row and row.is_signed(keys)]
+        removed, refused = dict[str, Head](), list[str]()
+        if retention_days is not None:
+            before = moments.of_datetime(_days_before(now, retention_days))
+            for row in rows:
+                last = await _last_expired(connection, row, before)
+                if last is not None and _is_older(last, before, keys):
+                    removed[last.writer] = last.head
+                elif last is not None:
+                    refused.append(last.writer)
+        referred = {row.head.writer for row in rows} | claims.seen.keys()
+        again = claims.removed.keys() & referred - removed.keys()
+        expired = Expired(
+            removed=tuple(removed.values()),
+            details_before=None if detail_days is None else _days_before(now, detail_days),
+            refused=tuple(refused),
+            said=tuple(claims.removed[writer] for writer in sorted(again)),
+            said_before=claims.details_before,
+            forgotten=tuple(
+                row.head.writer for row in rows if claims.is_removed(row.head.writer, row.head.seq)
+            ),
+        )
+        counts = Counter[str]()
+        for table, condition in expired.conditions:
+            query = select(func.count()).select_from(table).where(condition)
+            counts[table.name] += await connection.scalar(query) or 0
+    n_records, n_details = counts[audit_records.name], counts[audit_details.name]
+    return replace(expired, n_records=n_records, n_details=n_details)
 
 
 async def prune(
@@ -82,157 +166,94 @@ async def prune(
     detail_days: float | None,
     audit: Settles,
     keys: Sequence[bytes],
-) -> Pruned:
-    """Remove what is older than it is to be kept, if no other process is at it.
+) -> Expired:
+    """Remove what is older than it is to be kept, and return what that was.
 
     Args:
-        store: Where the trail is.
-        now: The moment that it is.
-        retention_days: How long records are kept; ``None``: without end.
-        detail_days: How long details are; ``None``: as long as their records.
+        store: The store of the trail.
+        now: The present moment.
+        retention_days: How long records are kept; ``None``: for ever.
+        detail_days: How long details are kept; ``None``: as long as their records.
         audit: The log that writes into this store.
-        keys: What chains may be signed with; the first signs what is changed.
+        keys: The keys that may have signed chains.
 
     Raises:
-        RetentionError: If it could not be said before.
-        StoreError: If the database fails: then some may be removed, and the rest is next time.
+        RetentionError: If the removal could not be announced.
+        StoreError: If the database fails: some may be removed, and the rest is the next time.
     """
-    async with alone(store) as is_alone:
-        if not is_alone:
-            return Pruned(is_busy=True)
-        plan = await make_plan(
-            store, now, retention_days=retention_days, detail_days=detail_days, keys=keys
-        )
-        if plan.refused:
-            log.error(
-                "%d chains of the audit trail are not as they were written, and lose nothing: run "
-                "groundwire audit verify",
-                len(plan.refused),
-            )
-        if plan.changed:
-            log.error(
-                "%d details of the audit trail are not as they were written, and stay: run "
-                "groundwire audit verify",
-                len(plan.changed),
-            )
-        if not plan.is_empty:
-            before = plan.details_removed_before
-            event = retention_applied(plan.removed, details_before=before)
-            if not await audit.settle([event]):
-                raise RetentionError
-        return await _remove(store, plan, keys)
-
-
-async def _remove(store: Store, plan: Plan, keys: Sequence[bytes]) -> Pruned:
-    n_details = n_records = 0
-    if plan.details_before is not None:
-        before = moments.of_datetime(plan.details_before)
-        n_details = await _remove_details(store, before, _stays(plan))
-    for prefix in plan.prefixes:
-        details, records = await _remove_prefix(store, prefix)
-        n_details, n_records = n_details + details, n_records + records
-    await _forget_chains(store, keys)
-    return Pruned(
-        n_records=n_records,
-        n_details=n_details,
-        refused=plan.refused,
-        n_changed=len(plan.changed),
+    expired = await find_expired(
+        store, now, retention_days=retention_days, detail_days=detail_days, keys=keys
     )
-
-
-def _stays(plan: Plan) -> ColumnElement[bool]:
-    """Which old details stay: they, or their chains, are not as they were written."""
-    is_refused = _DETAILS.writer.in_(plan.refused)
-    if not plan.changed:
-        return is_refused
-    return is_refused | tuple_(_DETAILS.writer, _DETAILS.seq).in_(plan.changed)
-
-
-async def _remove_details(store: Store, before: int, stays: ColumnElement[bool]) -> int:
-    n_removed, is_done = 0, False
-    old = (_DETAILS.moment < before) & ~stays
-    while not is_done:
-        async with _paced(), store.writing() as connection:
-            some = select(_DETAILS.moment).where(old).order_by(_DETAILS.moment)
-            last = await connection.scalar(some.offset(BATCH - 1).limit(1))
-            is_done = last is None
-            own = delete(audit_details).where(old)
-            if last is not None:
-                own = own.where(_DETAILS.moment <= last)
-            n_removed += await _count(connection, own)
-    return n_removed
-
-
-async def _remove_prefix(store: Store, prefix: Prefix) -> tuple[int, int]:
-    """Remove it from its beginning on: what is left of it at any time is what was said."""
-    n_details = n_records = 0
-    for first in range(prefix.first, prefix.head.seq + 1, BATCH):
-        last = min(first + BATCH - 1, prefix.head.seq)
-        async with _paced(), store.writing() as connection:
-            # With its record, so that none is without.
-            for_details = _DETAILS.seq.between(first, last)
-            own = delete(audit_details).where(_DETAILS.writer == prefix.writer, for_details)
-            n_details += await _count(connection, own)
-            for_records = _RECORDS.seq.between(first, last)
-            own = delete(audit_records).where(_RECORDS.writer == prefix.writer, for_records)
-            n_records += await _count(connection, own)
-    return n_details, n_records
-
-
-async def _count(connection: AsyncConnection, statement: Delete) -> int:
-    removed = await connection.execute(statement)
-    return int(removed.rowcount)
-
-
-async def _forget_chains(store: Store, keys: Sequence[bytes]) -> None:
-    """Tidy up the rows of chains whose ends were named by a record that is gone.
-
-    A chain that has no records, and that no other record names, loses its row. One that has is to
-    be named again, by the next chain that starts.
-    """
-    async with store.reading() as connection:
-        claims = claims_of(await telling(connection), keys)
-        # Not EXISTS, for which PostgreSQL may read all records.
-        own = select(_RECORDS.seq).where(_RECORDS.writer == _WRITERS.writer).limit(1)
-        start = select(_RECORDS.seq).where(_RECORDS.writer == _WRITERS.named_by, _RECORDS.seq == 1)
-        query = select(audit_writers, own.scalar_subquery().is_not(None).label("has_records"))
-        unnamed = start.scalar_subquery().is_(None)
-        found = await connection.execute(query.where(_WRITERS.named_by.is_not(None), unnamed))
-        changes = [
-            change for row in found.mappings() for change in _forget(dict(row), claims, keys)
-        ]
-    for change in changes:
+    if expired.refused:
+        log.error(
+            "%d chains of the audit trail are not as they were written, and lose nothing: run "
+            "groundwire audit verify",
+            len(expired.refused),
+        )
+    if expired.n_records or expired.n_details:
+        if not await audit.settle([expired.announcement()]):
+            raise RetentionError
+        for table, condition in expired.conditions:
+            await _remove(store, table, condition)
+    for writer in expired.forgotten:
         async with store.writing() as connection:
-            await connection.execute(change)
+            await connection.execute(delete(audit_writers).where(_WRITERS.writer == writer))
+    return expired
 
 
-def _forget(
-    found: dict[str, Any], claims: Claims, keys: Sequence[bytes]
-) -> Iterator[Delete | Update]:
-    """What becomes of a row; nothing, if what it names is not gone by our own doing."""
-    has_records = found.pop("has_records")
+async def _last_expired(
+    connection: AsyncConnection, row: HeadRow, before: int
+) -> AuditRecord | None:
+    """Return the last record that a chain loses.
+
+    It is the one before the first record that is not too old. The newest record of a chain without
+    an end stays: its process goes on from there.
+    """
+    own = select(audit_records).where(_RECORDS.writer == row.head.writer)
+    kept = select(_RECORDS.seq).where(_RECORDS.writer == row.head.writer, _RECORDS.moment >= before)
+    end = await connection.scalar(kept.order_by(_RECORDS.seq).limit(1))
+    if end is None:
+        end = row.head.seq + (row.ended_at is not None)
+    newest = own.where(_RECORDS.seq < end).order_by(_RECORDS.seq.desc()).limit(1)
+    found = (await connection.execute(newest)).mappings().first()
+    return None if found is None else AuditRecord(**found, detail=None)
+
+
+def _is_older(record: AuditRecord, before: int, keys: Sequence[bytes]) -> bool:
+    """Return whether a record is signed and says itself that it is too old.
+
+    Otherwise somebody could change the column of the moment, and have retention remove records.
+    """
+    with suppress(TypeError, AttributeError):  # SQLite takes values of any type
+        if signer(record, keys) is not None:
+            return bool(columns_of(json.loads(record.line))["moment"] < before)
+    return False
+
+
+async def _remove(store: Store, table: Table, condition: ColumnElement[bool]) -> None:
+    """Remove rows in pieces, from the beginning of each chain: what is left is a valid trail."""
+    key = (table.c.writer, table.c.seq)
+    some = select(*key).where(condition).order_by(*key).limit(BATCH)
+    n_removed = BATCH
+    while n_removed == BATCH:
+        async with store.writing() as connection:
+            found = await connection.execute(delete(table).where(tuple_(*key).in_(some)))
+        n_removed = found.rowcount
+        await asyncio.sleep(PAUSE_S if n_removed else 0)
+
+
+def _is_of(columns: Any, writer: str, seq: int) -> ColumnElement[bool]:  # noqa: ANN401 - of a table
+    """Match the rows of a chain up to a record."""
+    return and_(columns.writer == writer, columns.seq <= seq)
+
+
+def _days_before(now: datetime, days: float) -> datetime:
+    """Return a moment of the past in whole milliseconds, as events have them."""
     try:
-        row = HeadRow.of(found)
-    except TypeError:
-        return  # somebody has put another in its place
-    head, named_by = row.head, row.named_by
-    if named_by is None or not claims.is_removed(named_by, 1) or not row.is_signed(keys):
-        return
-    # Unless it has moved on meanwhile.
-    is_it = (_WRITERS.writer == head.writer, _WRITERS.seq == head.seq, _WRITERS.mac == head.mac)
-    if has_records:
-        again = HeadRow.signed(keys[0], head, started_at=row.started_at, ended_at=row.ended_at)
-        yield update(audit_writers).where(*is_it).values(again.to_dict())
-    elif head.writer not in claims.seen and claims.is_removed(head.writer, head.seq):
-        yield delete(audit_writers).where(*is_it)
-
-
-@asynccontextmanager
-async def _paced() -> AsyncIterator[None]:
-    """Pause after work for as long as it took: others write, too."""
-    begin = time.monotonic()
-    yield
-    await asyncio.sleep(min(time.monotonic() - begin, 1.0))
+        before = now.astimezone(UTC) - timedelta(days=days)
+    except OverflowError:
+        return _MIN
+    return before.replace(microsecond=before.microsecond // 1000 * 1000)
 
 
 class Retention:
@@ -251,58 +272,54 @@ class Retention:
         """Make it; :meth:`open` starts it.
 
         Args:
-            store: Where the trail is.
+            store: The store of the trail.
             audit: The log that writes into this store.
-            retention_days: How long records are kept; ``None``: without end.
-            detail_days: How long details are; ``None``: as long as their records.
-            keys: What chains may be signed with; the first signs what is changed.
-            every_s: Seconds from one time to the next, about.
+            retention_days: How long records are kept; ``None``: for ever.
+            detail_days: How long details are kept; ``None``: as long as their records.
+            keys: The keys that may have signed chains.
+            every_s: About so many seconds are between two removals.
         """
-        self._store, self._audit, self._keys, self._every_s = store, audit, keys, every_s
-        self._retention_days, self._detail_days = retention_days, detail_days
+        self._prune = partial(
+            prune,
+            store,
+            retention_days=retention_days,
+            detail_days=detail_days,
+            audit=audit,
+            keys=keys,
+        )
+        self._is_needed = retention_days is not None or detail_days is not None
+        self._every_s = every_s
         self._task: asyncio.Task[None] | None = None
-        self._is_failing = False
 
     async def open(self) -> None:
-        """Begin, if anything is ever to be removed."""
-        if self._retention_days is not None or self._detail_days is not None:
+        """Start, if anything is ever to be removed."""
+        if self._is_needed:
             self._task = asyncio.get_running_loop().create_task(self._run(), name="retention")
 
     async def close(self) -> None:
-        """End; what is not removed yet is next time."""
+        """Stop; what is not removed yet is removed the next time."""
         task, self._task = self._task, None
         if task is not None:
             task.cancel()
-            with suppress(asyncio.CancelledError):
-                await task
+            await asyncio.wait([task])
 
-    async def once(self, now: datetime) -> Pruned | None:
-        """Remove what is older than it is to be kept; ``None``: that failed, and is logged."""
+    async def once(self, now: datetime) -> Expired | None:
+        """Remove what is too old; ``None`` if that failed, which the log says."""
         try:
-            pruned = await prune(
-                self._store,
-                now,
-                retention_days=self._retention_days,
-                detail_days=self._detail_days,
-                audit=self._audit,
-                keys=self._keys,
-            )
-        except Exception as error:  # noqa: BLE001 - the next time is another chance
-            if not self._is_failing:
-                log.error("The audit trail cannot be pruned: %s", type(error).__name__)
-            self._is_failing = True
+            expired = await self._prune(now)
+        except Exception as error:  # noqa: BLE001 - the next hour is another chance
+            log.error("The audit trail cannot be pruned: %s", type(error).__name__)
             return None
-        self._is_failing = False
-        if pruned.n_records or pruned.n_details:
+        if expired.n_records or expired.n_details:
             log.info(
                 "Retention removed %d records and %d details from the audit trail",
-                pruned.n_records,
-                pruned.n_details,
+                expired.n_records,
+                expired.n_details,
             )
-        return pruned
+        return expired
 
     async def _run(self) -> None:
-        # Not at once: several gateways may start together, and have better things to do.
+        # Not at once, and not at the same time as other gateways.
         while True:
             await asyncio.sleep(self._every_s * random.uniform(1 - JITTER, 1 + JITTER))
             await self.once(datetime.now(UTC))

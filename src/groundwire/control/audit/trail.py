@@ -1,31 +1,60 @@
-"""The audit trail in the store: pages, one event with its detail, exports, what is too old."""
+"""Reads the audit trail in the store: pages, one event with its detail, exports.
 
-from collections.abc import AsyncIterator, Sequence
-from datetime import datetime
+A page begins after a place and not after a number of rows, so that the last page costs what the
+first does, and events that are added meanwhile move nothing.
+"""
 
-from groundwire.control.audit.cursor import RecordPosition
-from groundwire.control.audit.export import exported
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import ColumnElement, Select, and_, literal, select, tuple_
+
+from groundwire.control.audit.cursor import read_cursor, to_cursor
 from groundwire.control.audit.filters import Filter, InvalidFilterError
-from groundwire.control.audit.found import FoundRecord, Page, position_of
-from groundwire.control.audit.pruning import Plan, make_plan
-from groundwire.control.audit.queries import TrailQuery, of_event
-from groundwire.control.audit.retention import Pruned, Settles, prune
-from groundwire.control.store import Store
+from groundwire.control.audit.found import FoundRecord, line_of
+from groundwire.control.store import Store, moments
+from groundwire.control.store.tables import audit_details, audit_records
 
-#: Events of one page, at most.
+#: The largest page.
 MAX_LIMIT = 500
 
-#: Asks for nothing in particular.
+#: A filter that every event passes.
 ALL = Filter()
 
+#: Records that an export reads at a time: details are long.
+_PIECE = 100
 _UUID_CHARS = 36
+
+#: The columns that say where a record stands.
+_PLACE = ("moment", "writer", "seq")
+
+_RECORDS, _DETAILS = audit_records.c, audit_details.c
+_DETAIL = (
+    select(_DETAILS.detail)
+    .where(and_(_DETAILS.writer == _RECORDS.writer, _DETAILS.seq == _RECORDS.seq))
+    .scalar_subquery()
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """A page of the trail.
+
+    Attributes:
+        events: The events, in the order that was asked for.
+        next: The cursor of the next page; ``None``: this is the last.
+    """
+
+    events: tuple[FoundRecord, ...]
+    next: str | None
 
 
 class Trail:
-    """What the store keeps of what was found and done."""
+    """The audit trail in a store."""
 
     def __init__(self, store: Store) -> None:
-        self._store = store
+        self.store = store
 
     async def page(
         self,
@@ -35,112 +64,96 @@ class Trail:
         limit: int = 50,
         newest_first: bool = True,
     ) -> Page:
-        """Some of the events that are asked for, in the order of time.
+        """Return a page of events in the order of time; those of one chain in its order.
 
         What was there when the first page was read stands on one page and no other, whatever is
-        added meanwhile. With a writer, and no trace id, they come in the order of its chain.
+        added meanwhile.
 
         Args:
-            filter: Which are asked for.
+            filter: Which events are asked for.
             cursor: ``next`` of the page before, with the same filter and order.
-            limit: How many events, at most :data:`MAX_LIMIT`.
+            limit: The size of the page, at most :data:`MAX_LIMIT`.
             newest_first: Whether it goes back in time.
 
         Raises:
-            InvalidCursorError: If the cursor is none.
-            InvalidFilterError: If the limit is none.
+            InvalidCursorError: If the cursor did not come with a page.
+            InvalidFilterError: If the limit is out of range.
             StoreError: If the database fails.
         """
         if not 1 <= limit <= MAX_LIMIT:
             raise InvalidFilterError("limit", f"it is {limit}, and must be from 1 to {MAX_LIMIT}")
-        after = None if cursor is None else RecordPosition.of_cursor(cursor)
-        is_sqlite = self._store.is_sqlite
-        asked = TrailQuery(
-            filter=filter, is_sqlite=is_sqlite, after=after, newest_first=newest_first
-        )
-        async with self._store.reading() as connection:
-            found = await connection.execute(asked.page(limit + 1))
-            rows = [dict(row) for row in found.mappings()]
-            end = None
-            if len(rows) <= limit and asked.is_bounded:
-                last = (await connection.execute(asked.last_examined())).mappings().first()
-                end = None if last is None else dict(last)
-        if len(rows) > limit:
-            rows, end = rows[:limit], rows[limit - 1]
+        place = None if cursor is None else read_cursor(cursor, int, str, int)
+        query = _query(filter, place, by_chain=filter.writer is not None, newest_first=newest_first)
+        query = query.add_columns(_DETAIL.is_not(None).label("has_detail")).limit(limit + 1)
+        async with self.store.reading() as connection:
+            rows = (await connection.execute(query)).mappings().all()
+        is_last = len(rows) <= limit
         return Page(
-            events=tuple(map(FoundRecord.of, rows)),
-            next=None if end is None else position_of(end).to_cursor(),
+            events=tuple(map(FoundRecord.of, rows[:limit])),
+            next=None if is_last else to_cursor(*_place(rows[limit - 1])),
         )
 
     async def get(self, event_id: str) -> FoundRecord | None:
-        """One event, with its detail; ``None`` if there is none with this id.
+        """Return one event with its detail; ``None`` if there is none with this id.
 
         Raises:
             StoreError: If the database fails.
         """
         if len(event_id) > _UUID_CHARS or not event_id.isascii() or not event_id.isprintable():
             return None
-        async with self._store.reading() as connection:
-            found = await connection.execute(of_event(event_id))
-            row = found.mappings().first()
-        return None if row is None else FoundRecord.of(dict(row))
+        query = select(audit_records, _DETAIL.label("detail")).where(_RECORDS.event_id == event_id)
+        async with self.store.reading() as connection:
+            row = (await connection.execute(query.limit(1))).mappings().first()
+        return None if row is None else FoundRecord.of(row)
 
-    def export(self, filter: Filter = ALL) -> AsyncIterator[bytes]:
-        """All that is asked for, with details, as lines of JSON such as the audit log writes.
+    async def export(self, filter: Filter = ALL) -> AsyncIterator[bytes]:
+        """Return all events with their details, as lines of JSON such as the audit log writes.
 
-        Without filter, or with a writer alone, chains stand one after another, each from its
-        beginning: ``audit verify`` can tell whether something is missing. Else they stand in the
-        order of time.
-
-        Raises:
-            StoreError: If the database fails, from then on: there are no more lines.
-        """
-        return exported(self._store, filter)
-
-    async def plan(
-        self,
-        now: datetime,
-        *,
-        retention_days: float | None,
-        detail_days: float | None,
-        keys: Sequence[bytes],
-    ) -> Plan:
-        """What :meth:`prune` would remove, verified as it does.
+        Without a filter, or with a writer alone, chains stand one after another, each from its
+        beginning: ``audit verify`` can tell whether a record is missing. Otherwise they stand in
+        the order of time. Each piece is a short transaction: nobody waits for an export.
 
         Raises:
-            StoreError: If the database fails.
+            StoreError: If the database fails; the lines end there.
         """
-        return await make_plan(
-            self._store, now, retention_days=retention_days, detail_days=detail_days, keys=keys
-        )
+        by_chain = filter == Filter(writer=filter.writer)
+        place: tuple[Any, ...] | None = None
+        is_last = False
+        while not is_last:
+            query = _query(filter, place, by_chain=by_chain, newest_first=False)
+            query = query.add_columns(_DETAIL.label("detail")).limit(_PIECE)
+            async with self.store.reading() as connection:
+                rows = (await connection.execute(query)).mappings().all()
+            for row in rows:
+                yield line_of(row) + b"\n"
+            is_last = len(rows) < _PIECE
+            place = None if is_last else _place(rows[-1])
 
-    async def prune(
-        self,
-        now: datetime,
-        *,
-        retention_days: float | None,
-        detail_days: float | None,
-        audit: Settles,
-        keys: Sequence[bytes],
-    ) -> Pruned:
-        """Remove what is older than it is to be kept; :func:`.retention.prune` says how.
 
-        Args:
-            now: The moment that it is.
-            retention_days: How long records are kept; ``None``: without end.
-            detail_days: How long details are; ``None``: as long as their records.
-            audit: The log that writes into this store: it says before what goes.
-            keys: What chains may be signed with; the first signs what is changed.
+def _query(
+    filter: Filter, after: tuple[Any, ...] | None, *, by_chain: bool, newest_first: bool
+) -> Select[Any]:
+    """Select the records after a place, in the order of chains or of time."""
+    order = [_RECORDS.writer, _RECORDS.seq] if by_chain else [_RECORDS[name] for name in _PLACE]
+    query = select(audit_records).where(*_conditions(filter))
+    if after is not None:
+        values = zip(order, after[-len(order) :], strict=True)
+        place, last = tuple_(*order), tuple_(*(literal(each, own.type) for own, each in values))
+        query = query.where(place < last if newest_first else place > last)
+    return query.order_by(*(column.desc() if newest_first else column for column in order))
 
-        Raises:
-            RetentionError: If it could not be said before.
-            StoreError: If the database fails.
-        """
-        return await prune(
-            self._store,
-            now,
-            retention_days=retention_days,
-            detail_days=detail_days,
-            audit=audit,
-            keys=keys,
-        )
+
+def _place(row: Mapping[Any, Any]) -> tuple[Any, ...]:
+    return tuple(row[name] for name in _PLACE)
+
+
+def _conditions(filter: Filter) -> list[ColumnElement[bool]]:
+    given = {name: getattr(filter, name) for name in ("tenant", "trace_id", "writer")}
+    found = [_RECORDS[name] == value for name, value in given.items() if value is not None]
+    if filter.types:
+        found.append(_RECORDS.type.in_(filter.types))
+    if filter.since is not None:
+        found.append(_RECORDS.moment >= moments.of_datetime(filter.since))
+    if filter.until is not None:
+        found.append(_RECORDS.moment < moments.of_datetime(filter.until))
+    return found

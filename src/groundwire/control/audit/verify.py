@@ -1,15 +1,16 @@
-"""Whether a trail is as it was written: purely, record by record, in bounded memory.
+"""Verifies a trail record by record, in bounded memory. It does not read files or databases.
 
-A :class:`TrailVerifier` is told twice. First what the trail says about itself (``learn``), then all
-records (``feed``), those of one chain in their order and the chains in any.
+A :class:`TrailVerifier` reads the trail twice: first the records that say something about the trail
+itself (``learn``), then all records (``feed``). Records of one chain come in their order, chains in
+any order.
 """
 
 import json
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 
 from groundwire.control.audit.chain import detail_sha256, key_id
 from groundwire.control.audit.claims import TELLING, Claims, is_same, signer
-from groundwire.control.audit.ends import ChainState, row_finding, row_findings, seen_findings, span
 from groundwire.control.audit.event import EventType
 from groundwire.control.audit.heads import HeadRow
 from groundwire.control.audit.record import AuditRecord, Head, columns_of
@@ -20,11 +21,6 @@ from groundwire.control.audit.verdict import (
     TrailStatus,
     TrailVerdict,
 )
-
-#: Findings that are kept of a chain until it is known which key signs it.
-_MAX_DOUBTS = 100
-#: Events are handed over a little later than they were made, and not all of them equally.
-_JITTER_US = 10_000_000
 
 
 def verify(
@@ -38,11 +34,11 @@ def verify(
     """Verify a trail that is in memory.
 
     Args:
-        records: All of it, those of one chain in their order.
-        rows: Where its chains stand, if the store says so; ``None``: there is no store.
-        keys: What its chains may be signed with.
+        records: The whole trail; records of one chain are in their order.
+        rows: Where its chains end, according to the database; ``None`` without a database.
+        keys: The keys that may have signed chains.
         anchors: Where chains stood at an earlier time.
-        is_partial: Whether it is only a part of a trail, so that gaps are nothing wrong.
+        is_partial: Whether the records are a part of a trail, so that gaps are not findings.
     """
     verifier = TrailVerifier(keys, anchors=anchors, is_partial=is_partial)
     for record in records:
@@ -52,213 +48,215 @@ def verify(
     return verifier.finish(rows)
 
 
+@dataclass(slots=True)
+class _Chain:
+    """The state of one chain while it is read.
+
+    Attributes:
+        last: The last record so far; its number is 0 before the first record.
+        key: The key that signs the chain, once a record has shown it.
+        n_findings: Findings about the chain so far.
+        is_right: Whether the last record is as it was signed.
+        is_ended: Whether the last record is the signed end of the chain.
+    """
+
+    last: Head
+    key: bytes | None = None
+    n_findings: int = 0
+    is_right: bool = True
+    is_ended: bool = False
+
+
 class TrailVerifier:
-    """Verifies a trail that does not have to fit into memory."""
+    """Verifies a trail that need not fit into memory."""
 
     def __init__(
-        self,
-        keys: Sequence[bytes],
-        *,
-        anchors: Sequence[Head] = (),
-        is_partial: bool = False,
+        self, keys: Sequence[bytes], *, anchors: Sequence[Head] = (), is_partial: bool = False
     ) -> None:
         """Begin.
 
         Args:
-            keys: What its chains may be signed with.
+            keys: The keys that may have signed chains.
             anchors: Where chains stood at an earlier time.
-            is_partial: Whether it is only a part of a trail, so that gaps are nothing wrong.
+            is_partial: Whether the records are a part of a trail, so that gaps are not findings.
         """
         self._keys, self._is_partial = keys, is_partial
         self._claims = Claims(keys, anchors)
-        self._chains: dict[str, ChainState] = {}
+        self._chains: dict[str, _Chain] = {}
         self._findings: list[TrailFinding] = []
         self._notes: list[str] = []
         self._n_findings = self._n_gaps = self.n_records = 0
-        # Whether a key fits to anything: else nothing can be told, not even that it was changed.
-        self._has_key = False
 
     def learn(self, record: AuditRecord) -> None:
-        """Take from a record of :data:`TELLING` what it says about the trail, if it is signed."""
+        """Add what a record of :data:`TELLING` says about the trail."""
         self._claims.learn(record)
 
     def feed(self, records: Iterable[AuditRecord]) -> None:
-        """Take the next records."""
+        """Verify the next records."""
         for record in records:
             self.n_records += 1
-            chain = self._chains.get(record.writer)
-            if chain is None:
-                chain = ChainState(last=Head(writer=record.writer, seq=0, mac=""))
-                self._chains[record.writer] = chain
-            self._feed(chain, record)
+            first = _Chain(last=Head(writer=record.writer, seq=0, mac=""))
+            self._feed(self._chains.setdefault(record.writer, first), record)
 
-    def find(self, kind: TamperKind, text: str, *, writer: str | None = None) -> None:
-        """Take what is wrong beside the records."""
-        self._add(TrailFinding(kind=kind, writer=writer, seq=None, text=text))
+    def find(
+        self, kind: TamperKind, text: str, *, writer: str | None = None, seq: int | None = None
+    ) -> None:
+        """Add a finding."""
+        self._n_findings += 1
+        if writer in self._chains:
+            self._chains[writer].n_findings += 1
+        if len(self._findings) < MAX_FINDINGS:
+            self._findings.append(TrailFinding(kind=kind, writer=writer, seq=seq, text=text))
 
     def note(self, text: str) -> None:
-        """Take what is worth knowing."""
+        """Add an observation that is nothing wrong."""
         self._notes.append(text)
 
     def finish(self, rows: Collection[HeadRow] | None) -> TrailVerdict:
-        """What came of it.
+        """Return the verdict.
 
         Args:
-            rows: Where its chains stand, if the store says so; ``None``: there is no store.
+            rows: Where the chains end, according to the database; ``None`` without a database.
         """
-        for chain in self._chains.values():
-            self._finish_chain(chain)
+        has_key = any(chain.key is not None for chain in self._chains.values())
+        self._find_foreign_chains()
         if not self._is_partial:
-            self._add(*seen_findings(self._claims, self._chains))
+            for writer, seen in self._claims.seen.items():
+                seq = max(seen)
+                self._check_end(writer, seq, f"{seen[seq][1]} has seen record {seq}")
         if rows is not None:
-            self._check_rows(rows)
+            has_key = self._check_rows(rows) or has_key
         n_open = sum(not chain.is_ended for chain in self._chains.values())
-        self._note_chains(n_open)
+        if n_open:
+            chains = "1 chain has" if n_open == 1 else f"{n_open:,} chains have"
+            self.note(f"{chains} no end: the process writes still, or was killed")
+        if self._n_gaps:
+            gaps = "1 gap" if self._n_gaps == 1 else f"{self._n_gaps:,} gaps"
+            self.note(f"{gaps} between records, as in a part of a trail")
+        status = TrailStatus.INTACT if has_key else TrailStatus.UNVERIFIED
+        if self._n_findings and (has_key or not self._chains):
+            status = TrailStatus.TAMPERED
         return TrailVerdict(
-            status=self._status(),
-            n_records=self.n_records,
-            n_chains=len(self._chains),
-            n_open=n_open,
-            n_findings=self._n_findings,
-            findings=tuple(self._findings),
+            status=status,
+            records=self.n_records,
+            chains=len(self._chains),
+            chains_open=n_open,
+            findings_total=self._n_findings,
+            findings=tuple(self._findings[:MAX_FINDINGS]),
             notes=tuple(self._notes),
             heads=tuple(chain.last for chain in self._chains.values()),
         )
 
-    # Of one record.
+    # One record.
 
-    def _feed(self, chain: ChainState, record: AuditRecord) -> None:
-        is_signed = self._is_signed(chain, record)
-        if chain.first_seq and record.seq <= chain.last.seq:
-            self._find_at(TamperKind.MISPLACED, record, f"stands after record {chain.last.seq}")
+    def _feed(self, chain: _Chain, record: AuditRecord) -> None:
+        key = signer(record, self._keys if chain.key is None else [chain.key])
+        chain.key = chain.key or key
+        if key is None:
+            self._find(TamperKind.EDITED, record, "is not as it was signed")
+        if record.seq <= chain.last.seq:
+            self._find(TamperKind.MISPLACED, record, f"stands after record {chain.last.seq}")
             return
         self._check_place(chain, record)
         self._check_detail(record)
-        if is_signed:
-            self._check_columns(record)
-            self._check_clock(chain, record)
-            seen = self._claims.seen_at(record.head)
-            if seen is not None and seen.mac != record.mac:
-                self._find_at(TamperKind.EDITED, record, f"is not the one that {seen.by} has seen")
-        if not chain.first_seq:
-            chain.first_seq, chain.started_at = record.seq, record.moment
-        chain.last, chain.moment, chain.is_right = record.head, record.moment, is_signed
-        chain.is_ended = is_signed and record.type == EventType.CHAIN_ENDED
-
-    def _is_signed(self, chain: ChainState, record: AuditRecord) -> bool:
-        """Whether it is as it was signed; of a chain, one key has signed all records."""
-        known = chain.key is not None
-        key = signer(record, self._keys if chain.key is None else [chain.key])
         if key is not None:
-            chain.key, self._has_key = key, True
-            return True
-        finding = _finding(TamperKind.EDITED, record, "is not as it was signed")
-        if known:
-            self._add(finding)
-        else:
-            chain.n_doubts += 1
-            if len(chain.doubts) < _MAX_DOUBTS:
-                chain.doubts.append(finding)
-        return False
+            self._check_columns(record)
+            mac, by = self._claims.seen.get(record.writer, {}).get(record.seq, (record.mac, ""))
+            if mac != record.mac:
+                self._find(TamperKind.EDITED, record, f"is not the one that {by} has seen")
+        chain.last, chain.is_right = record.head, key is not None
+        chain.is_ended = chain.is_right and record.type == EventType.CHAIN_ENDED
 
-    def _check_place(self, chain: ChainState, record: AuditRecord) -> None:
-        expected = chain.last.seq + 1
-        if record.seq == expected:
-            # Where the record before was changed, that is found already.
-            if chain.first_seq and chain.is_right and record.previous != chain.last.mac:
-                self._find_at(TamperKind.MISPLACED, record, "does not follow the record before it")
-        elif not chain.first_seq and self._claims.is_removed(record.writer, record.seq - 1):
+    def _check_place(self, chain: _Chain, record: AuditRecord) -> None:
+        before, is_first = record.seq - 1, chain.last.seq == 0
+        if chain.last.seq == before:
+            # A changed record before this one is a finding already.
+            if not is_first and chain.is_right and record.previous != chain.last.mac:
+                self._find(TamperKind.MISPLACED, record, "does not follow the record before it")
+        elif is_first and self._claims.is_removed(record.writer, before):
             removed = self._claims.removed[record.writer]
-            if removed.seq == record.seq - 1 and removed.mac != record.previous:
-                self._find_at(
-                    TamperKind.MISPLACED, record, "does not follow what retention removed"
-                )
+            if removed.seq == before and removed.mac != record.previous:
+                self._find(TamperKind.MISPLACED, record, "does not follow what retention removed")
         elif self._is_partial:
             self._n_gaps += 1
         else:
-            problem = f"has none before it: {span(expected, record.seq - 1)} missing"
-            self._find_at(TamperKind.MISSING, record, problem)
+            missing = _span(chain.last.seq + 1, before)
+            self._find(TamperKind.MISSING, record, f"has none before it: {missing} missing")
 
     def _check_columns(self, record: AuditRecord) -> None:
         try:
             columns = columns_of(json.loads(record.line))
         except (ValueError, KeyError, TypeError):
-            self._find_at(TamperKind.COLUMN, record, "has no event")
+            self._find(TamperKind.COLUMN, record, "has no event")
             return
         wrong = [name for name, value in columns.items() if getattr(record, name) != value]
         if wrong:
             problem = f"has columns that do not say what it says: {', '.join(wrong)}"
-            self._find_at(TamperKind.COLUMN, record, problem)
+            self._find(TamperKind.COLUMN, record, problem)
 
     def _check_detail(self, record: AuditRecord) -> None:
+        signed = record.detail_sha256
         if record.detail is not None:
-            own = detail_sha256(record.detail)
-            if record.detail_sha256 is None or not is_same(own, record.detail_sha256):
-                self._find_at(TamperKind.DETAIL, record, "has another detail than was signed")
-            return
-        is_kept = record.detail_sha256 is not None and not self._is_partial
-        if is_kept and not self._claims.is_detail_removed(record):
-            self._find_at(
-                TamperKind.DETAIL, record, "has no detail any more, and no retention says so"
+            if signed is None or not is_same(detail_sha256(record.detail), signed):
+                self._find(TamperKind.DETAIL, record, "has another detail than was signed")
+        elif signed and not self._is_partial and not self._claims.is_detail_removed(record):
+            problem = "has no detail any more, and no retention says so"
+            self._find(TamperKind.DETAIL, record, problem)
+
+    # The end.
+
+    def _find_foreign_chains(self) -> None:
+        """Replace all findings of a chain that no key has signed by a single one."""
+        foreign = {writer for writer, chain in self._chains.items() if chain.key is None}
+        self._findings = [each for each in self._findings if each.writer not in foreign]
+        keys = ", ".join(map(key_id, self._keys))
+        for writer in sorted(foreign):
+            self._n_findings -= self._chains[writer].n_findings
+            self.find(
+                TamperKind.FOREIGN,
+                f"chain {writer}: no record of it is signed with a key that was given ({keys}): "
+                "it is forged, or of a time or a replica with another key",
+                writer=writer,
             )
 
-    def _check_clock(self, chain: ChainState, record: AuditRecord) -> None:
-        back = chain.moment - record.moment
-        if chain.first_seq and back > _JITTER_US:
-            chain.n_back += 1
-            chain.back_us = max(chain.back_us, back)
+    def _check_end(self, writer: str, seq: int, why: str) -> None:
+        """Check that a chain reaches a record."""
+        chain = self._chains.get(writer)
+        if chain is None and not self._claims.is_removed(writer, seq):
+            text = f"chain {writer} is missing as a whole: {why}"
+            self.find(TamperKind.REMOVED, text, writer=writer)
+        elif chain is not None and chain.last.seq < seq:
+            first = chain.last.seq + 1
+            text = f"the end of chain {writer} is missing, {_span(first, seq)} at least: {why}"
+            self.find(TamperKind.CUT, text, writer=writer, seq=first)
 
-    # At the end.
-
-    def _finish_chain(self, chain: ChainState) -> None:
-        if chain.key is not None:
-            self._add(*chain.doubts)
-            self._n_findings += chain.n_doubts - len(chain.doubts)
-            return
-        keys = ", ".join(map(key_id, self._keys))
-        self.find(
-            TamperKind.FOREIGN,
-            f"chain {chain.last.writer}: none of its {chain.n_doubts:,} records is signed with a "
-            f"key that was given ({keys}): it is forged, or of a time or a replica with another",
-            writer=chain.last.writer,
-        )
-
-    def _check_rows(self, rows: Collection[HeadRow]) -> None:
-        signed = [row for row in rows if row.is_signed(self._keys)]
-        self._has_key = self._has_key or bool(signed)
+    def _check_rows(self, rows: Collection[HeadRow]) -> bool:
+        """Compare the chains with their rows; return whether a key has signed any row."""
+        has_key = False
         for row in rows:
+            writer, chain = row.head.writer, self._chains.get(row.head.writer)
             if not row.is_signed(self._keys):
-                self._add(row_finding(row.head.writer, "is not as it was signed"))
-        self._add(*row_findings(signed, self._claims, self._chains))
+                self._find_row(writer, "is not as it was signed")
+                continue
+            has_key = True
+            if chain is None or chain.last.seq < row.head.seq:
+                why = f"its row in audit_writers ends with record {row.head.seq}"
+                self._check_end(writer, row.head.seq, why)
+            elif chain.last != row.head:
+                self._find_row(writer, "has another end than the chain")
         for writer in sorted(self._chains.keys() - {row.head.writer for row in rows}):
-            self._add(row_finding(writer, "is missing"))
+            self._find_row(writer, "is missing")
+        return has_key
 
-    def _note_chains(self, n_open: int) -> None:
-        if n_open:
-            are = "chain has" if n_open == 1 else "chains have"
-            self.note(f"{n_open:,} {are} no end: the process writes still, or was killed")
-        n_back = sum(chain.n_back for chain in self._chains.values())
-        if n_back:
-            most = max(chain.back_us for chain in self._chains.values()) / 1e6
-            times = "once" if n_back == 1 else f"{n_back:,} times"
-            self.note(f"the clock went back {times}, by {most:g} seconds at most")
-        if self._n_gaps:
-            gaps = "1 gap" if self._n_gaps == 1 else f"{self._n_gaps:,} gaps"
-            self.note(f"{gaps} between records, as in a part of a trail")
+    def _find_row(self, writer: str, problem: str) -> None:
+        text = f"chain {writer}: its row in audit_writers {problem}"
+        self.find(TamperKind.HEAD, text, writer=writer)
 
-    def _status(self) -> TrailStatus:
-        if self._n_findings and (self._has_key or not self._chains):
-            return TrailStatus.TAMPERED
-        return TrailStatus.INTACT if self._has_key else TrailStatus.UNVERIFIED
-
-    def _find_at(self, kind: TamperKind, record: AuditRecord, problem: str) -> None:
-        self._add(_finding(kind, record, problem))
-
-    def _add(self, *findings: TrailFinding) -> None:
-        self._n_findings += len(findings)
-        self._findings += findings[: MAX_FINDINGS - len(self._findings)]
+    def _find(self, kind: TamperKind, record: AuditRecord, problem: str) -> None:
+        text = f"record {record.seq} of chain {record.writer} {problem}"
+        self.find(kind, text, writer=record.writer, seq=record.seq)
 
 
-def _finding(kind: TamperKind, record: AuditRecord, problem: str) -> TrailFinding:
-    text = f"record {record.seq} of chain {record.writer} {problem}"
-    return TrailFinding(kind=kind, writer=record.writer, seq=record.seq, text=text)
+def _span(first: int, last: int) -> str:
+    """Name a range of records."""
+    return f"record {first}" if first == last else f"records {first} to {last}"

@@ -1,8 +1,8 @@
-"""Verifying a trail in files: those of a gateway, in the order they were written, or an export."""
+"""Verifies a trail in files: the files of a gateway, oldest first, or an export."""
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from enum import Enum
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,21 +11,15 @@ from groundwire.control.audit.record import AuditRecord, Head, columns_of, compa
 from groundwire.control.audit.verdict import TamperKind, TrailVerdict
 from groundwire.control.audit.verify import TrailVerifier
 
-#: Told how many bytes have been read, and how many there are.
+#: Called with the number of bytes that have been read, and of all bytes.
 Report = Callable[[int, int], None]
 
-#: A longer line is read in pieces, none of which is a record.
+#: A longer line is read in pieces, and none of them is a record.
 _MAX_LINE_BYTES = 256_000_000
 
 _BATCH_BYTES = 2**20
 
-
-class Odd(Enum):
-    """What a line may be beside a record."""
-
-    TORN = "no JSON"  # a crash left it unfinished
-    UNSIGNED = "no chain"  # earlier releases wrote such lines
-    CHANGED = "not as a gateway writes it"
+_PROBLEMS = {TamperKind.UNSIGNED: "no chain", TamperKind.EDITED: "not as a gateway writes it"}
 
 
 def verify_files(
@@ -39,14 +33,14 @@ def verify_files(
     """Verify the trail in files.
 
     Args:
-        paths: All of its files, the oldest first; they are read twice.
-        keys: What its chains may be signed with.
+        paths: All files of the trail, the oldest first; each is read twice.
+        keys: The keys that may have signed chains.
         anchors: Where chains stood at an earlier time.
-        is_partial: Whether it is only a part of a trail, so that gaps are nothing wrong.
-        report: Told how far it is.
+        is_partial: Whether the files are a part of a trail, so that gaps are not findings.
+        report: Called with the progress.
 
     Raises:
-        OSError: If one of them cannot be read.
+        OSError: If a file cannot be read.
     """
     verifier = TrailVerifier(keys, anchors=anchors, is_partial=is_partial)
     for _, _, raw in _lines(paths):
@@ -60,13 +54,12 @@ def verify_files(
         found = read_line(raw)
         if isinstance(found, AuditRecord):
             verifier.feed([found])
-        elif found is Odd.TORN:
+        elif found is None:
             n_torn += 1
-        elif found is Odd.UNSIGNED and not verifier.n_records:
-            n_unsigned += 1
+        elif found is TamperKind.UNSIGNED and not verifier.n_records:
+            n_unsigned += 1  # an earlier release wrote it
         else:
-            kind = TamperKind.UNSIGNED if found is Odd.UNSIGNED else TamperKind.EDITED
-            verifier.find(kind, f"line {number} of {path.name} is {found.value}")
+            verifier.find(found, f"line {number} of {path.name} is {_PROBLEMS[found]}")
         n_bytes += len(raw)
         if n_bytes - n_reported >= _BATCH_BYTES:
             n_reported = n_bytes
@@ -78,20 +71,20 @@ def verify_files(
     return verifier.finish(None)
 
 
-def read_line(raw: bytes) -> AuditRecord | Odd:
-    """The record of a line, which anybody may have written."""
+def read_line(raw: bytes) -> AuditRecord | TamperKind | None:
+    """Return the record of a line, or what is wrong with it; ``None`` if a crash cut it short."""
     try:
         data = json.loads(raw)
     except (ValueError, RecursionError):
-        return Odd.TORN
+        return None
     if not isinstance(data, dict) or "chain" not in data:
-        return Odd.UNSIGNED
+        return TamperKind.UNSIGNED
     try:
         record = _record(data)
     except (KeyError, TypeError, ValueError, RecursionError):
-        return Odd.CHANGED
-    # Another spelling may say something else to another reader: of two equal names, say.
-    return record if record.to_line() == raw.rstrip(b"\n") else Odd.CHANGED
+        return TamperKind.EDITED
+    # Another spelling may say something else to another reader, such as with two equal names.
+    return record if record.to_line() == raw.rstrip(b"\n") else TamperKind.EDITED
 
 
 def _record(data: dict[str, Any]) -> AuditRecord:
@@ -115,9 +108,8 @@ def _record(data: dict[str, Any]) -> AuditRecord:
 def _lines(paths: Sequence[Path]) -> Iterator[tuple[Path, int, bytes]]:
     for path in paths:
         with path.open("rb") as file:
-            number = 0
-            while raw := file.readline(_MAX_LINE_BYTES):
-                number += 1
+            lines = iter(partial(file.readline, _MAX_LINE_BYTES), b"")
+            for number, raw in enumerate(lines, 1):
                 yield path, number, raw
 
 

@@ -96,10 +96,6 @@ class Engine:
             if not self._n_used:
                 self._unused.set()
 
-    async def separate(self) -> Any:  # noqa: ANN401 - the driver's
-        """A connection of the driver beside all others; whoever asks for it closes it."""
-        return await self._connected()
-
     async def close(self) -> None:
         """Close all connections, after a moment those in use as well, whatever the server does."""
         try:

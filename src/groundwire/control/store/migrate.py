@@ -43,6 +43,32 @@ async def make_ready(address: DatabaseAddress, *, timeout_s: float) -> str | Non
         return await migrate(address, timeout_s=timeout_s)
 
 
+async def require_current(address: DatabaseAddress, *, timeout_s: float) -> None:
+    """Make sure that the tables are those of this version. No table is made or changed.
+
+    Raises:
+        StoreError: If they are not, or the database cannot be used.
+    """
+    if address.path is not None and not address.path.exists():
+        raise StoreUnusableError(f"there is no file {address.path}", "Name the one there is")
+    engine = Engine.migrating(address, timeout_s=timeout_s)
+    try:
+        with told():
+            async with engine.connection() as connection:
+                found = await connection.run_sync(revision_of)
+    finally:
+        await engine.close()
+    if found is None:
+        raise StoreUnusableError(
+            "it has no tables of ours", "Start a gateway, or run groundwire store migrate"
+        )
+    if found != HEAD:
+        raise StoreUnusableError(
+            f"its tables are of revision {found}, and this version of Groundwire works with {HEAD}",
+            "Use the version that made them, or groundwire store migrate",
+        )
+
+
 async def migrate(
     address: DatabaseAddress,
     *,

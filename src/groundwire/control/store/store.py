@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any, Self
+from typing import Self
 
 from sqlalchemy import text
 from sqlalchemy.engine import URL, make_url
@@ -20,7 +20,7 @@ from groundwire.control.store.errors import (
     StoreUnusableError,
 )
 from groundwire.control.store.faults import told
-from groundwire.control.store.migrate import make_ready
+from groundwire.control.store.migrate import make_ready, require_current
 
 #: The database where none is configured, in the folder of what the gateway keeps.
 FILE = "groundwire.db"
@@ -95,15 +95,20 @@ class Store:
         """Whether it has been opened, and not closed since."""
         return self._engine is not None
 
-    async def open(self) -> None:
-        """Connect, and bring the tables up to date. This is one attempt.
+    async def open(self, *, migrates: bool = True) -> None:
+        """Connect, in one attempt.
+
+        Args:
+            migrates: Whether tables are made, or brought up to date; otherwise they are refused
+                unless they are those of this version.
 
         Raises:
-            StoreError: If that is not possible: whether to try again has a point, it says.
+            StoreError: If that is not possible; it says whether to try again makes sense.
         """
         if self.is_open:
             return
-        await make_ready(self.address, timeout_s=self._timeout_s)
+        prepare = make_ready if migrates else require_current
+        await prepare(self.address, timeout_s=self._timeout_s)
         if self.is_open:  # somebody else was faster
             return
         self._file = self._file_id()
@@ -167,15 +172,6 @@ class Store:
                 await connection.execute(text("BEGIN IMMEDIATE"))
                 yield connection
                 await connection.commit()
-
-    async def separate(self) -> Any:  # noqa: ANN401 - asyncpg's, which has no types
-        """A connection of the driver beside the others, for who listens; the caller closes it.
-
-        Raises:
-            StoreError: If there is none to be had.
-        """
-        with told():
-            return await self._ready().separate()
 
     @asynccontextmanager
     async def _turn(self) -> AsyncIterator[None]:

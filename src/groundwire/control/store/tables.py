@@ -120,8 +120,6 @@ audit_writers = Table(
     # Its last record.
     Column("seq", BigInteger, nullable=False),
     Column("mac", String(64), nullable=False),
-    # The writer whose chain names this end, as it is now; null: it has moved since, or is new.
-    Column("named_by", String(32)),
     # Of the row: nobody else can put back where the chain ends.
     Column("signature", String(64), nullable=False),
 )

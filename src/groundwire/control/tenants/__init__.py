@@ -3,7 +3,7 @@
 ``record`` has the values, ``legal`` what they may be, ``configured`` what the configuration has
 beside them. ``registry`` and ``stored_keys`` read and change them in the database, by
 ``transaction`` and ``loading``. ``directory`` is what requests ask, and ``watching`` keeps it as
-the database is, by ``listening`` where that tells. ``effective`` says what holds for a tenant, and
+the database is. ``effective`` says what holds for a tenant, and
 why; ``first_start`` makes the first keys.
 """
 

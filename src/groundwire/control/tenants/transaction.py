@@ -1,4 +1,4 @@
-"""A change of tenants or keys: one transaction, one at a time, and told to all processes.
+"""A change of tenants or keys: one transaction, one at a time, and counted for all processes.
 
 Whoever changes anything takes the row of ``changes`` first. So of two that change one tenant at
 once, the second sees what the first has done; and nobody waits in a circle.
@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, delete, insert, select, text, update
+from sqlalchemy import ColumnElement, delete, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from groundwire.config.keys import key_hash
@@ -20,9 +20,6 @@ from groundwire.control.store.moments import now, to_datetime
 from groundwire.control.tenants.errors import VersionMismatchError
 from groundwire.control.tenants.record import IfVersion, KeyRecord, NewKey, TenantRecord
 from groundwire.control.tenants.rows import key_of, key_values, tenant_of, tenant_values
-
-#: What PostgreSQL tells of changes under.
-CHANNEL = "groundwire_changes"
 
 #: A change that has to wait longer for others is given up.
 PATIENCE_S = 10.0
@@ -177,19 +174,7 @@ class Changes:
                 change = Change(connection, await connection.scalar(query) or 0)
                 yield change
                 if change.is_made:
-                    await _tell(connection, is_sqlite=self._store.is_sqlite)
+                    counted = tables.changes.c.revision + 1
+                    await connection.execute(update(tables.changes).values(revision=counted))
         finally:
             self._turn.release()
-
-
-async def _tell(connection: AsyncConnection, *, is_sqlite: bool) -> None:
-    """Count the change, and tell all processes of it once it is kept."""
-    columns = tables.changes.c
-    revision = await connection.scalar(
-        update(tables.changes).values(revision=columns.revision + 1).returning(columns.revision)
-    )
-    if not is_sqlite:
-        await connection.execute(
-            text("SELECT pg_notify(:channel, :revision)"),
-            {"channel": CHANNEL, "revision": str(revision)},
-        )

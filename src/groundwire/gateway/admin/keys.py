@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 
 from fastapi import APIRouter, Request
 
-from groundwire.control.audit.cursor import InvalidCursorError
+from groundwire.control.audit.cursor import InvalidCursorError, to_cursor
 from groundwire.control.tenants import KeyRecord, Registry, UnknownKeyError
 from groundwire.control.tenants import NewKey as Made
 from groundwire.gateway.admin.auth import admin
@@ -21,11 +21,10 @@ from groundwire.gateway.admin.models import (
 )
 from groundwire.gateway.admin.route import (
     AdminRoute,
+    after_of,
     control_of,
-    cursor_after,
     errors,
     events_of,
-    read_cursor,
 )
 from groundwire.gateway.http.problems import INVALID_REQUEST, Problem
 
@@ -45,7 +44,7 @@ async def list_keys(
 ) -> KeyPage:
     """The keys of a tenant, revoked and expired ones too: those of the configuration, the latest
     first."""  # noqa: D205, D209
-    after = read_cursor(cursor)
+    after = after_of(cursor)
     try:
         found = await control_of(request).registry.keys(tenant, after=after, limit=limit + 1)
     except UnknownKeyError as error:
@@ -85,7 +84,7 @@ async def revoke_key(request: Request, tenant: TenantId, key_id: KeyId) -> Key:
 )
 async def list_admin_keys(request: Request, cursor: Cursor = None, limit: Limit = 100) -> KeyPage:
     """The keys of the admin plane, revoked and expired ones too."""
-    after = read_cursor(cursor)
+    after = after_of(cursor)
     try:
         found = await control_of(request).registry.admin_keys(after=after, limit=limit + 1)
     except UnknownKeyError as error:
@@ -136,7 +135,7 @@ def _page(found: tuple[KeyRecord, ...], limit: int) -> KeyPage:
     """The configured ones stand first, and are not counted."""
     n_configured = sum(each.is_configured for each in found)
     kept = found[: n_configured + limit]
-    more = cursor_after(kept[-1].id) if len(found) > len(kept) else None
+    more = to_cursor(kept[-1].id) if len(found) > len(kept) else None
     return KeyPage(keys=[Key.of(each) for each in kept], next=more)
 
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import re
-from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Coroutine
 from typing import Annotated, Any, cast
 
@@ -10,7 +9,7 @@ from fastapi import Header, Request, Response
 from fastapi.routing import APIRoute
 
 from groundwire.control.audit.control_events import ControlEvents
-from groundwire.control.audit.cursor import InvalidCursorError
+from groundwire.control.audit.cursor import read_cursor
 from groundwire.control.store import StoreUnavailableError
 from groundwire.control.tenants.record import IfVersion
 from groundwire.gateway.admin.auth import admin
@@ -121,23 +120,10 @@ def tagged(response: Response, version: int) -> None:
         response.headers["ETag"] = f'"{version}"'
 
 
-def cursor_after(last: str) -> str:
-    """The cursor of what comes after an id."""
-    return urlsafe_b64encode(last.encode()).decode().rstrip("=")
-
-
-def read_cursor(cursor: str | None) -> str | None:
-    """The id that a page begins after.
+def after_of(cursor: str | None) -> str | None:
+    """Return the id that a page begins after.
 
     Raises:
-        InvalidCursorError: If it is none of ours.
+        InvalidCursorError: If the cursor did not come with a page.
     """
-    if cursor is None:
-        return None
-    try:
-        last = urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode()
-    except ValueError:
-        raise InvalidCursorError from None
-    if not last or "\0" in last or cursor_after(last) != cursor:
-        raise InvalidCursorError
-    return last
+    return None if cursor is None else str(read_cursor(cursor, str)[0])

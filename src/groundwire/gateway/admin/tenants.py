@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Request, Response
 
+from groundwire.control.audit.cursor import to_cursor
 from groundwire.control.tenants import Changed, Registry, TenantRecord
 from groundwire.control.tenants.effective import effective
 from groundwire.gateway.admin.examples import DVARA, POLICY
@@ -24,11 +25,10 @@ from groundwire.gateway.admin.models import (
 from groundwire.gateway.admin.route import (
     AdminRoute,
     IfMatch,
+    after_of,
     control_of,
-    cursor_after,
     errors,
     events_of,
-    read_cursor,
     tagged,
     version_of,
 )
@@ -42,8 +42,8 @@ router = APIRouter(prefix=PREFIX, route_class=AdminRoute, tags=["Tenants"])
 async def list_tenants(request: Request, cursor: Cursor = None, limit: Limit = 100) -> TenantPage:
     """All tenants by id, those of the configuration among them."""
     registry = control_of(request).registry
-    found = await registry.tenants(after=read_cursor(cursor), limit=limit + 1)
-    more = cursor_after(found[limit - 1].id) if len(found) > limit else None
+    found = await registry.tenants(after=after_of(cursor), limit=limit + 1)
+    more = to_cursor(found[limit - 1].id) if len(found) > limit else None
     return TenantPage(tenants=[Tenant.of(each) for each in found[:limit]], next=more)
 
 

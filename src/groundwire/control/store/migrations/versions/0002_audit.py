@@ -53,7 +53,6 @@ def upgrade() -> None:
         sa.Column("ended_at", sa.BigInteger),
         sa.Column("seq", sa.BigInteger, nullable=False),
         sa.Column("mac", sa.String(64), nullable=False),
-        sa.Column("named_by", sa.String(32)),
         sa.Column("signature", sa.String(64), nullable=False),
         sa.PrimaryKeyConstraint("writer", name="pk_audit_writers"),
     )
