@@ -21,7 +21,7 @@ async def main(url: str) -> None:
     store, directory = Store(url), Directory(Config())
     await store.open()
     registry = Registry(store)
-    watcher = Watcher(store, registry, directory)
+    watcher = Watcher(registry, directory)
     await watcher.open()
     say(is_ready=True)
     while line := await asyncio.to_thread(sys.stdin.readline):
