@@ -5,7 +5,7 @@ from urllib.parse import unquote
 from starlette.requests import Request
 
 from groundwire.control.keys import holds_key
-from groundwire.gateway.http.problems import INVALID_REQUEST, Problem
+from groundwire.gateway.http.problems import Problem
 from groundwire.gateway.middleware import state
 from groundwire.gateway.upstream.headers import Pairs
 
@@ -29,9 +29,8 @@ def query_of(request: Request) -> str:
     query: str = request.scope["query_string"].decode("latin-1")
     if any(not "!" <= each <= "~" or each == "#" for each in query):
         raise Problem(
-            status=400,
-            type=INVALID_REQUEST,
-            code="invalid_query",
+            400,
+            "invalid_query",
             message="The query has characters that have to be percent-encoded.",
             next_step="Encode them.",
         )
@@ -46,9 +45,8 @@ def require_no_key(part: str, text: str) -> None:
     """
     if holds_key(text) or holds_key(unquote(text)):
         raise Problem(
-            status=400,
-            type=INVALID_REQUEST,
-            code=f"key_in_{part}",
+            400,
+            f"key_in_{part}",
             message=f"The {part} has what looks like a key of a gateway, and would go upstream.",
             next_step="Send it as Authorization: Bearer or X-Groundwire-Key, and make another: "
             "logs on the way may have this one.",

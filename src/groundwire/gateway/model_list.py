@@ -8,7 +8,7 @@ from typing import Any
 from starlette.responses import JSONResponse, Response
 
 from groundwire.gateway.http.coding import KNOWN, CodingError, Decoder
-from groundwire.gateway.http.problems import SERVER, Problem
+from groundwire.gateway.http.problems import Problem
 from groundwire.gateway.upstream import UpstreamBrokenError, Upstreams, routing
 from groundwire.gateway.upstream.asking import UpstreamRequest
 
@@ -42,9 +42,8 @@ async def all_models(upstreams: Upstreams, ask: UpstreamRequest) -> Response:
     missing = [name for name, models in found.items() if models is None]
     if len(missing) == len(found):
         raise Problem(
-            status=502,
-            type=SERVER,
-            code="upstream_unreachable",
+            502,
+            "upstream_unreachable",
             message=f"None of the {len(found)} upstreams gave a list of models.",
             next_step="Check that they run, and their URLs and keys in the configuration.",
         )

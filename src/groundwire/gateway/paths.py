@@ -11,7 +11,7 @@ import unicodedata
 from dataclasses import dataclass
 from urllib.parse import unquote_to_bytes
 
-from groundwire.gateway.http.problems import INVALID_REQUEST, NOT_FOUND, Problem
+from groundwire.gateway.http.problems import Problem
 
 PREFIX = b"/v1/"
 
@@ -139,9 +139,8 @@ def _parts(path: str) -> list[str]:
 
 def _nothing() -> Problem:
     return Problem(
-        status=404,
-        type=NOT_FOUND,
-        code="unknown_path",
+        404,
+        "unknown_path",
         message="There is nothing at this path.",
         next_step="The API begins at /v1/, spelled so; GET /v1/models lists the models.",
     )
@@ -149,9 +148,8 @@ def _nothing() -> Problem:
 
 def _ambiguous(what: str) -> Problem:
     return Problem(
-        status=400,
-        type=INVALID_REQUEST,
-        code="invalid_path",
+        400,
+        "invalid_path",
         message=f"The path has {what}, which servers read differently.",
         next_step="Spell the path as the API's documentation does.",
     )

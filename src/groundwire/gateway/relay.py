@@ -13,7 +13,7 @@ from groundwire.gateway.chat.recording import Recorder
 from groundwire.gateway.forwarded import client_headers, query_of, require_no_key
 from groundwire.gateway.http.coding import CodingError, Decoder, is_known
 from groundwire.gateway.http.incoming import Incoming
-from groundwire.gateway.http.problems import INVALID_REQUEST, NOT_FOUND, Problem
+from groundwire.gateway.http.problems import INVALID_REQUEST, Problem
 from groundwire.gateway.http.refusals import RefusalCode, refused
 from groundwire.gateway.http.streamed import (
     ClientGoneError,
@@ -139,26 +139,24 @@ async def _allow(
 def _check(request: Request, target: RequestTarget) -> None:
     if "websocket" in request.headers.get("upgrade", "").lower():
         raise Problem(
-            status=501,
+            501,
+            "websocket_not_supported",
             type=INVALID_REQUEST,
-            code="websocket_not_supported",
             message="The gateway does not relay WebSockets.",
             next_step="Use an HTTP endpoint, such as POST /v1/chat/completions with stream: true.",
         )
     if target.is_chat and (request.method == "POST" or target.path != "chat/completions"):
         raise Problem(
-            status=404,
-            type=NOT_FOUND,
-            code="unknown_path",
+            404,
+            "unknown_path",
             message="There is nothing at this path. The chat completions are at another.",
             next_step="POST to /v1/chat/completions, spelled so and without a slash at the end.",
         )
     if target.words[0] == "admin":
         # Whoever writes settings of the gateway means us, and not the upstream.
         raise Problem(
-            status=404,
-            type=NOT_FOUND,
-            code="unknown_path",
+            404,
+            "unknown_path",
             message="Nothing is administered on this port, and nothing of it goes to the upstream.",
             next_step=_administered_at(state.services(request).config.admin),
         )

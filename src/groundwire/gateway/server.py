@@ -21,7 +21,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 from groundwire.config import Config
 from groundwire.errors import ConfigError
 from groundwire.gateway.http.loopback import is_loopback
-from groundwire.gateway.http.problems import INVALID_REQUEST, Problem, problem_response
+from groundwire.gateway.http.problems import Problem, problem_response
 from groundwire.gateway.middleware.trace import HEADER as TRACE_HEADER
 
 log = logging.getLogger(__name__)
@@ -366,9 +366,8 @@ def _settings(app: ASGIApp, config: Config, *, lifespan: Literal["on", "off"]) -
 
 def _head_too_large() -> Problem:
     return Problem(
-        status=431,
-        type=INVALID_REQUEST,
-        code="head_too_large",
+        431,
+        "head_too_large",
         message=f"The first line and the headers of a request may have {MAX_HEAD_BYTES:,} bytes.",
         next_step="Send fewer or shorter headers.",
     )
@@ -376,9 +375,8 @@ def _head_too_large() -> Problem:
 
 def _no_http() -> Problem:
     return Problem(
-        status=400,
-        type=INVALID_REQUEST,
-        code="invalid_http",
+        400,
+        "invalid_http",
         message="What was sent is no valid HTTP/1.1 request.",
         next_step="Speak plain HTTP to this port: TLS is for a proxy in front of the gateway.",
     )

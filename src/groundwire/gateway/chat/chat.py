@@ -23,7 +23,7 @@ from groundwire.gateway.chat.release import Release
 from groundwire.gateway.chat.report import StreamReport
 from groundwire.gateway.forwarded import client_headers, query_of
 from groundwire.gateway.http.coding import narrowed
-from groundwire.gateway.http.problems import INVALID_REQUEST, SERVER, Problem
+from groundwire.gateway.http.problems import Problem
 from groundwire.gateway.http.refusals import RefusalCode, blocked, refused
 from groundwire.gateway.http.streamed import Streamed, gone_response, until_disconnect
 from groundwire.gateway.middleware.state import caller, services, trace_id
@@ -84,9 +84,8 @@ async def _body(request: Request) -> bytes:
             return await request.body()
     except TimeoutError as error:
         raise Problem(
-            status=408,
-            type=INVALID_REQUEST,
-            code="request_timeout",
+            408,
+            "request_timeout",
             message=f"The body of the request was not complete within {BODY_TIMEOUT_S:g} s.",
             next_step="Send it again, faster or with less in it.",
         ) from error
@@ -363,9 +362,8 @@ def relayed(reply: UpstreamReply, marks: Sequence[tuple[str, str]] = ()) -> Resp
 
 def _too_slow(limit_s: float) -> Problem:
     return Problem(
-        status=503,
-        type=SERVER,
-        code="check_unavailable",
+        503,
+        "check_unavailable",
         message=f"What the request is to be checked with was not known within {limit_s:g} s.",
         next_step="Try again; if it stays, the models are too slow for what they are asked.",
     )

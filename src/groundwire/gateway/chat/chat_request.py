@@ -10,7 +10,7 @@ import msgspec
 from groundwire.config import overrides_from_metadata
 from groundwire.errors import InvalidConversationError
 from groundwire.gateway.http.coding import CodingError, Decoder
-from groundwire.gateway.http.problems import INVALID_REQUEST, Problem
+from groundwire.gateway.http.problems import Problem
 from groundwire.gateway.middleware.limits import parse_json
 from groundwire.policy.policy import Request
 
@@ -96,9 +96,8 @@ def _decompressed(raw: bytes, content_encoding: str, max_bytes: int) -> bytes:
         return decoder.feed(raw) + decoder.finish()
     except CodingError as error:
         raise Problem(
-            status=415,
-            type=INVALID_REQUEST,
-            code="unreadable_content_encoding",
+            415,
+            "unreadable_content_encoding",
             message=str(error),
             next_step="Send the body as it is, or as gzip, br or deflate.",
         ) from error

@@ -5,7 +5,7 @@ import asyncio
 from starlette.requests import Request
 from starlette.types import Receive
 
-from groundwire.gateway.http.problems import INVALID_REQUEST, Problem
+from groundwire.gateway.http.problems import Problem
 from groundwire.gateway.http.streamed import ClientGoneError, disconnected
 
 
@@ -76,9 +76,8 @@ class Incoming:
 
 def _too_large(max_bytes: int) -> Problem:
     return Problem(
-        status=413,
-        type=INVALID_REQUEST,
-        code="body_too_large",
+        413,
+        "body_too_large",
         message=f"The body has more than {max_bytes:,} bytes.",
         next_step="Send less, or raise gateway.max_body_bytes.",
     )

@@ -41,28 +41,29 @@ class Problem(Exception):  # noqa: N818 - it is what the client reads, not what 
     """An error that a client is told.
 
     Attributes:
-        status: Of the response.
-        type: OpenAI's word for the kind of error.
+        status: Status of the response.
         code: What happened, for machines.
         message: What happened, with the numbers; never what was sent.
         next_step: What to do about it; empty if nothing can be done.
         param: The field of the request that it is about.
-        headers: Of the response, beside the usual ones.
+        type: OpenAI's word for the kind of error; by default that of the status.
+        headers: Headers of the response, beside the usual ones.
     """
 
     def __init__(
         self,
-        *,
         status: int,
-        type: str,
         code: str,
+        *,
         message: str,
         next_step: str = "",
         param: str | None = None,
+        type: str | None = None,
         headers: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         super().__init__(code)
-        self.status, self.type, self.code = status, type, code
+        usual = SERVER if status >= 500 else _TYPES.get(status, INVALID_REQUEST)
+        self.status, self.code, self.type = status, code, type or usual
         self.message, self.next_step, self.param = message, next_step, param
         self.headers = dict(headers)
 
@@ -104,9 +105,8 @@ def as_problem(error: BaseException) -> Problem:
     if isinstance(error, RecursionError):
         return _invalid("too_deep", "The request is nested too deeply.", "Nest it less deeply.")
     return Problem(
-        status=500,
-        type=SERVER,
-        code="internal_error",
+        500,
+        "internal_error",
         message="Something went wrong in the gateway.",
         next_step="Try again; if it stays, report it with the trace id.",
     )
@@ -116,9 +116,8 @@ def not_found(method: str, path: str) -> Problem:
     """There is nothing at a path."""
     hint = f" Did you mean /v1{path}?" if path.startswith(("/chat/", "/models", "/compl")) else ""
     return Problem(
-        status=404,
-        type=NOT_FOUND,
-        code="unknown_path",
+        404,
+        "unknown_path",
         message=f"There is nothing at {method} {_short(path)}.{hint}",
         next_step="The API begins at /v1: a client's base URL ends with it. "
         "/openapi.json lists what is the gateway's own.",
@@ -156,11 +155,9 @@ def _of_http(error: HTTPException) -> Problem:
     if isinstance(cause, Problem | RecursionError | UnicodeDecodeError | ClientDisconnect):
         return as_problem(cause) if not isinstance(cause, UnicodeDecodeError) else invalid_json()
     phrase = HTTPStatus(error.status_code).phrase
-    server = error.status_code >= 500
     return Problem(
-        status=error.status_code,
-        type=SERVER if server else _TYPES.get(error.status_code, INVALID_REQUEST),
-        code=phrase.lower().replace(" ", "_").replace("-", "_"),
+        error.status_code,
+        phrase.lower().replace(" ", "_").replace("-", "_"),
         message=f"{phrase}.",
         next_step="/openapi.json lists what there is." if error.status_code in (404, 405) else "",
         headers=error.headers or {},
@@ -202,21 +199,13 @@ def invalid_json(detail: str = "") -> Problem:
 def _invalid(
     code: str, message: str, next_step: str = "", *, status: int = 400, param: str | None = None
 ) -> Problem:
-    return Problem(
-        status=status,
-        type=INVALID_REQUEST,
-        code=code,
-        message=message,
-        next_step=next_step,
-        param=param,
-    )
+    return Problem(status, code, message=message, next_step=next_step, param=param)
 
 
 def _failed(code: str, message: str, *, status: int = 503) -> Problem:
     return Problem(
-        status=status,
-        type=SERVER,
-        code=code,
+        status,
+        code,
         message=message,
         next_step="Try again; if it stays, the log of the gateway has more under the trace id.",
     )

@@ -9,7 +9,7 @@ from typing import Any
 
 from groundwire.compat.dvara import GroundingResult
 from groundwire.detection.values import Outcome, worst
-from groundwire.gateway.http.problems import SERVER, Problem
+from groundwire.gateway.http.problems import Problem
 from groundwire.pipeline import Checked
 from groundwire.policy.policy import Action
 
@@ -91,10 +91,9 @@ _OF_HEAD = ("id", "created", "model", "system_fingerprint", "service_tier", "usa
 def refused(code: RefusalCode) -> Problem:
     """The refusal with a code, where there is nothing to count."""
     message, next_step = _TEXTS[code]
-    status, type_ = (
-        (503, SERVER) if code is RefusalCode.AUDIT_UNAVAILABLE else (STATUS, TYPE)
-    )  # that one passes, and to try again helps
-    return Problem(status=status, type=type_, code=str(code), message=message, next_step=next_step)
+    if code is RefusalCode.AUDIT_UNAVAILABLE:  # it passes, and to try again helps
+        return Problem(503, str(code), message=message, next_step=next_step)
+    return Problem(STATUS, str(code), type=TYPE, message=message, next_step=next_step)
 
 
 def blocked(answers: Sequence[Checked]) -> Problem:
@@ -116,9 +115,9 @@ def blocked(answers: Sequence[Checked]) -> Problem:
         return problem
     # The plural is part of the documented text, also for one.
     return Problem(
-        status=STATUS,
+        STATUS,
+        str(code),
         type=TYPE,
-        code=str(code),
         message=f"{problem.message} ({n_ungrounded(withheld)} ungrounded claims)",
     )
 

@@ -13,7 +13,7 @@ from groundwire.config.keys import DEFAULT_TENANT
 from groundwire.control.keys import ADMIN_PREFIX, Key, Keys
 from groundwire.gateway.http.caller import CREDENTIALS, OPEN, Caller
 from groundwire.gateway.http.loopback import host_of, is_loopback
-from groundwire.gateway.http.problems import AUTHENTICATION, PERMISSION, Problem, problem_response
+from groundwire.gateway.http.problems import Problem, problem_response
 from groundwire.gateway.middleware.state import trace_id
 from groundwire.policy.policy import Overrides
 
@@ -156,9 +156,8 @@ def check_is_local(scope: Scope) -> None:
 
 def _not_local(what: str, code: str) -> Problem:
     return Problem(
-        status=403,
-        type=PERMISSION,
-        code=code,
+        403,
+        code,
         message=f"{what}, and --local-demo serves this machine only.",
         next_step="Use http://127.0.0.1 or http://localhost, or start without --local-demo and "
         "use a key.",
@@ -197,10 +196,5 @@ def admin_key() -> Problem:
 
 def _unauthenticated(code: str, message: str, next_step: str) -> Problem:
     return Problem(
-        status=401,
-        type=AUTHENTICATION,
-        code=code,
-        message=message,
-        next_step=next_step,
-        headers={"WWW-Authenticate": "Bearer"},
+        401, code, message=message, next_step=next_step, headers={"WWW-Authenticate": "Bearer"}
     )

@@ -8,8 +8,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from groundwire.gateway.http.caller import OPEN
 from groundwire.gateway.http.problems import (
-    INVALID_REQUEST,
-    SERVER,
     Problem,
     as_problem,
     invalid_json,
@@ -88,9 +86,8 @@ def too_many(limit: int, *, is_fixed: bool = False) -> Problem:
     """More requests at a time than are answered."""
     raised = "" if is_fixed else ", or raise gateway.max_requests"
     return Problem(
-        status=503,
-        type=SERVER,
-        code="too_many_requests_at_a_time",
+        503,
+        "too_many_requests_at_a_time",
         message=f"The gateway answers {limit:,} requests at a time, and has as many.",
         next_step=f"Try again in a moment{raised}.",
         headers={"Retry-After": "1"},
@@ -102,9 +99,8 @@ def too_large(limit: int, n_bytes: int | None, *, is_fixed: bool = False) -> Pro
     raised = "" if is_fixed else ", or raise gateway.max_body_bytes"
     size = "more" if n_bytes is None else f"{n_bytes:,}"
     return Problem(
-        status=413,
-        type=INVALID_REQUEST,
-        code="body_too_large",
+        413,
+        "body_too_large",
         message=f"The body of a request may have {limit:,} bytes, and this one has {size}.",
         next_step=f"Send less{raised}.",
     )

@@ -10,7 +10,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from groundwire.gateway.control_state import PATIENCE_S
 from groundwire.gateway.http.caller import OPEN
-from groundwire.gateway.http.problems import SERVER, Problem, problem_response
+from groundwire.gateway.http.problems import Problem, problem_response
 from groundwire.gateway.middleware.state import trace_id
 from groundwire.gateway.services import Services
 
@@ -83,9 +83,8 @@ class Waiting:
 
 def _starting() -> Problem:
     return Problem(
-        status=503,
-        type=SERVER,
-        code="starting",
+        503,
+        "starting",
         message="The gateway is still loading its models.",
         next_step="Try again in a moment; /readyz says when it is ready.",
         headers={"Retry-After": "5"},
@@ -94,9 +93,8 @@ def _starting() -> Problem:
 
 def _failed() -> Problem:
     return Problem(
-        status=503,
-        type=SERVER,
-        code="not_started",
+        503,
+        "not_started",
         message="The gateway could not load what it needs.",
         next_step="The log of the gateway says what is missing.",
     )

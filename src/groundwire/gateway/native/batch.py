@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from groundwire.detection.rows import RowError, as_row, parse_row, row_id
 from groundwire.engine.reader import n_threads
-from groundwire.gateway.http.problems import INVALID_REQUEST, Problem, as_problem
+from groundwire.gateway.http.problems import Problem, as_problem
 from groundwire.gateway.http.streamed import Streamed
 from groundwire.gateway.middleware.limits import parse_json
 from groundwire.gateway.native.check import asked_by, require_point, result_of
@@ -129,17 +129,15 @@ def _of_lines(body: bytes) -> Batch:
 def _bounded(rows: Sequence[RawRow]) -> Sequence[RawRow]:
     if not rows:
         raise Problem(
-            status=400,
-            type=INVALID_REQUEST,
-            code="no_rows",
+            400,
+            "no_rows",
             message="There are no rows to check.",
             next_step='Send {"examples": [...]}, or a JSON object a line.',
         )
     if len(rows) > MAX_ROWS:
         raise Problem(
-            status=413,
-            type=INVALID_REQUEST,
-            code="too_many_rows",
+            413,
+            "too_many_rows",
             message=f"There are {len(rows):,} rows, and a request may have {MAX_ROWS:,}.",
             next_step="Send them in several requests, or use groundwire check --batch.",
         )

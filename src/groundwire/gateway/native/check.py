@@ -9,7 +9,7 @@ from groundwire.detection.example import Example
 from groundwire.detection.rows import json_kind, row_example
 from groundwire.engine.settings import is_number
 from groundwire.errors import InvalidConversationError
-from groundwire.gateway.http.problems import INVALID_REQUEST, Problem, as_problem
+from groundwire.gateway.http.problems import Problem, as_problem
 from groundwire.gateway.middleware.state import caller, services, trace_id
 from groundwire.gateway.native.described import REF, described, errors, request_examples
 from groundwire.gateway.native.models import AnyCheck, shape_of
@@ -109,9 +109,8 @@ def require_point(value: object) -> str | float | None:
         case int() | float() if is_number(value) and abs(value) <= _MAX_POINT:
             return value
     raise Problem(
-        status=400,
-        type=INVALID_REQUEST,
-        code="invalid_setting",
+        400,
+        "invalid_setting",
         message=f"operating_point is a JSON {json_kind(value)} that names no threshold.",
         next_step="Send precision, balanced, recall, or a number above 0 and at most 1.",
         param="operating_point",

@@ -11,7 +11,7 @@ from groundwire.detection.example import require_text
 from groundwire.detection.values import Entailment
 from groundwire.errors import GateError, InputError, UnreadableError
 from groundwire.explain import Explainer, best_lines
-from groundwire.gateway.http.problems import INVALID_REQUEST, SERVER, Problem, as_problem
+from groundwire.gateway.http.problems import Problem, as_problem
 from groundwire.gateway.middleware.state import services
 from groundwire.gateway.native.described import errors, request_examples
 from groundwire.gateway.native.models import (
@@ -96,9 +96,8 @@ def _ask(gate: Gate, body: FactCheckRequest) -> dict[str, Any]:
         result = gate.classify(body.text)
     except GateError as error:
         raise Problem(
-            status=500,
-            type=SERVER,
-            code=FACT_CHECK_FAILED,
+            500,
+            FACT_CHECK_FAILED,
             message=f"The gate failed on a prompt of {error.n_chars:,} characters.",
             next_step="Treat the prompt as one whose answer is to be checked.",
         ) from error
@@ -151,9 +150,8 @@ def _explainer(request: Request) -> Explainer:
     explainer = None if pipeline is None else pipeline.explainer
     if not isinstance(explainer, Explainer):
         raise Problem(
-            status=503,
-            type=SERVER,
-            code=NLI_MODEL_NOT_READY,
+            503,
+            NLI_MODEL_NOT_READY,
             message="No model is loaded that judges entailment: findings are not explained.",
             next_step="Set explain.enabled: true, and start the gateway again.",
         )
@@ -169,9 +167,8 @@ def _judge(explainer: Explainer, body: NliRequest) -> dict[str, Any]:
         raise invalid_input(str(error)) from error
     except Exception as error:
         raise Problem(
-            status=500,
-            type=SERVER,
-            code=NLI_CLASSIFICATION_FAILED,
+            500,
+            NLI_CLASSIFICATION_FAILED,
             message=f"The model failed ({type(error).__name__}).",
             next_step="Try again; if it stays, send the two texts to groundwire explain.",
         ) from error
@@ -200,14 +197,7 @@ def likeliest(found: Entailment) -> tuple[str, float]:
 
 def invalid_input(message: str, next_step: str = "", param: str | None = None) -> Problem:
     """A request that cannot be answered as it is."""
-    return Problem(
-        status=400,
-        type=INVALID_REQUEST,
-        code=INVALID_INPUT,
-        message=message,
-        next_step=next_step,
-        param=param,
-    )
+    return Problem(400, INVALID_INPUT, message=message, next_step=next_step, param=param)
 
 
 def _ms_since(started: float) -> int:

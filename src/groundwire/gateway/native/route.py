@@ -12,7 +12,7 @@ from fastapi import Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 
-from groundwire.gateway.http.problems import INVALID_REQUEST, Problem
+from groundwire.gateway.http.problems import Problem
 from groundwire.gateway.middleware.limits import parse_json
 from groundwire.gateway.middleware.state import services
 
@@ -99,10 +99,4 @@ def _in_the_body(error: dict[str, Any]) -> dict[str, Any]:
 
 
 def _unsupported(message: str, next_step: str) -> Problem:
-    return Problem(
-        status=415,
-        type=INVALID_REQUEST,
-        code="unsupported_media_type",
-        message=message,
-        next_step=next_step,
-    )
+    return Problem(415, "unsupported_media_type", message=message, next_step=next_step)

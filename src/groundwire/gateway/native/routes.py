@@ -2,7 +2,7 @@
 
 from fastapi import APIRouter, Request, Response
 
-from groundwire.gateway.http.problems import INVALID_REQUEST, Problem
+from groundwire.gateway.http.problems import Problem
 from groundwire.gateway.native import batch, check, classify, verify
 
 #: Where they are.
@@ -22,9 +22,8 @@ for part in (check.router, batch.router, verify.router, classify.router):
 
 async def _only_post(request: Request) -> Response:
     raise Problem(
-        status=405,
-        type=INVALID_REQUEST,
-        code="method_not_allowed",
+        405,
+        "method_not_allowed",
         message=f"{request.url.path} takes POST, and this is {request.method}.",
         next_step="Send a POST request; /openapi.json says what of.",
         headers={"Allow": "POST"},

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from fastapi import Request, Response
 
 from groundwire.gateway.chat.judging import CheckTimeoutError
-from groundwire.gateway.http.problems import INVALID_REQUEST, SERVER, Problem
+from groundwire.gateway.http.problems import Problem
 from groundwire.gateway.http.streamed import ClientGoneError, until_disconnect
 from groundwire.gateway.middleware.state import services
 from groundwire.gateway.native.route import JSON
@@ -43,10 +43,7 @@ async def while_there(request: Request, coroutine: Coroutine[Any, Any, T]) -> T:
         return await until_disconnect(request, coroutine)
     except ClientGoneError:
         raise Problem(
-            status=499,
-            type=INVALID_REQUEST,
-            code="client_gone",
-            message="The client hung up before the check was done.",
+            499, "client_gone", message="The client hung up before the check was done."
         ) from None
 
 
@@ -75,9 +72,8 @@ async def bounded(own: Services, work: Callable[[], T]) -> T:
 def too_slow(own: Services) -> Problem:
     """What is answered where a check took too long."""
     return Problem(
-        status=503,
-        type=SERVER,
-        code="check_timeout",
+        503,
+        "check_timeout",
         message=f"The check was not done within {own.config.gateway.check_timeout_s:g} s.",
         next_step="Send less at a time, try again when less is going on, or raise "
         "gateway.check_timeout_s. It is not to be read as a pass.",
@@ -93,9 +89,8 @@ def pipeline_of(request: Request) -> Pipeline:
     pipeline = services(request).pipeline
     if pipeline is None:
         raise Problem(
-            status=503,
-            type=SERVER,
-            code="no_detector",
+            503,
+            "no_detector",
             message="No detector is loaded: under this configuration no answer is ever checked.",
             next_step="Set check.enabled: true (or let a tenant or a decision check answers), and "
             "start the gateway again.",

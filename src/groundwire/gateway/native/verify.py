@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body, Request, Response
 
 from groundwire.errors import LimitExceededError, MissingExtraError
-from groundwire.gateway.http.problems import INVALID_REQUEST, SERVER, Problem
+from groundwire.gateway.http.problems import Problem
 from groundwire.gateway.middleware.state import caller, services
 from groundwire.gateway.native.described import REF, described, errors, request_examples
 from groundwire.gateway.native.route import NativeRoute
@@ -145,9 +145,8 @@ def _report(
 def _require_at_most(limit: int, n: int, what: str, next_step: str) -> None:
     if n > limit:
         raise Problem(
-            status=413,
-            type=INVALID_REQUEST,
-            code=f"too_many_{what}",
+            413,
+            f"too_many_{what}",
             message=f"There are {n:,} {what}, and a request may have {limit:,}.",
             next_step=next_step,
             param=what,
@@ -177,9 +176,8 @@ _TEXTS = ("text", "snippet")
 
 def _too_late(limit_s: float) -> Problem:
     return Problem(
-        status=504,
-        type=SERVER,
-        code="timeout",
+        504,
+        "timeout",
         message=f"The verification took more than {limit_s:g} s, and was given up.",
         next_step="Send fewer claims or spans, or raise gateway.check_timeout_s.",
     )
@@ -187,9 +185,8 @@ def _too_late(limit_s: float) -> Problem:
 
 def _not_installed(error: MissingExtraError) -> Problem:
     return Problem(
-        status=503,
-        type=SERVER,
-        code="verifier_unavailable",
+        503,
+        "verifier_unavailable",
         message="The verifier of this gateway is not installed.",
         next_step=str(error),
     )
@@ -200,9 +197,8 @@ def _problem(report: VerificationReport) -> Problem:
     why, message = str(report.error_type), str(report.error)
     if why in _OF_THE_REQUEST:
         return Problem(
-            status=400,
-            type=INVALID_REQUEST,
-            code="invalid_setting" if why == "invalid_argument" else why,
+            400,
+            "invalid_setting" if why == "invalid_argument" else why,
             message=message,
             param=_OF_THE_REQUEST[why],
         )
@@ -210,9 +206,8 @@ def _problem(report: VerificationReport) -> Problem:
     if why in _NOT_SET_UP:
         message = f"The verifier {report.setup.backend} of this gateway is not set up."
     return Problem(
-        status=_OF_THE_BACKEND.get(why, 502),
-        type=SERVER,
-        code=why,
+        _OF_THE_BACKEND.get(why, 502),
+        why,
         message=message,
         next_step="Try again; if it stays, whoever runs the gateway has to see to verify.*.",
     )

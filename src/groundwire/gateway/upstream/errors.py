@@ -38,9 +38,8 @@ class UpstreamBrokenError(GroundwireError):
         """The same, for a caller who has seen nothing of the response yet."""
         is_late = self.kind is Breakage.TIMEOUT
         return Problem(
-            status=504 if is_late else 502,
-            type="server_error",
-            code="upstream_timeout" if is_late else "upstream_incomplete",
+            504 if is_late else 502,
+            "upstream_timeout" if is_late else "upstream_incomplete",
             message=str(self),
             next_step="Try again; if it goes on, look at the upstream's log.",
         )
@@ -69,9 +68,8 @@ class UnansweredError(GroundwireError):
 def unreachable(upstream: str, reason: str) -> UnansweredError:
     """No connection came about, or it was lost before the headers; ``reason`` is a class name."""
     problem = Problem(
-        status=502,
-        type="server_error",
-        code="upstream_unreachable",
+        502,
+        "upstream_unreachable",
         message=f"The upstream {upstream!r} could not be reached ({reason}).",
         next_step="Check that it runs, and that its URL in the configuration is right.",
     )
@@ -81,9 +79,8 @@ def unreachable(upstream: str, reason: str) -> UnansweredError:
 def invalid(upstream: str, reason: str) -> UnansweredError:
     """What came is no HTTP response that could be relayed."""
     problem = Problem(
-        status=502,
-        type="server_error",
-        code="upstream_invalid",
+        502,
+        "upstream_invalid",
         message=f"What the upstream {upstream!r} sent is no valid HTTP response ({reason}).",
         next_step="Check that its URL in the configuration is that of an HTTP API.",
     )
@@ -93,9 +90,8 @@ def invalid(upstream: str, reason: str) -> UnansweredError:
 def late(upstream: str, timeout_s: float) -> UnansweredError:
     """No headers came in time."""
     problem = Problem(
-        status=504,
-        type="server_error",
-        code="upstream_timeout",
+        504,
+        "upstream_timeout",
         message=f"The upstream {upstream!r} sent no response within {timeout_s:g} s.",
         next_step="Ask for a stream, or raise the setting upstream.response_timeout_s.",
         # Clients of OpenAI's retry on their own otherwise, and the model works once more.
@@ -107,9 +103,8 @@ def late(upstream: str, timeout_s: float) -> UnansweredError:
 def no_upstream() -> Problem:
     """Nothing is configured that could answer."""
     return Problem(
-        status=503,
-        type="server_error",
-        code="no_upstream",
+        503,
+        "no_upstream",
         message="No upstream is configured, so nothing can answer this request.",
         next_step="Set upstream.url, or start with --upstream URL.",
     )
@@ -119,9 +114,8 @@ def no_such_model(model: str) -> Problem:
     """Upstreams are configured, and none of them serves the model."""
     shown = model if len(model) <= 100 else model[:100] + "..."
     return Problem(
-        status=404,
-        type="not_found_error",
-        code="model_not_found",
+        404,
+        "model_not_found",
         message=f"No upstream serves the model {shown!r}.",
         next_step="GET /v1/models lists what is served; upstreams[].models says what goes where.",
         param="model",

@@ -173,9 +173,8 @@ def _kind(error: Exception) -> Breakage:
 
 def _too_large(upstream: str, max_bytes: int) -> Problem:
     return Problem(
-        status=502,
-        type="server_error",
-        code="upstream_too_large",
+        502,
+        "upstream_too_large",
         message=f"The response of the upstream {upstream!r} has more than {max_bytes:,} bytes.",
         next_step="Ask for a shorter answer, or raise the setting gateway.max_response_bytes.",
     )
