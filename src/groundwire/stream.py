@@ -95,7 +95,10 @@ class Stream:
         self._seconds = {"index": index_s, "read": 0.0}
         self._detection: Detection | None = None
         self._is_closed = self._is_broken = False
-        self._n_unread = self._n_partly_read = 0
+        # Sums over the claims so far, so that a snapshot need not go through all of them.
+        self._n_visible = self._n_read = 0
+        self._highest: float | None = None
+        self._reasons: Counter[Reason] = Counter()
 
     @property
     def claims(self) -> tuple[Claim, ...]:
@@ -219,10 +222,20 @@ class Stream:
         scores = self._scores(ready)
         claims = [self._claim(*item) for item in zip(ready, scores, strict=True)]
         self._claims += claims
-        self._n_unread += sum(found.n_unread for found in scores)
-        self._n_partly_read += sum(found.n_unread > 0 for found in scores)
+        for claim, found in zip(claims, scores, strict=True):
+            self._count(claim, found.n_unread)
         self._is_broken = False
         return claims
+
+    def _count(self, claim: Claim, n_unread: int) -> None:
+        n_visible = sum(map(len, claim.text.split()))
+        self._n_visible += n_visible
+        self._n_read += (n_visible if claim.reason is None else 0) - n_unread
+        self._reasons[Reason.LANGUAGE] += n_unread > 0
+        if claim.reason is not None:
+            self._reasons[claim.reason] += 1
+        if claim.probability is not None:
+            self._highest = max(claim.probability, self._highest or 0.0)
 
     def _scores(self, ready: Sequence[Segment]) -> list[ClaimScores]:
         if not self._reading.evidence.passages:
@@ -293,29 +306,25 @@ class Stream:
         claims, evidence = tuple(self._claims), self._reading.evidence
         if self._has_too_few:
             claims = tuple(map(_without_spans, claims))
-        reasons = Counter(self._reading.reasons)
-        reasons.update(claim.reason for claim in claims if claim.reason is not None)
-        reasons[Reason.LANGUAGE] += self._n_partly_read
+        reasons = self._reading.reasons + self._reasons
         reasons[Reason.NO_CLAIM] += not claims
         attended = sum(evidence.passages[i].n_own_chars for i in self._reading.attended)
-        read = [claim for claim in claims if claim.reason is None]
         coverage = Coverage(
             offered_chars=evidence.offered_chars,
             indexed_chars=evidence.indexed_chars,
             attended_chars=attended,
             # Text without a claim, such as a lone emoji, is text that nobody judged.
-            answer_chars=sum(map(_n_visible, claims)) or len(text.strip()),
-            read_chars=sum(map(_n_visible, read)) - self._n_unread,
+            answer_chars=self._n_visible or len(text.strip()),
+            read_chars=self._n_read,
             reasons=dict(+reasons),
         )
         milliseconds = {name: round(1000 * s, 3) for name, s in self._seconds.items()}
-        known = [claim.probability for claim in claims if claim.probability is not None]
         return Detection(
             answer=text,
             outcome=decide_outcome(claims, coverage),
-            probability=_rounded(self._answers.probability(max(known)))
-            if self._answers and known
-            else None,
+            probability=None
+            if self._answers is None or self._highest is None
+            else _rounded(self._answers.probability(self._highest)),
             claims=claims,
             coverage=coverage,
             detector=self._info,
@@ -327,10 +336,6 @@ def _without_spans(claim: Claim) -> Claim:
     if not claim.spans:
         return claim
     return replace(claim, spans=(), label=Label.SUPPORTED)
-
-
-def _n_visible(claim: Claim) -> int:
-    return sum(map(len, claim.text.split()))
 
 
 def _rounded(probability: float) -> float:
