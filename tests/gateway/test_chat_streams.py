@@ -9,7 +9,7 @@ import httpx2 as httpx
 import pytest
 
 from groundwire import Detector
-from groundwire.gateway.chat.inflight import MAX_ANSWERS
+from groundwire.gateway.chat.answer_checks import MAX_ANSWERS
 from tests.fixed_judge import FixedJudge
 from tests.gateway.chats import (
     WRONG,

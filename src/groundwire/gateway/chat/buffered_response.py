@@ -11,7 +11,7 @@ from typing import Any
 from starlette.responses import Response
 
 from groundwire.errors import InvalidConversationError
-from groundwire.gateway.chat.checks import Checks
+from groundwire.gateway.chat.answer_checks import AnswerChecks
 from groundwire.gateway.chat.chunks import unambiguous
 from groundwire.gateway.chat.marks import outcome_headers, vsr_headers, warning_text
 from groundwire.gateway.http.coding import CodingError, Decoder
@@ -46,7 +46,7 @@ class CheckedBody:
 
 
 async def check_body(
-    checks: Checks, reply: UpstreamReply, raw: bytes, *, max_bytes: int
+    checks: AnswerChecks, reply: UpstreamReply, raw: bytes, *, max_bytes: int
 ) -> CheckedBody:
     """Check the answers in a body. One that cannot be read holds an answer that is unavailable.
 
@@ -65,7 +65,7 @@ async def check_body(
         unread = Answer(index=0, kind=AnswerKind.TEXT, n_skipped=1)
         failed = checks.unavailable(unread, type(error).__name__)
         return CheckedBody(raw=raw, data=None, answers=(failed,))
-    return CheckedBody(raw=raw, data=data, answers=await checks.answers.check(answers))
+    return CheckedBody(raw=raw, data=data, answers=await checks.check(answers))
 
 
 def _require_no_other_text(data: Mapping[str, Any]) -> None:

@@ -12,9 +12,9 @@ from starlette.responses import Response
 from groundwire.control.audit import grounding_unavailable_event
 from groundwire.detection.values import Outcome
 from groundwire.errors import DetectionError
+from groundwire.gateway.chat.answer_checks import AnswerChecks
 from groundwire.gateway.chat.buffered_response import LARGE_BYTES, check_body, marked, of_new_body
 from groundwire.gateway.chat.chat_request import ChatRequest
-from groundwire.gateway.chat.checks import Checks
 from groundwire.gateway.chat.guarded_stream import ReleasedStream
 from groundwire.gateway.chat.marks import outcome_headers
 from groundwire.gateway.chat.observed import ObservedBody, ObservedStream
@@ -229,14 +229,20 @@ class Exchange:
         release = Release.of(actions, wish, settles=self._recorder.settles)
         if release is Release.OBSERVE and self._is_behind:
             return await self._pass_unchecked(context, pipeline, sending)
-        checks = Checks(self._services, pipeline, context, release=release)
+        checks = AnswerChecks(
+            pipeline,
+            context,
+            release=release,
+            settings=self._services.config.gateway,
+            threads=self._services.checks,
+        )
         try:
             reply = await sending
         except BaseException:
-            checks.answers.close()
+            checks.close()
             raise
         if not 200 <= reply.status < 300:
-            checks.answers.close()
+            checks.close()
             return relayed(reply)
         if _is_stream(reply):
             return self._stream(context, checks, release, reply)
@@ -245,10 +251,10 @@ class Exchange:
         try:
             return await self._whole(context, checks, reply)
         finally:
-            checks.answers.close()
+            checks.close()
 
     def _stream(
-        self, context: RequestContext, checks: Checks, release: Release, reply: UpstreamReply
+        self, context: RequestContext, checks: AnswerChecks, release: Release, reply: UpstreamReply
     ) -> Response:
         def conclude(report: Coroutine[Any, Any, StreamReport]) -> "asyncio.Task[bool]":
             record = self._record(context, report)
@@ -256,7 +262,7 @@ class Exchange:
 
         if release is Release.OBSERVE:
             observed = ObservedStream(
-                reply, checks.answers, content_encoding=reply.content_encoding, conclude=conclude
+                reply, checks, content_encoding=reply.content_encoding, conclude=conclude
             )
             return Streamed(
                 observed.events(), status=reply.status, headers=reply.headers, ended=observed.close
@@ -287,7 +293,7 @@ class Exchange:
         return await self._recorder.streamed(context, await report)
 
     async def _whole(
-        self, context: RequestContext, checks: Checks, reply: UpstreamReply
+        self, context: RequestContext, checks: AnswerChecks, reply: UpstreamReply
     ) -> Response:
         limit = self._services.config.gateway.max_response_bytes
         try:
@@ -302,7 +308,9 @@ class Exchange:
             raise blocked(body.answers)
         return marked(reply, body)
 
-    def _observed(self, context: RequestContext, checks: Checks, reply: UpstreamReply) -> Response:
+    def _observed(
+        self, context: RequestContext, checks: AnswerChecks, reply: UpstreamReply
+    ) -> Response:
         """Relay a response as it comes, and check it once it is out."""
         limit = self._services.config.gateway.max_response_bytes
         body = ObservedBody(reply, max_bytes=min(limit, OBSERVED_BYTES))
@@ -313,20 +321,20 @@ class Exchange:
                 check = self._check_later(context, checks, reply, bytes(body.raw))
                 self._services.background.start(check, name="check a response")
             else:
-                checks.answers.close()
+                checks.close()
             await reply.close()
 
         return Streamed(body.events(), status=reply.status, headers=reply.headers, ended=ended)
 
     async def _check_later(
-        self, context: RequestContext, checks: Checks, reply: UpstreamReply, raw: bytes
+        self, context: RequestContext, checks: AnswerChecks, reply: UpstreamReply, raw: bytes
     ) -> None:
         try:
             limit = self._services.config.gateway.max_response_bytes
             body = await check_body(checks, reply, raw, max_bytes=limit)
             await self._recorder.complete(context, body.answers)
         finally:
-            checks.answers.close()
+            checks.close()
 
     def _head(self) -> dict[str, Any]:
         """What the chunk of a refusal has if there was none before it."""

@@ -7,8 +7,8 @@ from time import perf_counter
 from typing import Any
 
 from groundwire.detection.values import Outcome
+from groundwire.gateway.chat.answer_checks import AnswerChecks
 from groundwire.gateway.chat.arguments import count_values
-from groundwire.gateway.chat.checks import Checks
 from groundwire.gateway.chat.hold_buffer import HeldStream
 from groundwire.gateway.chat.marks import extension, warning_text
 from groundwire.gateway.chat.observed import UNREADABLE
@@ -40,7 +40,7 @@ class ReleasedStream:
     def __init__(
         self,
         reply: UpstreamReply,
-        checks: Checks,
+        answers: AnswerChecks,
         *,
         head: Mapping[str, Any],
         release: Release,
@@ -56,7 +56,7 @@ class ReleasedStream:
 
         Args:
             reply: Of the upstream.
-            checks: Of its answers.
+            answers: The checks of its answers.
             head: What chunks of the response have in common, for one that ends before its first.
             release: When text goes out; not ``observe``.
             content_encoding: How the bytes are compressed.
@@ -75,7 +75,7 @@ class ReleasedStream:
         self._keepalive_s = keepalive_s or None
         self._settles, self._conclude = settles, conclude
         self._outbox = Outbox()
-        self._answers, checks.on_review = checks.answers, self._reviewed
+        self._answers, answers.on_review = answers, self._reviewed
         self._clear_to: dict[int, int] = {}
         self._settling: dict[int, asyncio.Task[None]] = {}
         self._kept: list[bytes] = []  # what waits for the records

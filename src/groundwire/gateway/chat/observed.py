@@ -7,8 +7,8 @@ from typing import Any
 
 from groundwire.detection.values import Outcome
 from groundwire.errors import GroundwireError
+from groundwire.gateway.chat.answer_checks import AnswerChecks
 from groundwire.gateway.chat.chunks import UnreadableChunkError
-from groundwire.gateway.chat.inflight import AnswersInFlight
 from groundwire.gateway.chat.reading import TURN, ChunkReader
 from groundwire.gateway.chat.release import Release
 from groundwire.gateway.chat.report import StreamReport
@@ -58,7 +58,7 @@ class ObservedStream:
     def __init__(
         self,
         reply: UpstreamReply,
-        answers: AnswersInFlight,
+        answers: AnswerChecks,
         *,
         content_encoding: str,
         conclude: Callable[[Coroutine[Any, Any, StreamReport]], object],
@@ -67,7 +67,7 @@ class ObservedStream:
 
         Args:
             reply: Of the upstream.
-            answers: Where its answers are checked.
+            answers: The checks of its answers.
             content_encoding: How its bytes are compressed.
             conclude: Takes what makes the report, once the last byte is out; the client does not
                 wait for it.

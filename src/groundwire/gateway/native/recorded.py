@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from groundwire.gateway.chat.judging import CheckTimeoutError
+from groundwire.gateway.chat.answer_checks import CheckTimeoutError
 from groundwire.gateway.chat.recording import Recorder
 from groundwire.gateway.http.refusals import RefusalCode, refused
 from groundwire.gateway.native.running import bounded, too_slow

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from fastapi import Request, Response
 
-from groundwire.gateway.chat.judging import CheckTimeoutError
+from groundwire.gateway.chat.answer_checks import CheckTimeoutError
 from groundwire.gateway.http.problems import Problem
 from groundwire.gateway.http.streamed import ClientGoneError, until_disconnect
 from groundwire.gateway.middleware.state import services

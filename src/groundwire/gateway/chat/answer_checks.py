@@ -1,0 +1,273 @@
+"""The answers of a response, checked in worker threads while the event loop goes on."""
+
+import asyncio
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor
+from functools import partial
+from typing import TypeAlias, TypeVar
+
+from groundwire.config.tree import Gateway
+from groundwire.gateway.chat.chunks import DeltaPart, UnreadableChunkError
+from groundwire.gateway.chat.release import Release
+from groundwire.pipeline import Checked, Flow, Pipeline, RequestContext, Review
+from groundwire.pipeline.conversation import Answer, AnswerKind, answer_of
+
+_T = TypeVar("_T")
+
+OnReview: TypeAlias = Callable[[int, Review], None]
+
+#: Answers that a response may have; OpenAI's limit of ``n``.
+MAX_ANSWERS = 128
+
+#: After one of these a claim may be complete, if not at once then with the next character or two.
+_ENDS = frozenset(".!?;:|\n…。！？；：؟۔।։")
+_LOOK_BACK = 16
+#: Text that waits no longer for the end of a claim.
+_ENOUGH_CHARS = 400
+
+
+class CheckTimeoutError(TimeoutError):
+    """A check took longer than ``gateway.check_timeout_s``."""
+
+
+class AnswerChecks:
+    """The checks of all answers of a response, by their numbers.
+
+    The check of the first answer begins at once, so evidence is read before there is any text.
+
+    Attributes:
+        on_review: Is told what is known of an answer while it arrives, on the event loop.
+    """
+
+    def __init__(
+        self,
+        pipeline: Pipeline,
+        context: RequestContext,
+        *,
+        release: Release,
+        settings: Gateway,
+        threads: Executor,
+    ) -> None:
+        """Begin.
+
+        Args:
+            pipeline: The stages of a check.
+            context: The context of the request.
+            release: When text goes out.
+            settings: Their limits.
+            threads: The threads that check.
+        """
+        self.threads, self.timeout_s = threads, settings.check_timeout_s
+        # Text that is held may not leave unchecked, so all of it is; its amount is bounded by
+        # those who hold it.
+        self.max_chars = sys.maxsize if release.withholds else settings.max_held_chars
+        self.is_reviewed = release is Release.SENTENCE
+        self.on_review: OnReview | None = None
+        self._pipeline, self._context = pipeline, context
+        self._begun: dict[int, AnswerCheck] = {}
+        self._known: dict[int, AnswerCheck] = {}
+        self._n_lost = 0
+        self._begin(0)
+
+    def open(self) -> Flow:
+        """The check of another answer; it takes its time."""
+        return self._pipeline.stream(self._context)
+
+    def unavailable(self, answer: Answer, reason: str) -> Checked:
+        """The result for an answer that cannot be checked."""
+        return self._pipeline.unavailable(self._context, answer, reason)
+
+    def __iter__(self) -> Iterator["AnswerCheck"]:
+        return iter(tuple(self._known.values()))
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def __getitem__(self, index: int) -> "AnswerCheck":
+        """The check of an answer, which begins if nothing was said of the answer before.
+
+        Raises:
+            UnreadableChunkError: If there are too many answers.
+        """
+        if index not in self._known:
+            if len(self._known) >= MAX_ANSWERS:
+                raise UnreadableChunkError(f"it is about more than {MAX_ANSWERS} answers")
+            self._known[index] = self._begin(index)
+            self._known[index].n_skipped += self._n_lost
+        return self._known[index]
+
+    def _begin(self, index: int) -> "AnswerCheck":
+        if index not in self._begun:
+            self._begun[index] = AnswerCheck(index, self)
+        return self._begun[index]
+
+    def lose(self) -> None:
+        """Record an unreadable event: it may be about any answer, also about one still to come."""
+        for answer in self:
+            answer.n_skipped += 1
+        self._n_lost += 1
+        if not self._known:
+            _ = self[0]  # there is one, even if no event of it can be read
+
+    @property
+    def checked(self) -> tuple[Checked, ...]:
+        """The results so far, in the order of the answers' numbers."""
+        known = (each.checked for _, each in sorted(self._known.items()))
+        return tuple(each for each in known if each is not None)
+
+    async def check(self, answers: Sequence[Answer]) -> tuple[Checked, ...]:
+        """Check answers that are complete, in their order, whatever their numbers."""
+        checks = [self._begin(place) for place in range(len(answers))]
+        for check, answer in zip(checks, answers, strict=True):
+            check.feed(answer.text if answer.kind is AnswerKind.TEXT else "")
+        pairs = zip(checks, answers, strict=True)
+        return tuple(await asyncio.gather(*(check.finish(answer) for check, answer in pairs)))
+
+    async def finish(self) -> tuple[Checked, ...]:
+        """Check the rest of all answers."""
+        await asyncio.gather(*(answer.finish() for answer in self))
+        return self.checked
+
+    def close(self) -> None:
+        """Give up all checks that are not over."""
+        for check in self._begun.values():
+            check.close()
+
+
+class AnswerCheck:
+    """The check of one answer as it arrives; if it fails or takes too long, it is unavailable.
+
+    One task makes all calls of the flow, one after the other.
+
+    Attributes:
+        index: The number of the answer.
+        checked: The result, once it is known.
+        n_chars: Characters of its text so far.
+        n_skipped: Parts of it that cannot be read.
+        is_finished: Whether the upstream has said that it is complete.
+        is_over_limit: Whether some of its text is not checked, for there is too much of it.
+    """
+
+    def __init__(self, index: int, checks: AnswerChecks) -> None:
+        self.index, self._checks = index, checks
+        self.checked: Checked | None = None
+        self.n_chars = self.n_skipped = 0
+        self.is_finished = self.is_over_limit = False
+        self._text: list[str] = []
+        self._refusal, self._calls_tools = "", False
+        self._waiting: list[str] = []
+        self._n_waiting, self._look_back = 0, ""
+        self._is_complete = self._is_closed = False
+        self._wake = asyncio.Event()
+        self._flow: Flow | None = None
+        self._failure: str | None = None
+        self._task = asyncio.create_task(self._work())
+
+    def take(self, part: DeltaPart) -> None:
+        """Take what a chunk says of the answer; it never waits."""
+        room = max(0, self._checks.max_chars - self.n_chars)
+        self.is_over_limit |= len(part.text) > room
+        self.n_chars += len(part.text)
+        self.feed(part.text[:room])
+        self._refusal += part.refusal
+        self._calls_tools |= part.calls_tools
+        self.n_skipped += part.n_skipped
+        self.is_finished |= part.finish is not None
+
+    def feed(self, text: str) -> None:
+        """Take the next piece of text; it never waits."""
+        if not text:
+            return
+        self._text.append(text)
+        self._waiting.append(text)
+        self._n_waiting += len(text)
+        # A hop to a thread for each word would cost more than it tells.
+        self._look_back = (self._look_back + text)[-_LOOK_BACK - len(text) :]
+        if self._n_waiting > _ENOUGH_CHARS or not _ENDS.isdisjoint(self._look_back):
+            self._wake.set()
+
+    async def finish(self, answer: Answer | None = None) -> Checked:
+        """Check the rest; harmless when done twice.
+
+        Args:
+            answer: The answer, if it is known as a whole; its text is what was fed.
+        """
+        if self.checked is None:
+            self._is_complete = True
+            self._wake.set()
+            await self._task
+            self.checked = await self._conclude(answer or self._answer)
+        return self.checked
+
+    def close(self) -> None:
+        """Give the check up; harmless when done twice."""
+        self._is_closed = True
+        self._task.cancel()
+        if self._flow is not None:
+            self._flow.close()
+
+    @property
+    def _answer(self) -> Answer:
+        return answer_of(
+            self.index,
+            text="".join(self._text),
+            refusal=self._refusal,
+            has_calls=self._calls_tools,
+            n_skipped=self.n_skipped + self.is_over_limit,
+        )
+
+    async def _conclude(self, answer: Answer) -> Checked:
+        if self._failure is None and self._flow is not None:
+            try:
+                return await self._call(partial(self._flow.finish, answer))
+            except CheckTimeoutError as error:
+                self._fail(error)
+        return self._checks.unavailable(answer, self._failure or CheckTimeoutError.__name__)
+
+    async def _work(self) -> None:
+        try:
+            self._flow = await self._call(self._checks.open)
+            while self._waiting or not self._is_complete:
+                await self._wake.wait()
+                self._wake.clear()
+                text, self._waiting, self._n_waiting = "".join(self._waiting), [], 0
+                if text:
+                    review = await self._call(partial(self._step, self._flow, text))
+                    if review is not None and self._checks.on_review is not None:
+                        self._checks.on_review(self.index, review)
+        except Exception as error:  # noqa: BLE001 - whatever went wrong, it was not checked
+            self._fail(error)
+
+    def _step(self, flow: Flow, text: str) -> Review | None:
+        # Given up on purpose, it has not failed: a flow that is closed would log that it has.
+        if not self._is_closed:
+            flow.feed(text)
+        return flow.review() if self._checks.is_reviewed and not self._is_closed else None
+
+    async def _call(self, function: Callable[[], _T]) -> _T:
+        work = self._checks.threads.submit(function)
+        call = asyncio.wrap_future(work)
+        # A thread cannot be stopped: whatever it gives after we have left is put away.
+        call.add_done_callback(self._put_away)
+        try:
+            done, _ = await asyncio.wait([call], timeout=self._checks.timeout_s)
+        finally:
+            # What has not begun need not: done for nobody, it would make others late too.
+            work.cancel()
+        if not done:
+            raise CheckTimeoutError
+        return call.result()
+
+    def _put_away(self, call: "asyncio.Future[_T]") -> None:
+        if call.cancelled() or call.exception() is not None:
+            return
+        result = call.result()
+        if isinstance(result, Flow) and self._task.done():
+            result.close()
+
+    def _fail(self, error: Exception) -> None:
+        self._failure = type(error).__name__
+        self._waiting = []
+        if self._flow is not None:
+            self._flow.close()
