@@ -8,8 +8,6 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Self
 
-import brotli
-
 Headers = tuple[tuple[str, str], ...]
 
 
@@ -66,7 +64,7 @@ class Script:
         headers: In order, as they are; those of the framing and the coding are added.
         body: Pieces, with pauses and gates between them. Each is written alone.
         framing: Where the body ends.
-        encoding: ``gzip``, ``deflate`` or ``br``: the body is sent so, flushed after each piece.
+        encoding: ``gzip`` or ``deflate``: the body is sent so, flushed after each piece.
         end: What happens after the last piece.
         before: Pauses and gates before the first byte of the answer.
         drip: Bytes written at a time; ``None``: a piece at once.
@@ -126,8 +124,5 @@ def encoded(body: Sequence[Piece], encoding: str) -> Iterator[Piece]:
 def _compressor(
     encoding: str,
 ) -> tuple[Callable[[bytes], bytes], Callable[[], bytes], Callable[[], bytes]]:
-    if encoding == "br":
-        brotlied = brotli.Compressor()
-        return brotlied.process, brotlied.flush, brotlied.finish
     zipped = zlib.compressobj(wbits={"gzip": 31, "deflate": 15}[encoding])
     return zipped.compress, lambda: zipped.flush(zlib.Z_SYNC_FLUSH), zipped.flush

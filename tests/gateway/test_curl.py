@@ -200,7 +200,6 @@ def test_compressed_answers_are_read(tmp_path: Path, encoding: str, yaml: str) -
     with gateway(tmp_path, yaml) as own:
         own.upstream.script(Script.json(completion(BAD), encoding=encoding))
         found = curl(own, "--compressed", "-d", data())
-        assert encoding in (own.upstream.requests[0].header("accept-encoding") or "")
     assert found.json()["choices"][0]["message"]["content"].endswith(BAD)
 
 

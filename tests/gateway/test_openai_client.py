@@ -13,7 +13,6 @@ from openai import AsyncOpenAI, OpenAI
 from openai.types.chat import ChatCompletionChunk
 from pydantic import BaseModel
 
-from groundwire.gateway.http.coding import is_known
 from tests.gateway.chats import KEY, SOURCES, WRONG, Gateway, gateway, without_ids
 from tests.gateway.wire import (
     DONE,
@@ -177,16 +176,6 @@ def test_structured_answers_are_parsed(tmp_path: Path) -> None:
         own.upstream.script(Script.json(completion('{"built": "1887-1889"}')))
         answer = openai_client.chat.completions.parse(**asking(response_format=schema))
     assert json.loads(answer.choices[0].message.content or "") == {"built": "1887-1889"}
-
-
-def test_what_the_client_accepts_to_be_compressed_is_what_can_be_read(tmp_path: Path) -> None:
-    with gateway(tmp_path, HEADER) as own, client(own) as openai_client:
-        own.upstream.script(Script.json(completion(BAD), encoding="gzip"))
-        raw = openai_client.chat.completions.with_raw_response.create(**asking())
-        accepted = own.upstream.requests[0].header("accept-encoding") or ""
-    assert raw.parse().choices[0].message.content == BAD
-    assert raw.headers["x-vsr-hallucination-spans"] == WRONG
-    assert all(is_known(each.strip()) for each in accepted.split(","))
 
 
 # Streams.

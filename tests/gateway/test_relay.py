@@ -7,7 +7,6 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import brotli
 import pytest
 
 from tests.gateway.client import Reply, fetch
@@ -182,17 +181,13 @@ def test_a_caller_may_have_a_key_of_his_own_for_the_upstream(
     assert server.requests[0].header("x-groundwire-key") is None
 
 
-@pytest.mark.parametrize("encoding", ["gzip", "br"])
-def test_a_compressed_body_is_relayed_as_it_is(
-    url: str, server: ScriptedUpstream, encoding: str
-) -> None:
-    server.script(Script.json({"a": 1}, encoding=encoding))
+def test_a_compressed_body_is_relayed_as_it_is(url: str, server: ScriptedUpstream) -> None:
+    server.script(Script.json({"a": 1}, encoding="gzip"))
     headers = {"Accept-Encoding": "br, gzip, zstd", **AUTHORIZED}
     reply = fetch(f"{url}/v1/files", headers=headers)
-    assert reply.headers["content-encoding"] == encoding
+    assert reply.headers["content-encoding"] == "gzip"
     assert server.requests[0].header("accept-encoding") == "br, gzip, zstd"
-    decode = gzip.decompress if encoding == "gzip" else brotli.decompress
-    assert decode(reply.body) == b'{"a": 1}'
+    assert gzip.decompress(reply.body) == b'{"a": 1}'
 
 
 def test_a_stream_is_relayed_while_it_is_written(url: str, server: ScriptedUpstream) -> None:
@@ -385,7 +380,7 @@ def test_the_lists_of_several_upstreams_are_one(
     running: Running, server: ScriptedUpstream, other: ScriptedUpstream, tmp_path: Path
 ) -> None:
     server.otherwise(models("a-1", "both", encoding="gzip"))
-    other.otherwise(models("both", "b-1", "b-1", encoding="br"))
+    other.otherwise(models("both", "b-1", "b-1", encoding="deflate"))
     url = running(relay_app(config_for(server, tmp_path, both(server, other))))
     reply = fetch(f"{url}/v1/models", headers=AUTHORIZED)
     assert [each["id"] for each in reply.json()["data"]] == ["a-1", "both", "b-1"]

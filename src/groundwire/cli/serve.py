@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 #: What the gateway imports beyond the base installation.
 PACKAGES = (
-    *("aiohttp", "aiosqlite", "alembic", "asyncpg", "brotli", "fastapi", "httptools", "msgspec"),
+    *("aiohttp", "aiosqlite", "alembic", "asyncpg", "fastapi", "httptools", "msgspec"),
     *("prometheus_client", "sqlalchemy", "starlette", "uvicorn"),
 )
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from starlette.responses import JSONResponse, Response
 
-from groundwire.gateway.http.coding import KNOWN, CodingError, Decoder
+from groundwire.gateway.http.coding import CodingError, Decoder
 from groundwire.gateway.http.problems import Problem
 from groundwire.gateway.upstream import UpstreamBrokenError, Upstreams, routing
 from groundwire.gateway.upstream.asking import UpstreamRequest
@@ -91,7 +91,3 @@ def _entries(value: object) -> list[dict[str, Any]]:
     if not isinstance(entries, list):
         raise ValueError("no list of models")
     return [each for each in entries if isinstance(each, dict) and isinstance(each.get("id"), str)]
-
-
-#: What the lists may be compressed with.
-ACCEPTED = ", ".join(KNOWN)

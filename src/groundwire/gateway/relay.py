@@ -11,7 +11,7 @@ from groundwire.control.audit import Keeping, unchecked_endpoint_event
 from groundwire.gateway import unchecked
 from groundwire.gateway.chat.recording import Recorder
 from groundwire.gateway.forwarded import client_headers, query_of, require_no_key
-from groundwire.gateway.http.coding import CodingError, Decoder, is_known
+from groundwire.gateway.http.coding import CodingError, Decoder
 from groundwire.gateway.http.incoming import Incoming
 from groundwire.gateway.http.problems import INVALID_REQUEST, Problem
 from groundwire.gateway.http.refusals import RefusalCode, refused
@@ -22,7 +22,7 @@ from groundwire.gateway.http.streamed import (
     until_disconnect,
 )
 from groundwire.gateway.middleware import state
-from groundwire.gateway.model_list import ACCEPTED, all_models
+from groundwire.gateway.model_list import all_models
 from groundwire.gateway.paths import RequestTarget, target_of
 from groundwire.gateway.services import Services
 from groundwire.gateway.upstream import UpstreamReply
@@ -190,10 +190,8 @@ def _is_json(request: Request) -> bool:
 def _model_of(body: bytes, coding: str, *, max_bytes: int) -> str | None:
     """The model that a JSON body names; ``None`` if it names none. Its upstream has its say."""
     try:
-        if coding and is_known(coding):
-            decoder = Decoder(coding, max_bytes=max_bytes)
-            body = decoder.feed(body) + decoder.finish()
-        model = _names.decode(body).model
+        decoder = Decoder(coding, max_bytes=max_bytes)
+        model = _names.decode(decoder.feed(body) + decoder.finish()).model
     except (CodingError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     return model if isinstance(model, str) else None
@@ -208,5 +206,5 @@ def _ask_for_models(request: Request, target: RequestTarget) -> UpstreamRequest:
         body=b"",
         model=None,
         passes_authorization=state.caller(request).passes_authorization,
-        accept_encoding=ACCEPTED,
+        accept_encoding="identity",
     )

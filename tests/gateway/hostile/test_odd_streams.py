@@ -3,7 +3,6 @@
 import gzip
 import zlib
 
-import brotli
 import pytest
 
 from tests.gateway.chats import WRONG, Gateway, events_of, finish_of, request, text_of, without_ids
@@ -121,14 +120,11 @@ def test_an_event_without_end_is_refused(running: dict[str, Gateway], mode: str)
 
 
 @HELD
-@pytest.mark.parametrize("coding", ["gzip", "br"])
 @pytest.mark.parametrize("unit", [b": c\n\n", b"data: {}\n\n", b"\0"])
-def test_a_bomb_is_refused(
-    running: dict[str, Gateway], mode: str, coding: str, unit: bytes
-) -> None:
+def test_a_bomb_is_refused(running: dict[str, Gateway], mode: str, unit: bytes) -> None:
     plain = unit * (300 * 2**20 // len(unit)) if unit == b"\0" else unit * 20_000
-    packed = gzip.compress(plain, 1) if coding == "gzip" else brotli.compress(plain, quality=1)
-    headers = (("Content-Type", "text/event-stream"), ("Content-Encoding", coding))
+    packed = gzip.compress(plain, 1)
+    headers = (("Content-Type", "text/event-stream"), ("Content-Encoding", "gzip"))
     own = running[mode]
     got = told(own, Script.sse([packed], headers=headers))
     assert finish_of(events_of(got)) == "content_filter"

@@ -58,13 +58,12 @@ async def test_pieces_come_while_the_upstream_still_writes(server: ScriptedUpstr
         assert await whole(chunks) == b"".join(EVENTS[1:])
 
 
-@pytest.mark.parametrize("encoding", ["gzip", "br", "deflate"])
-async def test_a_compressed_body_stays_compressed(server: ScriptedUpstream, encoding: str) -> None:
-    server.script(Script.json(completion("Paris."), encoding=encoding))
+async def test_a_compressed_body_stays_compressed(server: ScriptedUpstream) -> None:
+    server.script(Script.json(completion("Paris."), encoding="gzip"))
     async with asking(server) as upstreams:
         reply = await ask(upstreams)
         body = await reply.read(MAX_BYTES)
-    assert reply.header("content-encoding") == encoding
+    assert reply.header("content-encoding") == "gzip"
     assert reply.header("content-length") == str(len(body))
     assert b"Paris" not in body
 

@@ -22,7 +22,6 @@ from groundwire.gateway.chat.recording import Recorder
 from groundwire.gateway.chat.release import Release
 from groundwire.gateway.chat.report import StreamReport
 from groundwire.gateway.forwarded import client_headers, query_of
-from groundwire.gateway.http.coding import narrowed
 from groundwire.gateway.http.problems import Problem
 from groundwire.gateway.http.refusals import RefusalCode, blocked, refused
 from groundwire.gateway.http.streamed import Streamed, gone_response, until_disconnect
@@ -111,9 +110,9 @@ class Exchange:
         pipeline = self._services.pipeline
         if pipeline is None:
             await self._require_no_check()
-            return relayed(await self._send())
+            return relayed(await self._send(is_read=False))
         if not pipeline.may_check(overrides=self._own, request=self._chat.asks):
-            return relayed(await self._send())
+            return relayed(await self._send(is_read=False))
         if self._recorder.is_failing:
             await self._require_no_record(pipeline)
         # The upstream is slow and asked at once: what is found out meanwhile costs no time.
@@ -145,7 +144,7 @@ class Exchange:
         if context.path in _DUE and not self._recorder.may_begin():
             raise refused(RefusalCode.AUDIT_UNAVAILABLE)
 
-    async def _send(self) -> UpstreamReply:
+    async def _send(self, *, is_read: bool = True) -> UpstreamReply:
         headers = client_headers(self._request)
         return await self._services.upstreams.send(
             method="POST",
@@ -156,8 +155,8 @@ class Exchange:
             body=self._chat.forwarded,
             model=self._chat.model,
             caller=self._caller,
-            # What comes has to be read here.
-            accept_encoding=narrowed(self._request.headers.get("accept-encoding")),
+            # A response that is read here need not be compressed first.
+            accept_encoding="identity" if is_read else None,
         )
 
     # Without a check.

@@ -99,7 +99,7 @@ def _decompressed(raw: bytes, content_encoding: str, max_bytes: int) -> bytes:
             415,
             "unreadable_content_encoding",
             message=str(error),
-            next_step="Send the body as it is, or as gzip, br or deflate.",
+            next_step="Send the body as it is, or as gzip or deflate.",
         ) from error
 
 
