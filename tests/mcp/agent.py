@@ -12,7 +12,7 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult, TextContent
 
-from groundwire.mcp.http import Access, HttpServer, app_of, listen
+from groundwire.mcp.http import Access, app_of, http_server, listen
 from groundwire.mcp.server import ToolServer
 from groundwire.mcp.store import StoreLimits
 from groundwire.mcp.tool import Tool
@@ -115,12 +115,10 @@ def served(
     app = app_of(ToolServer(tools), access or Access(), path=path, limits=StoreLimits())
     sockets = listen("127.0.0.1", 0)
     url = f"http://127.0.0.1:{sockets[0].getsockname()[1]}{path}"
-    is_up = threading.Event()
-    server = HttpServer(app, says=lambda _: is_up.set(), address=url)
+    server = http_server(app)
     thread = threading.Thread(target=lambda: server.run(sockets=sockets))
     thread.start()
     try:
-        assert is_up.wait(PATIENCE_S)
         yield url
     finally:
         server.should_exit = True

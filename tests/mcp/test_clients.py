@@ -131,6 +131,7 @@ def test_a_client_without_remote_servers_says_so() -> None:
     assert "Leave --transport out" in result.stderr
 
 
+@pytest.mark.merge
 def test_what_is_printed_starts_a_server() -> None:
     pytest.importorskip("mcp_types", reason="needs the mcp extra")
     from mcp import StdioServerParameters

@@ -13,7 +13,7 @@ from mcp import MCPError
 
 from groundwire.mcp.backend import Backend
 from groundwire.mcp.server import MAX_CALLS
-from groundwire.mcp.tool import Call, Told, Tool
+from groundwire.mcp.tool import Call, Tool, ToolResult
 from groundwire.mcp.toolbox import tools_of
 from tests.mcp.agent import (
     MODES,
@@ -84,13 +84,13 @@ class Endless:
         self.ended = threading.Semaphore(0)
         self.is_over = threading.Event()
 
-    def run(self, call: Call) -> Told:
+    def run(self, call: Call, _: object) -> ToolResult:
         self.started.release()
         deadline = threading.Event()
-        while not call.watch.is_cancelled and not self.is_over.is_set():
+        while not call.watch.is_over() and not self.is_over.is_set():
             deadline.wait(0.01)
         self.ended.release()
-        return Told(data=None, text="over", is_error=True)
+        return ToolResult(data=None, text="over", is_error=True)
 
     def tools(self, backend: Backend) -> dict[str, Tool]:
         known = tools_of(backend)
@@ -112,7 +112,7 @@ def test_a_call_that_is_given_up_stops(shared_backend: Backend, transport: str, 
 
     async def conversation(agent: Agent) -> None:
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(agent.client.call_tool, "check_answer", {})
+            tasks.start_soon(agent.client.call_tool, "check_answer", {"answer": "A."})
             await until(lambda: endless.started.acquire(blocking=False))
             tasks.cancel_scope.cancel()
         await until(lambda: endless.ended.acquire(blocking=False))
@@ -134,7 +134,7 @@ def test_a_call_that_takes_too_long_for_its_client_stops(backend: Backend) -> No
 
     async def conversation(agent: Agent) -> None:
         with pytest.raises(MCPError, match=r"[Tt]imed out"):
-            await agent.client.call_tool("check_answer", {}, read_timeout_seconds=0.2)
+            await agent.client.call_tool("check_answer", {"answer": "A."}, read_timeout_seconds=0.2)
         await until(lambda: endless.ended.acquire(blocking=False))
 
     try:
@@ -151,7 +151,7 @@ def test_while_tools_work_the_server_answers_and_no_more_than_there_are_slots_wo
     async def conversation(agent: Agent) -> None:
         async with anyio.create_task_group() as tasks:
             for _ in range(MAX_CALLS + 2):
-                tasks.start_soon(agent.client.call_tool, "check_answer", {})
+                tasks.start_soon(agent.client.call_tool, "check_answer", {"answer": "A."})
             for _ in range(MAX_CALLS):
                 await until(lambda: endless.started.acquire(blocking=False))
             assert (await agent.data("list_spans"))["total"] == 0

@@ -14,7 +14,6 @@ pytest.importorskip("mcp_types", reason="needs the mcp extra")
 
 from mcp import StdioServerParameters
 
-from groundwire.mcp.unread import refusal_of
 from tests.mcp.agent import PATIENCE_S, SPANS, Agent, in_both_modes, talk, text_of
 
 pytestmark = pytest.mark.merge
@@ -155,54 +154,6 @@ def test_nothing_but_the_protocol_is_on_standard_output() -> None:
     assert rest == ""
     for line in NOISE:
         assert line in said
-
-
-@pytest.mark.parametrize(
-    ("line", "id_", "code"),
-    [
-        (r'{"jsonrpc":"2.0","id":7,"method":"tools/list","params":{"a":"\ud800"}}', 7, -32700),
-        (r'{"jsonrpc":"2.0","method":"tools/list","params":{"id":"\udc00"},"id":"x"}', "x", -32700),
-        (
-            '{"jsonrpc":"2.0","id":8,"method":"tools/list","params":{"a":'
-            + "[" * 5_000
-            + "]" * 5_000
-            + "}}",
-            8,
-            -32700,
-        ),
-        ('{"jsonrpc":"2.0","id":9,"method":"tools/list","params":5}', 9, -32600),
-        ('{"jsonrpc":"2.0","id":10,"method":"tools/list","params":{', 10, -32700),
-    ],
-)
-def test_a_request_that_cannot_be_read_is_answered_by_its_id(
-    line: str, id_: int | str, code: int
-) -> None:
-    refusal = refusal_of(line)
-    assert refusal is not None
-    assert (refusal["id"], refusal["error"]["code"]) == (id_, code)
-    json.dumps(refusal).encode()
-
-
-def test_what_can_be_read_or_nobody_waits_for_is_left_to_the_protocol() -> None:
-    for line in (
-        json.dumps(HELLO[0]),
-        '{"jsonrpc":"2.0","method":"notifications/x","params":5}',
-        '{"jsonrpc":"2.0","id":1,"result":5}',
-        "this is no JSON",
-        '"' + '\\"' * 200_000,
-        "[" * 200_000,
-    ):
-        assert refusal_of(line) is None
-
-
-def test_a_client_hears_of_each_request_and_the_next_is_served() -> None:
-    with Process(COMMAND) as server:
-        server.ask(
-            *HELLO, r'{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"a":"\ud800"}}'
-        )
-        assert server.answers(until=1)[-1]["error"]["code"] == -32700
-        server.ask(message(2, "tools/list"))
-        assert len(server.answers(until=2)[-1]["result"]["tools"]) == 9
 
 
 def test_what_is_no_message_ends_nothing() -> None:

@@ -249,22 +249,20 @@ CHECKS: dict[str, dict[str, Any]] = {
 
 WRONG: list[tuple[dict[str, Any], str, str]] = [
     ({"base_url": "https://evil.example"}, "invalid_argument", "Unknown arguments: 'base_url'"),
-    ({"api_key": "sk-1"}, "invalid_argument", "chosen when the server was started"),
-    ({"verifier": "openai"}, "invalid_argument", "Unknown arguments: 'verifier'"),
+    ({"verifier": "openai"}, "invalid_argument", "chosen when the server was started"),
     ({"spans": []}, "no_spans", "There are no spans"),
     ({"spans": None}, "no_spans", "There are no spans"),
-    ({"spans": "text"}, "malformed_spans", "not a list"),
+    ({"spans": "text"}, "malformed_spans", "valid list"),
     ({"spans": [{"sid": "A"}]}, "malformed_spans", "has no text"),
-    ({"spans": [SPANS[0], SPANS[0]]}, "malformed_spans", "duplicate span ids"),
-    ({"spans": [{}] * 1001}, "invalid_argument", "1,001 items and at most 1,000"),
+    ({"spans": [{}] * 1001}, "invalid_argument", "at most 1000 items"),
     ({"timeout_s": 601}, "invalid_argument", "over 600"),
     ({"timeout_s": -1}, "invalid_argument", "timeout_s = -1 is not possible"),
     ({"citation_regex": "("}, "invalid_argument", "citation_regex"),
     ({"citation_regex": "(?P<id>x)" * 50}, "invalid_argument", "450 characters"),
     ({"span_ids": ["S9"]}, "invalid_argument", "No span 'S9' is held"),
-    ({"span_ids": "S9"}, "invalid_argument", "must be a list of ids"),
+    ({"span_ids": "S9"}, "invalid_argument", "span_ids is not possible"),
     ({"use_held_spans": True}, "invalid_argument", "None is held"),
-    ({"use_held_spans": "yes"}, "invalid_argument", "must be true or false"),
+    ({"use_held_spans": "yes"}, "invalid_argument", "use_held_spans is not possible"),
 ]
 
 
@@ -293,7 +291,7 @@ WRONG_SETTINGS: list[tuple[dict[str, Any], str, str]] = [
     ({"units": "bytes"}, "invalid_argument", "units"),
     ({"answer": ""}, "no_claims", "claims nothing"),
     ({"answer": 5}, "malformed_answer", "answer"),
-    ({"answer": "x" * 200_001}, "invalid_argument", "200,001 characters and at most 200,000"),
+    ({"answer": "x" * 200_001}, "invalid_argument", "at most 200000 characters"),
 ]
 
 
@@ -356,14 +354,12 @@ def test_lists_may_be_written_as_json_in_a_text(backend: Backend) -> None:
 
 
 UNCHECKABLE: list[tuple[dict[str, Any], str]] = [
-    ({"answer": "  "}, "answer is missing or empty"),
-    ({}, "answer is missing or empty"),
-    ({"answer": 5}, "answer is a int"),
-    ({"answer": "A.", "sources": "text"}, "sources must be a list"),
+    ({"answer": "  "}, "it is empty"),
+    ({}, "answer is missing"),
+    ({"answer": "A.", "sources": "text"}, "sources is not possible"),
     ({"answer": "A.", "sources": [5]}, "Source 0 cannot be read"),
-    ({"answer": "A.", "sources": ["x"] * 1001}, "1,001 items"),
     ({"answer": "A.", "threshold": 1}, "Unknown arguments: 'threshold'"),
-    ({"answer": "A.", "question": 5}, "question is a int"),
+    ({"answer": "A.", "question": 5}, "question is not possible"),
 ]
 
 
@@ -449,7 +445,7 @@ def test_an_unknown_tool_is_an_error_of_the_protocol(backend: Backend) -> None:
 def test_a_bug_of_a_tool_is_no_pass_and_its_message_stays_here(
     backend: Backend, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def fails(_: object) -> Any:  # noqa: ANN401
+    def fails(*_: object) -> Any:  # noqa: ANN401
         raise RuntimeError("SECRET CLAIM")
 
     tools = {name: replace(each, run=fails) for name, each in tools_of(backend).items()}

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from groundwire.mcp.tool import Progress, Watch
+from groundwire.mcp.tool import Watch
 from groundwire.mcp.watched import Watched
 from groundwire.verify.verifier import ClaimQuestion, EvidenceText, Judged, VerifierFailure
 from tests.verify.scripted import ScriptedVerifier, believed, readout
@@ -58,36 +58,31 @@ def test_a_verifier_that_groups_gets_several_questions_together() -> None:
 
 
 def test_progress_grows_with_every_reading_and_ends_where_it_should() -> None:
-    told: list[Progress] = []
-    watched = Watched(by_length(), Watch(told.append), side_by_side=2)
+    told: list[tuple[int, int, str]] = []
+    watch = Watch(tell=lambda *progress: told.append(progress))
+    watched = Watched(by_length(), watch, side_by_side=2)
     watched.judge(asked("a", "b", "c"))
     watched.judge(asked("a"))
-    assert [each.done for each in told] == [1, 2, 3, 6]
-    assert {each.total for each in told} == {6}
-    assert told[-1].message == "6 of about 6 readings"
+    assert [done for done, _, _ in told] == [1, 2, 3, 6]
+    assert told[-1] == (6, 6, "6 of about 6 readings")
 
 
 def test_more_readings_than_were_expected_raise_the_total() -> None:
-    told: list[Progress] = []
-    watched = Watched(by_length(), Watch(told.append))
+    told: list[tuple[int, int]] = []
+    watched = Watched(by_length(), Watch(tell=lambda done, total, _: told.append((done, total))))
     watched.judge(asked("a"))
     watched.judge(asked("a", "b", "c"))
-    assert [(each.done, each.total) for each in told] == [(1, 2), (2, 4), (3, 4), (4, 4)]
+    assert told == [(1, 2), (2, 4), (3, 4), (4, 4)]
 
 
 def test_what_nobody_waits_for_is_not_read_and_counts_as_failed() -> None:
-    watch = Watch()
-
-    def gives_up(*_: object) -> tuple[float, float, float]:
-        watch.cancel()
-        return believed(0.99)
-
-    verifier = ScriptedVerifier(gives_up)
-    first, second = Watched(verifier, watch).judge(asked("a", "b"))
-    assert len(verifier.asked) == 1
+    verifier = by_length()
+    watch = Watch(is_over=lambda: bool(verifier.asked))
+    first, *_, last = Watched(verifier, watch).judge(asked("a", "b", "c", "d", "e", "f"))
+    assert len(verifier.asked) < 6
     assert not isinstance(first, VerifierFailure)
-    assert isinstance(second, VerifierFailure)
-    assert "cancelled" in second.error
+    assert isinstance(last, VerifierFailure)
+    assert "cancelled" in last.error
 
 
 def test_a_verifier_that_raises_is_a_failure_of_its_questions() -> None:

@@ -354,19 +354,16 @@ def describe(backend: "Backend") -> Iterator[str]:
 
 def run_stdio(start: ServerOptions) -> None:
     """Serve the client that started this process."""
-    from groundwire.mcp.wire import claimed_wire
+    from groundwire.mcp.logs import log_to_stderr
+    from groundwire.mcp.server import ToolServer
+    from groundwire.mcp.stdio import serve_stdio
+    from groundwire.mcp.toolbox import tools_of
 
-    # First of all: what is imported next must not write where the protocol is.
-    with claimed_wire() as wire, start.opened(has_sessions=True) as backend:
-        from groundwire.mcp.logs import log_to_stderr
-        from groundwire.mcp.server import ToolServer
-        from groundwire.mcp.stdio import serve_stdio
-        from groundwire.mcp.toolbox import tools_of
-
+    with start.opened(has_sessions=True) as backend:
         log_to_stderr()
         for line in describe(backend):
             say(line)
-        serve_stdio(ToolServer(tools_of(backend)), wire, says=say)
+        serve_stdio(ToolServer(tools_of(backend)), says=say)
 
 
 def run_http(start: ServerOptions, own: Http) -> None:

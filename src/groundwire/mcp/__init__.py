@@ -1,8 +1,9 @@
 """An MCP server: agents verify what they write, against evidence that the server holds.
 
-It needs the ``mcp`` extra, which only ``server``, ``stdio`` and ``http`` import. A call walks from
-``server`` through ``toolbox`` to one tool of ``verifying``, ``citing``, ``checking`` or
-``holding``. ``arguments`` reads what an agent sent, ``given`` finds the spans that it means,
-``models`` has what judges, ``watched`` says how far it is, ``told`` puts the result in words.
-``store``, ``sessions``, ``files`` and ``search`` are the evidence that the server holds.
+It needs the ``mcp`` extra, which only ``server``, ``stdio`` and ``http`` import. A call goes from
+``server`` through ``toolbox``, which reads its ``arguments``, to one tool of ``verifying``,
+``citing``, ``checking`` or ``evidence_tools``. ``given`` finds the evidence that the call means,
+``models`` holds the models, ``watched`` reports progress, ``results`` and ``text_results`` describe
+what comes back. ``store``, ``sessions``, ``files`` and ``search`` are the evidence that the server
+holds.
 """

@@ -1,142 +1,297 @@
-"""What an agent sent, read: unknown names and what exceeds a bound are refused, with the reason.
+"""Arguments of the tools, as models. The schemas that agents see are generated from them.
 
-Settings of a verification are not read here: the library says in its report what is wrong with one.
+What a span, a step or a source may look like is described here and left to the library, which takes
+more forms and says more about what is wrong.
 """
 
 import json
-from collections.abc import Collection, Mapping
-from typing import Any
+from collections.abc import Mapping
+from functools import partial
+from typing import Annotated, Any, TypeAlias, TypeVar
 
-from groundwire.detection.example import require_text
-from groundwire.errors import InputError, InvalidTextError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SkipValidation,
+    ValidationError,
+    WithJsonSchema,
+    create_model,
+)
 
-#: Bounds of what one call may hold; the schemas tell them.
+from groundwire.config.tree import SETTINGS
+from groundwire.errors import InputError
+from groundwire.verify.settings import DEFAULT_MODEL, RENAMED
+
+#: Bounds of one call.
 MAX_ANSWER_CHARS = 200_000
 MAX_QUESTION_CHARS = 20_000
 MAX_SPANS = 1_000
 MAX_STEPS = 1_000
-MAX_CLAIMS = 500
-MAX_TIMEOUT_S = 600
-MAX_PATTERN_CHARS = 200
-MAX_PROMPT_CHARS = 5_000
+MAX_ID_CHARS = 100
 
-_SHOWN = 60
+#: Settings of a verification that an agent may choose, with the bounds of this server: what is
+#: verified and how strictly, and neither who verifies nor where.
+OF_TRACES: Mapping[str, Mapping[str, int]] = {
+    "verifier_model": {"maxLength": 200},
+    "default_target": {},
+    "require_citations": {},
+    "context_mode": {},
+    "timeout_s": {"maximum": 600},
+    "citation_regex": {"maxLength": 200},
+    "units": {},
+    "min_log_odds_gain": {},
+    "include_prompts": {},
+    "max_prompt_chars": {"maximum": 5_000},
+}
+OF_ANSWERS: Mapping[str, Mapping[str, int]] = {
+    **OF_TRACES,
+    "max_claims": {"maximum": 500},
+    "claim_split": {},
+}
+OF_CITATIONS = {
+    name: OF_ANSWERS[name]
+    for name in ("verifier_model", "max_claims", "timeout_s", "claim_split", "citation_regex")
+}
+
+_SHOWN_CHARS = 60
 
 
 class CallError(InputError):
-    """A tool cannot do what it was asked for; the agent is told why."""
+    """A tool cannot do what it was asked for; the agent is told why.
+
+    Attributes:
+        error_type: The kind of error, as results have it.
+    """
+
+    def __init__(self, message: str, error_type: str = "invalid_argument") -> None:
+        super().__init__(message, error_type)
+        self.message, self.error_type = message, error_type
+
+    def __str__(self) -> str:
+        return self.message
 
 
-class Arguments:
-    """The arguments of one call, by name."""
-
-    def __init__(self, values: Mapping[str, Any], known: Collection[str]) -> None:
-        """Take them.
-
-        Raises:
-            CallError: If one of them is none of the tool's.
-        """
-        self._values = values
-        if unknown := [name for name in values if name not in known]:
-            shown = ", ".join(repr(name[:_SHOWN]) for name in unknown[:5])
-            raise CallError(
-                f"Unknown arguments: {shown}. This tool takes {', '.join(known)}. What judges, and "
-                "where it is, was chosen when the server was started."
-            )
-
-    def given(self, name: str) -> Any:  # noqa: ANN401 - as the agent sent it
-        """An argument as it was sent; ``None`` if it was not."""
-        return self._values.get(name)
-
-    def text(self, name: str, *, max_chars: int) -> str:
-        """A text with something in it."""
-        text = self.optional_text(name, max_chars=max_chars)
-        if text is None or not text.strip():
-            raise CallError(f"{name} is missing or empty. It must be a text.")
-        return text
-
-    def optional_text(self, name: str, *, max_chars: int) -> str | None:
-        """A text, or ``None`` if there is none."""
-        value = self._values.get(name)
-        if value is None:
-            return None
-        if not isinstance(value, str):
-            raise CallError(f"{name} is a {type(value).__name__}. It must be a text.")
-        if len(value) > max_chars:
-            raise too_much(name, len(value), max_chars, "characters")
+def _from_json(value: Any) -> Any:  # noqa: ANN401 - as the agent sent it
+    """Read a list or an object that a client has written as JSON in a text."""
+    if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
         try:
-            require_text(value, name)
-        except InvalidTextError as error:
-            raise CallError(str(error)) from error
-        return value
-
-    def whole(self, name: str, low: int, high: int, *, default: int | None = None) -> int:
-        """A whole number in a range."""
-        value = integral(self._values.get(name, default))
-        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-            shown = repr(value)[:_SHOWN]
-            raise CallError(
-                f"{name} = {shown} is not possible. It must be a whole number from {low:,} to "
-                f"{high:,}."
-            )
-        return value
-
-    def flag(self, name: str) -> bool:
-        """True or false; false if it was not sent."""
-        value = self._values.get(name, False)
-        if not isinstance(value, bool):
-            raise CallError(f"{name} must be true or false.")
-        return value
-
-    def items(self, name: str, *, most: int) -> Any:  # noqa: ANN401 - perhaps no list
-        """A list as it was sent, perhaps within a text; what is no list is for others to refuse.
-
-        Some clients write lists and objects as JSON in a text.
-        """
-        value = self._values.get(name)
-        if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
-            try:
-                value = json.loads(value)
-            except (ValueError, RecursionError):
-                return value
-        steps = value.get("steps") if isinstance(value, Mapping) else value
-        if isinstance(steps, list) and len(steps) > most:
-            raise too_much(name, len(steps), most, "items")
-        return value
-
-    def names(self, name: str, *, most: int) -> list[str] | None:
-        """A list of texts; ``None`` if it was not sent."""
-        value = self.items(name, most=most)
-        if value is None:
-            return None
-        if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-            raise CallError(f"{name} must be a list of ids, such as ['S0', 'S1'].")
-        return value
-
-    def check_length(self, name: str, most: int) -> None:
-        """Refuse a text that is too long; anything else is for others to refuse."""
-        value = self._values.get(name)
-        if isinstance(value, str) and len(value) > most:
-            raise too_much(name, len(value), most, "characters")
-
-    def check_number(self, name: str, most: float) -> None:
-        """Refuse a number that is too large; anything else is for others to refuse."""
-        value = self._values.get(name)
-        try:
-            is_over = value is not None and float(value) > most
-        except (TypeError, ValueError, OverflowError):
-            return
-        if is_over:
-            raise CallError(f"{name} is over {most:,}, which is the most that is allowed.")
+            return json.loads(value)
+        except (ValueError, RecursionError):
+            return value
+    return value
 
 
-def integral(value: object) -> object:
-    """A whole number, if JSON has written it as 3.0."""
+def _steps_of(value: Any) -> Any:  # noqa: ANN401
+    return value.get("steps") if isinstance(value, Mapping) else value
+
+
+def _integral(value: Any) -> Any:  # noqa: ANN401
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def too_much(name: str, size: int, most: int, unit: str) -> CallError:
-    """More than one call may hold."""
-    return CallError(
-        f"{name} has {size:,} {unit} and at most {most:,} are allowed. Send less in one call."
+def _not_blank(value: str) -> str:
+    if not value.strip():
+        raise ValueError("it is empty")
+    return value
+
+
+_FromJson = BeforeValidator(_from_json)
+#: A whole number, which JSON may write as 3.0.
+Whole: TypeAlias = Annotated[int, BeforeValidator(_integral)]
+#: A text that says something.
+Written: TypeAlias = Annotated[str, AfterValidator(_not_blank)]
+
+
+class PassedSpan(BaseModel):
+    """Evidence that comes with a call."""
+
+    sid: str | None = Field(None, description="Its id, as the answer cites it: S0.")
+    text: str = Field(description="The text, verbatim.")
+
+
+class PassedSource(BaseModel):
+    """A source that comes with a call."""
+
+    text: str
+    id: str | None = None
+    title: str | None = None
+
+
+class PassedStep(BaseModel):
+    """One step of a trace."""
+
+    idx: int | None = Field(None, description="Its number.")
+    claim: str = Field(description="What the step states.")
+    cites: list[str] | None = Field(None, description="Ids of the spans it rests on.")
+    confidence: float | None = Field(
+        None, gt=0, lt=1, description="The probability that this step has to reach."
     )
+
+
+AnswerText: TypeAlias = Annotated[
+    str,
+    Field(
+        max_length=MAX_ANSWER_CHARS,
+        description="The answer as written, with citations such as [S0] after what they support.",
+    ),
+]
+
+
+class ToolInput(BaseModel):
+    """Arguments of a tool; no others are taken."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class HandleInput(ToolInput):
+    """The handle of held evidence, where a connection has no session."""
+
+    evidence: str | None = Field(
+        None,
+        max_length=MAX_ID_CHARS,
+        description="The handle that add_span returned, if it did: then this connection has no "
+        "session.",
+    )
+
+
+class EvidenceInput(HandleInput):
+    """Held spans that a check is to use."""
+
+    span_ids: Annotated[list[str] | None, _FromJson] = Field(
+        None, max_length=MAX_SPANS, description="Ids of held spans that are the evidence: S0, S1."
+    )
+    use_held_spans: bool = Field(
+        False,
+        description="Whether all held spans are the evidence. Better than a copy of them in the "
+        "call.",
+    )
+
+    @property
+    def passed(self) -> list[Any] | None:
+        """The evidence that came with the call, if any did."""
+        return None
+
+
+class SpansInput(EvidenceInput):
+    """The evidence of a verification; :func:`with_settings` adds its settings."""
+
+    spans: Annotated[list[SkipValidation[PassedSpan]] | None, _FromJson] = Field(
+        None,
+        max_length=MAX_SPANS,
+        description="Evidence that comes with this call; it is taken as you write it.",
+    )
+
+    @property
+    def passed(self) -> list[Any] | None:
+        """The evidence that came with the call, if any did."""
+        return self.spans
+
+    def settings(self) -> dict[str, Any]:
+        """The settings that the agent sent."""
+        return self.model_dump(include=OF_ANSWERS.keys() & self.model_fields_set)
+
+
+class DetectInput(SpansInput):
+    """An answer that cites its evidence."""
+
+    answer: AnswerText
+
+
+class AuditInput(SpansInput):
+    """Steps that cite their evidence."""
+
+    steps: Annotated[list[SkipValidation[PassedStep]], BeforeValidator(_steps_of), _FromJson] = (
+        Field(max_length=MAX_STEPS, description="The steps of the plan or reasoning trace.")
+    )
+
+
+class CheckInput(EvidenceInput):
+    """An answer without citations, and its sources."""
+
+    answer: Written = Field(max_length=MAX_ANSWER_CHARS, description="The answer to check.")
+    sources: Annotated[list[SkipValidation[str | PassedSource]] | None, _FromJson] = Field(
+        None,
+        max_length=MAX_SPANS,
+        description="What the answer may rest on: retrieved passages, tool results, documents.",
+    )
+    question: str | None = Field(None, max_length=MAX_QUESTION_CHARS, description="What was asked.")
+
+    @property
+    def passed(self) -> list[Any] | None:
+        """The evidence that came with the call, if any did."""
+        return self.sources
+
+
+A = TypeVar("A", bound=ToolInput)
+
+
+def with_settings(
+    model: type[A], settings: Mapping[str, Mapping[str, int]], usual: Mapping[str, Any]
+) -> type[A]:
+    """Add settings of a verification to a model of arguments.
+
+    What each may be is described as the library's own setting is, and read by the library, which
+    says in its report what is wrong with one. Only the bounds of this server are checked here.
+
+    Args:
+        model: The other arguments.
+        settings: Argument → bounds of this server, as JSON Schema has them.
+        usual: Argument → what holds if it is left out.
+    """
+    fields: dict[str, Any] = {}
+    for name, bounds in settings.items():
+        own = SETTINGS[f"verify.{RENAMED.get(name, name)}"]
+        schema = {**own.kind.schema(has_aliases=True), **bounds}
+        check = AfterValidator(partial(_within, bounds))
+        default = None if usual[name] == DEFAULT_MODEL else usual[name]
+        fields[name] = (
+            Annotated[Any, check, WithJsonSchema(schema)],
+            Field(default, description=own.text),
+        )
+    return create_model(model.__name__, __base__=model, **fields)
+
+
+def _within(bounds: Mapping[str, int], value: Any) -> Any:  # noqa: ANN401
+    most = bounds.get("maxLength")
+    if most is not None and isinstance(value, str) and len(value) > most:
+        raise ValueError(f"it has {len(value):,} characters, and at most {most:,} are allowed")
+    most = bounds.get("maximum")
+    if most is not None and isinstance(value, int | float) and value > most:
+        raise ValueError(f"it is over {most:,}, which is the most that is allowed")
+    return value
+
+
+def parse(model: type[A], values: Mapping[str, Any], known: Mapping[str, object]) -> A:
+    """Read the arguments of a call. An argument that is ``null`` counts as left out.
+
+    Args:
+        model: The arguments of the tool.
+        values: Arguments as the agent sent them.
+        known: Names of those arguments that this server takes.
+
+    Raises:
+        CallError: If an argument is unknown, missing or has a value that is not possible.
+    """
+    if unknown := [name for name in values if name not in known]:
+        shown = ", ".join(repr(name[:_SHOWN_CHARS]) for name in unknown[:5])
+        raise CallError(
+            f"Unknown arguments: {shown}. This tool takes {', '.join(known)}. Who verifies, and "
+            "where, was chosen when the server was started."
+        )
+    given = {name: value for name, value in values.items() if value is not None}
+    try:
+        return model.model_validate(given)
+    except ValidationError as error:
+        (first, *_) = error.errors(include_url=False)
+        name, problem = str(first["loc"][0]), first["msg"].removeprefix("Value error, ")
+        is_kind_wrong = name in ("answer", "spans", "steps") and "too_long" not in first["type"]
+        is_missing = first["type"] == "missing"
+        raise CallError(
+            f"{name} is missing."
+            if is_missing
+            else f"{name} is not possible: {problem[:1].lower()}{problem[1:]}.",
+            f"malformed_{name}" if is_kind_wrong else "invalid_argument",
+        ) from None

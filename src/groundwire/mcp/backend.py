@@ -1,4 +1,4 @@
-"""What the tools of one server work with. An agent chooses none of it."""
+"""The configuration, models and evidence that the tools of one server work with."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -15,18 +15,18 @@ from groundwire.verify.backends import LOCAL, OPENAI
 from groundwire.verify.settings import arguments_of
 from groundwire.verify.verifier import Verifier
 
-#: Claims that an endpoint is asked about together: enough for groups, and few enough to say how
-#: far it is.
+#: Claims that an endpoint is asked about together: enough for groups, and few enough to report
+#: progress.
 _PART = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backend:
-    """Settings, models and what is held.
+    """What whoever starts the server has chosen. An agent chooses none of it.
 
     Attributes:
         config: The configuration.
-        models: What judges on this machine.
+        models: The models on this machine.
         stores: Evidence of the sessions; ``None`` if this server holds none.
         roots: Folders whose files may be evidence.
         needs_handle: Whether there may be calls without a session.
@@ -42,7 +42,7 @@ class Backend:
 
     @property
     def name(self) -> str:
-        """Who verifies: ``local``, ``openai`` or ``service``."""
+        """The verifier: ``local``, ``openai`` or ``service``."""
         return self.config.verify.verifier
 
     @property
@@ -52,11 +52,18 @@ class Backend:
 
     @property
     def usual(self) -> dict[str, Any]:
-        """All arguments of a verification, as this server was told."""
+        """All arguments of a verification, as the configuration has them."""
         return arguments_of(self.config.verify)
 
+    @property
+    def hidden(self) -> frozenset[str]:
+        """Arguments that the tools of this server do not take."""
+        if self.stores is None:
+            return frozenset({"span_ids", "use_held_spans", "evidence"})
+        return frozenset() if self.needs_handle else frozenset({"evidence"})
+
     def verifier(self, call: Call) -> str | Verifier:
-        """Who verifies a call, as :func:`groundwire.verify.run.run` takes it.
+        """The verifier of a call, as :func:`groundwire.verify.run.run` takes it.
 
         Raises:
             GroundwireError: If the embedded model cannot be loaded.
@@ -64,7 +71,7 @@ class Backend:
         return self.models.verifier(call.tenant) if self.name == LOCAL else self.name
 
     def watched_by(self, watch: Watch) -> Callable[[Verifier], Verifier]:
-        """What puts a watch between a call and who verifies."""
+        """A function that wraps a verifier, so that the caller sees its progress."""
         if self.name == OPENAI:
             return partial(Watched, watch=watch, part=_PART)
         return partial(Watched, watch=watch, side_by_side=self.models.n_threads)

@@ -1,19 +1,16 @@
-"""Which evidence a call means: what the server holds, what came with the call, or both."""
+"""The evidence of a call: spans that the server holds, texts that came with the call, or both."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from groundwire.mcp.arguments import MAX_SPANS, Arguments, CallError
+from groundwire.mcp.arguments import CallError, EvidenceInput
 from groundwire.mcp.backend import Backend
 from groundwire.mcp.sessions import NO_SESSION
 from groundwire.mcp.store import HeldSpan, SpanOrigin, describe
 from groundwire.verify.citing import IdMap
 from groundwire.verify.errors import NotVerifiedError
 from groundwire.verify.spans import read_spans
-
-#: The argument that names a store where there are no sessions.
-HANDLE_ARGUMENT = "evidence"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,69 +19,59 @@ class Given:
 
     Attributes:
         held: Spans that the server holds.
-        passed: What came with the call, as it came; ``None`` if nothing did.
+        passed: Texts that came with the call, as they came; ``None`` if there are none.
     """
 
     held: tuple[HeldSpan, ...] = ()
-    passed: Any = None
+    passed: list[Any] | None = None
 
     @property
-    def all(self) -> Any:  # noqa: ANN401 - as the agent sent it, if that is all there is
+    def all(self) -> list[Any] | None:
         """All of it, the held spans first, as the library takes spans."""
         if not self.held:
             return self.passed
-        held = [{"sid": span.sid, "text": span.text} for span in self.held]
-        if self.passed is None:
-            return held
-        return [*held, *self.passed] if isinstance(self.passed, list) else self.passed
+        return [*({"sid": span.sid, "text": span.text} for span in self.held), *(self.passed or ())]
 
     def origins(self, ids: Sequence[str]) -> dict[str, str]:
-        """Id → where the text of that span comes from."""
+        """Id of each span → where its text comes from."""
         held = {span.sid: span.origin for span in self.held}
         return {sid: str(held.get(sid, SpanOrigin.CALLER)) for sid in ids}
 
 
-def given(arguments: Arguments, passed: str, backend: Backend, *, session: str | None) -> Given:
+def given(arguments: EvidenceInput, backend: Backend, *, session: str | None) -> Given:
     """Find the evidence that a call means.
 
     Args:
-        arguments: Of the call.
-        passed: The argument with texts of its own.
+        arguments: Arguments of the call.
         backend: What is held, if anything is, and whether texts of a call count.
-        session: Whose call it is.
+        session: Session of the call.
 
     Raises:
         CallError: If there is no such held span, a text of the call has an id that may mean one,
             or texts of a call do not count here.
     """
-    stores = backend.stores
-    texts = arguments.items(passed, most=MAX_SPANS)
+    texts, stores, handle = arguments.passed, backend.stores, arguments.evidence
     if backend.held_only and texts is not None:
         raise CallError(
-            f"This server takes held evidence only. Leave {passed} out, add what you read with "
-            "add_span or add_file_span, and pass use_held_spans or span_ids."
+            "This server takes held evidence only. Leave the texts of the call out, add what you "
+            "read with add_span or add_file_span, and pass use_held_spans or span_ids."
         )
     if stores is None:
         return Given(passed=texts)
-    handle = arguments.optional_text(HANDLE_ARGUMENT, max_chars=100)
+    wanted = list(dict.fromkeys(arguments.span_ids or ()))
+    if session is None and handle is None and (wanted or arguments.use_held_spans):
+        raise CallError(NO_SESSION)
     store = stores.of(session, handle)
     known = {span.sid: span for span in store.spans} if store else {}
-    wanted = arguments.names("span_ids", most=MAX_SPANS)
-    wants_all = arguments.flag("use_held_spans")
-    if session is None and handle is None and (wanted or wants_all):
-        raise CallError(NO_SESSION)
     _refuse_clashes(_ids(texts), known)
-    if wants_all:
-        if not known:
-            raise CallError(f"use_held_spans was asked for. {describe(known)}")
-        return Given(held=tuple(known.values()), passed=texts)
-    if missing := [sid for sid in wanted or () if sid not in known]:
+    if arguments.use_held_spans and not known:
+        raise CallError(f"use_held_spans was asked for. {describe(known)}")
+    if missing := [sid for sid in wanted if sid not in known]:
         raise CallError(f"No span {missing[0][:60]!r} is held. {describe(known)}")
-    chosen = tuple(known[sid] for sid in dict.fromkeys(wanted or ()))
-    found = Given(held=chosen, passed=texts)
-    if passed == "spans" and texts is not None:
-        # One without an id gets one by its place.
-        _refuse_clashes(set(ids_of(found.all)) - {span.sid for span in chosen}, known)
+    chosen = known if arguments.use_held_spans else {sid: known[sid] for sid in wanted}
+    found = Given(held=tuple(chosen.values()), passed=texts)
+    # A text without an id gets one by its place.
+    _refuse_clashes(set(ids_of(found.all)) - chosen.keys(), known)
     return found
 
 
@@ -112,13 +99,11 @@ def _refuse_clashes(ids: Iterable[str], known: Mapping[str, HeldSpan]) -> None:
             )
 
 
-def _ids(texts: object) -> set[str]:
+def _ids(texts: Sequence[Any] | None) -> set[str]:
     """The ids that texts of a call have."""
-    if not isinstance(texts, list):
-        return set()
     return {
         str(each[key]).strip()
-        for each in texts
+        for each in texts or ()
         if isinstance(each, Mapping)
         for key in ("sid", "id")
         if isinstance(each.get(key), str | int)

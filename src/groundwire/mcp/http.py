@@ -7,8 +7,7 @@ a page of some website can give its own name the address of this server.
 import hmac
 import signal
 import socket
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import uvicorn
@@ -152,52 +151,30 @@ def is_local(host: str) -> bool:
     return all(is_loopback(address) for _, address in addresses_of(host, 0))
 
 
-class HttpServer(uvicorn.Server):
-    """The HTTP server, which says when it listens."""
-
-    def __init__(self, app: ASGIApp, *, says: Callable[[str], None], address: str) -> None:
-        super().__init__(
-            uvicorn.Config(
-                app,
-                http="h11",  # it bounds the heads of requests
-                ws="none",
-                lifespan="on",
-                log_config=None,
-                access_log=False,
-                server_header=False,
-                proxy_headers=False,  # nothing here believes them
-                limit_concurrency=MAX_CONNECTIONS,
-                timeout_graceful_shutdown=_SHUTDOWN_S,
-            )
+def http_server(app: ASGIApp) -> uvicorn.Server:
+    """The HTTP server of an app."""
+    return uvicorn.Server(
+        uvicorn.Config(
+            app,
+            http="h11",  # it bounds the heads of requests
+            ws="none",
+            lifespan="on",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,  # nothing here believes them
+            limit_concurrency=MAX_CONNECTIONS,
+            timeout_graceful_shutdown=_SHUTDOWN_S,
         )
-        self._says, self._address = says, address
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin to listen."""
-        await super().startup(sockets=sockets)
-        if not self.should_exit:
-            self._says(f"Listening on {self._address} (Ctrl-C ends it).")
+    )
 
 
 def serve_http(
     app: ASGIApp, sockets: Sequence[socket.socket], *, address: str, says: Callable[[str], None]
 ) -> None:
     """Serve until SIGTERM or Ctrl-C."""
-    server = HttpServer(app, says=says, address=address)
-    with _ending(server):
-        server.run(sockets=list(sockets))
-
-
-@contextmanager
-def _ending(server: uvicorn.Server) -> Iterator[None]:
-    """Let signals end the server and nothing else: it raises them once more when it has ended."""
-
-    def end(*_: object) -> None:
-        server.should_exit = True
-
-    before = {each: signal.signal(each, end) for each in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)
+    for each in (signal.SIGINT, signal.SIGTERM):
+        # The server ends at these signals, and raises them once more when it has ended.
+        signal.signal(each, lambda *_: None)
+    says(f"Listening on {address} (Ctrl-C ends it).")
+    http_server(app).run(sockets=list(sockets))

@@ -1,169 +1,185 @@
-"""JSON Schemas of results: what is always there, and what most readers want of the rest."""
+"""Results of the tools that check, as models. Agents see the schemas that are generated from them.
 
-from collections.abc import Mapping
-from typing import Any
+A model names the parts that an agent looks at; a result has more of them.
+"""
+
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import BaseModel, Field
 
 from groundwire.detection.rules import ConflictKind
 from groundwire.detection.values import Label, Outcome
-from groundwire.mcp import schemas
 from groundwire.mcp.store import SpanOrigin
-from groundwire.mcp.tool import Schema
 from groundwire.verify.citations import CitationStatus
 from groundwire.verify.rule import ClaimStatus
 
-
-def result_of(properties: Mapping[str, Schema], *required: str) -> Schema:
-    """The schema of a result: at least these."""
-    return {"type": "object", "properties": dict(properties), "required": list(required)}
-
-
-_NUMBER_OR_NULL: Schema = {"type": ["number", "null"]}
-_TEXTS: Schema = {"type": "array", "items": {"type": "string"}}
-_AMOUNT: Schema = {
-    "type": "object",
-    "properties": {"min": _NUMBER_OR_NULL, "max": _NUMBER_OR_NULL, "units": {"type": "string"}},
-}
-_READOUT: Schema = {
-    "type": ["object", "null"],
-    "properties": {"p_lower": {"type": "number"}, "p_upper": {"type": "number"}},
-}
-
-ORIGINS: Schema = {
-    "type": "object",
-    "additionalProperties": {"enum": [str(each) for each in SpanOrigin]},
-    "description": "Id of a span and where its text comes from: held_file (the server read it), "
-    "held_text (added as a text, unchanged since), caller (it came with this call).",
-}
-
-_ERROR: dict[str, Schema] = {
-    "error": schemas.text("Why nothing was checked; then this is no pass."),
-    "error_type": schemas.text("The kind of error, one word."),
-}
+Origins: TypeAlias = Annotated[
+    dict[str, SpanOrigin],
+    Field(
+        description="Id of a span and where its text comes from: held_file (the server read it), "
+        "held_text (added as a text, unchanged since), caller (it came with this call)."
+    ),
+]
 
 
-def _flagged(of: str) -> Schema:
-    return {"type": "boolean", "description": f"True unless {of}. Never false after an error."}
+class FailableResult(BaseModel):
+    """The result of a check, or why there is none."""
+
+    error: str = Field("", description="Why nothing was checked; then this is no pass.")
+    error_type: str = Field("", description="The kind of error, one word.")
 
 
-def report(scored: str, n_flagged: str) -> Schema:
-    """A verification report, by what it calls its counts."""
-    detail = result_of(
-        {
-            "idx": {"type": "integer"},
-            "claim": schemas.text("The claim without its citations."),
-            "cites": _TEXTS,
-            "unknown_citations": _TEXTS,
-            "flagged": {"type": "boolean"},
-            "status": {"enum": [str(each) for each in ClaimStatus]},
-            "reasons": _TEXTS,
-            "required": _AMOUNT,
-            "observed": _AMOUNT,
-            "budget_gap": _AMOUNT,
-            "prior_yes": _READOUT,
-            "post_yes": _READOUT,
-            "error": {"type": "string"},
-        },
-        *("idx", "claim", "cites", "flagged", "status", "required", "observed", "budget_gap"),
+class AmountResult(BaseModel):
+    """An amount of information."""
+
+    min: float | None = None
+    max: float | None = None
+    units: str = ""
+
+
+class ReadoutResult(BaseModel):
+    """What a verifier believes."""
+
+    p_lower: float = 0.0
+    p_upper: float = 0.0
+
+
+class ClaimResult(BaseModel):
+    """What was found of one claim."""
+
+    idx: int
+    claim: str = Field(description="The claim without its citations.")
+    cites: list[str]
+    unknown_citations: list[str] = []
+    flagged: bool
+    status: ClaimStatus
+    reasons: list[str] = []
+    required: AmountResult
+    observed: AmountResult
+    budget_gap: AmountResult
+    prior_yes: ReadoutResult | None = None
+    post_yes: ReadoutResult | None = None
+    error: str = ""
+
+
+class CountsResult(BaseModel):
+    """A report in numbers."""
+
+    flagged_idxs: list[int]
+    units: str
+    verifier_model: str
+    backend: str
+    truncated: bool = False
+    statuses: dict[str, int] = {}
+
+
+class ClaimCounts(CountsResult):
+    """The same of an answer."""
+
+    claims_scored: int
+    flagged_claims: int
+
+
+class StepCounts(CountsResult):
+    """The same of a trace."""
+
+    steps_scored: int
+    flagged_steps: int
+
+
+class ReportResult(FailableResult):
+    """A verification report."""
+
+    flagged: bool = Field(description="True unless every claim passed. Never false after an error.")
+    under_budget: bool = Field(description="The same as flagged.")
+    details: list[ClaimResult] = Field(description="One entry for each claim, in order.")
+    span_origins: Origins
+
+
+class AnswerReport(ReportResult):
+    """A verification report of an answer."""
+
+    summary: ClaimCounts
+
+
+class TraceReport(ReportResult):
+    """A verification report of a trace."""
+
+    summary: StepCounts
+
+
+class FindingResult(BaseModel):
+    """What became of the citations of one claim."""
+
+    idx: int
+    claim: str
+    status: CitationStatus
+    cites: list[str]
+    fabricated: list[str]
+    supported_by: list[str]
+    decorative: list[str]
+    bits: dict[str, float] = {}
+    unsupported: list[dict[str, Any]] = []
+    probability: float | None = None
+    error: str | None = None
+
+
+class CitationsResult(FailableResult):
+    """What became of the citations of an answer."""
+
+    flagged: bool = Field(
+        description="True unless the citations of all claims are sound. Never false after an error."
     )
-    summary = result_of(
-        {
-            scored: {"type": "integer"},
-            n_flagged: {"type": "integer"},
-            "flagged_idxs": {"type": "array", "items": {"type": "integer"}},
-            "units": {"type": "string"},
-            "verifier_model": {"type": "string"},
-            "backend": {"type": "string"},
-            "truncated": {"type": "boolean"},
-            "statuses": {"type": "object", "additionalProperties": {"type": "integer"}},
-        },
-        *(scored, n_flagged, "flagged_idxs", "units", "verifier_model", "backend"),
+    citations: list[FindingResult] = Field(description="One entry for each claim, in order.")
+    summary: dict[str, Any] = Field(description="Counts, and who judged.")
+    span_origins: Origins
+
+
+class EvidenceResult(BaseModel):
+    """A stretch of a source."""
+
+    source_id: str = ""
+    start: int = 0
+    end: int = 0
+    text: str = ""
+
+
+class MarkedResult(BaseModel):
+    """Words of an answer that its sources do not support."""
+
+    start: int
+    end: int
+    text: str = Field(description="The words of the answer.")
+    label: Literal[Label.UNSUPPORTED, Label.CONTRADICTED]
+    severity: int = Field(0, ge=0, le=4)
+    conflict: ConflictKind | None = Field(
+        None,
+        description="What a rule found plainly wrong; null: the model alone found it.",
     )
-    properties = {
-        "flagged": _flagged("every claim passed"),
-        "under_budget": {"type": "boolean", "description": "The same as flagged."},
-        "summary": summary,
-        "details": schemas.array(detail, "One entry for each claim, in order."),
-        "span_origins": ORIGINS,
-        **_ERROR,
-    }
-    return result_of(properties, *list(properties)[:5])
-
-
-def citations() -> Schema:
-    """What became of citations."""
-    finding = result_of(
-        {
-            "idx": {"type": "integer"},
-            "claim": {"type": "string"},
-            "status": {"enum": [str(each) for each in CitationStatus]},
-            "cites": _TEXTS,
-            "fabricated": _TEXTS,
-            "supported_by": _TEXTS,
-            "decorative": _TEXTS,
-            "bits": {"type": "object", "additionalProperties": {"type": "number"}},
-            "unsupported": {"type": "array", "items": {"type": "object"}},
-            "probability": _NUMBER_OR_NULL,
-            "error": {"type": ["string", "null"]},
-        },
-        *("idx", "claim", "status", "cites", "fabricated", "supported_by", "decorative"),
+    probability: float | None = None
+    similarity: float | None = None
+    why: str = Field(description="Why it is marked.")
+    category: str = ""
+    subtype: str = ""
+    evidence: list[EvidenceResult] = []
+    counterpart: EvidenceResult | None = Field(
+        None, description="What the evidence says in its place."
     )
-    properties = {
-        "flagged": _flagged("the citations of all claims are sound"),
-        "citations": schemas.array(finding, "One entry for each claim, in order."),
-        "summary": {"type": "object", "description": "Counts, and who judged."},
-        "span_origins": ORIGINS,
-        **_ERROR,
-    }
-    return result_of(properties, *list(properties)[:4])
 
 
-def detection() -> Schema:
+class CheckResult(FailableResult):
     """A checked answer."""
-    evidence = result_of(
-        {
-            "source_id": {"type": "string"},
-            "start": {"type": "integer"},
-            "end": {"type": "integer"},
-            "text": {"type": "string"},
-        }
+
+    outcome: Outcome = Field(
+        description="grounded is the only pass. partial: not everything was read; unverified: no "
+        "evidence; unavailable: the check failed."
     )
-    span = result_of(
-        {
-            "start": {"type": "integer"},
-            "end": {"type": "integer"},
-            "text": schemas.text("The words of the answer."),
-            "label": {"enum": [str(Label.UNSUPPORTED), str(Label.CONTRADICTED)]},
-            "severity": {"type": "integer", "minimum": 0, "maximum": 4},
-            "conflict": {
-                "enum": [*map(str, ConflictKind), None],
-                "description": "What a rule found plainly wrong; null: the model alone found it.",
-            },
-            "probability": _NUMBER_OR_NULL,
-            "similarity": _NUMBER_OR_NULL,
-            "why": schemas.text("Why it is marked."),
-            "category": {"type": "string"},
-            "subtype": {"type": "string"},
-            "evidence": {"type": "array", "items": evidence},
-            "counterpart": {
-                "anyOf": [evidence, {"type": "null"}],
-                "description": "What the evidence says in its place.",
-            },
-        },
-        *("start", "end", "text", "label", "why"),
+    spans: list[MarkedResult] = Field(
+        description="What the sources do not support, in reading order."
     )
-    properties: dict[str, Any] = {
-        "outcome": {
-            "enum": [str(each) for each in Outcome],
-            "description": "grounded is the only pass. partial: not everything was read; "
-            "unverified: no evidence; unavailable: the check failed.",
-        },
-        "spans": schemas.array(span, "What the sources do not support, in reading order."),
-        "meaning": schemas.text("What the outcome means."),
-        "probability": _NUMBER_OR_NULL,
-        "claims": {"type": "array", "items": {"type": "object"}},
-        "coverage": {"type": "object", "description": "How much of evidence and answer was read."},
-        "detector": {"type": "object"},
-        "source_origins": ORIGINS,
-        **_ERROR,
-    }
-    return result_of(properties, "outcome", "spans", "meaning")
+    meaning: str = Field(description="What the outcome means.")
+    probability: float | None = None
+    claims: list[dict[str, Any]] = []
+    coverage: dict[str, Any] = Field({}, description="How much of evidence and answer was read.")
+    detector: dict[str, Any] = {}
+    source_origins: Origins = {}

@@ -1,154 +1,68 @@
-"""JSON Schemas of arguments.
+"""JSON Schemas of arguments and results, generated from their models, in few words.
 
-Settings are described by what the library's own settings may be, so that nothing is said twice.
+Agents pay for each word of a schema: titles, references and defaults that say nothing are left out.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
-from groundwire.config.tree import SETTINGS
-from groundwire.mcp.arguments import MAX_ANSWER_CHARS, MAX_SPANS, MAX_STEPS
-from groundwire.mcp.given import HANDLE_ARGUMENT
-from groundwire.mcp.tool import Schema
-from groundwire.verify.settings import DEFAULT_MODEL, RENAMED
+from pydantic import BaseModel
+
+#: A JSON Schema, or a part of one.
+Schema = dict[str, Any]
+
+_NULL = {"type": "null"}
 
 
-def object_of(properties: Mapping[str, Schema], *required: str) -> Schema:
-    """The schema of arguments: these and no others."""
-    return {
-        "type": "object",
-        "properties": dict(properties),
-        "required": list(required),
-        "additionalProperties": False,
-    }
-
-
-def text(description: str, *, most: int | None = None) -> Schema:
-    """A text."""
-    bound = {} if most is None else {"maxLength": most}
-    return {"type": "string", **bound, "description": description}
-
-
-def array(items: Schema, description: str, *, most: int | None = None) -> Schema:
-    """A list."""
-    bound = {} if most is None else {"maxItems": most}
-    return {"type": "array", "items": items, **bound, "description": description}
-
-
-def whole(description: str, low: int, high: int, default: int | None = None) -> Schema:
-    """A whole number in a range."""
-    usual = {} if default is None else {"default": default}
-    return {
-        "type": "integer",
-        "minimum": low,
-        "maximum": high,
-        **usual,
-        "description": description,
-    }
-
-
-def flag(description: str) -> Schema:
-    """True or false."""
-    return {"type": "boolean", "default": False, "description": description}
-
-
-def setting(argument: str, usual: object, **bounds: object) -> Schema:
-    """What an argument may be that stands for a setting of a verification.
+def input_schema(model: type[BaseModel], *, hidden: Collection[str] = ()) -> Schema:
+    """The schema of arguments. ``null`` is taken for an argument that is left out, and not named.
 
     Args:
-        argument: Its name.
-        usual: What holds if it is left out.
-        bounds: More that the schema says.
+        model: The arguments.
+        hidden: Arguments to leave out.
     """
-    own = SETTINGS[f"verify.{RENAMED.get(argument, argument)}"]
-    default = {} if usual is None else {"default": usual}
-    return {**own.kind.schema(has_aliases=True), **default, **bounds, "description": own.text}
+    found = _schema(model, is_input=True)
+    found["properties"] = {k: v for k, v in found["properties"].items() if k not in hidden}
+    return found
 
 
-ANSWER = text(
-    "The answer as written, with citations such as [S0] after what they support.",
-    most=MAX_ANSWER_CHARS,
-)
-
-SPANS = array(
-    {
-        "type": "object",
-        "properties": {
-            "sid": {"type": "string", "description": "Its id, as the answer cites it: S0."},
-            "text": {"type": "string", "description": "The text, verbatim."},
-        },
-        "required": ["text"],
-    },
-    "Evidence that comes with this call; it is taken as you write it.",
-    most=MAX_SPANS,
-)
-
-SOURCES = array(
-    {
-        "anyOf": [
-            {"type": "string"},
-            {
-                "type": "object",
-                "properties": {
-                    "text": {"type": "string"},
-                    "id": {"type": "string"},
-                    "title": {"type": "string"},
-                },
-                "required": ["text"],
-            },
-        ]
-    },
-    "What the answer may rest on: retrieved passages, tool results, documents.",
-    most=MAX_SPANS,
-)
-
-STEPS = array(
-    {
-        "type": "object",
-        "properties": {
-            "idx": {"type": "integer", "description": "Its number."},
-            "claim": {"type": "string", "description": "What the step states."},
-            "cites": {
-                "type": "array",
-                "items": {"type": "string"},
-                "description": "Ids of the spans it rests on.",
-            },
-            "confidence": {
-                "type": "number",
-                "exclusiveMinimum": 0,
-                "exclusiveMaximum": 1,
-                "description": "The probability that this step has to reach.",
-            },
-        },
-        "required": ["claim"],
-    },
-    "The steps of the plan or reasoning trace.",
-    most=MAX_STEPS,
-)
+def output_schema(model: type[BaseModel]) -> Schema:
+    """The schema of a result, which may have more properties."""
+    return _schema(model, is_input=False)
 
 
-def held_arguments(*, needs_handle: bool) -> dict[str, Schema]:
-    """The arguments that name held spans."""
+def _schema(model: type[BaseModel], *, is_input: bool) -> Schema:
+    found = model.model_json_schema()
+    parts = found.pop("$defs", {})
+    for each in (found, *parts.values()):
+        each.pop("description", None)  # a docstring
+    plain: Schema = _plain(found, parts, is_input=is_input)
+    return plain
+
+
+def _plain(node: Any, parts: Mapping[str, Any], *, is_input: bool) -> Any:  # noqa: ANN401 - JSON
+    if isinstance(node, list):
+        return [_plain(each, parts, is_input=is_input) for each in node]
+    if not isinstance(node, dict):
+        return node
+    if "$ref" in node:
+        node = parts[node["$ref"].rpartition("/")[2]] | node
     found = {
-        "span_ids": array(
-            {"type": "string"}, "Ids of held spans that are the evidence: S0, S1.", most=MAX_SPANS
-        ),
-        "use_held_spans": flag(
-            "Whether all held spans are the evidence. Better than a copy of them in the call."
-        ),
+        name: _plain(value, parts, is_input=is_input)
+        for name, value in node.items()
+        if not (name == "$ref" or (name == "title" and isinstance(value, str)) or value is True)
     }
-    return found | handle_argument(needs_handle=needs_handle)
-
-
-def handle_argument(*, needs_handle: bool) -> dict[str, Schema]:
-    """The handle of what is held, where there may be no session."""
-    if not needs_handle:
-        return {}
-    described = "The handle that add_span returned, if it did: then this connection has no session."
-    return {HANDLE_ARGUMENT: text(described, most=100)}
-
-
-def default_of(argument: str, usual: Mapping[str, Any]) -> object:
-    """What holds if an argument is left out; ``None`` if that is nobody's business."""
-    value = usual[argument]
-    return None if argument == "verifier_model" and value == DEFAULT_MODEL else value
+    if isinstance(found.get("items"), dict):
+        found["items"].pop("description", None)  # a docstring
+    if not is_input or found.get("default", "") is None:
+        found.pop("default", None)
+    branches = [each for each in found.get("anyOf", ()) if each != _NULL]
+    if len(branches) != 1:
+        return found
+    del found["anyOf"]
+    only = branches[0]
+    if is_input:
+        return only | found
+    if "enum" in only:
+        return only | {"type": [only["type"], "null"], "enum": [*only["enum"], None]} | found
+    return only | {"type": [only["type"], "null"]} | found

@@ -1,14 +1,15 @@
-"""The server: the tools, over the Model Context Protocol."""
+"""The tools, served over the Model Context Protocol by the SDK."""
 
 import asyncio
 import secrets
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any, TypeAlias
 
 import anyio
+import anyio.from_thread
 import anyio.to_thread
-from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp import MCPError
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
@@ -26,8 +27,7 @@ from mcp_types import Tool as ListedTool
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from groundwire import __version__
-from groundwire.mcp.given import HANDLE_ARGUMENT
-from groundwire.mcp.tool import Call, Progress, Told, Tool, Watch
+from groundwire.mcp.tool import Call, Tool, Watch
 from groundwire.mcp.toolbox import answer
 from groundwire.render import visible
 
@@ -36,7 +36,7 @@ Context: TypeAlias = ServerRequestContext[anyio.CapacityLimiter]
 #: Calls of long tools that are worked on at a time; each uses several threads.
 MAX_CALLS = 4
 
-#: The session of a transport that has one client.
+#: Session of a transport that has one client.
 ONLY_SESSION = "only"
 
 INSTRUCTIONS = """\
@@ -55,7 +55,7 @@ class ToolServer:
         self._tools = tools
 
     def protocol(self) -> Server[anyio.CapacityLimiter]:
-        """The server of the SDK, for one transport."""
+        """The SDK's server, for one transport."""
         return Server(
             "groundwire",
             version=__version__,
@@ -78,49 +78,25 @@ class ToolServer:
             known, name = ", ".join(self._tools), visible(params.name[:60])
             text = f"There is no tool {name!r}. Tools: {known}."
             raise MCPError(code=INVALID_PARAMS, message=text)
-        told = await run(tool, params.arguments or {}, context)
+        arguments, session = params.arguments or {}, session_of(context)
+        watch = Watch(tell=partial(_report, context), is_over=_is_cancelled)
+        call = Call(session=session, tenant=_tenant(session, arguments), watch=watch)
+        # A cancelled call still waits for its thread, which stops soon: however many calls are
+        # cancelled, no more are worked on than there are slots.
+        slots = context.lifespan_context if tool.is_long else None
+        result = await anyio.to_thread.run_sync(answer, tool, arguments, call, limiter=slots)
         return CallToolResult(
-            content=[TextContent(type="text", text=visible(told.text))],
-            structured_content=told.data,
-            is_error=told.is_error,
+            content=[TextContent(type="text", text=visible(result.text))],
+            structured_content=result.data,
+            is_error=result.is_error,
         )
 
 
-async def run(tool: Tool, arguments: Mapping[str, Any], context: Context) -> Told:
-    """Run a call in a thread, tell how far it is, and stop it if it is cancelled.
-
-    The thread is waited for even then, up to what it reads just now: however many calls are
-    cancelled, no more are worked on than there are slots.
-    """
-    loop = asyncio.get_running_loop()
-    # Who does not read how far it is misses some of it, and holds up nobody.
-    send, receive = anyio.create_memory_object_stream[Progress](64)
-
-    def tell(progress: Progress) -> None:
-        loop.call_soon_threadsafe(_offer, send, progress)
-
-    watch = Watch(tell)
-    session = session_of(context)
-    call = Call(
-        arguments=arguments, session=session, tenant=_tenant(session, arguments), watch=watch
-    )
-    with send, receive:
-        async with anyio.create_task_group() as guard:
-            guard.start_soon(_cancel_with, watch)
-            async with anyio.create_task_group() as reporting:
-                reporting.start_soon(_report, receive, context)
-                slots = context.lifespan_context if tool.is_long else None
-                told = await anyio.to_thread.run_sync(answer, tool, call, limiter=slots)
-                send.close()  # what was told before is still sent, and then the result
-            guard.cancel_scope.cancel()
-    return told
-
-
 def session_of(context: Context) -> str | None:
-    """Whose call it is; ``None`` if its transport knows no sessions.
+    """The session of a call; ``None`` if its transport knows no sessions.
 
-    From the protocol of 2026-07-28 on, requests over HTTP stand alone, and what a header says of a
-    session was checked by nobody.
+    From the protocol of 2026-07-28 on, requests over HTTP stand alone, and nobody has checked what
+    a header says of a session.
     """
     request = context.request
     if request is None:
@@ -132,8 +108,8 @@ def session_of(context: Context) -> str | None:
 
 
 def _tenant(session: str | None, arguments: Mapping[str, Any]) -> str:
-    """Under which name what is read is kept: nobody else's calls have it."""
-    handle = arguments.get(HANDLE_ARGUMENT)
+    """The cache namespace of a call, which isolates sessions from one another."""
+    handle = arguments.get("evidence")
     own = f"handle:{handle}" if isinstance(handle, str) else f"call:{secrets.token_hex(8)}"
     return session or own
 
@@ -143,21 +119,19 @@ async def _slots(_: Server[Any]) -> AsyncIterator[anyio.CapacityLimiter]:
     yield anyio.CapacityLimiter(MAX_CALLS)
 
 
-async def _cancel_with(watch: Watch) -> None:
+def _report(context: Context, done: int, total: int, message: str) -> None:
+    """Report progress from the thread of a call."""
+    if not _is_cancelled():
+        anyio.from_thread.run(context.session.report_progress, done, total, message)
+
+
+def _is_cancelled() -> bool:
+    """Whether the call of this thread was cancelled."""
     try:
-        await anyio.sleep_forever()
-    finally:
-        watch.cancel()
-
-
-async def _report(receive: MemoryObjectReceiveStream[Progress], context: Context) -> None:
-    async for each in receive:
-        await context.session.report_progress(each.done, each.total, each.message)
-
-
-def _offer(send: MemoryObjectSendStream[Progress], progress: Progress) -> None:
-    with suppress(anyio.WouldBlock, anyio.ClosedResourceError, anyio.BrokenResourceError):
-        send.send_nowait(progress)
+        anyio.from_thread.check_cancelled()
+    except asyncio.CancelledError:
+        return True
+    return False
 
 
 def _listed(tool: Tool) -> ListedTool:

@@ -1,6 +1,7 @@
-"""Results in a few lines: what an agent reads first, and people who look over its shoulder.
+"""Results as a few lines of text, which agents and people read first.
 
-What is quoted was written by models and strangers: on one line, cut, and unable to act on a screen.
+Quotes were written by models and strangers, so each is cut, and on one line that cannot act on a
+screen.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,7 +24,7 @@ _MAX_QUOTE_CHARS = 160
 
 
 def quoted(text: str) -> str:
-    """A text that fits into a line."""
+    """A text as one short line."""
     line = one_line(text)
     return line if len(line) <= _MAX_QUOTE_CHARS else f"{line[: _MAX_QUOTE_CHARS - 1]}…"
 
@@ -36,8 +37,8 @@ def lines_of(head: str, lines: Sequence[str]) -> str:
     return "\n".join([head, *shown])
 
 
-def tell_report(report: VerificationReport) -> str:
-    """A verification: what is flagged, and each claim with its status."""
+def report_text(report: VerificationReport) -> str:
+    """The text of a verification: what is flagged, and each claim with its status."""
     if report.error is not None:
         return f"FLAGGED: nothing was verified ({report.error_type}). {one_line(report.error)}"
     if not (report.details or report.flagged):
@@ -50,10 +51,10 @@ def tell_report(report: VerificationReport) -> str:
         head += f"; {n or 'some'} more were not verified, beyond max_claims"
     by = ", ".join(filter(None, (report.setup.backend, one_line(report.setup.verifier_model))))
     head = f"{'FLAGGED' if report.flagged else 'Passed'}: {head}. Verifier: {by}."
-    return lines_of(head, [_tell_claim(each) for each in report.details])
+    return lines_of(head, [_claim_line(each) for each in report.details])
 
 
-def _tell_claim(detail: ClaimReport) -> str:
+def _claim_line(detail: ClaimReport) -> str:
     claim = detail.claim
     cites = f" [{', '.join(map(one_line, claim.cites))}]" if claim.cites else ""
     line = f"{claim.idx}. {detail.status}: {quoted(claim.text)}{cites}"
@@ -67,31 +68,31 @@ def _tell_claim(detail: ClaimReport) -> str:
     return line
 
 
-def tell_origins(origins: Mapping[str, str]) -> str:
-    r"""A further line: where the evidence comes from; what came with the call is its own word.
+def origins_text(origins: Mapping[str, str]) -> str:
+    r"""A further line that names where the evidence comes from.
 
-    >>> tell_origins({"S0": "held_file", "mine": "caller"})
+    >>> origins_text({"S0": "held_file", "mine": "caller"})
     '\nEvidence: held_file (S0), caller (mine).'
     """
     ids: dict[str, list[str]] = {}
     for sid, origin in origins.items():
         ids.setdefault(origin, []).append(sid)
-    told = [f"{origin} ({quoted(', '.join(sids))})" for origin, sids in ids.items()]
-    return f"\nEvidence: {', '.join(told)}." if told else ""
+    listed = [f"{origin} ({quoted(', '.join(sids))})" for origin, sids in ids.items()]
+    return f"\nEvidence: {', '.join(listed)}." if listed else ""
 
 
-def tell_citations(findings: Sequence[CitationFinding], *, n_flagged: int, n_unread: int) -> str:
-    """What is wrong with citations, a claim a line."""
+def citations_text(findings: Sequence[CitationFinding], *, n_flagged: int, n_unread: int) -> str:
+    """The text of a check of citations, one line for each claim."""
     head = f"The citations of {n_flagged} of {len(findings)} claims are not sound"
     if n_unread:
         head += f"; {n_unread} more were not checked, beyond max_claims"
     is_flagged = bool(n_flagged or n_unread or not findings)
     return lines_of(
-        f"{'FLAGGED' if is_flagged else 'Passed'}: {head}.", [_tell_finding(f) for f in findings]
+        f"{'FLAGGED' if is_flagged else 'Passed'}: {head}.", [_finding_line(f) for f in findings]
     )
 
 
-def _tell_finding(found: CitationFinding) -> str:
+def _finding_line(found: CitationFinding) -> str:
     facts = {
         "cites": found.cites,
         "names no span": found.fabricated,
@@ -100,22 +101,22 @@ def _tell_finding(found: CitationFinding) -> str:
         "not supported": tuple(doubt.text for doubt in found.unsupported),
         "error": (found.error,) if found.error else (),
     }
-    told = [f"{name}: {quoted(', '.join(each))}" for name, each in facts.items() if each]
-    return " - ".join([f"{found.idx}. {found.status}: {quoted(found.claim)}", *told])
+    parts = [f"{name}: {quoted(', '.join(each))}" for name, each in facts.items() if each]
+    return " - ".join([f"{found.idx}. {found.status}: {quoted(found.claim)}", *parts])
 
 
-def tell_answer(explained: "Explained") -> str:
-    """A check: the outcome, and each marked stretch with why."""
+def answer_text(explained: "Explained") -> str:
+    """The text of a check: the outcome, and each marked stretch with why."""
     detection = explained.detection
     head = f"{detection.outcome}: {explain_outcome(detection)}."
     marked = [
         f'{span.label}: "{quoted(span.text)}" - {quoted(why.text)}'
         for span, why in zip(detection.spans, explained.explanations, strict=True)
     ]
-    return lines_of(head, [*marked, *_tell_unread(detection)])
+    return lines_of(head, [*marked, *_unread_lines(detection)])
 
 
-def _tell_unread(detection: Detection) -> Iterable[str]:
+def _unread_lines(detection: Detection) -> Iterable[str]:
     for claim in unchecked(detection):
         yield f'not read ({claim.reason}): "{quoted(claim.text)}"'
     if not detection.coverage.is_complete:
@@ -123,19 +124,19 @@ def _tell_unread(detection: Detection) -> Iterable[str]:
         yield from describe_reasons(detection.coverage)
 
 
-def tell_span(span: HeldSpan) -> str:
-    """One held span, without its text."""
+def span_line(span: HeldSpan) -> str:
+    """The line of one held span, without its text."""
     place = span.place
     where = f"{place.path}:{place.start_line}-{place.end_line}" if place else "added as a text"
     note = f" - {quoted(span.note)}" if span.note else ""
     return f"{span.sid}: {len(span.text):,} characters, {one_line(where)}{note}"
 
 
-def tell_found(found: "Sequence[SearchHit]", spans: Mapping[str, HeldSpan]) -> str:
-    """What a search found."""
+def hits_text(found: "Sequence[SearchHit]", *, n: int) -> str:
+    """The text of the hits of a search in ``n`` held spans."""
     if not found:
-        return f"None of {len(spans)} held spans shares a word with the query."
+        return f"None of {n} held spans shares a word with the query."
     return lines_of(
-        f"{len(found)} of {len(spans)} held spans, best first.",
+        f"{len(found)} of {n} held spans, best first.",
         [f"{each.sid} ({each.score:.2f}): {quoted(each.line)}" for each in found],
     )

@@ -1,51 +1,27 @@
-"""What a tool is: a name, schemas, and a function from a call to what is told."""
+"""A tool: a name, models of arguments and result, and a function from a call to a result."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from threading import Event
+from functools import cached_property
 from typing import Any
 
-#: A JSON Schema, or a part of one.
-Schema = dict[str, Any]
+from pydantic import BaseModel
+
+from groundwire.mcp.arguments import ToolInput
+from groundwire.mcp.schemas import Schema, input_schema, output_schema
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Progress:
-    """How far a call is.
+class Watch:
+    """Reports progress of a call, and knows whether anyone still waits for it.
 
     Attributes:
-        done: How much is done.
-        total: Of how much, as far as is known.
-        message: The same in words.
+        tell: Given how much is done, of how much, and the same in words.
+        is_over: Tells whether nobody waits any longer.
     """
 
-    done: int
-    total: int
-    message: str
-
-
-class Watch:
-    """Tells how far a call is, and knows whether anyone still waits for it.
-
-    The call runs in a thread, and who waits for it in another.
-    """
-
-    def __init__(self, tells: Callable[[Progress], None] | None = None) -> None:
-        self._tells, self._cancelled = tells, Event()
-
-    def tell(self, done: int, total: int, message: str) -> None:
-        """Say how far it is."""
-        if self._tells is not None and not self.is_cancelled:
-            self._tells(Progress(done=done, total=total, message=message))
-
-    def cancel(self) -> None:
-        """Nobody waits any longer."""
-        self._cancelled.set()
-
-    @property
-    def is_cancelled(self) -> bool:
-        """Whether nobody waits any longer."""
-        return self._cancelled.is_set()
+    tell: Callable[[int, int, str], None] = lambda _done, _total, _message: None
+    is_over: Callable[[], bool] = lambda: False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,24 +29,22 @@ class Call:
     """One call of a tool.
 
     Attributes:
-        arguments: As the agent sent them.
-        session: Whose it is; ``None`` if the transport knows no sessions.
-        tenant: Under whose name what is read for it is kept.
-        watch: Who waits for it.
+        session: Session of the agent; ``None`` if the transport knows no sessions.
+        tenant: Cache namespace of the call, which keeps sessions apart.
+        watch: Progress, and whether anyone still waits.
     """
 
-    arguments: Mapping[str, Any]
     session: str | None
     tenant: str
     watch: Watch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
-    """What came of a call.
+class ToolResult:
+    """The result of a call.
 
     Attributes:
-        data: The result, as JSON data in the tool's output schema; ``None`` only with an error.
+        data: The result as JSON data in the tool's output schema; ``None`` only with an error.
         text: The same in a few lines.
         is_error: Whether the tool could not do what it is for.
     """
@@ -80,25 +54,25 @@ class Told:
     is_error: bool = False
 
 
-def told_error(error_type: str, error: str) -> Told:
-    """An error of a tool that has no result to put it in."""
+def plain_error(error_type: str, error: str) -> ToolResult:
+    """An error of a tool whose result has no place for one."""
     del error_type
-    return Told(data=None, text=error, is_error=True)
+    return ToolResult(data=None, text=error, is_error=True)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Tool:
-    """A tool as agents see it, and what runs it.
+    """A tool as agents see it, and the function behind it.
 
     Attributes:
-        name: As agents call it.
-        title: As people see it.
+        name: Name by which agents call it.
+        title: Title that people see.
         description: What it does and when to use it, for the agent.
-        input_schema: Of its arguments.
-        output_schema: Of its result.
-        run: Does the work, in a thread. What it raises is told by ``fails``.
-        fails: From the kind of an error and its message to a result that nothing can take for a
-            pass.
+        arguments: Model of its arguments.
+        hidden: Arguments of the model that this server does not take.
+        result: Model of its result.
+        run: Does the work, in a thread. Its errors become results by ``fails``.
+        fails: Makes a result, which is never a pass, from the kind of an error and its message.
         is_read_only: Whether it changes nothing.
         is_open_world: Whether it may send something to another machine.
         is_long: Whether it works for a while, so that few of its kind run at a time.
@@ -107,10 +81,21 @@ class Tool:
     name: str
     title: str
     description: str
-    input_schema: Schema
-    output_schema: Schema
-    run: Callable[[Call], Told]
-    fails: Callable[[str, str], Told] = told_error
+    arguments: type[ToolInput]
+    hidden: frozenset[str] = frozenset()
+    result: type[BaseModel]
+    run: Callable[[Call, Any], ToolResult]
+    fails: Callable[[str, str], ToolResult] = plain_error
     is_read_only: bool = True
     is_open_world: bool = False
     is_long: bool = False
+
+    @cached_property
+    def input_schema(self) -> Schema:
+        """JSON Schema of its arguments."""
+        return input_schema(self.arguments, hidden=self.hidden)
+
+    @cached_property
+    def output_schema(self) -> Schema:
+        """JSON Schema of its result."""
+        return output_schema(self.result)

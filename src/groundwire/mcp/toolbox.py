@@ -1,14 +1,18 @@
-"""All tools of a server, and what becomes of a call of one."""
+"""All tools of a server, and the call of one."""
 
 import logging
+from collections.abc import Mapping
+from typing import Any
 
 from groundwire.errors import DetectionError, GroundwireError, ModelError
+from groundwire.mcp.arguments import CallError, parse
 from groundwire.mcp.backend import Backend
 from groundwire.mcp.checking import answer_tool
 from groundwire.mcp.citing import citations_tool
 from groundwire.mcp.evidence_tools import holding_tools
-from groundwire.mcp.tool import Call, Told, Tool
+from groundwire.mcp.tool import Call, Tool, ToolResult
 from groundwire.mcp.verifying import audit_tool, detect_tool
+from groundwire.verify.errors import NotVerifiedError
 from groundwire.verify.verifier import FailureKind
 
 log = logging.getLogger(__name__)
@@ -22,10 +26,13 @@ def tools_of(backend: Backend) -> dict[str, Tool]:
     return {tool.name: tool for tool in tools}
 
 
-def answer(tool: Tool, call: Call) -> Told:
-    """Run a call; whatever goes wrong is told, and is never a pass."""
+def answer(tool: Tool, arguments: Mapping[str, Any], call: Call) -> ToolResult:
+    """Run a call; whatever goes wrong is in the result, which is never a pass."""
     try:
-        return tool.run(call)
+        known = tool.input_schema["properties"]
+        return tool.run(call, parse(tool.arguments, arguments, known))
+    except (CallError, NotVerifiedError) as error:
+        return tool.fails(error.error_type, error.message)
     except (ModelError, DetectionError) as error:
         return tool.fails(FailureKind.VERIFIER, str(error))
     except GroundwireError as error:

@@ -1,4 +1,4 @@
-"""A verifier that says how far it is, and stops when nobody waits any longer."""
+"""A verifier that reports its progress, and stops when nobody waits any longer."""
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -13,13 +13,17 @@ from groundwire.verify.verifier import (
     VerifierFailure,
 )
 
+_CANCELLED = VerifierFailure(
+    kind=FailureKind.VERIFIER, error="The call was cancelled before this was read."
+)
+
 
 class Watched:
     """Another verifier, asked in parts.
 
     Args:
-        verifier: Who answers.
-        watch: Who waits.
+        verifier: The verifier that answers.
+        watch: Progress, and whether anyone still waits.
         part: Questions that are asked together. A verifier that groups them needs several.
         side_by_side: Parts that are asked at a time. More than one is for a verifier whose answers
             cost nothing: equal questions are asked once here, and there they would count as one.
@@ -40,21 +44,20 @@ class Watched:
         parts = [asked[at : at + self._part] for at in range(0, len(asked), self._part)]
         answers: dict[int, Sequence[Judged]] = {}
         with ThreadPoolExecutor(self._side_by_side, "groundwire-mcp") as pool:
-            running = {pool.submit(self._ask, part): at for at, part in enumerate(parts)}
+            running = {pool.submit(ask, self._verifier, part): at for at, part in enumerate(parts)}
             for future in as_completed(running):
-                answers[running[future]] = future.result()
-                self._advance(len(parts[running[future]]))
+                if self._watch.is_over():
+                    for each in running:
+                        each.cancel()
+                at = running[future]
+                is_cancelled = future.cancelled()
+                answers[at] = [_CANCELLED] * len(parts[at]) if is_cancelled else future.result()
+                self._advance(len(parts[at]))
         judged = [each for at in range(len(parts)) for each in answers[at]]
         if self._side_by_side == 1:
             return judged
         known = dict(zip(asked, judged, strict=True))
         return [known[question] for question in questions]
-
-    def _ask(self, part: Sequence[ClaimQuestion]) -> Sequence[Judged]:
-        if self._watch.is_cancelled:
-            error = "The call was cancelled before this was read."
-            return [VerifierFailure(kind=FailureKind.VERIFIER, error=error) for _ in part]
-        return ask(self._verifier, part)
 
     def _begin(self, n: int) -> None:
         """Take up ``n`` questions more; how many come after the first ones is not known."""
