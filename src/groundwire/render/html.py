@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+from collections.abc import Iterator
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -30,6 +31,11 @@ def page(template: str, *, style: str = "", script: str = "", **values: Any) -> 
         policy += f"; script-src '{_hash(script)}'; form-action 'none'"
     made = _templates().get_template(template)
     return f"{made.render(policy=policy, style=Markup(css), script=Markup(script), **values)}\n"
+
+
+def stream_template(template: str, **values: Any) -> Iterator[str]:  # noqa: ANN401
+    """Write a template piece by piece; arguments are those of :func:`page`."""
+    return _templates().get_template(template).generate(**values)
 
 
 def read_part(name: str) -> str:

@@ -3,13 +3,16 @@
 import base64
 import hashlib
 import re
+from collections import Counter
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
+from groundwire.evaluation.reports.curves import Curve
 from groundwire.evaluation.reports.html import to_html
+from groundwire.evaluation.reports.plots import at, of_curve, top_of
 from groundwire.evaluation.reports.summary import Summary, summarize
 from tests.evaluation.reports.results import HOSTILE, ROWS, results_of, row, summary_of
 
@@ -183,3 +186,22 @@ def test_a_baseline_adds_columns_and_marks_what_was_right(tmp_path: Path, result
 
 def _hash(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def test_a_low_curve_fills_its_plot_and_says_so() -> None:
+    curve = Curve(points=((0.5, 0.05), (1.0, 0.1)), at=(0.5, 0.05), chance=((0, 0.1), (1, 0.1)))
+    assert top_of(curve) == 0.1
+    plot = of_curve(curve, name="Risk", says="says", axes=("x", "y"), top=0.1)
+    assert plot.dots == [((0.5, 0.5), "at the threshold: 50.0 and 5.0 %")]
+    # From the middle of the square to its upper right corner.
+    assert [at(point) for point in plot.lines[1][0]] == [("194", "128"), ("338", "12")]
+
+
+def test_a_plot_is_drawn_with_its_axes_and_all_its_marks(page: Page, summary: Summary) -> None:
+    pictures = page.attributes("svg")
+    assert len(pictures) == 3 + bool(summary.scores["calibration"])
+    classes = Counter(each.get("class") for each in page.attributes("polyline"))
+    assert classes["axis"] == len(pictures)
+    assert classes["curve"] == 3
+    labels = {text for tag, text in page.texts if tag == "text"}
+    assert {"0", "25", "50", "75", "100", "Recall (%)"} <= labels

@@ -3,17 +3,12 @@
 from collections.abc import Iterator, Mapping
 from importlib.resources import files
 from typing import Any
-from xml.etree.ElementTree import Element
-
-from markupsafe import Markup
 
 from groundwire.detection.values import Claim, Detection, Label, Score
 from groundwire.evaluation.datasets.labelled import Known
 from groundwire.evaluation.no_verdict import told
-from groundwire.evaluation.reports.curves import Curve
 from groundwire.evaluation.reports.kinds import MEANINGS, ReportRow, RowKind
-from groundwire.evaluation.reports.markup import write_html
-from groundwire.evaluation.reports.plots import of_bins, of_curve, plot, top_of
+from groundwire.evaluation.reports.plots import Plot, at, of_bins, of_curve, top_of
 from groundwire.evaluation.reports.summary import Summary
 from groundwire.evaluation.reports.tables import (
     bins_table,
@@ -57,7 +52,8 @@ def to_html(summary: Summary) -> str:
         counts=_counts(scores) if scores["example"] else {},
         on_page={each.kind for each in examples},
         figures=list(_figures(summary)),
-        reliability=_reliability(scores),
+        reliability=of_bins(scores["calibration"]["bins"]) if scores["calibration"] else None,
+        at=at,
         tables={
             "scores": scores_table(summary) if scores["example"] else None,
             "tasks": tasks_table(scores),
@@ -157,66 +153,32 @@ def _tiles(scores: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
         yield "F1 of characters", percent(span["f1"]), f"{span['n_answers']:,} answers"
 
 
-def _figures(summary: Summary) -> Iterator[tuple[str, str, Markup]]:
-    """Name, meaning and picture of each plot."""
+def _figures(summary: Summary) -> Iterator[Plot]:
+    """Plot what the threshold trades."""
     curves, scores = summary.curves, summary.scores["example"]
     if curves is None or not scores:
         return
-    yield _figure(
-        "Precision and recall",
-        f"AUPRC {percent(scores['auprc'])} %: of what is flagged, how much is hallucinated.",
-        ("Recall", "Precision"),
+    yield of_curve(
         curves.precision_recall,
+        name="Precision and recall",
+        says=f"AUPRC {percent(scores['auprc'])} %: of what is flagged, how much is hallucinated.",
+        axes=("Recall", "Precision"),
         is_stepped=True,
     )
-    yield _figure(
-        "ROC",
-        f"AUROC {percent(scores['auroc'])} %: what finding more costs in false alarms.",
-        ("False-positive rate", "Recall"),
+    yield of_curve(
         curves.roc,
+        name="ROC",
+        says=f"AUROC {percent(scores['auroc'])} %: what finding more costs in false alarms.",
+        axes=("False-positive rate", "Recall"),
     )
-    yield _figure(
-        "Risk and coverage",
-        "If only the answers with the least doubt are let through, so many of them are "
-        "hallucinated.",
-        ("Let through", "Hallucinated among them"),
+    yield of_curve(
         curves.risk_coverage,
+        name="Risk and coverage",
+        says="If only the answers with the least doubt are let through, so many of them are "
+        "hallucinated.",
+        axes=("Let through", "Hallucinated among them"),
         top=top_of(curves.risk_coverage),
     )
-
-
-def _figure(
-    name: str,
-    says: str,
-    axes: tuple[str, str],
-    curve: Curve,
-    *,
-    is_stepped: bool = False,
-    top: float = 1.0,
-) -> tuple[str, str, Markup]:
-    drawn = of_curve(curve, is_stepped=is_stepped, top=top)
-    return (
-        name,
-        says,
-        Markup(write_html(plot(name, says, *axes, *drawn, top=top))),
-    )  # the element tree escapes
-
-
-def _reliability(scores: Mapping[str, Any]) -> tuple[str, str, Markup] | None:
-    if not scores["calibration"]:
-        return None
-    name, says = (
-        "Reliability",
-        "On the dashed line what was said is what was so. Lines: 95 % intervals of Wilson. Bars: "
-        "how many answers.",
-    )
-    drawn = of_bins(scores["calibration"]["bins"])
-    tree = plot(name, says, "Said to be hallucinated", "Was so", *drawn)
-    return _drawn(name, says, tree)
-
-
-def _drawn(name: str, says: str, tree: Element) -> tuple[str, str, Markup]:
-    return name, says, Markup(write_html(tree))  # the element tree has escaped all texts
 
 
 def _filters(summary: Summary) -> list[tuple[str, str, list[tuple[str, str]]]]:

@@ -8,13 +8,12 @@ demands.
 
 from collections import Counter
 from pathlib import Path
-from typing import IO
-from xml.etree.ElementTree import Element
+from typing import IO, Any
 
 from groundwire.evaluation.reports.kinds import MEANINGS, ReportRow, RowKind
-from groundwire.evaluation.reports.markup import element, write_xml
 from groundwire.evaluation.reports.summary import Summary, examples_of
 from groundwire.evaluation.reports.words import marked_text
+from groundwire.render.html import stream_template
 from groundwire.text.screen import one_line, visible
 
 
@@ -29,35 +28,23 @@ def write_junit(summary: Summary, results: Path, stream: IO[str]) -> None:
     Raises:
         ResultsError: If it is no file of results.
     """
-    name = f"groundwire evaluate: {one_line(summary.header.detector.name)}"
     n: Counter[str] = Counter()
     seconds = 0.0
     for example in examples_of(results):
         n[_verdict(example, summary)] += 1
         seconds += example.row.seconds
-    totals: dict[str, str | int] = {
-        "name": name,
-        "tests": n.total(),
-        "failures": n["failure"],
-        "errors": n["error"],
-    }
-    # A tree of its own for each test, so the elements around them are written by hand.
-    stream.write('<?xml version="1.0" encoding="UTF-8"?>\n')
-    stream.write(_opened(element("testsuites", **totals, time=f"{seconds:.3f}")))
-    stream.write(
-        _opened(element("testsuite", **totals, skipped=n["skipped"], time=f"{seconds:.3f}"))
+    pieces = stream_template(
+        "junit.xml",
+        name=f"groundwire evaluate: {one_line(summary.header.detector.name)}",
+        n=n,
+        seconds=seconds,
+        tests=(_test(example, summary) for example in examples_of(results)),
     )
-    for example in examples_of(results):
-        stream.write(write_xml(_test(example, summary)) + "\n")
-    stream.write("</testsuite>\n</testsuites>\n")
-
-
-def _opened(tree: Element) -> str:
-    return write_xml(tree).removesuffix(" />") + ">\n"
+    stream.writelines(pieces)
 
 
 def _verdict(example: ReportRow, summary: Summary) -> str:
-    """What a row is as a test: ``passed``, ``failure``, ``error`` or ``skipped``."""
+    """Say what a row is as a test: ``passed``, ``failure``, ``error`` or ``skipped``."""
     comparison = summary.comparison
     match example.kind:
         case RowKind.FAILED | RowKind.UNCHECKED:
@@ -71,24 +58,21 @@ def _verdict(example: ReportRow, summary: Summary) -> str:
             return "passed"
 
 
-def _test(example: ReportRow, summary: Summary) -> Element:
+def _test(example: ReportRow, summary: Summary) -> dict[str, Any]:
     row, verdict = example.row, _verdict(example, summary)
-    return element(
-        "testcase",
-        None if verdict == "passed" else _why(example, verdict),
-        classname=f"groundwire.{one_line(row.task) or '(none)'}",
-        name=f"{one_line(row.id)} (row {row.row})",
-        time=f"{row.seconds:.3f}",
-    )
-
-
-def _why(example: ReportRow, verdict: str) -> Element:
-    error = example.row.error
-    if error is not None:
-        type_, message = error["type"], one_line(error["message"])
+    if row.error is not None:
+        type_, message = row.error["type"], one_line(row.error["message"])
     else:
         type_, message = str(example.kind), MEANINGS[example.kind]
     if verdict == "skipped" and example.kind is not RowKind.UNLABELLED:
         message += "; so it was in the baseline"
-    body = visible(marked_text(example)) if verdict == "failure" else None
-    return element(verdict, body, type=type_, message=message)
+    return {
+        "id": one_line(row.id),
+        "row": row.row,
+        "task": one_line(row.task),
+        "seconds": row.seconds,
+        "verdict": verdict,
+        "type": type_,
+        "message": message,
+        "body": visible(marked_text(example)) if verdict == "failure" else "",
+    }
