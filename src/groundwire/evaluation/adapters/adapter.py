@@ -71,9 +71,8 @@ def _open(
     match name.kind:
         case "ngram":
             from groundwire.evaluation.adapters.ngram import NgramJudge
-            from groundwire.evaluation.adapters.tables import Tables
 
-            return NgramJudge(Tables.load()), threads
+            return NgramJudge(), threads
         case "nli":
             from groundwire.engine.reader import n_threads
             from groundwire.evaluation.adapters.nli import NliJudge

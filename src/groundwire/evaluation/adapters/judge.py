@@ -10,12 +10,11 @@ from hashlib import sha256
 from weakref import finalize
 
 from groundwire.detection.example import Source
-from groundwire.detection.values import Label, Score
+from groundwire.detection.values import Label
 from groundwire.engine.scores import ClaimScores
 from groundwire.engine.sentence import without_citations
 from groundwire.errors import AnswerFailedError
-from groundwire.evaluation.adapters.reading import AdapterReading
-from groundwire.evaluation.adapters.tables import Tables
+from groundwire.evaluation.adapters.backend import AdapterBackend, AdapterReading
 from groundwire.evaluation.adapters.verdicts import (
     RULES,
     CutVerdictError,
@@ -67,23 +66,18 @@ class JudgeFailedError(AnswerFailedError):
         return f"The judge gave no verdict: {self.problem}"
 
 
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
-class LlmJudge:
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class LlmJudge(AdapterBackend):
     """Asks a model for a verdict on each sentence of an answer.
 
-    Its connections are closed with it, for not everyone who holds a detector closes it.
-
-    Attributes:
-        name: ``judge:MODEL@URL``.
+    Its connections are closed with it, for not everyone who holds a detector closes it. Its
+    revision is that of the prompt: nobody can say what a name at an endpoint stands for tomorrow.
     """
+
+    revision: str = sha256(RULES.encode()).hexdigest()[:12]
 
     endpoint: LanguageModel
     model: str
-    tables: Tables
-    name: str
-    operating_points: Mapping[str, float] = field(default_factory=lambda: {"balanced": 0.5})
-    score: Score = field(default=Score.PROBABILITY, init=False)
-    answers: None = field(default=None, init=False)  # a verdict is no probability
     # Once a key or a model is refused, no other call can succeed.
     _final: list[GenerationError] = field(default_factory=list)
 
@@ -114,17 +108,7 @@ class LlmJudge:
         """
         address = EndpointAddress.of(url, environ, option="judge:MODEL@URL")
         endpoint = LanguageModel(address, timeout_s=timeout_s, max_retries=MAX_RETRIES)
-        return cls(endpoint, model, Tables.load(), f"judge:{model}@{address.base_url}")
-
-    @property
-    def revision(self) -> str:
-        """Of what it is asked; nobody can say what a name at an endpoint stands for tomorrow."""
-        return sha256(RULES.encode()).hexdigest()[:12]
-
-    @property
-    def work(self) -> dict[str, int]:
-        """Nothing is counted."""
-        return {}
+        return cls(endpoint=endpoint, model=model, name=f"judge:{model}@{address.base_url}")
 
     def open(
         self, sources: Sequence[Source], question: str | None, *, threshold: float, tenant: str

@@ -4,7 +4,7 @@ Its published checkpoints also load into our engine, by folder or hub id; that r
 weights otherwise, and so gives other numbers.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from importlib import metadata
 from pathlib import Path
@@ -12,12 +12,11 @@ from threading import Lock
 from typing import Any
 
 from groundwire.detection.example import Source
-from groundwire.detection.values import Reason, Score
+from groundwire.detection.values import Reason
 from groundwire.engine.checkpoints import content_hash, pinned_revision
 from groundwire.engine.scores import ClaimScores
 from groundwire.errors import AnswerFailedError, ModelError
-from groundwire.evaluation.adapters.reading import AdapterReading
-from groundwire.evaluation.adapters.tables import Tables
+from groundwire.evaluation.adapters.backend import AdapterBackend, AdapterReading
 from groundwire.text.segment import Segment
 
 #: The first version that cuts long contexts into groups of passages, and not off.
@@ -41,20 +40,14 @@ class NoLettuceDetectError(ModelError, ImportError):
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LettuceJudge:
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class LettuceJudge(AdapterBackend):
     """Marks what the package marks; what it left unread of a passage is told.
 
     Of words that it does not mark it says no probability, so an answer without a mark has 0.
     """
 
     detector: Any
-    tables: Tables
-    name: str
-    revision: str
-    operating_points: Mapping[str, float] = field(default_factory=lambda: {"balanced": 0.5})
-    score: Score = field(default=Score.PROBABILITY, init=False)
-    answers: None = field(default=None, init=False)  # what it says is not calibrated
     # Its tokenizer is set up anew for each call, which two threads must not do at once.
     _turn: Lock = field(default_factory=Lock)
 
@@ -81,13 +74,8 @@ class LettuceJudge:
             detector = HallucinationDetector(method="transformer", model_path=model, **options)
         except (OSError, ValueError, RuntimeError) as error:
             raise ModelError(f"LettuceDetect {version} cannot load {model}: {error}") from error
-        name = f"lettucedetect:{model}"
-        return cls(detector, Tables.load(), name, f"{commit[:12]}-{version}")
-
-    @property
-    def work(self) -> dict[str, int]:
-        """Nothing is counted."""
-        return {}
+        name, pinned = f"lettucedetect:{model}", f"{commit[:12]}-{version}"
+        return cls(detector=detector, name=name, revision=pinned)
 
     def open(
         self, sources: Sequence[Source], question: str | None, *, threshold: float, tenant: str

@@ -8,13 +8,13 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
+from typing import ClassVar
 
 from groundwire.detection.example import Source
 from groundwire.detection.values import Reason, Score
 from groundwire.engine.scores import ClaimScores
 from groundwire.engine.sentence import without_citations
-from groundwire.evaluation.adapters.reading import AdapterReading
-from groundwire.evaluation.adapters.tables import Tables
+from groundwire.evaluation.adapters.backend import AdapterBackend, AdapterReading, Tables
 from groundwire.text.emphasis import without_emphasis
 from groundwire.text.segment import Segment
 
@@ -56,30 +56,20 @@ def overlap(claim: str, sources: Iterable[str], n: int = N) -> float | None:
     return sum(gram in there for gram in wanted) / len(wanted)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class NgramJudge:
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class NgramJudge(AdapterBackend):
     """Compares word pairs."""
 
-    tables: Tables
+    score: ClassVar[Score] = Score.SIMILARITY
+
     name: str = "ngram"
+    revision: str = sha256(f"words {_WORD.pattern} n {N}".encode()).hexdigest()[:12]
     operating_points: Mapping[str, float] = field(default_factory=lambda: {"balanced": THRESHOLD})
-    score: Score = field(default=Score.SIMILARITY, init=False)
-    answers: None = field(default=None, init=False)  # a share is no probability
-
-    @property
-    def revision(self) -> str:
-        """Of the rule."""
-        return sha256(f"words {_WORD.pattern} n {N}".encode()).hexdigest()[:12]
-
-    @property
-    def work(self) -> dict[str, int]:
-        """Nothing is counted."""
-        return {}
 
     def open(
         self, sources: Sequence[Source], question: str | None, *, threshold: float, tenant: str
     ) -> "NgramReading":
-        """Look at the sources; the question is no evidence."""
+        """Begin with an answer; the question is no evidence."""
         del question, threshold, tenant
         return NgramReading(self.tables, sources)
 

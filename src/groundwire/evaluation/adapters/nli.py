@@ -1,23 +1,21 @@
 """A published NLI model as a detector: does all that the sources say entail each sentence?"""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Self
 
 from groundwire.detection.example import Source
-from groundwire.detection.values import Score
 from groundwire.engine.entailment import EntailmentModel
 from groundwire.engine.scores import ClaimScores
 from groundwire.engine.sentence import without_citations
 from groundwire.engine.token_classifier import WholeReading
-from groundwire.evaluation.adapters.reading import AdapterReading
-from groundwire.evaluation.adapters.tables import Tables
+from groundwire.evaluation.adapters.backend import AdapterBackend, AdapterReading, Tables
 from groundwire.text.emphasis import without_emphasis
 from groundwire.text.segment import Segment
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class NliJudge:
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class NliJudge(AdapterBackend):
     """A sentence that is not entailed is not supported; its probability is that of the others.
 
     Sources that do not fit into one pass are read in windows, of which the best counts: nothing
@@ -25,32 +23,17 @@ class NliJudge:
     """
 
     model: EntailmentModel
-    tables: Tables
-    name: str
-    operating_points: Mapping[str, float] = field(default_factory=lambda: {"balanced": 0.5})
-    score: Score = field(default=Score.PROBABILITY, init=False)
-    answers: None = field(default=None, init=False)  # what a checkpoint says is not calibrated
 
     @classmethod
     def load(cls, model: str, *, revision: str | None, device: str, threads: int) -> Self:
         """Load a checkpoint; errors are those of :class:`.EntailmentModel`."""
         loaded = EntailmentModel(model, revision=revision, device=device, threads=threads)
-        return cls(loaded, Tables.load(), f"nli:{model}")
-
-    @property
-    def revision(self) -> str:
-        """Commit of the hub, or hash of the files."""
-        return self.model.revision
-
-    @property
-    def work(self) -> dict[str, int]:
-        """Nothing is counted."""
-        return {}
+        return cls(model=loaded, name=f"nli:{model}", revision=loaded.revision)
 
     def open(
         self, sources: Sequence[Source], question: str | None, *, threshold: float, tenant: str
     ) -> "NliReading":
-        """Join the sources; the question is no evidence."""
+        """Begin with an answer; the question is no evidence."""
         del question, threshold, tenant
         return NliReading(self.tables, sources, self.model)
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from groundwire.detection.example import Example, Source, SourceLike, read_sources
-from groundwire.detection.values import Claim, Detection, DetectorInfo, Span, claim_label
+from groundwire.detection.values import Detection, DetectorInfo
 from groundwire.errors import GroundwireError
 from groundwire.evaluation.loading import AnyDetector, AnyExplainer, DetectorChoice
-from groundwire.explain import Explanation
+from groundwire.pipeline.explaining import as_explained
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,18 +69,8 @@ class ExplainedDetector:
 
     def _graded(self, detection: Detection, sources: tuple[Source, ...]) -> Detection:
         explained = self.explainer.explain(detection, sources)
-        grades = iter(explained.explanations)
-
-        def regraded(claim: Claim) -> Claim:
-            spans = tuple(_as(span, next(grades)) for span in claim.spans)
-            return replace(claim, spans=spans, label=claim_label(spans, claim.reason))
-
-        claims = tuple(map(regraded, explained.detection.claims))
-        return replace(explained.detection, claims=claims, detector=self.info)
-
-
-def _as(span: Span, grade: Explanation) -> Span:
-    return replace(span, label=grade.label, severity=grade.severity)
+        graded = as_explained(explained.detection, explained.explanations)
+        return replace(graded, detector=self.info)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
