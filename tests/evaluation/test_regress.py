@@ -131,18 +131,6 @@ def test_labels_that_were_turned_round_are_an_error(now: Path, tmp_path: Path) -
         compare(now, baseline, limits("f1=100"))
 
 
-def test_of_a_baseline_of_an_earlier_version_tasks_are_compared(tmp_path: Path) -> None:
-    def old(data: dict[str, Any]) -> None:
-        del data["fingerprint"]
-
-    of_a, of_b = ([replace(row, task=task) for row in BEFORE] for task in "AB")
-    baseline = Baseline.read(scores_file(tmp_path / "a.json", of_a, old))
-    same, other = write(tmp_path / "same.jsonl", of_a), write(tmp_path / "other.jsonl", of_b)
-    assert compare(same, baseline, limits("f1=0")).is_passed
-    with pytest.raises(RegressError, match="but other ones"):
-        compare(other, baseline, limits("f1=0"))
-
-
 @pytest.mark.parametrize("text", ["", "[]", "{}", "{", '{"n": 1}', "\ud800"])
 def test_what_is_no_baseline_is_an_error(text: str, tmp_path: Path) -> None:
     path = tmp_path / "b.json"

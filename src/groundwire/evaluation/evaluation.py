@@ -47,8 +47,7 @@ class Evaluation:
         coverage: How many answers were not fully checked, and why.
         latency_ms: Of a check that came to a verdict: percentiles.
         seconds: What all checks took together.
-        fingerprint: Tells the rows with their labels from others, in whichever order they are;
-            empty if an earlier version wrote the scores.
+        fingerprint: Of the rows with their labels, whatever their order.
     """
 
     header: Header
@@ -150,12 +149,19 @@ class Evaluation:
         Raises:
             KeyError: If it is something else; so do TypeError and ValueError.
         """
-        names = ("tasks", "labels", "calibration", "coverage", "latency_ms", "seconds")
+        names = (
+            "tasks",
+            "labels",
+            "calibration",
+            "coverage",
+            "latency_ms",
+            "seconds",
+            "fingerprint",
+        )
         return cls(
             header=Header.from_dict({**data, "schema": SCHEMA}),
             counts=RowCounts.from_dict(data),
             scores={name: data[name] for name in _SCORES if name in data},
-            fingerprint=data.get("fingerprint", ""),
             **{name: data[name] for name in names},
         )
 

@@ -198,6 +198,8 @@ def _require_scores(scores: object) -> None:
         # A set without labels has no number of hallucinated answers.
         if not isinstance(scores.get(name, 0 if name == "n_hallucinated" else None), int):
             raise KeyError(name)
+    if not isinstance(scores["fingerprint"], str):
+        raise TypeError("fingerprint is no text")
     if not isinstance(scores["data"], dict) or not scores["data"]:
         raise ValueError("data names no file")
 
@@ -223,7 +225,8 @@ def compare(results: Path, baseline: Baseline | None, limits: AllowedChanges) ->
     if baseline is not None:
         _require_same(now, baseline.scores)
         if baseline.results is not None:
-            pairs = _pairs(results, baseline.results)
+            known, found = _labelled(baseline.results), _labelled(results)
+            pairs = [(known[row], found[row]) for row in sorted(found)]
             moved = differences([after for _, after in pairs], [was for was, _ in pairs])
         checks += [
             _drop(name, allowed, now, baseline.scores, moved)
@@ -255,21 +258,12 @@ def _require_same(now: Mapping[str, Any], before: Mapping[str, Any]) -> None:
                 f"{now.get(key, 0):,}, of the same data: were its columns or labels read "
                 "otherwise? Use the same options."
             )
-    if _marks(now, before) != _marks(before, now):
+    if now["fingerprint"] != before["fingerprint"]:
         raise RegressError(
             "The baseline has as many rows of the same data as this run, but other ones, or their "
             "labels were read otherwise. Use the same options, such as --task, --limit, --column "
             "and --label-means."
         )
-
-
-def _marks(scores: Mapping[str, Any], others: Mapping[str, Any]) -> object:
-    """What tells rows with their labels from others, as far as both sides have it."""
-    if scores.get("fingerprint") and others.get("fingerprint"):
-        return scores["fingerprint"]
-    # A baseline of an earlier version: its tasks at least.
-    tasks = scores.get("tasks") or {}
-    return {name: [task.get(key) for key in _SAME] for name, task in tasks.items()}
 
 
 def _names(scores: Mapping[str, Any]) -> str:
@@ -390,13 +384,8 @@ def _not_more(
         )
 
 
-def _pairs(now: Path, before: Path) -> list[tuple[Judged, Judged]]:
-    """Each labelled answer twice, in the order of their rows."""
-    found, known = _labelled(now), _labelled(before)
-    return [(known[row], found[row]) for row in sorted(found)]
-
-
 def _labelled(path: Path) -> dict[int, Judged]:
+    """Read the labelled answers of results, by the number of their row."""
     return {
         row.row: Judged.of(row, detection_in(row))
         for row in read_judged(path)

@@ -83,16 +83,17 @@ def test_what_a_threshold_costs_is_counted_on_all_answers(target: str) -> None:
     flagged = [row for row in rows() if row.score is not None and row.score >= found.threshold]
     n_both = sum(bool(row.hallucinated) for row in flagged)
     assert (found.cost.counts.n_flagged, found.cost.counts.n_both) == (len(flagged), n_both)
-    assert found.cost.precision.value == n_both / len(flagged)
-    assert found.cost.precision.low <= found.cost.precision.value <= found.cost.precision.high
+    precision = found.cost.scores["precision"]
+    assert precision.value == n_both / len(flagged)
+    assert precision.low <= precision.value <= precision.high
 
 
 def test_f1_is_the_highest_and_told_by_thresholds_that_other_contexts_chose() -> None:
     found = tuned("f1").groups[0]
     assert found.cost is not None
     assert found.crossed is not None
-    assert found.cost.f1.value == max(point["f1"] or 0 for point in found.curve)
-    assert found.crossed.f1.value <= found.cost.f1.value
+    assert found.cost.scores["f1"].value == max(point["f1"] or 0 for point in found.curve)
+    assert found.crossed.scores["f1"].value <= found.cost.scores["f1"].value
     assert found.guarantee is None
 
 
@@ -260,8 +261,9 @@ def test_what_a_threshold_costs_leaves_out_grounded_answers_whose_check_failed()
     one, other = (tuned("f1", given=each).groups[0].cost for each in (checked, given))
     assert one is not None
     assert other is not None
-    assert one.fpr.value > 0
-    assert (one.fpr.value, one.f1.value) == (other.fpr.value, other.f1.value)
+    assert one.scores["fpr"].value > 0
+    for name in ("fpr", "f1"):
+        assert one.scores[name].value == other.scores[name].value
 
 
 def test_where_every_check_failed_there_is_no_f1() -> None:

@@ -1,6 +1,6 @@
 """A tuned threshold for people."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from math import ceil, floor
 
 from groundwire.detection.values import Score
@@ -11,7 +11,7 @@ from groundwire.evaluation.table import aligned, failures_to_text, percent
 from groundwire.evaluation.tuning.guarantee import DRAWN, UNITS, Guarantee
 from groundwire.evaluation.tuning.snippet import to_yaml
 from groundwire.evaluation.tuning.target import LOW, Aim, TuningTarget
-from groundwire.evaluation.tuning.tuning import FlaggedCost, Tuned, Tuning
+from groundwire.evaluation.tuning.tuning import Tuned, Tuning
 from groundwire.text.screen import one_line
 
 #: What the confidence does not cover.
@@ -71,7 +71,13 @@ def _row(tuned: Tuned) -> tuple[str, ...]:
     cost = tuned.told
     if tuned.threshold is None or cost is None:
         return (name, *numbers, *["-"] * 6)
-    return (name, *numbers, f"{tuned.threshold:g}", f"{cost.counts.n_flagged:,}", *_costs(cost))
+    return (
+        name,
+        *numbers,
+        f"{tuned.threshold:g}",
+        f"{cost.counts.n_flagged:,}",
+        *map(_with_ends, cost.scores.values()),
+    )
 
 
 def _rows(rows: RowCounts) -> Iterator[str]:
@@ -80,10 +86,6 @@ def _rows(rows: RowCounts) -> Iterator[str]:
         yield f"{n:,} {'row has' if n == 1 else 'rows have'} no label (in no score)"
     yield from told(rows.to_dict())
     yield from failures_to_text(rows.to_dict())
-
-
-def _costs(cost: FlaggedCost) -> Sequence[str]:
-    return [_with_ends(each) for each in (cost.precision, cost.recall, cost.fpr, cost.f1)]
 
 
 def promise(tuning: Tuning, tuned: Tuned) -> str:

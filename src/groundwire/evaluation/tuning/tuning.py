@@ -1,6 +1,6 @@
 """From labelled answers to a threshold, with what it promises and what it costs."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -30,21 +30,15 @@ ALL = "all"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlaggedCost:
-    """What answers are flagged at a threshold, with intervals by context.
+    """Which answers a threshold flags, with intervals by context.
 
     Attributes:
         counts: Answers flagged and hallucinated.
-        precision: Of the flagged ones.
-        recall: Of the hallucinated ones.
-        fpr: Share of the grounded ones that is flagged.
-        f1: Of answers.
+        scores: Each of :data:`TOLD` with its interval.
     """
 
     counts: AnswerCounts
-    precision: ScoreInterval
-    recall: ScoreInterval
-    fpr: ScoreInterval
-    f1: ScoreInterval
+    scores: Mapping[str, ScoreInterval]
 
     @classmethod
     def of(cls, sample: LabelledSample, flagged: Bools, *, seed: int) -> Self:
@@ -52,8 +46,10 @@ class FlaggedCost:
         so, scored = sample.hallucinated, counted(sample.hallucinated, sample.failed)
         bootstrap = Bootstrap.of([str(each) for each in sample.contexts], seed=seed)
         sums = bootstrap.sums(answer_sums(flagged, so, sample.failed))
-        found = {name: score(name, sums).interval() for name in TOLD}
-        return cls(counts=AnswerCounts.of(flagged[scored], so[scored]), **found)
+        return cls(
+            counts=AnswerCounts.of(flagged[scored], so[scored]),
+            scores={name: score(name, sums).interval() for name in TOLD},
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON data."""
@@ -61,8 +57,8 @@ class FlaggedCost:
         return {
             "n_flagged": counts.n_flagged,
             "n_both": counts.n_both,
-            **{name: defined(getattr(self, name).value) for name in TOLD},
-            **told({name: getattr(self, name) for name in TOLD}),
+            **{name: defined(each.value) for name, each in self.scores.items()},
+            **told(self.scores),
             "prevalence": [
                 {"prevalence": share, "precision": defined(counts.precision_at(share))}
                 for share in PREVALENCES
