@@ -124,7 +124,7 @@ def bench(
     # NumPy, and what the scores need: a moment that --help does not.
     from groundwire.evaluation.benches.checking import require_sums, sums_of
     from groundwire.evaluation.benches.registry import bench as find_bench
-    from groundwire.evaluation.benches.result import BenchResult, LeftOut
+    from groundwire.evaluation.benches.result import BenchResult
     from groundwire.evaluation.benches.table import listed, to_text
     from groundwire.evaluation.datasets.choosing import choose
 
@@ -162,8 +162,7 @@ def bench(
             retry_failed=retry_failed,
         )
         wall_s = time.monotonic() - started
-        sample = LeftOut(limit=limit, tasks=tasks)
-        result = BenchResult.read(results, wanted, part, sample=sample, commit=commit)
+        result = BenchResult.read(results, wanted, part, limit=limit, tasks=tasks, commit=commit)
     # What an earlier call judged took time of its own, which nobody measured as a whole.
     measured = wall_s if done.n_new == done.n_rows else None
     if as_json:

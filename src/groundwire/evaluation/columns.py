@@ -1,7 +1,7 @@
 """Judged answers as columns of numbers: a hundred bytes each, so that millions fit into memory."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from math import nan
 from typing import Any, Self
@@ -44,7 +44,8 @@ class Columns:
 
     Attributes:
         rows: Numbers of the rows, ascending.
-        tasks: Which task, as a number that counts tasks.
+        task_names: The names of the tasks.
+        tasks: Which task, as a place among the names.
         contexts: A number that stands for the sources.
         flagged: Whether the detector marked anything.
         failed: Whether there is no verdict: the check failed, or judged nothing.
@@ -59,6 +60,7 @@ class Columns:
         latency_ms: Of the check; ``nan`` if there is no verdict.
     """
 
+    task_names: tuple[str, ...]
     rows: NDArray[np.int64]
     tasks: Counts
     contexts: NDArray[np.uint64]
@@ -94,7 +96,12 @@ class Columns:
         """Some of the answers; if it is all of them, nothing is copied."""
         if which.all():
             return self
-        return type(self)(**{name: getattr(self, name)[which] for name in _NAMES})
+        return replace(self, **{name: getattr(self, name)[which] for name in _NAMES})
+
+    def by_task(self) -> dict[str, Self]:
+        """The answers of each task that any has, by its name."""
+        there = dict.fromkeys(self.tasks.tolist())
+        return {self.task_names[i]: self.take(self.tasks == i) for i in there}
 
 
 class Collector:
@@ -104,11 +111,6 @@ class Collector:
         self._tasks: dict[str, int] = {}
         self._chunks: list[NDArray[Any]] = []
         self._rows: list[tuple[Any, ...]] = []
-
-    @property
-    def tasks(self) -> list[str]:
-        """The names that the numbers of tasks stand for."""
-        return list(self._tasks)
 
     def add(
         self, row: int, answer: Judged, *, said: float | None = None, latency_ms: float = nan
@@ -148,7 +150,8 @@ class Collector:
         rows = table["rows"]
         if (twice := np.flatnonzero(rows[1:] == rows[:-1])).size:
             raise ValueError(f"row {rows[twice[0]]:,} is there twice")
-        return Columns(**{name: np.ascontiguousarray(table[name]) for name in _NAMES})
+        columns = {name: np.ascontiguousarray(table[name]) for name in _NAMES}
+        return Columns(task_names=tuple(self._tasks), **columns)
 
     def _pack(self) -> None:
         self._chunks.append(np.array(self._rows, _TABLE))

@@ -93,15 +93,13 @@ class Evaluation:
         for row in rows:
             tally.add(row)
         columns = tally.answers.columns()
-        names = tally.answers.tasks
-        of_task = {names[i]: columns.tasks == i for i in dict.fromkeys(columns.tasks.tolist())}
         return cls(
             header=header,
             counts=tally.counts,
             scores=scores_of(columns, prevalences=prevalences),
             tasks={
-                name: scores_of(columns.take(which), prevalences=prevalences)
-                for name, which in of_task.items()
+                name: scores_of(of_task, prevalences=prevalences)
+                for name, of_task in columns.by_task().items()
             },
             labels=tally.labels(),
             calibration=_calibration(columns),

@@ -13,7 +13,7 @@ from groundwire.evaluation.benches.metric import (
     characters_iou,
     f1,
 )
-from groundwire.evaluation.columns import Collector, Columns
+from groundwire.evaluation.columns import Columns
 from groundwire.evaluation.confusion import Judged
 from groundwire.evaluation.metrics import Overlap
 
@@ -48,11 +48,8 @@ def judged(
     )
 
 
-def columns(*answers: Judged) -> tuple[Columns, list[str]]:
-    collector = Collector()
-    for row, answer in enumerate(answers, 1):
-        collector.add(row, answer)
-    return collector.columns(), collector.tasks
+def columns(*answers: Judged) -> Columns:
+    return Columns.of(answers)
 
 
 #: Two right and one wrong of task a; one right and one wrong of task b.
@@ -66,7 +63,7 @@ SOME = (
 
 
 def value(metric: Metric, *answers: Judged) -> float | None:
-    return metric.of(*columns(*answers)).value
+    return metric.of(columns(*answers)).value
 
 
 @pytest.mark.parametrize(
@@ -108,7 +105,7 @@ def test_scores_of_characters_count_answers_whose_characters_are_known() -> None
         judged(True, True, context="3", has_spans=False),
     )
     iou = Metric.parse("characters IoU")
-    found = iou.of(*columns(*answers))
+    found = iou.of(columns(*answers))
     assert found.value == pytest.approx((2 / 4 + 1) / 2)
     assert found.n == 2
     both = Metric.parse("characters F1")
@@ -126,23 +123,23 @@ def test_an_interval_holds_the_score_and_draws_each_task_by_itself() -> None:
         judged(False, False, task=task, context=f"{task}x{i}") for task in "ab" for i in range(9)
     ]
     metric = Metric(name="m", statistic=balanced_accuracy, is_mean_of_tasks=True)
-    found = metric.of(*columns(*answers))
+    found = metric.of(columns(*answers))
     assert found.value is not None
     assert found.low is not None
     assert found.high is not None
     assert found.low < found.value < found.high
     # The mean of two tasks varies less than either of them.
-    one = Metric.parse("balanced accuracy, a").of(*columns(*answers))
+    one = Metric.parse("balanced accuracy, a").of(columns(*answers))
     assert one.high is not None
     assert one.low is not None
     assert found.high - found.low < one.high - one.low
-    assert metric.of(*columns(*answers)) == found
+    assert metric.of(columns(*answers)) == found
 
 
 def test_what_is_undefined_is_nothing() -> None:
     only_right = judged(False, False)
     assert value(Metric(name="m", statistic=auroc), only_right) is None
-    assert Metric.parse("F1, c").of(*columns(*SOME)).n == 0
+    assert Metric.parse("F1, c").of(columns(*SOME)).n == 0
 
 
 @pytest.mark.parametrize(
@@ -157,10 +154,10 @@ def test_no_metric_gains_by_a_failed_check_of_a_grounded_answer(statistic: Stati
 
 
 def test_flagging_everything_needs_no_detector() -> None:
-    answers, tasks = columns(*SOME)
+    answers = columns(*SOME)
 
     def of_all(metric: Metric) -> float | None:
-        found = metric.of_flagging_all(answers, tasks)
+        found = metric.of_flagging_all(answers)
         return None if found is None else found.value
 
     assert of_all(Metric(name="m", statistic=f1)) == pytest.approx(4 / 7)
@@ -168,4 +165,4 @@ def test_flagging_everything_needs_no_detector() -> None:
     assert of_all(Metric(name="m", statistic=balanced_accuracy)) == 0.5
     assert of_all(Metric(name="m", statistic=auroc)) == 0.5
     spans = Metric.parse("characters F1")
-    assert spans.of_flagging_all(answers, tasks) is None
+    assert spans.of_flagging_all(answers) is None

@@ -4,9 +4,9 @@ Most are scores that :mod:`.scores` has too; what differs is over what they are 
 those of one task, or the mean of all tasks, each counting the same.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -38,13 +38,18 @@ class BenchScore:
     n: int
     n_undefined: int = 0
 
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON data."""
+        ends = [self.low, self.high]
+        return {"value": self.value, "ci95": ends, "n": self.n, "n_undefined": self.n_undefined}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metric:
     """What a benchmark is scored by.
 
     Attributes:
-        name: What it is called; published scores are found by it.
+        name: Its name; published scores are found by it.
         statistic: How it is computed.
         task: Of this task alone; empty for all.
         is_mean_of_tasks: Whether it is the unweighted mean of the tasks.
@@ -74,28 +79,24 @@ class Metric:
         """Whether only answers count of which the hallucinated characters are known."""
         return self.statistic in (characters_f1, characters_iou)
 
-    def of(self, answers: Columns, tasks: Sequence[str], *, seed: int = SEED) -> BenchScore:
-        """Score answers.
-
-        Args:
-            answers: Their numbers.
-            tasks: The names that the numbers of tasks stand for.
-            seed: Of the resampling.
-        """
+    def of(self, answers: Columns, *, seed: int = SEED) -> BenchScore:
+        """Score answers; the seed is that of the resampling."""
+        nothing = BenchScore(value=None, low=None, high=None, n=0)
+        if self.task:
+            if self.task not in (by_task := answers.by_task()):
+                return nothing
+            answers = by_task[self.task]
         if self.needs_spans:
             answers = answers.take(answers.has_spans)
-        if self.task:
-            wanted = [i for i, name in enumerate(tasks) if name == self.task]
-            answers = answers.take(np.isin(answers.tasks, wanted))
         if not len(answers):
-            return BenchScore(value=None, low=None, high=None, n=0)
+            return nothing
         found = self._mean(answers, seed) if self.is_mean_of_tasks else self._one(answers, seed)
         ends = found.interval()
         value, low, high = map(defined, (found.value, ends.low, ends.high))
         n_undefined = ends.n_undefined
         return BenchScore(value=value, low=low, high=high, n=len(answers), n_undefined=n_undefined)
 
-    def of_flagging_all(self, answers: Columns, tasks: Sequence[str]) -> BenchScore | None:
+    def of_flagging_all(self, answers: Columns) -> BenchScore | None:
         """Score a detector that flags every answer; ``None`` where it would have to mark words."""
         if self.needs_spans:
             return None
@@ -103,7 +104,7 @@ class Metric:
         answers = answers.take(answers.counted)
         every = np.ones(len(answers), np.bool_)
         flagged = replace(answers, flagged=every, failed=~every, probability=every.astype(float))
-        return self.of(flagged, tasks)
+        return self.of(flagged)
 
     def _one(self, answers: Columns, seed: int) -> Replicates:
         return self.statistic(answers, Bootstrap.of(answers.contexts, seed=seed))
@@ -111,8 +112,7 @@ class Metric:
     def _mean(self, answers: Columns, seed: int) -> Replicates:
         # Each task draws its own contexts, so each has a seed of its own.
         found = [
-            self._one(answers.take(answers.tasks == task), seed + i)
-            for i, task in enumerate(np.unique(answers.tasks).tolist())
+            self._one(of_task, seed + i) for i, of_task in enumerate(answers.by_task().values())
         ]
         whole = Bootstrap.of(answers.contexts, seed=seed)
         draws = np.mean([each.draws for each in found], axis=0)

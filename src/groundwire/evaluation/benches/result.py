@@ -1,4 +1,4 @@
-"""What a detector reached on a benchmark, and whether that compares with what others reached."""
+"""The result of a detector on a benchmark, and whether it compares with those of others."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,6 @@ from groundwire.evaluation.benches.registry import Bench
 from groundwire.evaluation.columns import Collector, Columns
 from groundwire.evaluation.confusion import Judged, detection_in
 from groundwire.evaluation.evaluation import Evaluation
-from groundwire.evaluation.judged_row import JudgedRow
 from groundwire.evaluation.no_verdict import told
 from groundwire.evaluation.results_file import read_judged
 
@@ -20,21 +19,8 @@ Scores = Mapping[str, BenchScore | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LeftOut:
-    """What was left out on purpose.
-
-    Attributes:
-        limit: So many answers were drawn.
-        tasks: Only these were judged.
-    """
-
-    limit: int | None = None
-    tasks: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class BenchResult:
-    """What a detector reached on a benchmark.
+    """The result of a detector on a benchmark.
 
     Attributes:
         bench: The benchmark.
@@ -65,33 +51,50 @@ class BenchResult:
         bench: Bench,
         split: str,
         *,
-        sample: LeftOut | None = None,
+        limit: int | None = None,
+        tasks: Sequence[str] = (),
         commit: str = "",
     ) -> Self:
-        """Make it from a file of results.
+        """Compute the result of a file of results.
+
+        Args:
+            path: The file.
+            bench: The benchmark.
+            split: The part of it.
+            limit: How many answers were drawn, if not all were judged.
+            tasks: The tasks that were judged, if not all.
+            commit: Of the hub.
 
         Raises:
-            ResultsError: If it is none.
+            ResultsError: If it is no file of results.
         """
         evaluation = Evaluation.read(path)
-        gathered = _Gathered.of(read_judged(path), bench, split)
-        answers, tasks = gathered.columns, gathered.tasks
-        check = check_counts(bench.expected.get(split, {}), *_counts(answers, tasks))
+        every, other = Collector(), list[str]()
+        variants = {variant["name"]: Collector() for variant in bench.variants}
+        for row in read_judged(path):
+            # A file of one's own may say what it is a part of.
+            said = row.columns.get("split", split)
+            if said != split and not other:
+                other = [f"row {row.row:,} says that it is of the split {said!r}, not {split!r}"]
+            if row.hallucinated is None:
+                continue
+            judged = Judged.of(row, detection_in(row))
+            every.add(row.row, judged)
+            for variant in bench.variants:
+                if row.columns.get(variant["column"]) not in variant["drops"]:
+                    variants[variant["name"]].add(row.row, judged)
+        answers = every.columns()
+        of_task = {name: _count(found) for name, found in answers.by_task().items()}
+        check = check_counts(bench.expected.get(split, {}), _count(answers), of_task)
         return cls(
             bench=bench,
             split=split,
             commit=commit,
-            scores=_scores(bench, answers, tasks),
-            variants={
-                name: _scores(bench, found.columns(), found.tasks)
-                for name, found in gathered.variants.items()
-            },
-            flag_all={each.name: each.of_flagging_all(answers, tasks) for each in bench.metrics},
+            scores=_scores(bench, answers),
+            variants={name: _scores(bench, found.columns()) for name, found in variants.items()},
+            flag_all={each.name: each.of_flagging_all(answers) for each in bench.metrics},
             check=check,
-            differences=(
-                *gathered.differences,
-                *_differences(sample or LeftOut(), check, evaluation),
-            ),
+            differences=(*other, *_differences(check, evaluation, limit, tasks)),
             evaluation=evaluation,
         )
 
@@ -126,59 +129,22 @@ class BenchResult:
         }
 
 
-def _differences(sample: LeftOut, check: FileCheck, evaluation: Evaluation) -> Iterable[str]:
-    if sample.limit is not None:
-        yield f"at most {sample.limit:,} answers were drawn"
-    if sample.tasks:
-        yield f"only {', '.join(sample.tasks)} was judged"
-    if check.counts == "different" and sample == LeftOut():
+def _differences(
+    check: FileCheck, evaluation: Evaluation, limit: int | None, tasks: Sequence[str]
+) -> Iterable[str]:
+    if limit is not None:
+        yield f"at most {limit:,} answers were drawn"
+    if tasks:
+        yield f"only {', '.join(tasks)} was judged"
+    if check.counts == "different" and limit is None and not tasks:
         yield f"the answers are not those of the benchmark ({'; '.join(check.differences)})"
     if check.counts == "unknown":
         yield "nobody here knows how many answers there should be"
     yield from told(evaluation.to_dict())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Gathered:
-    """The numbers of all answers, and of those of each variant."""
-
-    columns: Columns
-    tasks: Sequence[str]
-    variants: Mapping[str, Collector]
-    differences: tuple[str, ...]
-
-    @classmethod
-    def of(cls, rows: Iterable[JudgedRow], bench: Bench, split: str) -> Self:
-        """Read rows once."""
-        every, other = Collector(), ""
-        variants = {variant["name"]: Collector() for variant in bench.variants}
-        for row in rows:
-            # A file of one's own may say what it is a part of.
-            said = row.columns.get("split", split)
-            if said != split and not other:
-                other = f"row {row.row:,} says that it is of the split {said!r}, not {split!r}"
-            if row.hallucinated is None:
-                continue
-            judged = Judged.of(row, detection_in(row))
-            every.add(row.row, judged)
-            for variant in bench.variants:
-                if row.columns.get(variant["column"]) not in variant["drops"]:
-                    variants[variant["name"]].add(row.row, judged)
-        return cls(
-            columns=every.columns(),
-            tasks=every.tasks,
-            variants=variants,
-            differences=(other,) if other else (),
-        )
-
-
-def _scores(bench: Bench, answers: Columns, tasks: Sequence[str]) -> Scores:
-    return {each.name: each.of(answers, tasks) for each in bench.metrics}
-
-
-def _counts(answers: Columns, tasks: Sequence[str]) -> tuple[Counts, dict[str, Counts]]:
-    of_task = {name: _count(answers.take(answers.tasks == i)) for i, name in enumerate(tasks)}
-    return _count(answers), of_task
+def _scores(bench: Bench, answers: Columns) -> Scores:
+    return {each.name: each.of(answers) for each in bench.metrics}
 
 
 def _count(answers: Columns) -> Counts:
@@ -186,14 +152,4 @@ def _count(answers: Columns) -> Counts:
 
 
 def _plain(scores: Scores) -> dict[str, Any]:
-    return {
-        name: None
-        if each is None
-        else {
-            "value": each.value,
-            "ci95": [each.low, each.high],
-            "n": each.n,
-            "n_undefined": each.n_undefined,
-        }
-        for name, each in scores.items()
-    }
+    return {name: None if each is None else each.to_dict() for name, each in scores.items()}
