@@ -1,9 +1,9 @@
 """A verification of cited claims as text: a table for a terminal, and the words of all views."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from io import StringIO
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from groundwire.render.descriptions import MarkedStretch
 from groundwire.render.terminal import DIM, mark_words, painter
@@ -28,11 +28,12 @@ _NOTHING = "-"
 
 #: Columns of the table that hold words; the others hold numbers.
 _WORDS = _CLAIM, _CITES, _STATUS = 1, 2, 3
-_GAP = 2
-_CITES_CHARS = 12
-_LEAST_CLAIM_CHARS, _ENOUGH_CLAIM_CHARS = 12, 30
-#: As wide as most of them; where there is room, as wide as all.
+#: Characters of a claim at least, and of its citations at most; a claim has what the others leave.
+_CLAIM_CHARS, _CITES_CHARS = 12, 12
+#: Characters of a status: as wide as most of them, and where there is room as wide as all.
 _STATUS_CHARS, _WIDE_STATUS_CHARS = 17, 26
+#: On a narrower screen lines are broken: a column left out would say less.
+_LEAST_WIDTH = 90
 
 #: What a status says of a claim.
 STATUSES = {
@@ -191,21 +192,23 @@ def _table(report: VerificationReport, *, color: bool, width: int) -> Iterator[s
     from rich.table import Table
     from rich.text import Text
 
-    heads = _heads(report)
-    rows = list(_rows(report, color=color))
-    widths = _widths([tuple(map(Text, heads)), *rows], width)
-    table = Table(box=None, padding=(0, _GAP, 1, 0), pad_edge=False, header_style="none")
-    for at, head in enumerate(heads):
-        justify: Literal["left", "right"] = "left" if at in _WORDS else "right"
+    status_chars = _WIDE_STATUS_CHARS if width >= WIDTH else _STATUS_CHARS
+    table = Table(box=None, padding=(0, 2, 1, 0), pad_edge=False, header_style="none", expand=True)
+    for at, head in enumerate(_heads(report)):
         table.add_column(
-            Text(head, style="bold"), justify=justify, overflow="fold", width=widths[at]
+            Text(head, style="bold"),
+            justify="left" if at in _WORDS else "right",
+            overflow="fold",
+            ratio=1 if at == _CLAIM else None,
+            min_width=_CLAIM_CHARS if at == _CLAIM else None,
+            max_width={_CITES: _CITES_CHARS, _STATUS: status_chars}.get(at),
         )
-    for cells in rows:
+    for cells in _rows(report, color=color):
         table.add_row(*cells)
     file = StringIO()
     console = Console(
         file=file,
-        width=sum(widths) + _GAP * len(widths),
+        width=max(width, _LEAST_WIDTH),
         color_system="standard" if color else None,
         force_terminal=color,
         force_jupyter=False,
@@ -221,28 +224,6 @@ def _heads(report: VerificationReport) -> tuple[str, ...]:
     status = "status" if report.citations is None else "status, citations"
     amounts = (f"{units}\nneeded", f"{units}\nfound")
     return ("no.", _part(report), "cites", status, "P\nwith", "P\nwithout", *amounts)
-
-
-def _widths(rows: Sequence[Sequence["Text"]], width: int) -> list[int]:
-    """Columns of each cell. A claim has what the others leave, and something in any case.
-
-    On a screen that is too narrow for that, lines are broken: a column left out would say less.
-    """
-    wide, narrow = ([_longest(column, by) for column in zip(*rows, strict=True)] for by in "\n ")
-    for widths, status in ((wide, _WIDE_STATUS_CHARS), (narrow, _STATUS_CHARS)):
-        widths[_CLAIM], widths[_STATUS] = 0, status
-        widths[_CITES] = min(wide[_CITES], _CITES_CHARS)
-        widths[_CLAIM] = width - sum(widths) - _GAP * len(widths)
-    if wide[_CLAIM] >= _ENOUGH_CLAIM_CHARS:
-        return wide
-    narrow[_CLAIM] = max(narrow[_CLAIM], _LEAST_CLAIM_CHARS)
-    return narrow
-
-
-def _longest(cells: Iterable["Text"], by: str) -> int:
-    """Of the lines, or words, of some cells."""
-    parts = (part for cell in cells for part in cell.plain.replace("\n", by).split(by))
-    return max(map(len, parts))
 
 
 def _rows(report: VerificationReport, *, color: bool) -> Iterator[Sequence["Text"]]:
