@@ -1,1 +1,1 @@
-"""Measures a detector on labelled answers. Imports no torch; numpy is all it needs."""
+"""Evaluation of detectors on labelled answers."""

@@ -1,4 +1,4 @@
-"""What probabilities are worth: whether it is so as often as they say."""
+"""Calibration of probabilities: whether events are as frequent as the probabilities say."""
 
 from dataclasses import dataclass
 from math import nan
@@ -11,14 +11,14 @@ from groundwire.evaluation.metrics import Floats, ratio, ratios, require_paired
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bin:
-    """Probabilities in ``[low, high)``, the last bin with 1: what was said, and what was so.
+    """Forecasts with probabilities in ``[low, high)``; the last bin includes 1.
 
     Attributes:
         low: Lower edge.
         high: Upper edge.
         n: How many there are.
-        confidence: Their mean; ``nan`` if there are none.
-        frequency: Share of them where it was so; ``nan`` if there are none.
+        confidence: Mean probability; ``nan`` if there are none.
+        frequency: Share of them whose event happened; ``nan`` if there are none.
     """
 
     low: float
@@ -30,18 +30,18 @@ class Bin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reliability:
-    """What probabilities are worth, by how high they are."""
+    """A reliability diagram: forecasts by their probability."""
 
     bins: tuple[Bin, ...]
 
     @property
     def n(self) -> int:
-        """How many probabilities."""
+        """Number of forecasts."""
         return sum(part.n for part in self.bins)
 
     @property
     def ece(self) -> float:
-        """Expected calibration error: mean distance of what was said from what was so.
+        """Expected calibration error: mean distance of confidence and frequency.
 
         Weighted by the size of the bins (https://arxiv.org/abs/1706.04599); ``nan`` if empty.
         """
@@ -86,10 +86,10 @@ def ece_by_chance(
     n_draws: int = 200,
     seed: int = 0,
 ) -> Floats:
-    """The errors that samples of this size have where the probabilities are exactly right.
+    """Draw the calibration errors that perfectly calibrated samples of this size have.
 
-    Bins of few outcomes are off by chance, and the error is a mean of distances: it is never 0 in a
-    sample. An error is evidence of bad calibration where it is above most of these.
+    Bins of few outcomes are off by chance, so the error of a sample is never 0. An error is
+    evidence of bad calibration if it is above most of these.
 
     Args:
         probabilities: As for :func:`reliability`.
@@ -114,7 +114,7 @@ class Brier:
     Attributes:
         n: How many probabilities.
         score: The mean; ``nan`` if there are none.
-        of_base_rate: What always saying the share of those that were so would score.
+        of_base_rate: The score of a constant forecast of the base rate.
     """
 
     n: int

@@ -15,7 +15,7 @@ from groundwire.evaluation.sums import counted
 
 Counts = NDArray[np.int32]
 
-#: Answers that are gathered as Python objects before they become numbers.
+#: Answers that are kept as Python objects before they are packed.
 _CHUNK = 4096
 _TABLE = np.dtype(
     [
@@ -93,13 +93,13 @@ class Columns:
         return counted(self.hallucinated, self.failed)
 
     def take(self, which: Bools) -> Self:
-        """Some of the answers; if it is all of them, nothing is copied."""
+        """Select answers; if all are selected, nothing is copied."""
         if which.all():
             return self
         return replace(self, **{name: getattr(self, name)[which] for name in _NAMES})
 
     def by_task(self) -> dict[str, Self]:
-        """The answers of each task that any has, by its name."""
+        """Group the answers by the name of their task."""
         there = dict.fromkeys(self.tasks.tolist())
         return {self.task_names[i]: self.take(self.tasks == i) for i in there}
 
@@ -115,7 +115,7 @@ class Collector:
     def add(
         self, row: int, answer: Judged, *, said: float | None = None, latency_ms: float = nan
     ) -> None:
-        """Add one; the arguments are as :class:`Columns` has them."""
+        """Add an answer; the other arguments are as :class:`Columns` has them."""
         context = sha256(answer.context_id.encode("utf-8", "surrogatepass")).digest()
         self._rows.append(
             (

@@ -21,7 +21,7 @@ class Judged:
 
     Attributes:
         id: Names the answer within its set.
-        task: What was asked for.
+        task: The kind of question.
         context_id: Names its sources.
         is_hallucinated: Whether people marked anything.
         is_flagged: Whether the detector did.
@@ -59,7 +59,7 @@ class Judged:
 
         Args:
             row: A row of results.
-            detection: What :func:`detection_in` reads of it.
+            detection: Its detection, as :func:`detection_in` reads it.
         """
         gold = [(mark["start"], mark["end"]) for mark in row.gold]
         has_spans, error = row.known == Known.SPANS, ""
@@ -117,7 +117,7 @@ def is_judged(detection: Detection) -> bool:
 
 
 def _doubt(claim: Claim) -> float:
-    """How much a claim is in doubt, in [0, 1]."""
+    """Give the doubt about a claim, in [0, 1]: its probability, or 1 less its similarity."""
     if claim.similarity is not None:
         return min(1 - claim.similarity, 1.0)
     return claim.probability or 0.0

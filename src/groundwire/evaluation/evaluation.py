@@ -46,7 +46,7 @@ class Evaluation:
         calibration: How well the probabilities of answers are calibrated; ``None`` without any.
         coverage: How many answers were not fully checked, and why.
         latency_ms: Of a check that came to a verdict: percentiles.
-        seconds: What all checks took together.
+        seconds: Time of all checks together.
         fingerprint: Of the rows with their labels, whatever their order.
     """
 

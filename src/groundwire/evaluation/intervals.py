@@ -1,4 +1,4 @@
-"""How far a score may be off, had other contexts been drawn: the percentile bootstrap.
+"""Confidence intervals of scores by the percentile bootstrap over contexts.
 
 Answers to one context share its difficulties, so whole contexts are resampled with all of their
 answers (Efron 1979, https://doi.org/10.1214/aos/1176344552; for clusters Field & Welsh 2007,
@@ -26,13 +26,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from groundwire.evaluation.metrics import Floats
 
-#: Resamples, and the seed of their draws, unless told otherwise.
+#: Default number of resamples, and default seed.
 N_RESAMPLES, SEED = 2000, 0
-#: Contexts with anything to count that the bootstrap takes.
+#: Least contexts with anything to count for a bootstrap interval.
 MIN_CONTEXTS = 10
 #: Weights of answers that are in memory at a time.
 _MAX_WEIGHTS = 2**18
-#: Differences of scores that are less than this are those of binary numbers.
+#: Smaller differences of scores are rounding errors.
 _SAME = 1e-12
 
 
@@ -58,7 +58,7 @@ class ScoreInterval:
 
 @dataclass(frozen=True, slots=True)
 class Bootstrap:
-    """Which contexts are drawn, each as often as chance has it; equal values draw the same.
+    """A seeded plan to resample contexts with replacement; equal plans draw the same.
 
     Attributes:
         of_answer: The context of each answer, as a number that counts them, shape ``(n,)``.
@@ -83,40 +83,40 @@ class Bootstrap:
         """Prepare to resample the contexts of answers.
 
         Args:
-            contexts: What names the context of each answer.
+            contexts: Id of the context of each answer.
             n_resamples: How often to draw.
             seed: Of the draws.
         """
         names = np.asarray(contexts)
         _, first, codes = np.unique(names, return_index=True, return_inverse=True)
-        # Counted in the order in which they come: what stands for a context changes no draw.
+        # Numbered in order of appearance, so that the names of contexts change no draw.
         rank = np.empty(len(first), np.intp)
         rank[np.argsort(first)] = np.arange(len(first))
         return cls(rank[codes], sha256(names.tobytes()).hexdigest(), n_resamples, seed)
 
     @property
     def n_contexts(self) -> int:
-        """How many contexts there are."""
+        """Number of contexts."""
         return int(self.of_answer.max()) + 1 if self.of_answer.size else 0
 
     def of_sums(self, columns: ArrayLike, statistic: Callable[[Floats], Floats]) -> "Replicates":
         """Resample a score that is computed from sums over answers, such as F1.
 
         Args:
-            columns: What to sum, shape ``(n_answers, k)``.
+            columns: Values to sum, shape ``(n_answers, k)``.
             statistic: Takes sums of shape ``(..., k)``, returns scores of shape ``(...)``.
         """
         return self.sums(columns).of(statistic)
 
     def sums(self, columns: ArrayLike) -> "Sums":
-        """The sums of each resample, from which several scores can be computed.
+        """Compute the sums of each resample, from which several scores can be computed.
 
         Args:
-            columns: What to sum, shape ``(n_answers, k)``.
+            columns: Values to sum, shape ``(n_answers, k)``.
         """
         values = np.asarray(columns, np.float64)
         self._require_all(values)
-        # Contexts are drawn whole, so their sums are taken once: a resample costs one product.
+        # Contexts are drawn as a whole, so a resample needs only their sums.
         of_context = np.zeros((self.n_contexts, values.shape[1]))
         np.add.at(of_context, self.of_answer, values)
         drawn = np.concatenate([drawn @ of_context for drawn in self._draws()])
@@ -175,7 +175,7 @@ class Sums:
         value: Of the answers as they are, shape ``(k,)``.
         draws: Of each resample, shape ``(n_resamples, k)``.
         of_context: Of each context, shape ``(n_contexts, k)``.
-        bootstrap: What drew them.
+        bootstrap: The plan that drew them.
     """
 
     value: Floats
@@ -184,7 +184,7 @@ class Sums:
     bootstrap: Bootstrap
 
     def of(self, statistic: Callable[[Floats], Floats]) -> "Replicates":
-        """A score of them.
+        """Compute a score of the sums.
 
         Args:
             statistic: Takes sums of shape ``(..., k)``, returns scores of shape ``(...)``.
@@ -192,7 +192,7 @@ class Sums:
         return Replicates(float(statistic(self.value)), statistic(self.draws), self.bootstrap)
 
     def of_share(self, statistic: Callable[[Floats], Floats]) -> "Replicates":
-        """The same of a share, whose interval is known also where it is 0 or 1."""
+        """Compute a share; its interval is known even where it is 0 or 1."""
         n = int((~np.isnan(statistic(self.of_context))).sum())
         return replace(self.of(statistic), n_trials=n)
 
@@ -204,7 +204,7 @@ class Replicates:
     Attributes:
         value: Of the answers as they are.
         draws: Of each resample, shape ``(n_resamples,)``; ``nan`` where it is undefined.
-        bootstrap: What drew them.
+        bootstrap: The plan that drew them.
         n_trials: Of a share, the contexts that have anything to count; of other scores 0.
     """
 
@@ -214,10 +214,10 @@ class Replicates:
     n_trials: int = 0
 
     def interval(self, level: float = 0.95) -> ScoreInterval:
-        """The percentile interval that holds this share of the resamples.
+        """Compute the percentile interval that holds this share of the resamples.
 
-        Where they all agree it would have no width: then it is Wilson's of a share that is 0 or 1.
-        Where they are of few contexts there is none.
+        A share that is 0 or 1 gets Wilson's interval instead. There is no interval if all resamples
+        agree or there are few contexts.
         """
         known = self.draws[~np.isnan(self.draws)]
         low = high = nan
@@ -234,14 +234,14 @@ class Replicates:
 
     @property
     def _n_contexts(self) -> int:
-        """Contexts that the score rests on, as far as that is known of it."""
+        """Number of contexts that the score rests on, as far as known."""
         return self.n_trials or self.bootstrap.n_contexts
 
 
 def wilson(n_right: int, n: int, level: float = 0.95) -> ScoreInterval:
-    """A share of independent trials, with its interval of Wilson (1927).
+    """Compute a share of independent trials with the interval of Wilson (1927).
 
-    Unlike the bootstrap, it says something of few trials: of none wrong among five as well.
+    Unlike the bootstrap, it works for few trials, and for shares of 0 and 1.
 
     >>> found = wilson(5, 5)
     >>> found.value, round(found.low, 2), found.high
@@ -258,14 +258,14 @@ def wilson(n_right: int, n: int, level: float = 0.95) -> ScoreInterval:
     middle = share + z * z / (2 * n)
     reach = z * sqrt(share * (1 - share) / n + z * z / (4 * n * n))
     whole = 1 + z * z / n
-    # Of none and of all one end is 0 or 1, but for what becomes of it in binary.
+    # Where none or all are right one end is exactly 0 or 1; the formula would round.
     low = (middle - reach) / whole if n_right else 0.0
     high = (middle + reach) / whole if n_right < n else 1.0
     return ScoreInterval(value=share, low=low, high=high, level=level)
 
 
 def difference(first: Replicates, second: Replicates) -> Replicates:
-    """By how much the first score exceeds the second, resample by resample: paired.
+    """Subtract the second score from the first, resample by resample.
 
     Two detectors meet the same hard contexts, so the difference varies less than either score:
     their intervals may overlap where that of the difference leaves out 0.

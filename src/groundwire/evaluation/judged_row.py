@@ -1,4 +1,4 @@
-"""What a results file holds: a header, and a row for each judged answer."""
+"""Contents of a results file: a header, and a row for each judged answer."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,17 +10,17 @@ from groundwire.detection.values import DetectorInfo, Score
 from groundwire.evaluation.loading import DifferentDetectorError
 from groundwire.text.files.writing import WrittenError, other_data
 
-#: Counts up when a line means something else than before.
+#: Version of the format.
 SCHEMA = 1
 
 
 class ResultsError(WrittenError):
-    """A file of results cannot be read, or not be continued."""
+    """A results file cannot be read, or not be continued."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Header:
-    """What made the results, and from which data.
+    """The header of results: the detector and the data.
 
     Attributes:
         detector: The detector, with its threshold.
@@ -46,7 +46,7 @@ class Header:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Read it back.
+        """Read a header back.
 
         Raises:
             KeyError: If it is no header; so do TypeError and ValueError.
@@ -69,18 +69,18 @@ class JudgedRow:
     Attributes:
         row: Its number in the data, the first being 1.
         id: Names it within its set.
-        task: What was asked for.
+        task: The kind of question.
         context_id: Names its sources.
-        columns: What else its row says.
-        question: What was asked, or ``None``.
+        columns: The other columns of its row.
+        question: The question, or ``None``.
         answer: Its text.
         sources: ``id``, ``chars`` and ``sha256`` of each; the texts stay in the data.
-        known: What is known of it, as :class:`.datasets.labelled.Known` has it.
+        known: How much of it is labelled: a :class:`.datasets.labelled.Known`.
         hallucinated: Whether it is; ``None`` if that is not known.
         gold: ``start``, ``end``, ``label`` and ``kind`` of what is marked.
         detection: :meth:`groundwire.Detection.to_dict`, or ``None`` if the check failed.
         error: ``type`` and ``message`` of why it failed, or ``None``.
-        seconds: What its check took, its share of what it had in common with others included.
+        seconds: Time of its check, with its share of work for several answers.
         sha256: Fingerprint of its row of the data.
     """
 
@@ -102,7 +102,7 @@ class JudgedRow:
 
     @property
     def is_unreadable(self) -> bool:
-        """Whether the row of the data could not be read: then there is no answer to judge."""
+        """Whether the row of the data could not be read."""
         return self.error is not None and not self.answer
 
     def to_dict(self) -> dict[str, Any]:
@@ -112,7 +112,7 @@ class JudgedRow:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Read it back.
+        """Read a row back.
 
         Raises:
             TypeError: If it is no row of results; so does KeyError.
@@ -121,7 +121,7 @@ class JudgedRow:
 
 
 def require_same(path: Path, before: Header, now: Header) -> None:
-    """Refuse to mix what two detectors made, or of two sets of data.
+    """Refuse to mix results of two detectors, or of different data.
 
     Raises:
         DifferentDetectorError: If the results are of another detector.

@@ -1,4 +1,4 @@
-"""A detector over a block of labelled answers: each answer becomes a row of results."""
+"""Judging of blocks of labelled answers into rows of results."""
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from hashlib import sha256
@@ -13,7 +13,7 @@ from groundwire.evaluation.loading import AnyDetector, judge_all
 #: Rows that are judged together.
 Block = Sequence[AnyRow]
 
-#: Judges blocks of rows, and gives the results of each block as one: in any order, as they come.
+#: Judges blocks of rows, and yields the results of each block as it is done, in any order.
 Judging = Callable[[Iterator[Block]], Generator[Iterable[JudgedRow]]]
 
 
@@ -31,7 +31,7 @@ def judge_block(detector: AnyDetector, block: Block) -> Iterator[JudgedRow]:
 
 
 def judged_row(row: NumberedAnswer, verdict: Detection | GroundwireError) -> JudgedRow:
-    """What a detector made of an answer, as a row of results."""
+    """Make a row of results of an answer and its detection or error."""
     answer, detection, error = row.answer, None, None
     if isinstance(verdict, Detection):
         detection = verdict.to_dict()
@@ -63,7 +63,7 @@ def judged_row(row: NumberedAnswer, verdict: Detection | GroundwireError) -> Jud
 
 
 def failed_row(row: FailedRow) -> JudgedRow:
-    """A row that could not be read, as a row of results: a failure is told, never left out."""
+    """Make a row of results of a row that could not be read."""
     return JudgedRow(
         row=row.row,
         id=row.id,

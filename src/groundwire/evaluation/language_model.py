@@ -18,22 +18,22 @@ from groundwire.verify.endpoint import OPENAI_URL, max_tokens_key, token_count
 
 #: Variables of the environment that hold the key and the URL by default.
 KEY_VARIABLE, URL_VARIABLE = "OPENAI_API_KEY", "OPENAI_BASE_URL"
-#: The key that is sent where none is needed: the client wants a text.
+#: The key that is sent to endpoints that need none: the client demands a text.
 NO_KEY = "none"
 
-#: Short words of an endpoint's error that say what it did not like, and cannot be a secret.
+#: Short words of an endpoint's error, which name a problem and cannot be a secret.
 _WORD = re.compile(r"[a-z_]{1,40}")
 
 
 class GenerationError(GroundwireError):
-    """A call gave no answer."""
+    """A call failed."""
 
     #: Whether no other call of the run can succeed.
     is_final = False
 
 
 class FinalGenerationError(GenerationError):
-    """A call gave no answer, and no other call will."""
+    """A call failed, and so will all others."""
 
     is_final = True
 
@@ -47,7 +47,7 @@ class EmptyReplyError(GenerationError):
 
 
 class EndpointSettingError(InputError):
-    """An endpoint cannot be used as it is named."""
+    """The URL or the key of an endpoint cannot be used."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +97,7 @@ class EndpointAddress:
             base_url: By default that of ``OPENAI_BASE_URL``, else OpenAI's.
             environ: The environment.
             variable: The variable that holds the key; ``None`` sends no key.
-            option: What named the URL, for messages.
+            option: The option that named the URL, for messages.
 
         Raises:
             EndpointSettingError: If it is no URL, has a secret in it, there is no key, the key is

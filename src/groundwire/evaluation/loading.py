@@ -1,4 +1,4 @@
-"""Which detector and which explainer are meant, what is asked of them, and how they are loaded."""
+"""Choice and loading of detectors and explainers, for the commands."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 
 class AnyDetector(Protocol):
-    """What the commands need of a detector."""
+    """A detector, as far as the commands use it."""
 
     @property
     def info(self) -> DetectorInfo:
-        """Which detector this is, with its threshold."""
+        """Name, revision and threshold of the detector."""
         ...
 
     def detect(
@@ -30,13 +30,13 @@ class AnyDetector(Protocol):
         ...
 
     def detect_batch(self, examples: Iterable[Example]) -> Iterator[Detection | GroundwireError]:
-        """Check many, in order; what fails is an error in its place."""
+        """Check many answers, in order; a failed check gives its error."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DetectorChoice:
-    """Which detector to load, and how: what the options say.
+    """Options of the detector to load.
 
     Attributes:
         model: Name, hub id or folder; ``None`` is the embedded reader, ``similarity`` and
@@ -58,7 +58,7 @@ class DetectorChoice:
 
 
 def load_detector(choice: DetectorChoice) -> AnyDetector:
-    """Load the real one: ours, or one of others by the name of its adapter."""
+    """Load a detector: one of ours, or one of another project."""
     # Numpy and the inference library come with it: 200 ms that --help does not need.
     from groundwire.detector import CACHE_MB, Detector
     from groundwire.evaluation.adapters.names import parse
@@ -86,7 +86,7 @@ def load_detector(choice: DetectorChoice) -> AnyDetector:
 def judge_all(
     detector: AnyDetector, examples: Sequence[Example]
 ) -> Iterator[Detection | GroundwireError]:
-    """Judge examples in order; what fails, foreseen or not, is an error in its place."""
+    """Judge examples in order; a check that fails for any reason gives an error."""
     n_done = 0
     while n_done < len(examples):
         try:
@@ -106,11 +106,11 @@ def load_pipeline(config: "Config") -> "Pipeline":
 
 
 class AnyExplainer(Protocol):
-    """What the commands need of an explainer.
+    """An explainer, as far as the commands use it.
 
     Attributes:
-        name: What it is called.
-        revision: What pins its model; empty if nothing does.
+        name: Its name.
+        revision: The revision of its model; empty if it is not pinned.
     """
 
     name: str
@@ -123,7 +123,7 @@ class AnyExplainer(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExplainerChoice:
-    """Which explainer to load, and how; as ``Explainer.load`` has it."""
+    """Options of the explainer to load, as those of ``Explainer.load``."""
 
     model: str | None = None
     revision: str | None = None
@@ -135,14 +135,14 @@ class ExplainerChoice:
 
 
 def load_explainer(choice: ExplainerChoice) -> AnyExplainer:
-    """Load the real one."""
+    """Load an explainer."""
     from groundwire.explain import Explainer
 
     return Explainer.load(**asdict(choice))
 
 
 class DifferentDetectorError(InputError):
-    """The results to continue were made by another detector, or with another threshold."""
+    """The results to continue are of another detector, or of another threshold."""
 
     def __init__(self, output: Path, before: DetectorInfo, now: DetectorInfo) -> None:
         super().__init__(output, before, now)

@@ -19,7 +19,7 @@ Range: TypeAlias = tuple[int, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overlap:
-    """How much was predicted, how much is so, and how much is both: answers or characters."""
+    """Counts of what was predicted, what is so (gold), and both: answers or characters."""
 
     both: int
     predicted: int
@@ -27,22 +27,22 @@ class Overlap:
 
     @property
     def precision(self) -> float:
-        """Share of what was predicted that is so; ``nan`` if nothing was."""
+        """Share of the predicted that is gold; ``nan`` if nothing was predicted."""
         return ratio(self.both, self.predicted)
 
     @property
     def recall(self) -> float:
-        """Share of what is so that was predicted; ``nan`` if nothing is."""
+        """Share of the gold that was predicted; ``nan`` if there is no gold."""
         return ratio(self.both, self.gold)
 
     @property
     def f1(self) -> float:
-        """Harmonic mean of both; ``nan`` if nothing was predicted and nothing is so."""
+        """Harmonic mean of precision and recall; ``nan`` if nothing is predicted or gold."""
         return float(f1_of(np.array(self.counts)))
 
     @property
     def iou(self) -> float:
-        """Intersection over union, in [0, 1]; 1 if both are empty: nothing is what there was."""
+        """Intersection over union, in [0, 1]; 1 if both are empty."""
         union = self.predicted + self.gold - self.both
         return self.both / union if union else 1.0
 
@@ -60,7 +60,7 @@ def f1_of(sums: ArrayLike) -> Floats:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerCounts:
-    """Answers, each as a whole: flagged or not, hallucinated or not."""
+    """Counts of answers: flagged, hallucinated, and both."""
 
     n: int
     n_both: int
@@ -89,7 +89,7 @@ class AnswerCounts:
 
     @property
     def overlap(self) -> Overlap:
-        """Without the answers that are neither."""
+        """The counts without answers that are neither."""
         return Overlap(both=self.n_both, predicted=self.n_flagged, gold=self.n_hallucinated)
 
     @property
@@ -119,12 +119,12 @@ class AnswerCounts:
 
     @property
     def flag_all_f1(self) -> float:
-        """F1 of flagging every answer, which is to be beaten: it needs no detector."""
+        """F1 of flagging every answer, which needs no detector."""
         every = Overlap(both=self.n_hallucinated, predicted=self.n, gold=self.n_hallucinated)
         return every.f1
 
     def precision_at(self, prevalence: float) -> float:
-        """Precision if this share of answers, in [0, 1], were hallucinated.
+        """Compute the precision if this share of answers, in [0, 1], were hallucinated.
 
         Recall and the false-positive rate do not depend on how common hallucinations are, and
         precision does: a labelled set has more of them than production.
@@ -137,7 +137,7 @@ class AnswerCounts:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranking:
-    """Answers by score, sorted once: the ranking metrics read the order and no threshold.
+    """Answers sorted by score, for metrics that need no threshold.
 
     Attributes:
         order: Answers from the highest score to the lowest, shape ``(n,)``.
@@ -217,7 +217,7 @@ class Ranking:
         return given
 
     def _by_score(self, weights: Floats) -> tuple[Floats, Floats]:
-        """Hallucinated and grounded answers at each distinct score, highest first."""
+        """Sum the weights of hallucinated and of grounded answers by score, highest first."""
         if not self.order.size:
             return weights, weights
         sorted_ = weights[..., self.order]
@@ -248,7 +248,7 @@ def count_characters(predicted: Iterable[Range], gold: Iterable[Range], text: st
 
 
 def count_pairs(predicted: Sequence[Range], gold: Sequence[Range]) -> Overlap:
-    """Compare ranges as LettuceDetect's evaluator does, so that numbers can be held together.
+    """Compare ranges as LettuceDetect's evaluator does, so that scores are comparable.
 
     It sums the overlap of every predicted with every annotated range, white space included
     (``models/evaluator.py`` of https://github.com/KRLabsOrg/LettuceDetect): what two annotated
@@ -276,7 +276,7 @@ def _mask(ranges: Iterable[Range], text: str) -> Bools:
 
 
 def require_paired(first: NDArray[np.generic], second: NDArray[np.generic]) -> None:
-    """Refuse two columns that are not of one length.
+    """Refuse two columns of different length.
 
     Raises:
         ValueError: If they are not.
@@ -288,7 +288,7 @@ def require_paired(first: NDArray[np.generic], second: NDArray[np.generic]) -> N
 
 
 def ratio(part: float, whole: float) -> float:
-    """A share; ``nan`` of nothing."""
+    """Divide; ``nan`` if the whole is 0."""
     return part / whole if whole else nan
 
 

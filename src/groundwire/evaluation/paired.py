@@ -1,4 +1,4 @@
-"""The same answers judged twice: by how much scores differ, resampled alike."""
+"""Differences of scores between two judgements of the same answers."""
 
 from collections.abc import Callable, Sequence
 
@@ -7,12 +7,12 @@ from groundwire.evaluation.confusion import Judged
 from groundwire.evaluation.intervals import Bootstrap, Replicates, difference
 from groundwire.evaluation.scores import of_answers, of_spans
 
-#: Takes answers and what draws their contexts, and returns scores by name.
+#: Computes scores of answers by name, with the bootstrap of their contexts.
 _Scores = Callable[[Columns, Bootstrap], dict[str, Replicates]]
 
 
 def differences(now: Sequence[Judged], before: Sequence[Judged]) -> dict[str, Replicates]:
-    """By how much each score exceeds that of before, by the contexts of today.
+    """Subtract each score of before from that of now; both are resampled alike.
 
     Args:
         now: Judged answers.

@@ -1,7 +1,7 @@
-"""Whether scores fell against a baseline: what a pipeline of tests may fail by.
+"""Comparison of scores with a baseline, by which a CI pipeline can fail.
 
-What cannot be compared is an error, never a pass: a score that is missing on one side, other data,
-labels that were read otherwise.
+Scores that cannot be compared are an error, never a pass: one is missing, or the data or its labels
+differ.
 """
 
 import json
@@ -25,23 +25,23 @@ from groundwire.evaluation.sums import STATISTICS
 
 #: Scores that can be compared: of answers, and of marked characters.
 METRICS = (*STATISTICS, "auroc", "auprc", "span.precision", "span.recall", "span.f1")
-#: Those of which less is better.
+#: Scores of which less is better.
 _FALLING = ("fpr",)
 
-#: Rows of which there may be no more than before: the key of their number, and what they are.
+#: Counts that may not grow: name → key of the count, and words for its rows.
 COUNTS = {
     "failed rows": ("n_failed", "rows could not be read or checked"),
     "unchecked answers": ("n_unchecked", "answers were not checked at all"),
 }
 
-#: What is to be equal on both sides, and why it might not be.
+#: Counts that must be equal on both sides, with words for them.
 _SAME = {
     "n": "rows",
     "n_answers": "rows with a label",
     "n_hallucinated": "hallucinated answers",
 }
 
-#: A drop of exactly what is allowed is allowed, whatever becomes of it in binary.
+#: Tolerance for rounding: a drop of exactly the limit is allowed.
 _SLACK = 1e-9
 
 
@@ -54,18 +54,18 @@ class RegressError(InputError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegressionCheck:
-    """One thing that was looked at.
+    """One check of a comparison.
 
     Attributes:
         name: A score, ``rate``, or one of :data:`COUNTS`.
-        is_passed: Whether it is as it has to be.
-        before: Of the baseline; ``None`` without one.
-        now: Of what is judged.
+        is_passed: Whether it is within its limit.
+        before: Its value in the baseline; ``None`` without one.
+        now: Its value in the new results.
         worse: By how much it is worse, in points of per cent; of rows, how many more.
         allowed: By how much it may be.
         ci95: Interval of ``worse``, by context and paired; ``None`` without results of both sides.
-        told: A sentence.
-        note: What is to be known although it passed; empty if there is nothing.
+        told: The check as a sentence.
+        note: A warning although it passed, or empty.
     """
 
     name: str
@@ -86,7 +86,7 @@ class RegressionCheck:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Regression:
-    """All that was looked at.
+    """The result of a comparison.
 
     Attributes:
         checks: In the order in which they were asked for.
@@ -103,7 +103,7 @@ class Regression:
 
     @property
     def is_passed(self) -> bool:
-        """Whether all is as it has to be."""
+        """Whether all checks passed."""
         return all(check.is_passed for check in self.checks)
 
     def to_dict(self) -> dict[str, Any]:
@@ -119,7 +119,7 @@ class Regression:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AllowedChanges:
-    """What is allowed.
+    """Limits of a comparison.
 
     Attributes:
         drops: Score → by how many points of per cent it may be worse.
@@ -157,7 +157,7 @@ class AllowedChanges:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Baseline:
-    """What is compared with.
+    """The baseline of a comparison.
 
     Attributes:
         scores: As ``groundwire evaluate --json`` prints them.
@@ -205,12 +205,12 @@ def _require_scores(scores: object) -> None:
 
 
 def compare(results: Path, baseline: Baseline | None, limits: AllowedChanges) -> Regression:
-    """Hold results against limits.
+    """Compare results with a baseline and with limits.
 
     Args:
-        results: What is judged now.
-        baseline: Of before; needed for drops.
-        limits: What is allowed.
+        results: The new results.
+        baseline: The earlier scores; needed for drops.
+        limits: The limits.
 
     Raises:
         RegressError: If something cannot be compared.
@@ -271,7 +271,7 @@ def _names(scores: Mapping[str, Any]) -> str:
 
 
 def score_of(scores: Mapping[str, Any], name: str, whose: str) -> float:
-    """A score by its name.
+    """Find a score by its name.
 
     Raises:
         RegressError: If it is not there, or undefined.
@@ -321,10 +321,10 @@ def _drop(
 
 
 def _rate(rows: Iterator[JudgedRow], allowed: float) -> RegressionCheck:
-    """How many answers are hallucinated; it passes if all that nobody checked in full might be.
+    """Check the rate of hallucinated answers.
 
-    A row that failed, and an answer without a source or of which a part was not read, has no
-    verdict: it is in no rate, and it does not pass for a grounded one either.
+    Rows that failed and answers that were not fully checked have no verdict, and are in no rate.
+    The check passes only if the limit would hold even if all of them were hallucinated.
     """
     outcomes = Counter(
         Outcome.UNAVAILABLE
@@ -363,10 +363,10 @@ def _rate(rows: Iterator[JudgedRow], allowed: float) -> RegressionCheck:
 def _not_more(
     now: Mapping[str, Any], baseline: Mapping[str, Any] | None
 ) -> Iterator[RegressionCheck]:
-    """A check that did not run is no pass: of no more rows than before may there be no verdict.
+    """Check that no more rows than before failed or were not checked.
 
-    How many answers were not checked is no failure without a baseline: :func:`_rate` takes each of
-    them for a hallucinated one.
+    Without a baseline unchecked answers are allowed here: :func:`_rate` counts each of them as
+    possibly hallucinated.
     """
     for name, (key, what) in COUNTS.items():
         n, before = now[key], None if baseline is None else int(baseline[key])

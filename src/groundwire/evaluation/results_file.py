@@ -22,19 +22,19 @@ from groundwire.text.files.writing import (
 
 
 class ResultsWriter(Protocol):
-    """Keeps rows of results."""
+    """Writes rows of results."""
 
     def write(self, row: JudgedRow) -> None:
-        """Take one row."""
+        """Write one row."""
         ...
 
     def end_batch(self) -> None:
-        """Make all rows so far outlast the process."""
+        """Make sure that all rows so far are on disk."""
         ...
 
 
 class Results(Protocol):
-    """Where results are kept: a file of JSON Lines, or a folder of Parquet files."""
+    """Stored results: a file of JSON Lines, or a folder of Parquet files."""
 
     def header(self) -> Header:
         """Read the header.
@@ -45,7 +45,7 @@ class Results(Protocol):
         ...
 
     def rows(self) -> Iterator[JudgedRow]:
-        """Read the rows one by one: there may be more than memory holds.
+        """Read the rows one by one.
 
         Raises:
             ResultsError: If one is no row of results.
@@ -53,7 +53,7 @@ class Results(Protocol):
         ...
 
     def done(self, header: Header) -> Iterable[tuple[int, str]]:
-        """Drop what was cut short, and give number and fingerprint of each row that is kept.
+        """Drop incomplete rows, and give number and fingerprint of each row that is kept.
 
         Raises:
             ResultsError: If these are no results, or those of other data.
@@ -63,16 +63,16 @@ class Results(Protocol):
         ...
 
     def drop_failed(self) -> None:
-        """Drop the rows with an error. However this ends, no other row is lost."""
+        """Drop the rows with an error; an interruption loses no other row."""
         ...
 
     def writer(self, header: Header, *, replace: bool) -> AbstractContextManager[ResultsWriter]:
-        """Open the results to append to them; the header is written if there is none."""
+        """Open the results for appending; a missing header is written."""
         ...
 
 
 def open_results(path: Path) -> Results:
-    """Find out how results of this name are kept: as Parquet in a folder or ``.parquet``."""
+    """Open results by path: a folder or a name in ``.parquet`` means Parquet."""
     if path.is_dir() or path.suffix == ".parquet":
         from groundwire.evaluation.scale.parts import (
             Parts,  # an extra, which JSON Lines do not need
@@ -93,7 +93,7 @@ def read_judged(path: Path) -> Iterator[JudgedRow]:
 
 
 def resume(path: Path, header: Header) -> dict[int, str]:
-    """Make results fit to be continued: number → fingerprint of each row that is there.
+    """Prepare results to be continued, and give number → fingerprint of their rows.
 
     Raises:
         ResultsError: As :meth:`Results.done`, or if a row is there twice.
@@ -108,7 +108,7 @@ def resume(path: Path, header: Header) -> dict[int, str]:
 
 @dataclass(frozen=True, slots=True)
 class JsonLines:
-    """Results as JSON Lines. A last line that was cut short is passed over."""
+    """Results as JSON Lines. An incomplete last line is ignored."""
 
     path: Path
 
@@ -130,7 +130,7 @@ class JsonLines:
                 return
 
     def done(self, header: Header) -> Iterable[tuple[int, str]]:
-        """Drop a last line that was cut short."""
+        """Drop an incomplete last line, and give number and fingerprint of each row."""
         found: list[tuple[int, str]] = []
 
         def take(number: int, line: bytes) -> None:
@@ -151,13 +151,13 @@ class JsonLines:
 
     @contextmanager
     def writer(self, header: Header, *, replace: bool) -> Iterator["LinesWriter"]:
-        """Append to the file."""
+        """Open the file for appending."""
         with self.path.open("wb" if replace else "ab") as stream:
             yield LinesWriter(stream, header)
 
 
 class LinesWriter:
-    """Appends to JSON Lines; each row is out of our hands when :meth:`write` returns."""
+    """Appends to JSON Lines; each row is flushed at once."""
 
     def __init__(self, stream: IO[bytes], header: Header) -> None:
         """Write the header if the file is empty."""

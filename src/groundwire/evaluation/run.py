@@ -1,4 +1,4 @@
-"""Labelled answers through a detector, into a file of results: however often it is cut short.
+"""Runs of a detector over labelled answers, into results that can be continued.
 
 Answers to one context are judged one after the other, so that its sources are read once.
 """
@@ -16,7 +16,7 @@ from groundwire.evaluation.loading import AnyDetector
 from groundwire.evaluation.results_file import open_results, resume
 from groundwire.text.files.reading import MAX_BLOCK_BYTES, MAX_BLOCK_ROWS
 
-#: Told how many rows are done, those of earlier runs included.
+#: Called with the number of rows that are done, those of earlier runs included.
 OnRow = Callable[[int], None]
 
 
@@ -28,7 +28,7 @@ _REMEDY = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """What one call did.
+    """The outcome of a run.
 
     Attributes:
         n_rows: Rows in the file of results now.
@@ -62,7 +62,7 @@ def run(
 
 
 def here(detector: AnyDetector) -> Judging:
-    """Judge in this process, with the threads of the detector."""
+    """Make a function that judges in this process, with the threads of the detector."""
     return lambda blocks: (judge_block(detector, block) for block in blocks)
 
 
@@ -77,16 +77,16 @@ def run_on(
     on_row: OnRow = lambda _: None,
     block_rows: int = MAX_BLOCK_ROWS,
 ) -> Run:
-    """Judge all rows that have no result yet, and append what comes of them.
+    """Judge all rows that have no result yet, and append their results.
 
     Args:
-        judging: What judges; :func:`here`, or an engine of :mod:`.scale`.
+        judging: Judges blocks; :func:`here`, or an engine of :mod:`.scale`.
         rows: All of the data, from its beginning.
         output: The results, as :func:`.results_file.open_results` has them; made, or continued.
-        header: What is judged, and by what.
-        replace: Whether what is there goes; it does once a row of the data has been read.
+        header: The data and the detector.
+        replace: Whether earlier results are replaced, once a row of the data has been read.
         retry_failed: Whether rows that failed are judged again; their results go at once.
-        on_row: Told of each row.
+        on_row: Called after each row.
         block_rows: About how many rows are judged together.
 
     Raises:
@@ -120,7 +120,7 @@ def run_on(
 
 
 def in_contexts(rows: Iterable[AnyRow], n_rows: int = MAX_BLOCK_ROWS) -> Iterator[Block]:
-    """Group rows, so that memory stays bounded; neighbours of one context stay together.
+    """Group rows into blocks; neighbours of one context stay together.
 
     Args:
         rows: Any number.
@@ -141,7 +141,7 @@ def in_contexts(rows: Iterable[AnyRow], n_rows: int = MAX_BLOCK_ROWS) -> Iterato
 
 
 class Remaining:
-    """The rows that have no result yet; those that have one must be what it was made from."""
+    """The rows without a result; the others must be those that the results were made from."""
 
     def __init__(self, rows: Iterable[AnyRow], done: Mapping[int, str], output: Path) -> None:
         self.done = done
@@ -164,7 +164,7 @@ class Remaining:
             self._n_met += 1
 
     def require_all_judged(self, n_judged: int) -> None:
-        """Refuse to call it done while rows have no result: what judges is to leave none out.
+        """Refuse to end the run if rows have no result.
 
         Raises:
             ResultsError: If there are any.

@@ -1,4 +1,4 @@
-"""Judged answers as scores, each with its interval."""
+"""Scores of judged answers, with intervals."""
 
 from collections.abc import Callable, Mapping, Sequence
 from math import isnan
@@ -19,8 +19,8 @@ from groundwire.evaluation.metrics import (
 )
 from groundwire.evaluation.sums import STATISTICS, answer_sums, score
 
-#: Shares of hallucinated answers for which the precision is told; how many there are in
-#: production is for who runs it to say.
+#: Shares of hallucinated answers for which the precision is computed: production has fewer of them
+#: than labelled data.
 PREVALENCES = (0.01, 0.05, 0.1, 0.2, 0.5)
 
 
@@ -31,7 +31,7 @@ def scores_of(
     n_resamples: int = N_RESAMPLES,
     seed: int = SEED,
 ) -> dict[str, Any]:
-    """Scores of a group of answers as JSON data: ``null`` where one is undefined.
+    """Compute the scores of a group of answers as JSON data; undefined ones are ``null``.
 
     Args:
         answers: Of those without a verdict, the hallucinated ones count as missed, and the others
@@ -63,12 +63,12 @@ def scores_of(
 
 
 def defined(value: float) -> float | None:
-    """A ratio as JSON has it: ``null`` if it is undefined."""
+    """Convert a ratio for JSON: ``nan`` becomes ``None``."""
     return None if isnan(value) else float(value)
 
 
 def of_answers(answers: Columns, bootstrap: Bootstrap) -> dict[str, Replicates]:
-    """The scores of answers as wholes."""
+    """Compute the scores of whole answers."""
     sums = bootstrap.sums(answer_sums(answers.flagged, answers.hallucinated, answers.failed))
     ranks = rankings(answers)
     drawn = bootstrap.of_weights_each(*ranks.values())
@@ -113,7 +113,7 @@ def _spans(answers: Columns, n_resamples: int, seed: int) -> dict[str, Any]:
 
 
 def of_spans(counts: ArrayLike, bootstrap: Bootstrap) -> dict[str, Replicates]:
-    """The scores of marked characters, of which both, predicted and gold are counted."""
+    """Compute the scores of characters from counts of both, predicted and gold ones."""
     sums = bootstrap.sums(counts)
     return {name: score(name, sums) for name in ("precision", "recall", "f1")}
 
@@ -139,7 +139,7 @@ def _ends(found: Mapping[str, Replicates]) -> dict[str, Any]:
 
 
 def told(intervals: Mapping[str, ScoreInterval]) -> dict[str, Any]:
-    """Intervals as JSON data, and of how many resamples each leaves out."""
+    """Give intervals as JSON data, with the number of resamples that each leaves out."""
     return {
         "ci95": {name: [defined(each.low), defined(each.high)] for name, each in intervals.items()},
         "n_undefined": {name: each.n_undefined for name, each in intervals.items()},

@@ -1,4 +1,4 @@
-"""Scores of answers as ratios of sums: what can be resampled context by context."""
+"""Scores of answers as ratios of sums, which can be resampled by context."""
 
 from collections.abc import Callable, Mapping
 
@@ -9,12 +9,11 @@ from groundwire.evaluation.metrics import Bools, Floats, f1_of, ratios
 
 
 def counted(hallucinated: Bools, failed: Bools) -> Bools:
-    """Which answers scores count.
+    """Select the answers that scores count.
 
-    A check that failed is evidence of nothing, and so is one that judged nothing: of an answer
-    without a source, say. A grounded answer does not count for passing it: it is left out, else an
-    endpoint that is down would never raise a false alarm. A hallucinated one was missed. If every
-    check failed, there is nothing to score.
+    An answer without a verdict counts as missed if it is hallucinated. A grounded one is left out:
+    otherwise an endpoint that is down would get credit for raising no false alarm. If no answer has
+    a verdict, none counts.
 
     Args:
         hallucinated: Whether each answer is.
@@ -26,7 +25,7 @@ def counted(hallucinated: Bools, failed: Bools) -> Bools:
 
 
 def answer_sums(flagged: Bools, hallucinated: Bools, failed: Bools) -> Floats:
-    """What :data:`STATISTICS` take, of each answer: both, flagged, hallucinated, and 1.
+    """Make the columns that :data:`STATISTICS` take: both, flagged, hallucinated, and 1.
 
     All four are 0 of an answer that is not :func:`counted`.
     """
@@ -64,12 +63,12 @@ STATISTICS: Mapping[str, Callable[[Floats], Floats]] = {
     "balanced_accuracy": _balanced_accuracy,
 }
 
-#: Those that are shares of something that is counted.
+#: Scores that are shares of a count.
 _SHARES = frozenset({"precision", "recall", "fpr"})
 
 
 def score(name: str, sums: Sums) -> Replicates:
-    """One of :data:`STATISTICS`, resampled.
+    """Resample one of :data:`STATISTICS`.
 
     Args:
         name: Which.

@@ -1,4 +1,4 @@
-"""Scores as a table for people, in per cent."""
+"""Text table of scores, in per cent."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
@@ -19,7 +19,7 @@ _COLUMNS = (
 
 
 def to_text(scores: Mapping[str, Any]) -> str:
-    """Scores of :meth:`.evaluation.Evaluation.to_dict`, laid out."""
+    """Lay out the scores of :meth:`.evaluation.Evaluation.to_dict`."""
     return "\n".join(_lines(scores))
 
 
@@ -31,7 +31,7 @@ def _lines(scores: Mapping[str, Any]) -> Iterator[str]:
     )
     yield ""
     tasks = scores["tasks"]
-    # Answers that all have no task are all answers, which need no second row.
+    # If no answer has a task, the row of all answers is enough.
     of_tasks = () if list(tasks) == [""] else tasks.items()
     rows = [_COLUMNS, *(_row(task_name(name), group) for name, group in of_tasks)]
     rows.append(_row("all", scores))
@@ -99,16 +99,16 @@ def aligned(rows: Sequence[Sequence[str]], *, left: Collection[int] = (0,)) -> I
 
 
 def task_name(task: str) -> str:
-    """The name of a task in a table: short, on one line, and told where there is none."""
+    """Shorten the name of a task to one line; ``(none)`` if it is empty."""
     return one_line(task)[:_MAX_NAME] or "(none)"
 
 
 def percent(value: float | None) -> str:
-    """A share in per cent, ``-`` if it is undefined."""
+    """Format a share in per cent; ``-`` if it is undefined."""
     return "-" if value is None else f"{100 * value:.1f}"
 
 
 def with_ends(scores: Mapping[str, Any], name: str) -> str:
-    """A score in per cent, with the ends of its interval."""
+    """Format a score in per cent with its interval."""
     low, high = map(percent, scores["ci95"][name])
     return f"{percent(scores[name])} ({low} to {high})"

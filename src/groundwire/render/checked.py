@@ -1,4 +1,4 @@
-"""A response that went through all stages, as text for a terminal: which way it took, and why."""
+"""Terminal report of a checked response, with the path that it took through the pipeline."""
 
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _Name = TypeVar("_Name", bound=StrEnum)
 
-#: More sources are counted, not listed.
+#: Most sources that are listed; the others are counted.
 MAX_SOURCES_SHOWN = 20
 
 PATHS = {
@@ -46,13 +46,13 @@ _WITHOUT_TEXT = {
 
 
 def response_to_terminal(response: "CheckedResponse", *, color: bool) -> str:
-    """The report of ``groundwire check --conversation``.
+    """Write the report of ``groundwire check --conversation``.
 
     The request comes first, then each answer. Whatever comes from a file is written on one line or
     indented, so that it cannot imitate the report.
 
     Args:
-        response: What became of the answers.
+        response: The checked response.
         color: Highlight with ANSI colours; otherwise with markers.
     """
     paint = painter(color=color)
@@ -63,7 +63,7 @@ def response_to_terminal(response: "CheckedResponse", *, color: bool) -> str:
         if n_answers > 1:
             lines += [f"answer    {number} of {n_answers}", ""]
         lines += _answer_lines(checked, paint, color=color)
-        # Decisions that depend on findings are settled by now.
+        # A decision that depends on findings may differ from that of the request.
         if checked.context.choice != response.context.choice:
             lines.append(f"decision  {one_line(str(checked.context.choice))}")
     if n_answers != 1:
@@ -121,7 +121,7 @@ def _answer_lines(checked: "Checked", paint: Paint, *, color: bool) -> Iterator[
 
 
 def describe_gate(gate: "GateReport") -> str:
-    """What the gate said, in half a sentence."""
+    """Describe the result of the gate in half a sentence."""
     if gate.result is not None:
         needed = "a check is needed" if gate.result.needs_fact_check else "no check is needed"
         return f"{needed}, confidence {gate.result.confidence:.2f}"
@@ -131,7 +131,7 @@ def describe_gate(gate: "GateReport") -> str:
 
 
 def describe_outcome(checked: "Checked") -> str:
-    """What the outcome of an answer without a detection means, and why."""
+    """Explain the outcome of an answer without a detection."""
     if checked.outcome is Outcome.UNAVAILABLE:
         return f"{OUTCOMES[checked.outcome]} ({one_line(checked.reason or '')})"
     if checked.reason in _WITHOUT_TEXT:

@@ -1,4 +1,4 @@
-"""What a detection says, in words that all its views share."""
+"""Descriptions of a detection in words, for all its views."""
 
 from collections.abc import Iterable, Iterator
 from typing import Protocol, TypeVar
@@ -25,7 +25,7 @@ OUTCOMES = {
     Outcome.UNAVAILABLE: "a check was due and failed: do not take this for a pass",
 }
 
-#: Why something was left out.
+#: Reason → explanation.
 REASONS = {
     Reason.NO_EVIDENCE: "there was no evidence",
     Reason.NO_CLAIM: "the answer has text, and no statement in it that could be checked",
@@ -42,12 +42,12 @@ REASONS = {
 
 
 def explain_outcome(detection: Detection) -> str:
-    """What the outcome means, in half a sentence."""
+    """Explain the outcome in half a sentence."""
     return OUTCOMES[detection.outcome]
 
 
 def describe_coverage(coverage: Coverage) -> str:
-    """How much was read, in one line."""
+    """Describe the coverage in one line."""
     answer = f"{percent(coverage.read_chars, coverage.answer_chars)} of the answer read"
     if not coverage.offered_chars:
         return f"no evidence; {answer}"
@@ -59,7 +59,7 @@ def describe_coverage(coverage: Coverage) -> str:
 
 
 def describe_reasons(coverage: Coverage) -> list[str]:
-    """What was left out, how often and why, one line each."""
+    """Describe each reason for incomplete coverage with its count, one line each."""
     return [
         f"{reason} ({count:,}): {REASONS[reason]}"
         for reason, count in sorted(coverage.reasons.items())
@@ -67,7 +67,7 @@ def describe_reasons(coverage: Coverage) -> list[str]:
 
 
 def describe_detector(detector: DetectorInfo) -> str:
-    """What judged, and where its threshold lay."""
+    """Describe the detector and its threshold."""
     return one_line(
         f"{detector.name} {detector.revision[:12]}, "
         f"{detector.operating_point} (threshold {detector.threshold:g})"
@@ -75,7 +75,7 @@ def describe_detector(detector: DetectorInfo) -> str:
 
 
 def describe_label(span: Span) -> str:
-    """What the evidence says about a span, and what a rule found in it: ``contradicted (number)``.
+    """Describe the label of a span, with the conflict that a rule found: ``contradicted (number)``.
 
     A detection that was read back may have any text there.
     """
@@ -83,14 +83,14 @@ def describe_label(span: Span) -> str:
 
 
 def describe_score(span: Span) -> str:
-    """How a span scored, and what kind of number that is."""
+    """Describe the score of a span, with its kind."""
     if span.similarity is not None:
         return f"{Score.SIMILARITY} {span.similarity:.2f}"
     return f"{Score.PROBABILITY} {span.probability or 0:.2f}"
 
 
 def percent(part: int, whole: int) -> str:
-    """A share for people. Only all of it is 100 %, only nothing is 0 %.
+    """Format a share: only all of it is 100 %, and only nothing is 0 %.
 
     >>> percent(9_999, 10_000), percent(1, 10_000), percent(2, 3)
     ('99%', '<1%', '66%')
@@ -123,7 +123,7 @@ AnyMarked = TypeVar("AnyMarked", bound=MarkedStretch)
 
 
 def pieces(answer: str, spans: Iterable[AnyMarked]) -> Iterator[tuple[str, AnyMarked | None]]:
-    """The answer cut at its spans: each stretch, and the span that it is, if it is one."""
+    """Cut the answer at its spans; yield each stretch with its span or ``None``."""
     position = 0
     for span in spans:
         yield answer[position : span.start], None
@@ -133,8 +133,8 @@ def pieces(answer: str, spans: Iterable[AnyMarked]) -> Iterator[tuple[str, AnyMa
 
 
 def unchecked(detection: Detection) -> Iterator[Claim]:
-    """The claims that could not be checked, each for a reason of its own."""
-    # Without evidence no claim is checked, and the outcome says so once for all.
+    """List the claims that could not be checked for a reason of their own."""
+    # Without evidence no claim is checked, which the outcome says already.
     for claim in detection.claims:
         if claim.label is Label.UNCHECKED and claim.reason is not Reason.NO_EVIDENCE:
             yield claim

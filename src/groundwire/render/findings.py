@@ -1,4 +1,4 @@
-"""Explanations as text, for a terminal and for pipes."""
+"""Text report of explanations."""
 
 from collections.abc import Iterator
 
@@ -9,13 +9,13 @@ from groundwire.text.screen import one_line
 
 
 def findings_to_terminal(explained: Explained, *, color: bool) -> str:
-    """The report of ``groundwire explain``: each finding with its text, then what was dropped.
+    """Write the report of ``groundwire explain``: explanations, then dropped spans.
 
     What is quoted stands in quotes on the report's own lines; line breaks in it are written out,
     so that no answer can imitate the report.
 
     Args:
-        explained: What was found.
+        explained: The explanations.
         color: Highlight with ANSI colours.
     """
     paint = painter(color=color)

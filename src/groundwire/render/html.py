@@ -17,11 +17,10 @@ def page(template: str, *, style: str = "", script: str = "", **values: Any) -> 
     """Write a page that loads nothing; its policy names style and script by their hashes.
 
     Args:
-        template: Its file among :func:`read_part`'s; it extends ``page.html``.
+        template: Name of a file in ``templates``; it extends ``page.html``.
         style: CSS; by default that of a plain page.
         script: Of the page; without one none can run.
-        values: What the template shows. Texts are escaped and made visible; what has ``__html__``
-            is markup.
+        values: Variables of the template. Texts are escaped; objects with ``__html__`` are markup.
     """
     from markupsafe import Markup
 

@@ -45,7 +45,7 @@ def to_html(detection: Detection, *, question: str | None = None) -> str:
 
 
 def _answer(detection: Detection) -> Iterator[tuple[str, int, str]]:
-    """The answer in pieces, with the number and the label of those that are marked."""
+    """Cut the answer into pieces, with number and label of those that are marked."""
     number = 0
     for text, span in pieces(detection.answer, detection.spans):
         number += span is not None

@@ -39,22 +39,22 @@ _MARKERS = re.compile("[⟦⟧]")
 
 
 def to_text(detection: Detection) -> str:
-    """Plain text: unsupported words stand in ``⟦`` and ``⟧``, for pipes, logs and mails."""
+    """Write plain text for pipes, logs and mails, with unsupported words in ``⟦`` and ``⟧``."""
     return to_terminal(detection, color=False)
 
 
 def to_terminal(
     detection: Detection, *, color: bool, explanations: Sequence["Explanation"] = ()
 ) -> str:
-    """The report of ``groundwire check``: the answer, its spans, the outcome, the coverage.
+    """Write the report of ``groundwire check``: the answer, its spans, outcome and coverage.
 
     Lines of the answer and quotes are indented and the report's own lines are not, so that no
     answer can imitate the report.
 
     Args:
-        detection: What was found.
+        detection: The detection.
         color: Highlight with ANSI colours; otherwise with markers.
-        explanations: Of its spans: each is told below the span it is about.
+        explanations: Explanations of its spans, which are shown below them.
     """
     paint = painter(color=color)
     why = {(each.start, each.end): each.text for each in explanations}
@@ -81,7 +81,7 @@ def to_terminal(
 
 
 def painter(*, color: bool) -> Paint:
-    """What puts a style on a text: ANSI colours, or nothing."""
+    """Give a function that styles a text with ANSI colours, or leaves it as it is."""
     return _paint if color else _plain
 
 
@@ -95,12 +95,12 @@ def _paint(text: str, style: str) -> str:
 
 
 def indented(text: str) -> list[str]:
-    """Lines of an answer: indented, so that none can imitate a line of the report."""
+    """Indent the lines of an answer, so that none can imitate a line of the report."""
     return [f"  {line}".rstrip(" ") for line in text.split("\n")]
 
 
 def mark_words(answer: str, spans: Iterable[MarkedStretch], *, color: bool) -> str:
-    """An answer as it can be shown, with its spans marked."""
+    """Mark the spans of an answer, and make control characters visible."""
     written = []
     for text, span in pieces(answer, spans):
         if color and span:
@@ -110,7 +110,7 @@ def mark_words(answer: str, spans: Iterable[MarkedStretch], *, color: bool) -> s
         elif color:
             written.append(visible(text))
         else:
-            # Brackets of the answer's own would pass for ours.
+            # Brackets in the answer would look like ours.
             inner = _MARKERS.sub(lambda found: f"\\u{ord(found.group()):04x}", visible(text))
             written.append(f"⟦{inner}⟧" if span else inner)
     return "".join(written)

@@ -1,4 +1,4 @@
-"""A verification of cited claims as text: a table for a terminal, and the words of all views."""
+"""Terminal report of a verification of cited claims, and descriptions for all views."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -19,9 +19,9 @@ from groundwire.verify.verifier import Judged, Readout
 if TYPE_CHECKING:
     from rich.text import Text
 
-#: Columns of a table where nothing says how wide the screen is.
+#: Default width of the screen.
 WIDTH = 100
-#: More claims that were not verified are counted, not listed.
+#: Most unverified claims that are listed; the others are counted.
 MAX_UNSCORED_SHOWN = 20
 _ID_CHARS = 40
 _NOTHING = "-"
@@ -35,10 +35,10 @@ _STATUS_CHARS, _WIDE_STATUS_CHARS = 17, 26
 #: On a narrower screen lines are broken: a column left out would say less.
 _LEAST_WIDTH = 90
 
-#: What a status says of a claim.
+#: Explanation of each status.
 STATUSES = {
     ClaimStatus.NO_SPANS: "there is no evidence at all",
-    ClaimStatus.UNKNOWN_CITATIONS: "it cites what no span is called",
+    ClaimStatus.UNKNOWN_CITATIONS: "it cites an unknown source id",
     ClaimStatus.MISSING_CITATIONS: "it cites nothing, and has to",
     ClaimStatus.NOT_A_CLAIM: "it asserts nothing: a question or an instruction",
     ClaimStatus.EMPTY_CONTEXT: "it cites nothing, or nothing that asserts anything",
@@ -55,12 +55,12 @@ _GRAVE = (ClaimStatus.CONTRADICTED, ClaimStatus.VERIFIER_ERROR)
 
 
 def report_to_terminal(report: VerificationReport, *, color: bool, width: int = WIDTH) -> str:
-    """The report of ``groundwire verify``: a row a claim, what its status means, who judged.
+    """Write the report of ``groundwire verify``: claims, statuses, settings and verifier.
 
     A claim stands in a cell of its own, so that none can imitate the report.
 
     Args:
-        report: What was found.
+        report: The verification.
         color: Highlight with ANSI colours; otherwise doubtful words stand in markers.
         width: Columns of the screen.
     """
@@ -76,7 +76,7 @@ def report_to_terminal(report: VerificationReport, *, color: bool, width: int = 
 
 
 def describe_outcome(report: VerificationReport) -> str:
-    """What was found, in half a sentence."""
+    """Describe the outcome in half a sentence."""
     if report.error is not None:
         return f"not verified ({report.error_type}): {one_line(report.error)}"
     n_flagged = sum(each.flagged for each in report.details)
@@ -89,7 +89,7 @@ def describe_outcome(report: VerificationReport) -> str:
 
 
 def describe_statuses(report: VerificationReport) -> list[str]:
-    """Each status that flags a claim: how often, and what it means."""
+    """Describe each status that flags claims, with its count."""
     counts = Counter(each.status for each in report.details if each.flagged)
     lines = [f"{status} ({n:,}): {STATUSES[status]}" for status, n in counts.items()]
     errors = dict.fromkeys(each.error for each in report.details if each.error is not None)
@@ -97,7 +97,7 @@ def describe_statuses(report: VerificationReport) -> list[str]:
 
 
 def describe_settings(report: VerificationReport) -> str:
-    """What a claim had to be."""
+    """Describe the settings of a verification."""
     setup = report.setup
     required = ", citations required" if setup.require_citations else ""
     gain = f", gain from {setup.min_log_odds_gain:g}" if setup.min_log_odds_gain else ""
@@ -107,7 +107,7 @@ def describe_settings(report: VerificationReport) -> str:
 
 
 def describe_verifier(report: VerificationReport) -> str:
-    """Who judged, and what it took of an endpoint."""
+    """Describe the verifier and the calls that it made."""
     cost = report.cost if report.citations is None else report.cost + report.citations.cost
     took = ""
     if cost.calls:
@@ -117,7 +117,7 @@ def describe_verifier(report: VerificationReport) -> str:
 
 
 def describe_citations(finding: CitationFinding) -> str:
-    """What is wrong with the citations of a claim, in a few words."""
+    """Describe what is wrong with the citations of a claim."""
     rests = ", ".join(map(short, finding.supported_by))
     others = ", ".join(short(each) for each in finding.supported_by if each not in finding.cites)
     match finding.status:
@@ -136,25 +136,25 @@ def describe_citations(finding: CitationFinding) -> str:
 
 
 def doubts_of(detail: ClaimReport) -> tuple[MarkedStretch, ...]:
-    """The words of a flagged claim that its evidence does not support, if the verifier tells."""
+    """Give the unsupported words of a flagged claim, if the verifier marks words."""
     posterior = detail.posterior
     return posterior.doubts if detail.flagged and isinstance(posterior, ReadoutByWords) else ()
 
 
 def probability(judged: Judged | None) -> str:
-    """P(yes) as it was read: a number, a range, or nothing."""
+    """Format P(yes): a number, a range, or ``-``."""
     if not isinstance(judged, Readout):
         return _NOTHING
     return _range(judged.yes.low, judged.yes.high, digits=3)
 
 
 def amount(value: Amount | None) -> str:
-    """An amount of information."""
+    """Format an amount of information."""
     return _NOTHING if value is None else _range(value.min, value.max, digits=1)
 
 
 def short(name: str) -> str:
-    """An id, on one line and not without end."""
+    """Shorten an id to one line."""
     return excerpt(one_line(name), around="", width=_ID_CHARS)
 
 

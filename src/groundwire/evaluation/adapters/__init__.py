@@ -1,1 +1,1 @@
-"""Other detectors behind the interface of ours, so that the same harness measures them."""
+"""Detectors of other projects behind our interface, so that the same code measures them."""

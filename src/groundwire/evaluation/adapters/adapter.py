@@ -1,4 +1,4 @@
-"""Opens a detector of others by its name."""
+"""Opens a detector of another project by its name."""
 
 import os
 from typing import Protocol, runtime_checkable
@@ -18,7 +18,7 @@ def adapter(
     threads: int | None = None,
     device: str = "cpu",
 ) -> Detector:
-    """Open a detector of others.
+    """Open a detector of another project.
 
     Args:
         name: Such as ``ngram``, ``nli:MODEL``, ``lettucedetect:MODEL`` or ``judge:MODEL@URL``.
@@ -44,10 +44,10 @@ def adapter(
 
 
 class _Adapted(Detector):
-    """A detector whose judge may have something of its own to close."""
+    """A detector that also closes its backend."""
 
     def close(self) -> None:
-        """Let go of the threads and of the judge."""
+        """Close the threads and the backend."""
         super().close()
         if isinstance(self.judge, _Closable):
             self.judge.close()
@@ -61,9 +61,9 @@ class _Closable(Protocol):
 def _open(
     name: AdapterName, revision: str | None, threads: int | None, device: str
 ) -> tuple[ScoringBackend, int | None]:
-    """The judge, and how many answers it judges at a time."""
+    """Load the backend; give it with the number of answers to judge at a time."""
     if name.kind in ("ngram", "judge"):
-        # They run no checkpoint here: what is said of one has no meaning.
+        # They run no checkpoint here, so its options make no sense.
         if revision is not None:
             raise SettingError("revision", revision, f"None with {name.kind}")
         if device != "cpu":

@@ -1,4 +1,4 @@
-"""What the detectors of others have in common: a backend, and one answer being judged by it."""
+"""Base classes of the detectors of other projects."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -43,17 +43,17 @@ class Tables:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True, weakref_slot=True)
 class AdapterBackend:
-    """A detector of others, as far as all are alike.
+    """Base of the backends.
 
     Attributes:
         tables: Find the evidence to show.
         name: As users write it, such as ``nli:MODEL``.
-        revision: What pins its model or its rule.
+        revision: The revision of its model or rule.
         operating_points: Name → threshold.
     """
 
     score: ClassVar[Score] = Score.PROBABILITY
-    #: What it says of an answer is not calibrated.
+    #: Probabilities of answers are not calibrated.
     answers: ClassVar[None] = None
 
     tables: Tables = field(default_factory=Tables.load)
@@ -63,7 +63,7 @@ class AdapterBackend:
 
     @property
     def work(self) -> dict[str, int]:
-        """Nothing is counted."""
+        """Counters of work; there are none."""
         return {}
 
 

@@ -1,7 +1,7 @@
 """An LLM as a judge, at any endpoint with chat completions: one call for an answer.
 
-Answer and sources leave this machine, so nothing but the name ``judge:`` chooses it. A call that
-fails, or an answer that is not exactly what was asked for, is a failed check and never a pass.
+Answer and sources leave this machine, so only the name ``judge:`` chooses it. A call that fails, or
+a reply that is not of the form that was asked for, is a failed check and never a pass.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,12 +36,12 @@ from groundwire.verify.prompts import Prompt
 
 #: Seconds that one attempt of a call may take, and how often it is made again.
 TIMEOUT_S, MAX_RETRIES = 120.0, 2
-#: Calls that are made at a time if nobody says otherwise: waiting takes no processor.
+#: Calls at a time by default; waiting takes no processor.
 THREADS = 8
 
-#: An answer that is not as asked for is asked for once more: servers are not deterministic.
+#: A malformed reply is asked for once more: servers are not deterministic.
 _ATTEMPTS = 2
-#: No tokenizer has longer words on the whole: what counts fewer tokens than this read less.
+#: Most characters that a token has on average. An endpoint that counts fewer tokens cut the prompt.
 _MOST_CHARS_A_TOKEN = 12
 
 _LABELS = {
@@ -51,12 +51,12 @@ _LABELS = {
 }
 
 
-#: Of an answer that is not as asked for.
+#: Advice after malformed replies.
 _ASK_ANOTHER = "Ask a model that follows such instructions, or turn off its thinking at the server."
 
 
 class JudgeFailedError(AnswerFailedError):
-    """The judge gave no verdict on an answer; quotes nothing that was sent or received."""
+    """The judge gave no verdict; the message quotes nothing that was sent or received."""
 
     def __init__(self, problem: str) -> None:
         super().__init__(problem)
@@ -113,7 +113,7 @@ class LlmJudge(AdapterBackend):
     def open(
         self, sources: Sequence[Source], question: str | None, *, threshold: float, tenant: str
     ) -> "JudgeReading":
-        """Keep what is to be sent."""
+        """Begin with an answer; its sources are sent with it."""
         del threshold, tenant
         return JudgeReading(self, sources, question)
 
@@ -133,7 +133,7 @@ class LlmJudge(AdapterBackend):
                 return read_verdicts(self._ask(prompt, thinks=thinks), prompt.n)
             except MalformedVerdictError as error:
                 problem = f"{error}, asked {_ATTEMPTS} times. {_ASK_ANOTHER}"
-                # Most that are cut off are thoughts; with as much room it would be cut again.
+                # A reply that was cut probably has thoughts: give the next one more room.
                 thinks = isinstance(error, CutVerdictError)
         raise JudgeFailedError(problem)
 
@@ -172,7 +172,7 @@ class LlmJudge(AdapterBackend):
 
 
 class JudgeReading(AdapterReading):
-    """One answer, judged when it is complete."""
+    """One answer being judged, once it is complete."""
 
     is_incremental = False
 
@@ -202,7 +202,7 @@ class JudgeReading(AdapterReading):
 
 
 def _place(claim: str, quote: str) -> tuple[int, int] | None:
-    """Where quoted words stand in a claim; ``None`` if they do not, or more than once."""
+    """Find quoted words in a claim; ``None`` unless they are there exactly once."""
     words = quote.strip()
     if not words or claim.count(words) != 1:
         return None

@@ -1,7 +1,7 @@
-"""LettuceDetect's own package as a detector, unchanged: how it joins sources and marks words.
+"""LettuceDetect's own package as a detector.
 
-Its published checkpoints also load into our engine, by folder or hub id; that reads the same
-weights otherwise, and so gives other numbers.
+Its checkpoints also load into our engine, by folder or hub id; our engine joins sources and marks
+words differently, and so gives other numbers.
 """
 
 from collections.abc import Sequence
@@ -19,9 +19,9 @@ from groundwire.errors import AnswerFailedError, ModelError
 from groundwire.evaluation.adapters.backend import AdapterBackend, AdapterReading
 from groundwire.text.segment import Segment
 
-#: The first version that cuts long contexts into groups of passages, and not off.
+#: The first version that divides long contexts into groups of passages instead of cutting them.
 OLDEST = (0, 2)
-#: Word pieces that its instructions take, at most.
+#: Most word pieces that its prompt template takes.
 _TEMPLATE_PIECES = 128
 
 
@@ -42,13 +42,13 @@ class NoLettuceDetectError(ModelError, ImportError):
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class LettuceJudge(AdapterBackend):
-    """Marks what the package marks; what it left unread of a passage is told.
+    """Marks the words that the package marks, and reports passages that it cut.
 
-    Of words that it does not mark it says no probability, so an answer without a mark has 0.
+    The package gives no probability for words that it does not mark, so they count as 0.
     """
 
     detector: Any
-    # Its tokenizer is set up anew for each call, which two threads must not do at once.
+    # The package configures its tokenizer in each call, which is not thread-safe.
     _turn: Lock = field(default_factory=Lock)
 
     @classmethod
@@ -80,12 +80,12 @@ class LettuceJudge(AdapterBackend):
     def open(
         self, sources: Sequence[Source], question: str | None, *, threshold: float, tenant: str
     ) -> "LettuceReading":
-        """Keep what is to be given to the package."""
+        """Begin with an answer."""
         del threshold, tenant
         return LettuceReading(self, sources, question)
 
     def spans(self, context: list[str], question: str | None, answer: str) -> list[Any]:
-        """What the package marks."""
+        """Ask the package for its spans."""
         with self._turn:
             found = self.detector.predict(
                 context=context, question=question, answer=answer, output_format="spans"
@@ -93,7 +93,7 @@ class LettuceJudge(AdapterBackend):
         return list(found)
 
     def n_over(self, text: str, question: str | None, answer: str) -> tuple[int, int]:
-        """Word pieces of a passage, and by how many it is too long to be read whole."""
+        """Count the word pieces of a passage, and those beyond the window."""
         inner = self.detector.detector
         with self._turn:
             n, *others = (
@@ -104,7 +104,7 @@ class LettuceJudge(AdapterBackend):
 
 
 class LettuceReading(AdapterReading):
-    """One answer, judged when it is complete."""
+    """One answer being judged, once it is complete."""
 
     is_incremental = False
 
@@ -128,7 +128,7 @@ class LettuceReading(AdapterReading):
             ]
             self._tell_unread(answer)
         except Exception as error:
-            # Whatever it raised, it did not judge; its message may quote the answer.
+            # The package may raise anything, and its message may quote the answer.
             raise AnswerFailedError(f"LettuceDetect failed: {type(error).__name__}.") from error
         return [self._claim(answer, segment, marks) for segment in segments]
 
@@ -145,7 +145,7 @@ class LettuceReading(AdapterReading):
         return self._judged(answer, segment, places, labels)
 
     def _tell_unread(self, answer: str) -> None:
-        """A passage that is longer than one pass is cut off by the package, which does not say."""
+        """Count what the package silently cuts off passages that exceed its window."""
         n_unread = 0
         for text in dict.fromkeys(self._texts):
             n, over = self._judge.n_over(text, self._question, answer)

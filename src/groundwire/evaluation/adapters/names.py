@@ -1,11 +1,11 @@
-"""What detectors of others are called: ``ngram``, ``nli:MODEL``, ``judge:MODEL@URL`` and so on."""
+"""Names of the detectors of other projects: ``ngram``, ``nli:MODEL``, ``judge:MODEL@URL``..."""
 
 import re
 from dataclasses import dataclass
 
 from groundwire.errors import SettingError
 
-#: Kind → what follows it.
+#: Kind → form of the name.
 FORMS = {
     "ngram": "ngram",
     "nli": "nli:MODEL",
@@ -13,10 +13,10 @@ FORMS = {
     "judge": "judge:MODEL or judge:MODEL@URL",
 }
 
-# A model may have an @ in its name, so the address is what begins like one.
+# A model may have an @ in its name, so an address is recognized by its scheme.
 _ADDRESS = re.compile("@(?P<scheme>https?)://", re.IGNORECASE)
-# What follows an @ and is perhaps an address all the same. Taken for a part of the name it would
-# send all sources to another endpoint than the one that was meant.
+# Looks like an address without a scheme. If it were taken for a part of the model's name, all
+# sources would go to another endpoint than the user meant.
 _PERHAPS = re.compile(r"[/:]|localhost|\.[a-z]{2,}\.?$|^\d+(\.\d+){3}$", re.IGNORECASE)
 _JUDGE_FORM = (
     f"{FORMS['judge']}, with a URL that begins with http:// or https://, such as "
@@ -26,7 +26,7 @@ _JUDGE_FORM = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdapterName:
-    """The name of a detector of others, taken apart.
+    """A parsed name.
 
     Attributes:
         kind: One of :data:`FORMS`.
@@ -40,12 +40,12 @@ class AdapterName:
 
 
 def is_adapter(name: str) -> bool:
-    """Whether a name is that of a detector of others, however it goes on."""
+    """Whether a name begins like that of a detector of another project."""
     return name.partition(":")[0] in FORMS
 
 
 def parse(name: str | None) -> AdapterName | None:
-    """Take a name apart; ``None`` if it is one of our own detectors, a folder or a hub model.
+    """Parse a name; ``None`` if it is one of our own detectors, a folder or a hub model.
 
     >>> parse("judge:gpt-4o@https://llm.example/v1")
     AdapterName(kind='judge', model='gpt-4o', url='https://llm.example/v1')
@@ -75,7 +75,7 @@ def _judge(rest: str) -> AdapterName:
     if found is None and not _PERHAPS.search(other):
         return AdapterName(kind="judge", model=rest)
     if found is None or not rest[: found.start()].strip():
-        # What follows may hold a key.
+        # The rest may hold a key.
         raise SettingError("detector", f"judge:{model}{at}***", _JUDGE_FORM)
     url = found["scheme"].lower() + rest[found.end("scheme") :]
     return AdapterName(kind="judge", model=rest[: found.start()], url=url)

@@ -1,7 +1,7 @@
-"""N-gram overlap: which share of a sentence's word pairs stands in the sources.
+"""N-gram overlap: the share of a sentence's word pairs that the sources have.
 
-The oldest of baselines (ROUGE, https://aclanthology.org/W04-1013): it knows no meaning, and
-what does must be better.
+The oldest baseline (ROUGE, https://aclanthology.org/W04-1013). It knows no meaning, so any other
+detector should be better.
 """
 
 import re
@@ -18,16 +18,16 @@ from groundwire.evaluation.adapters.backend import AdapterBackend, AdapterReadin
 from groundwire.text.emphasis import without_emphasis
 from groundwire.text.segment import Segment
 
-#: Words that are compared together.
+#: Words of an n-gram.
 N = 2
-#: A sentence of which a smaller share is found is flagged. Half: it was fitted to nothing.
+#: A sentence with a smaller share is flagged. Half was chosen without data.
 THRESHOLD = 0.5
 
 _WORD = re.compile(r"\w+")
 
 
 def grams(text: str, n: int = N) -> list[tuple[str, ...]]:
-    """The runs of ``n`` words of a text, in its order; of a shorter text all of it.
+    """List the n-grams of a text in order; a shorter text is a single one.
 
     >>> grams("Paris is large. Paris is")
     [('paris', 'is'), ('is', 'large'), ('large', 'paris'), ('paris', 'is')]
@@ -41,7 +41,7 @@ def grams(text: str, n: int = N) -> list[tuple[str, ...]]:
 
 
 def overlap(claim: str, sources: Iterable[str], n: int = N) -> float | None:
-    """Share of a claim's n-grams that a source has; ``None`` if it has no words.
+    """Compute the share of a claim's n-grams that any source has; ``None`` without words.
 
     >>> overlap("Paris is very large.", ["Today Paris is large.", "It is very large."])
     1.0

@@ -16,7 +16,7 @@ from groundwire.text.segment import Segment
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class NliJudge(AdapterBackend):
-    """A sentence that is not entailed is not supported; its probability is that of the others.
+    """Flags sentences that the sources do not entail, with 1 - P(entailment) as probability.
 
     Sources that do not fit into one pass are read in windows, of which the best counts: nothing
     is cut off.

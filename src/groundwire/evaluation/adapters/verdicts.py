@@ -1,4 +1,4 @@
-"""What a judge is asked, and how its answer is read: strictly, for it is text of a model.
+"""Prompt of the LLM judge, and strict parsing of its reply.
 
 Sources, question and claims are written by strangers. As in :mod:`groundwire.verify.prompts` they
 stand in JSON strings, one a line, which nothing in them can end; the rules stand before them.
@@ -27,9 +27,9 @@ with one entry for each claim, in order. If a claim is not supported, its entry 
 the words of the claim that are wrong, copied exactly.\
 """
 
-#: What stands between the thoughts of a model and its answer, where its server leaves them in.
+#: Ends the thoughts of a model, where the server leaves them in the reply.
 _THOUGHT = "</think>"
-#: Tokens for them.
+#: Tokens for thoughts.
 _THINKING_TOKENS = 8192
 
 _FENCE = re.compile(r"```(?:json)?\s*(?P<inside>.*?)\s*```", re.DOTALL)
@@ -38,16 +38,16 @@ _VERDICTS |= {str(Label.CONTRADICTED): Label.CONTRADICTED}
 
 
 class MalformedVerdictError(Exception):
-    """An answer is not what was asked for; quotes nothing of it."""
+    """A reply is not of the form that was asked for; the message quotes nothing of it."""
 
 
 class CutVerdictError(MalformedVerdictError):
-    """An answer was cut off: it is longer than it may be."""
+    """A reply was cut off at the limit of tokens."""
 
 
 @dataclass(frozen=True, slots=True)
 class JudgeVerdict:
-    """What a judge says of a claim.
+    """The verdict of a judge on a claim.
 
     Attributes:
         label: Its verdict.
@@ -59,7 +59,7 @@ class JudgeVerdict:
 
 
 def prompt_for(claims: Sequence[str], sources: Sequence[Source], question: str | None) -> Prompt:
-    """The prompt about all claims of an answer."""
+    """Write the prompt about all claims of an answer."""
     lines = ["SOURCES"]
     lines += [_source(each) for each in sources]
     if question is not None:
@@ -71,17 +71,17 @@ def prompt_for(claims: Sequence[str], sources: Sequence[Source], question: str |
 
 
 def max_tokens_for(prompt: Prompt, *, thinks: bool = False) -> int:
-    """How long an answer may be: entries, and quotes of at most what was sent.
+    """Compute the limit of tokens for a reply.
 
     Args:
-        prompt: What is asked.
+        prompt: The prompt.
         thinks: Whether there is to be room for thoughts before it.
     """
     return min(8192, 200 + 80 * prompt.n) + (_THINKING_TOKENS if thinks else 0)
 
 
 def read_verdicts(text: str, n: int) -> list[JudgeVerdict]:
-    """Read an answer about ``n`` claims.
+    """Parse a reply about ``n`` claims.
 
     >>> read_verdicts('{"claims": [{"n": 1, "verdict": "unsupported", "quote": "9 million"}]}', 1)
     [JudgeVerdict(label=<Label.UNSUPPORTED: 'unsupported'>, quote='9 million')]
@@ -108,7 +108,7 @@ def read_verdicts(text: str, n: int) -> list[JudgeVerdict]:
 
 
 def _without_thoughts(text: str) -> str:
-    """What follows the first end of thoughts; templates often leave out where they begin."""
+    """Remove thoughts before the reply; many templates omit the tag that begins them."""
     if text.startswith(("{", "```")):
         return text  # an answer, in which a quote may say anything
     _, end, said = text.partition(_THOUGHT)

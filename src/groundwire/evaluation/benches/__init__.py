@@ -1,1 +1,1 @@
-"""Benchmarks by name: their official files, their own metric, and what others reached on them."""
+"""Benchmarks by name: their official files, their metrics, and published results."""

@@ -1,4 +1,4 @@
-"""Whether what was read is what a benchmark consists of: sums of files, counts of answers."""
+"""Checks that files are those of a benchmark: checksums, and numbers of answers."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -9,14 +9,14 @@ from typing import Any
 
 from groundwire.errors import InputError, SettingError
 
-#: How many answers there are, and how many of them are hallucinated, where that is known.
+#: Number of answers, and of hallucinated ones (``None`` if unknown).
 Counts = tuple[int, int | None]
 
 _DIGITS = frozenset("0123456789abcdef")
 
 
 class ChecksumError(InputError):
-    """A file is not the one that was meant."""
+    """A file does not have the checksum that was given."""
 
     def __init__(self, name: str, expected: str, found: str) -> None:
         super().__init__(name, expected, found)
@@ -30,7 +30,7 @@ class ChecksumError(InputError):
 
 
 def sums_of(files: Sequence[Path]) -> dict[str, str]:
-    """The SHA-256 of each file, by its name below the folder they have in common."""
+    """Compute the SHA-256 of each file, by its path below their common folder."""
     root = Path(commonpath([file.absolute().parent for file in files]))
     found = {}
     for file in files:
@@ -41,7 +41,7 @@ def sums_of(files: Sequence[Path]) -> dict[str, str]:
 
 
 def require_sums(found: Mapping[str, str], wanted: Sequence[str]) -> None:
-    """Hold sums against those that a user gave, as ``NAME=SUM``, or ``SUM`` if there is one file.
+    """Compare checksums with those of the user: ``NAME=SUM``, or ``SUM`` for a single file.
 
     Raises:
         SettingError: If one is no sum, or names no file.
@@ -82,7 +82,7 @@ class FileCheck:
 def check_counts(
     expected: Mapping[str, Any], total: Counts, tasks: Mapping[str, Counts]
 ) -> FileCheck:
-    """Compare counts.
+    """Compare the numbers of answers with those on record.
 
     Args:
         expected: Of the split, as :attr:`.registry.Bench.expected` has them; empty if unknown.

@@ -1,4 +1,4 @@
-"""Official files from the Hugging Face hub, into its cache; without a network, what to do."""
+"""Download of official files from the Hugging Face hub."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,7 +8,7 @@ from groundwire.evaluation.benches.registry import Bench
 
 
 class NoDataError(InputError):
-    """The files of a benchmark are not at hand; says where they are and how to name them."""
+    """The files of a benchmark are missing; the message says where to get them."""
 
     def __init__(self, bench: Bench, problem: str) -> None:
         super().__init__(bench, problem)
@@ -73,7 +73,7 @@ def fetch(
         OSError,
         ValueError,
     ) as error:
-        # What the hub says is long, and may name addresses that nobody asked for.
+        # The message of the hub is long, and names internal addresses.
         problem = (
             f"the hub did not give them ({type(error).__name__}): see the network, HF_ENDPOINT, "
             "HF_HUB_OFFLINE, and HF_TOKEN for one whose conditions are to be accepted"

@@ -25,9 +25,9 @@ from groundwire.text.files.reading import DAMAGE, decode, open_lines
 #: Reads the files of a split.
 Load: TypeAlias = Callable[[Sequence[Path], str, RowReader[NumberedAnswer]], Iterator[AnyRow]]
 
-#: The files of RAGTruth's release: answers, and what they were written from.
+#: The files of RAGTruth's release: answers, and their sources.
 _RESPONSES, _SOURCES = "response.jsonl", "source_info.jsonl"
-#: What stands between instruction and data in RAGTruth's prompts of Data2txt; part of neither.
+#: Separates instruction and data in RAGTruth's Data2txt prompts.
 _BEFORE_DATA = "Structured data:"
 #: The fields of HaluEval's tasks: source, question, and the word for an answer.
 _HALUEVAL = {
@@ -62,7 +62,7 @@ def ragtruth(
 
 
 def _ragtruth_sources(path: Path) -> Mapping[str, Values]:
-    """Read id → task, source and question of the texts that answers were written from."""
+    """Read the sources: id → task, source and question."""
     found: dict[str, Values] = {}
     for line, _, values in json_lines(path):
         try:
@@ -82,7 +82,7 @@ def _ragtruth_sources(path: Path) -> Mapping[str, Values]:
 
 
 def _ragtruth_content(values: Values) -> tuple[str, str | None]:
-    """Give the text that a prompt held, and the question or what the prompt says before it."""
+    """Give the context of a prompt, and the question or the instruction before it."""
     match values["source_info"]:
         case {"question": str(question), "passages": str(passages)}:
             return passages.strip(), question
@@ -138,7 +138,7 @@ def _halueval(values: Values, file: Path, line: int) -> Iterable[Values]:
 
 
 def _ragbench(split: str, values: Values, file: Path, line: int) -> Iterable[Values]:
-    """An answer that does not adhere to its documents is hallucinated; GPT-4 judged that."""
+    """Turn a row of RAGBench: GPT-4 judged whether an answer adheres to its documents."""
     subset = (values.get("dataset_name") or "").removesuffix(f"_{split}") or file.parent.name
     yield {
         "id": f"{subset}-{line}",
@@ -152,7 +152,7 @@ def _ragbench(split: str, values: Values, file: Path, line: int) -> Iterable[Val
 
 
 def _faithbench(values: Values, file: Path, line: int) -> Iterable[Values]:
-    """A summary is hallucinated if any annotator marked something unwanted or questionable."""
+    """Turn a sample of FaithBench: any unwanted or questionable mark makes it hallucinated."""
     del line
     marks = [mark for mark in values["annotations"] if _counts(mark["label"])]
     spans = [
@@ -164,7 +164,7 @@ def _faithbench(values: Values, file: Path, line: int) -> Iterable[Values]:
         }
         for mark in marks
     ]
-    # A mark without a place says it of the summary as a whole.
+    # A mark without a place is about the summary as a whole.
     has_places = all((span["start"] or 0) < (span["end"] or 0) for span in spans)
     yield {
         "id": f"{file.name.partition('.')[0]}-{values['sample_id']}",
@@ -182,7 +182,7 @@ def _counts(labels: Sequence[str]) -> bool:
 
 
 def _wice(values: Values, file: Path, line: int) -> Iterable[Values]:
-    """A claim that its article does not support in full is hallucinated."""
+    """Turn a claim of WiCE: if the article does not fully support it, it is hallucinated."""
     del line
     task = "subclaim" if file.parent.name == "subclaim" else "claim"
     yield {
@@ -195,7 +195,7 @@ def _wice(values: Values, file: Path, line: int) -> Iterable[Values]:
 
 
 def _summedits(values: Values, file: Path, line: int) -> Iterable[Values]:
-    """A summary that an edit made inconsistent is hallucinated; a task is a domain."""
+    """Turn an edited summary of SummEdits; its task is the domain."""
     del line
     domain = file.name.partition(".")[0].removeprefix("summedits_")
     yield {

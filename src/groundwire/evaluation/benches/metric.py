@@ -1,7 +1,7 @@
 """The metrics of benchmarks, each with its interval.
 
-Most are scores that :mod:`.scores` has too; what differs is over what they are taken: all answers,
-those of one task, or the mean of all tasks, each counting the same.
+Most are scores that :mod:`.scores` has too. They are computed over all answers, over those of one
+task, or as the unweighted mean of the tasks.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,7 +16,7 @@ from groundwire.evaluation.metrics import Floats, f1_of, ratios
 from groundwire.evaluation.scores import defined, rankings
 from groundwire.evaluation.sums import answer_sums, score
 
-#: Takes answers of which there is at least one, and what draws their contexts.
+#: Computes a score of answers (at least one) with the bootstrap of their contexts.
 Statistic = Callable[[Columns, Bootstrap], Replicates]
 
 
@@ -46,7 +46,7 @@ class BenchScore:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metric:
-    """What a benchmark is scored by.
+    """A metric of a benchmark.
 
     Attributes:
         name: Its name; published scores are found by it.
@@ -100,7 +100,7 @@ class Metric:
         """Score a detector that flags every answer; ``None`` where it would have to mark words."""
         if self.needs_spans:
             return None
-        # Of the answers that the detector is scored by: none of these fails.
+        # Only answers that scores count, so that the two compare.
         answers = answers.take(answers.counted)
         every = np.ones(len(answers), np.bool_)
         flagged = replace(answers, flagged=every, failed=~every, probability=every.astype(float))
@@ -130,7 +130,7 @@ def accuracy(answers: Columns, drawn: Bootstrap) -> Replicates:
 
 
 def balanced_accuracy(answers: Columns, drawn: Bootstrap) -> Replicates:
-    """Mean of the shares of hallucinated and of grounded answers that are told right."""
+    """Mean of the shares of hallucinated and of grounded answers with the right verdict."""
     return score("balanced_accuracy", drawn.sums(_sums(answers)))
 
 

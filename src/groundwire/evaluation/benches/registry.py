@@ -1,4 +1,4 @@
-"""All benchmarks, by name: ``benches.json`` says what each is and what others reached on it."""
+"""All benchmarks by name, as ``benches.json`` describes them."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -36,7 +36,7 @@ class Bench:
         hub_files: Its files of a split there, ``{split}`` standing for its name.
         files: Names of its files: the first group of which any file is there counts.
         columns: Field → its column, where the names are not ours.
-        label_means: What a label of 1, true or yes says of its answer.
+        label_means: Meaning of a label of 1, true or yes.
         expected: Split → number of answers and of hallucinated ones, in ``total`` and in ``tasks``
             as far as known, and the ``source`` of the numbers.
         variants: Parts of a split that others have been scored on: ``name``, and rows with which

@@ -72,7 +72,7 @@ class BenchResult:
         every, other = Collector(), list[str]()
         variants = {variant["name"]: Collector() for variant in bench.variants}
         for row in read_judged(path):
-            # A file of one's own may say what it is a part of.
+            # A user's own file may have a column that names the split.
             said = row.columns.get("split", split)
             if said != split and not other:
                 other = [f"row {row.row:,} says that it is of the split {said!r}, not {split!r}"]
@@ -100,7 +100,7 @@ class BenchResult:
 
     @property
     def is_comparable(self) -> bool:
-        """Whether the same answers were judged as published scores are of, as far as is known."""
+        """Whether the judged answers are those of published scores, as far as is known."""
         return not self.differences
 
     def to_dict(self, *, wall_s: float | None = None) -> dict[str, Any]:

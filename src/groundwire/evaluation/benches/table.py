@@ -1,4 +1,4 @@
-"""A benchmark's result for people: our scores, and those of others beside them."""
+"""Text table of a benchmark's result, beside published scores."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -11,12 +11,12 @@ from groundwire.text.screen import one_line
 
 
 def to_text(result: BenchResult, *, wall_s: float | None = None) -> str:
-    """A result, laid out."""
+    """Lay out a result as text."""
     return "\n".join(_lines(result, wall_s))
 
 
 def listed() -> str:
-    """All benchmarks: name, own metric, splits, licence, where they are."""
+    """List all benchmarks: name, metric, splits, licence and address."""
     lines = []
     for bench in BENCHES.values():
         lines += [
@@ -80,14 +80,14 @@ def _with_ends(score: BenchScore | None) -> str:
 
 
 def _printed(value: float | None) -> str:
-    """As it was printed: with one digit, or two."""
+    """Format a published score with the digits that it was printed with."""
     if value is None:
         return "-"
     return f"{value:.1f}" if round(value, 1) == value else f"{value:.2f}"
 
 
 def _noted(notes: list[str], note: str) -> str:
-    """The mark of a footnote, which equal notes share."""
+    """Give the mark of a footnote; equal notes share one."""
     if not note:
         return ""
     if note not in notes:

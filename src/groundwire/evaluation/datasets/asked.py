@@ -8,15 +8,15 @@ from groundwire.detection.example import Source
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskedQuestion:
-    """What a language model is asked, and what it may rest its answer on.
+    """A question for a language model, with the sources that its answer may rest on.
 
     Attributes:
         id: Names it within its set.
-        task: What kind of question it is: rates are told for each.
+        task: The kind of question; rates are computed for each.
         context_id: Names its sources: questions about one context are resampled together.
-        text: What is asked.
-        sources: What the answer may rest on; there may be none.
-        columns: What else its row says, by name.
+        text: The question.
+        sources: The sources, of which there may be none.
+        columns: Other columns of its row.
     """
 
     id: str

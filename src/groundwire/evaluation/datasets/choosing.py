@@ -1,4 +1,4 @@
-"""Which rows of a table are judged: all, those of some tasks, or a sample of contexts."""
+"""Choice of the rows to judge: all, those of some tasks, or a sample of contexts."""
 
 import random
 from array import array
@@ -28,7 +28,7 @@ class NoSuchTaskError(InputError):
 
 
 def choose(read: Read, *, tasks: Collection[str] = (), limit: int | None = None) -> Read:
-    """Leave out rows.
+    """Choose rows of a table.
 
     Args:
         read: Reads the table. It is called once more for a sample, so that no row is kept.
@@ -75,10 +75,10 @@ def _task(row: AnyRow) -> str:
 
 
 def _sample(rows: Iterator[AnyRow], limit: int) -> frozenset[int]:
-    """Numbers of rows; only the context that is drawn last may be cut."""
+    """Draw contexts, and give the numbers of their rows; only the last context may be cut."""
     of_context: dict[bytes, array[int]] = {}
     for row in rows:
-        # A row that cannot be read has no context; it may be drawn like one of its own.
+        # A row that cannot be read has no context: it is drawn as a context of its own.
         name = f"row {row.row}" if isinstance(row, FailedRow) else f"id {row.answer.context_id}"
         key = sha256(name.encode("utf-8", "surrogatepass")).digest()[:8]
         of_context.setdefault(key, array("q")).append(row.row)

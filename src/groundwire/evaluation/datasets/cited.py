@@ -15,7 +15,7 @@ from groundwire.evaluation.datasets.lines import json_lines
 from groundwire.evaluation.datasets.sets import MarkedAnswer, n_slots, render_slots
 from groundwire.verify.claims import VerifiableClaim, read_claims
 
-#: What a citation may be labelled.
+#: The labels of citations.
 LABELS = ("supported", "misattributed", "partial", "decorative", "fabricated_id", "uncited")
 
 
@@ -24,11 +24,11 @@ class LabelledCitation:
     """One sentence of a cited answer.
 
     Attributes:
-        claim: What it states and cites.
+        claim: The claim with its citations.
         label: One of :data:`LABELS`.
         right: The spans that it rests on.
-        wrong: What it would state with one slot hallucinated, each, by what is wrong with it: 1
-            unsupported, 2 contradicted.
+        wrong: Its variants with one slot hallucinated, each with its label: 1 unsupported, 2
+            contradicted.
     """
 
     claim: VerifiableClaim
@@ -108,6 +108,6 @@ def _wrong(
     n_claims: int,
 ) -> Iterator[tuple[str, int]]:
     for made, claims in variants:
-        # A slot that adds a sentence moves those after it, so labels no longer fit.
+        # A slot that adds a sentence moves the later ones, so their labels no longer fit.
         if made.spans and len(claims) == n_claims and claims[claim.idx].text != claim.text:
             yield claims[claim.idx].text, max(kind for _, _, kind in made.spans)

@@ -248,7 +248,7 @@ class RowReader(Generic[_Row]):
         Args:
             row: Its number.
             place: Where it is, for people.
-            content: What tells it from other rows.
+            content: Its content, to be hashed.
             values: By column, or what is wrong with it.
         """
         # The same row read with another column mapping is another row.

@@ -1,4 +1,4 @@
-"""What every set of labelled answers becomes."""
+"""Labelled answers, the form that all datasets are read into."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ class GoldSpan:
         start: First character of the answer.
         end: One past the last.
         label: ``unsupported`` or ``contradicted``.
-        kind: The set's own word for it, such as ``Subtle Conflict``.
+        kind: The dataset's own label, such as ``Subtle Conflict``.
         implicit_true: Whether it is true all the same, and only not in the sources.
         due_to_null: Whether it stands for a value that the sources leave open.
     """
@@ -31,7 +31,7 @@ class GoldSpan:
 
 
 class Known(StrEnum):
-    """What is known of an answer."""
+    """How much of an answer is labelled."""
 
     SPANS = "spans"  # which stretches are hallucinated, if any
     ANSWER = "answer"  # whether the answer as a whole is
@@ -40,20 +40,20 @@ class Known(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelledAnswer:
-    """An example of which is known what is hallucinated.
+    """An example with labels that say what is hallucinated.
 
     Attributes:
         id: Names it within its set.
-        task: What was asked for, such as ``QA``: scores are also told by task.
+        task: The kind of question, such as ``QA``: scores are also computed by task.
         context_id: Names its sources: answers to one context are resampled together.
         example: Sources, question and answer.
-        spans: What is marked, as annotated: spans may overlap.
+        spans: Marked stretches as annotated, which may overlap.
         quality: ``good``, or what is wrong with the answer besides.
-        model: What wrote it; empty if that is not known.
-        known: What is known of it. Scores of characters count those alone whose spans are.
+        model: The model that wrote it; empty if unknown.
+        known: How much is labelled. Scores of characters need labelled spans.
         label: Whether the answer as a whole is hallucinated, where that is said; ``None`` if its
             spans say it.
-        columns: What else its row says, by name: results can be told apart by it.
+        columns: Other columns of its row, to group results by.
     """
 
     id: str
@@ -74,7 +74,7 @@ class LabelledAnswer:
 
 
 def context_of(sources: Iterable[Source]) -> str:
-    """What stands for sources without a name: answers to the same ones are resampled together."""
+    """Hash sources, to serve as the id of their context."""
     digest = sha256()
     for source in sources:
         digest.update(f"{len(source.text)}:{source.text}".encode())

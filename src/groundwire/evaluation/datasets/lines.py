@@ -1,4 +1,4 @@
-"""The files of a table as they stand: JSON Lines, CSV, Parquet; packed or not; or a folder."""
+"""Raw rows of tables: JSON Lines, CSV, TSV and Parquet, gzipped or not, or a folder of them."""
 
 import csv
 import io
@@ -29,19 +29,19 @@ SUFFIXES = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet")
 _BATCH_ROWS = 256
 
 
-#: Characters that a field of a CSV may have: contexts are long.
+#: Longest field of a CSV, in characters: contexts are long.
 _MAX_FIELD_CHARS = 50_000_000
 
-#: What stands for a byte that is no UTF-8.
+#: Matches the character that stands for a byte that is no UTF-8.
 _NOT_UTF8 = re.compile("[\udc80-\udcff]")
 
 
-#: A line of a file, what tells it from another, and its values by column or what is wrong with it.
+#: Number of a line, its content to be hashed, and its values by column or what is wrong with it.
 Line: TypeAlias = tuple[int, bytes, Mapping[str, Any] | str]
 
 
 def files_of(path: Path) -> tuple[Path, ...]:
-    """The files of a table.
+    """List the files of a table.
 
     Raises:
         DatasetError: If a folder has none, or it is a pipe.
@@ -58,7 +58,7 @@ def files_of(path: Path) -> tuple[Path, ...]:
 
 
 def fingerprints(path: Path) -> dict[str, str]:
-    """The SHA-256 of each file of a table, by its name."""
+    """Compute the SHA-256 of each file of a table, by its name."""
     found = {}
     for file in files_of(path):
         with file.open("rb") as stream:
@@ -67,12 +67,12 @@ def fingerprints(path: Path) -> dict[str, str]:
 
 
 def suffix_of(path: Path) -> str:
-    """How the name of a file ends, packed or not, in lower case."""
+    """Give the suffix of a file in lower case, without ``.gz``."""
     return Path(path.name.removesuffix(".gz")).suffix.lower()
 
 
 def lines_of(path: Path) -> Iterator[Line]:
-    """The rows of a file as they stand, whatever its format.
+    """Read the raw rows of a file in any of the formats.
 
     Raises:
         DatasetError: If it cannot be read at all.
@@ -89,9 +89,9 @@ def lines_of(path: Path) -> Iterator[Line]:
 
 
 def count_rows(path: Path) -> int | None:
-    """How many rows a table has, without reading them; ``None`` if that cannot be said.
+    """Count the rows of a table for a progress bar; ``None`` if that is not possible.
 
-    Blank lines of JSON count as well: it is for those who wait.
+    Blank lines of JSON are counted as well.
     """
     try:
         counts = [_count(file) for file in files_of(path)]
@@ -115,7 +115,7 @@ def _count(path: Path) -> int | None:
 
 
 def content_of(values: Mapping[str, Any] | str) -> bytes:
-    """What tells a row of a Parquet file from others."""
+    """Serialize the values of a row, to be hashed."""
     return json.dumps(values, sort_keys=True, default=str).encode()
 
 
@@ -123,7 +123,7 @@ def content_of(values: Mapping[str, Any] | str) -> bytes:
 
 
 def json_lines(path: Path) -> Iterator[Line]:
-    """The rows of a file of JSON Lines as they stand, packed or not; blank lines are none.
+    """Read the raw rows of a file of JSON Lines, gzipped or not; blank lines are skipped.
 
     Raises:
         DatasetError: If it is one JSON array, one object over several lines, or no UTF-8.
@@ -143,14 +143,14 @@ def json_lines(path: Path) -> Iterator[Line]:
 
 
 def _refuse_encoding(path: Path, line: bytes) -> None:
-    # What a line is in it cannot be told: its line ends are several bytes.
+    # Other encodings cannot be read line by line: their line ends have several bytes.
     if encoding := other_encoding(line):
         problem = f"it is {encoding} and must be UTF-8"
         raise DatasetError(path, None, problem, f"{conversion(encoding)}.")
 
 
 def _refuse_whole(path: Path, line: bytes) -> None:
-    """Read is an object a line: what is spread over several would fail line by line."""
+    """Refuse a file whose JSON spans several lines: each of its lines would fail."""
     for begins, what, how in ((line[:1] == b"[", "array", ".[]"), (line == b"{", "object", ".")):
         if begins:
             raise DatasetError(
@@ -172,8 +172,8 @@ def _json_object(line: bytes) -> Mapping[str, Any] | str:
 
 
 def _csv_lines(path: Path, delimiter: str) -> Iterator[Line]:
-    # All quotes are looked at before a row is given: what comes after a quote that nobody closes
-    # cannot be told, and whoever judges the rows is to learn of it at once.
+    # The whole file is parsed before the first row is given: a quote that is not closed makes the
+    # rest unreadable, and the error should come before any row is judged.
     with suppress(*DAMAGE):
         deque(_csv_records(path, delimiter), maxlen=0)
     header: Sequence[str] | None = None
@@ -216,7 +216,7 @@ def _csv_records(path: Path, delimiter: str) -> Iterator[tuple[int, int, list[st
 @contextmanager
 def _csv_text(stream: BinaryIO) -> Iterator[io.TextIOWrapper]:
     csv.field_size_limit(_MAX_FIELD_CHARS)
-    # Bytes that are no UTF-8 become halves of surrogates, so that the row is known that has them.
+    # Bytes that are no UTF-8 become lone surrogates, so that the error can name their row.
     text = io.TextIOWrapper(stream, "utf-8-sig", errors="surrogateescape", newline="")
     try:
         yield text

@@ -1,4 +1,4 @@
-"""From the columns of anybody's table to a labelled answer."""
+"""Mapping of the columns of any table to a labelled answer or a question."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -13,7 +13,7 @@ from groundwire.errors import SettingError
 from groundwire.evaluation.datasets.asked import AskedQuestion
 from groundwire.evaluation.datasets.labelled import GoldSpan, Known, LabelledAnswer, context_of
 
-#: Field → the columns that may hold it, the first that is there counts.
+#: Field → names of its column; the first one that a row has counts.
 COLUMNS: Mapping[str, tuple[str, ...]] = {
     "id": ("id",),
     "task": ("task", "domain", "category"),
@@ -27,36 +27,36 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     "quality": ("quality",),
 }
 
-#: What a label may say, in lower case → whether the answer is hallucinated.
+#: A label in lower case → whether the answer is hallucinated.
 WORDS: Mapping[str, bool] = {
     **dict.fromkeys(("true", "1", "1.0", "yes", "y", "hallucinated", "hallucination"), True),
     **dict.fromkeys(("unsupported", "contradicted", "not supported", "fail"), True),
     **dict.fromkeys(("false", "0", "0.0", "no", "n", "grounded", "supported", "pass"), False),
     **dict.fromkeys(("faithful", "consistent", "right"), False),
 }
-#: Words among them that only say yes or no: of what, their column knows.
+#: Those labels that only say yes or no; ``label_means`` says to what.
 _BARE = frozenset({"true", "1", "1.0", "yes", "y", "false", "0", "0.0", "no", "n"})
 
 #: Words of a span's label that say that the source says otherwise. "Intrinsic" is the word of
 #: research on summaries, and FaithBench spells it in two ways.
 _CONFLICTS = ("conflict", "contradict", "intrinsic", "instrinsic")
 
-#: Longer values of other columns are not kept with results.
+#: Longer values of other columns are not kept in results.
 _MAX_COLUMN_CHARS = 256
 
-#: How much of a text a message shows.
+#: Characters of a text that a message shows.
 _SHOWN_CHARS = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnMapping:
-    """Which column holds what.
+    """The columns of a table, by field.
 
     A column that is named must be there: under a wrong name a field would be left out silently.
 
     Attributes:
         columns: Field → column, for those that are not among :data:`COLUMNS`.
-        label_means: What a label of 1, true or yes says of its answer: ``hallucinated``, or
+        label_means: Meaning of a label of 1, true or yes: ``hallucinated``, or
             ``supported`` as in LLM-AggreFact.
     """
 
@@ -86,7 +86,7 @@ class ColumnMapping:
 
     @property
     def fingerprint(self) -> bytes:
-        """What tells it from another mapping."""
+        """A serialization that is different for each mapping."""
         return json.dumps([sorted(self.columns.items()), self.label_means]).encode()
 
     @property
@@ -97,7 +97,7 @@ class ColumnMapping:
         )
 
     def id_of(self, row: Mapping[str, Any]) -> str | None:
-        """What a row calls itself, if it does.
+        """Read the id of a row, if it has one.
 
         Raises:
             InputError: If that is neither a text nor a number, or its column is not there.
@@ -105,7 +105,7 @@ class ColumnMapping:
         return _name(self._get(row, "id"), "id")
 
     def task_of(self, row: Mapping[str, Any]) -> str:
-        """What was asked for; empty if a row does not say.
+        """Read the task of a row; empty if it has none.
 
         Raises:
             InputError: If that is neither a text nor a number, or its column is not there.
@@ -113,13 +113,13 @@ class ColumnMapping:
         return _name(self._get(row, "task"), "task") or ""
 
     def reason_of(self, row: Mapping[str, Any]) -> str:
-        """Read why a row has no answer, as ``measure generate`` writes it; empty if unsaid."""
+        """Read the reason why a row has no answer, as ``measure generate`` writes it."""
         column = self._column(row, "answer")
         said = row.get("error") if column is not None and row.get(column) is None else None
         return said if isinstance(said, str) else ""
 
     def others_of(self, row: Mapping[str, Any]) -> Mapping[str, str]:
-        """The columns that results can be told apart by: short texts and numbers."""
+        """Collect short texts and numbers of the other columns, to group results by."""
         used = self._used(row)
         return {
             str(name): str(value)
@@ -130,7 +130,7 @@ class ColumnMapping:
         }
 
     def question(self, row: Mapping[str, Any], number: int) -> AskedQuestion:
-        """Read one row that has a question and its sources, and no answer that counts.
+        """Read a row as a question with its sources; an answer in it is ignored.
 
         Raises:
             InputError: If it cannot be read.
@@ -150,7 +150,7 @@ class ColumnMapping:
         )
 
     def answer(self, row: Mapping[str, Any], number: int) -> LabelledAnswer:
-        """Read one row.
+        """Read a row as a labelled answer.
 
         Args:
             row: Its values by column; spans may be JSON in a text.
@@ -185,10 +185,9 @@ class ColumnMapping:
         )
 
     def unpacked(self, row: Mapping[str, Any]) -> Mapping[str, Any]:
-        """A row whose values are all texts, with its sources as the list that one of them holds.
+        """Parse the sources of a CSV row where they are a JSON list in a text.
 
-        A CSV has no other way to say a list. Where there are lists, a text is a text, whatever
-        stands in it.
+        Formats that have lists need this not: a text there is a text.
         """
         column = self._column(row, "sources")
         if column is None or column not in row:
@@ -201,7 +200,7 @@ class ColumnMapping:
         return next((column for column in COLUMNS[name] if column in row), None)
 
     def _used(self, row: Mapping[str, Any]) -> set[str]:
-        """The columns that have a field of their own, or are too long to tell results apart by."""
+        """Collect the columns of fields that are kept elsewhere, or are too long to group by."""
         keeps = ("task", "model", "quality")
         names = (self._column(row, name) for name in COLUMNS if name not in keeps)
         return {name for name in names if name is not None}
@@ -232,7 +231,7 @@ class ColumnMapping:
 
 
 def _value(value: Any) -> Any:  # noqa: ANN401 - of a table
-    # Where a CSV has nothing, it has an empty text; where Parquet has nothing, perhaps NaN.
+    # Missing values are empty texts in CSV, and sometimes NaN in Parquet.
     is_nothing = value == "" or (isinstance(value, float) and isnan(value))
     return None if is_nothing else value
 
@@ -245,12 +244,12 @@ def _known(spans: tuple[GoldSpan, ...] | None, is_hallucinated: bool | None) -> 
             "words of the answer are marked, and its label says that it is not hallucinated: "
             "correct the label, or leave out the spans"
         )
-    # Hallucinated though no words are marked: it is said of the answer as a whole.
+    # Hallucinated, and no words are marked: the label is of the answer as a whole.
     return Known.ANSWER if is_hallucinated and not spans else Known.SPANS
 
 
 def _name(value: object, name: str) -> str | None:
-    """A text or a number that names something; ``None`` if there is none."""
+    """Read a text or a number that serves as a name; ``None`` if there is none."""
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, str | int | float):
@@ -260,7 +259,7 @@ def _name(value: object, name: str) -> str | None:
 
 
 def _kind(value: object) -> str:
-    """What a value is that should be something else, in the words of JSON where it has one."""
+    """Describe the type of a value for an error, in JSON's words where possible."""
     if value is None:
         return "nothing (null)"
     if isinstance(value, bool | int | float | str | list | dict):
@@ -270,7 +269,7 @@ def _kind(value: object) -> str:
 
 
 def _short(number: int) -> str:
-    """A number for a message; JSON has some of thousands of digits."""
+    """Format a number for a message; JSON allows thousands of digits."""
     return str(number) if abs(number) < 10**15 else "…"
 
 
@@ -281,7 +280,7 @@ def _text(value: object, name: str) -> str:
 
 
 def _listed(value: object) -> object:
-    """The list of sources that a text holds as JSON; other JSON is a source itself."""
+    """Parse a text that is a JSON list of sources; any other text is a source itself."""
     if not isinstance(value, str) or not value.lstrip().startswith("["):
         return value
     try:
@@ -306,7 +305,7 @@ def _is_source(value: object) -> bool:
 
 
 def _spans(value: object, answer: str) -> tuple[GoldSpan, ...] | None:
-    """What is marked; ``None`` if nobody says."""
+    """Parse gold spans; ``None`` if the row has none."""
     if isinstance(value, str):
         try:
             value = json.loads(value)

@@ -22,9 +22,9 @@ from groundwire.evaluation.datasets.labelled import LabelledAnswer
 _SLOT = re.compile(r"\{\{(.*?)\}\}", re.S)
 _WORD = re.compile(r"\w+|[^\w\s]")
 _UNSUPPORTED, _CONTRADICTED = 1, 2
-#: Of a stretch that nobody has judged.
+#: Label of a stretch that nobody has judged.
 DOUBTFUL = -1
-# Answers of one record of edits, at most.
+# Most answers of one record of edits.
 _EDITS = 8
 
 
@@ -33,8 +33,8 @@ class MarkedAnswer:
     """An answer with its hallucinated stretches.
 
     Attributes:
-        text: What it says.
-        spans: ``(start, end, label)``, label 1 or 2: these words are wrong.
+        text: The answer.
+        spans: ``(start, end, label)`` of wrong words; 1 is unsupported, 2 contradicted.
         doubts: ``(start, end, label)``: somewhere in these words is a mistake with label 1 or 2,
             or there may be one (:data:`DOUBTFUL`).
     """
@@ -56,19 +56,19 @@ class LabelledContext:
     slots: str | None = None  # a slot-annotated answer: variants are drawn anew each time
 
     def with_last(self, answer: MarkedAnswer) -> "LabelledContext":
-        """With another answer in place of the last; beside it if it is the only one."""
+        """Replace the last answer by another one, or add it if there is only one."""
         kept = self.answers[:-1] or self.answers
         return replace(self, answers=(*kept, answer))
 
 
 def read_rows(path: Path) -> Iterator[dict[str, Any]]:
-    """Rows of a file of JSON lines, gzipped or not."""
+    """Read the rows of a file of JSON lines, gzipped or not."""
     with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8") as lines:
         yield from map(json.loads, lines)
 
 
 def ragtruth(path: Path) -> list[LabelledContext]:
-    """RAGTruth answers (https://arxiv.org/abs/2401.00396), grouped by context."""
+    """Read RAGTruth answers (https://arxiv.org/abs/2401.00396), grouped by context."""
     groups: dict[str, list[LabelledAnswer]] = {}
     for answer in all_answers(read_labelled(path)):
         groups.setdefault(answer.context_id, []).append(answer)
@@ -94,7 +94,7 @@ def _marks(answer: LabelledAnswer) -> tuple[tuple[int, int, int], ...]:
 
 
 def edits(path: Path) -> list[LabelledContext]:
-    """Answers with one known mistake beside their corrected text (BUMP, DeFacto, SummEdits).
+    """Read answers with one known mistake and their corrected text (BUMP, DeFacto, SummEdits).
 
     BUMP (https://aclanthology.org/2023.acl-long.716) puts one error into a reference summary;
     DeFacto (https://arxiv.org/abs/2212.09968) has people repair a model's summary; SummEdits
@@ -109,7 +109,7 @@ def edits(path: Path) -> list[LabelledContext]:
     for context, rows in groups.items():
         answers = list(dict.fromkeys(answer for row in rows for answer in _edited(row)))
         sources = read_sources([context])
-        # An article with many edits comes as often as its edits are worth.
+        # An article with many edits becomes several records.
         for start in range(0, len(answers), _EDITS):
             some = tuple(answers[start : start + _EDITS])
             records.append(LabelledContext(rows[0]["id"], "Summary", sources, None, some))
@@ -119,7 +119,7 @@ def edits(path: Path) -> list[LabelledContext]:
 def shares_text(
     records: Iterable[LabelledContext], held_out: Iterable[LabelledContext]
 ) -> list[bool]:
-    """Of each record, whether a source of it has twelve words in a row of a source held out.
+    """Tell for each record whether it shares twelve words in a row with a held-out source.
 
     The same article comes with other headlines and white space in different sets.
     """
@@ -147,15 +147,15 @@ def _edited(row: Mapping[str, Any]) -> list[MarkedAnswer]:
     )
     label = _UNSUPPORTED if outside else _CONTRADICTED
     spans = tuple((start, end, label) for start, end in changed_words(right, wrong))
-    # What was only left out leaves nothing to mark; what was rewritten says nothing about words.
+    # An omission leaves nothing to mark, and a rewrite does not say which words are wrong.
     if not spans or sum(end - start for start, end, _ in spans) > len(wrong) / 2:
         return []
     return [MarkedAnswer(wrong, spans), MarkedAnswer(right, ())]
 
 
 def changed_words(right: str, wrong: str) -> list[tuple[int, int]]:
-    """Character ranges of ``wrong`` whose words do not stand in ``right`` at that place."""
-    # Word by word: some letters are more than one in lower case, which moves what follows.
+    """Find the character ranges of ``wrong`` whose words are not in ``right`` at that place."""
+    # Word by word, because lower case can change the length of a text.
     a, b = [[word.lower() for word in _WORD.findall(text)] for text in (right, wrong)]
     places = [match.span() for match in _WORD.finditer(wrong)]
     matcher = difflib.SequenceMatcher(None, a, b, autojunk=False)
@@ -167,7 +167,7 @@ def changed_words(right: str, wrong: str) -> list[tuple[int, int]]:
 
 
 def slots(path: Path) -> list[LabelledContext]:
-    """Slot-annotated answers: ``{{supported||hallucinated||kind}}`` inline."""
+    """Read slot-annotated answers, with ``{{supported||hallucinated||kind}}`` inline."""
     records = []
     for row in read_rows(path):
         context: SourceLike | list[SourceLike] = row["context"]
@@ -187,7 +187,7 @@ def slots(path: Path) -> list[LabelledContext]:
 
 
 def render_slots(annotated: str, hallucinated: frozenset[int]) -> MarkedAnswer:
-    """Write out a slot-annotated answer.
+    """Fill in the slots of an answer.
 
     Args:
         annotated: Text with ``{{supported||hallucinated||kind}}``.
@@ -215,14 +215,14 @@ def render_slots(annotated: str, hallucinated: frozenset[int]) -> MarkedAnswer:
 
 
 def n_slots(annotated: str) -> int:
-    """How many slots an annotated answer has."""
+    """Count the slots of an annotated answer."""
     return len(_SLOT.findall(annotated))
 
 
 def draw(
     record: LabelledContext, n: int, rng: random.Random, *, one_slot_share: float = 0.0
 ) -> LabelledContext:
-    """Some answers of a record; of a slot record the faithful one and random variants.
+    """Draw answers of a record; of a slot record, the faithful one and random variants.
 
     Args:
         record: Of any set.

@@ -1,4 +1,4 @@
-"""Two models on the same questions: the difference of their rates, and whether it is chance."""
+"""Paired comparison of the rates of two models on the same questions."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -58,7 +58,7 @@ def compare(
 
 
 def sign_flip(differences: Floats) -> float:
-    """P of so large a sum if each context's difference had either sign alike, two-sided.
+    """Compute the two-sided p value of a sign-flip test over contexts.
 
     Answers to one context share its difficulties, so they take one sign together: ten questions of
     one context are no ten tosses of a coin. Signs are drawn (Fisher 1935 took all of them).
@@ -74,13 +74,13 @@ def sign_flip(differences: Floats) -> float:
     sums = np.zeros(_N_FLIPS)
     for size in sizes:
         sums += size * (2.0 * rng.integers(2, size=_N_FLIPS) - 1)
-    # What was found is one of the draws (Phipson & Smyth 2010): none can make it impossible.
+    # The observed sum counts as one of the draws (Phipson & Smyth 2010), so p is never 0.
     as_large = np.abs(sums) >= abs(float(differences.sum())) - 1e-9
     return (1 + int(as_large.sum())) / (1 + _N_FLIPS)
 
 
 def _model(read: Verdicts, path: Path, wanted: str | None, place: int | None) -> str:
-    """The model that is named, the one at a place of two, or the only one."""
+    """Choose the model that is named, that at a place of two, or the only one."""
     names = [*dict.fromkeys(each.model for each in read.verdicts)]
     if wanted is None and place is not None and len(names) == 2:
         return names[place]
@@ -96,7 +96,7 @@ def _model(read: Verdicts, path: Path, wanted: str | None, place: int | None) ->
 
 
 def _questions(read: Verdicts, model: str) -> dict[str, list[JudgedAnswer]]:
-    """Id of a question → its answers; of one whose answers all failed the list is empty."""
+    """Group answers by the id of their question; answers that failed are left out."""
     found: dict[str, list[JudgedAnswer]] = {}
     for each in read.verdicts:
         if each.model == model:

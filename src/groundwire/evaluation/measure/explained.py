@@ -1,4 +1,4 @@
-"""A detector whose findings an explainer grades, and acquits where the evidence says the same."""
+"""A detector whose spans an explainer grades, and drops where the evidence entails them."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -14,14 +14,14 @@ from groundwire.pipeline.explaining import as_explained
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExplainedDetector:
-    """A detector and an explainer in one, behind the detector's interface.
+    """A detector combined with an explainer.
 
-    Labels and severities of spans are the explainer's; spans that it acquits are gone.
+    Labels and severities of spans are the explainer's; spans that it drops are gone.
 
     Attributes:
         detector: Finds spans.
         explainer: Grades them.
-        keeps_entailed: Whether the explainer acquits nothing; it is part of the name.
+        keeps_entailed: Whether the explainer drops nothing; it is part of the name.
     """
 
     detector: AnyDetector
@@ -30,7 +30,7 @@ class ExplainedDetector:
 
     @property
     def info(self) -> DetectorInfo:
-        """The detector, with the explainer in its name: what another explained is another result.
+        """The detector, with the explainer in its name, so that their results do not mix.
 
         A folder goes by its own name, so that it is the same from wherever it is named.
         """
@@ -50,7 +50,7 @@ class ExplainedDetector:
         )
 
     def detect_batch(self, examples: Iterable[Example]) -> Iterator[Detection | GroundwireError]:
-        """Check many, in order; what fails is an error in its place."""
+        """Check many answers, in order; a failed check gives its error."""
         waiting = deque[Example]()
 
         def watched() -> Iterator[Example]:
@@ -75,7 +75,7 @@ class ExplainedDetector:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadExplained:
-    """Loads both parts; a worker process can be sent it."""
+    """Loads a detector with an explainer; it can be pickled for worker processes."""
 
     load: Callable[[DetectorChoice], AnyDetector]
     load_explainer: Callable[[], AnyExplainer]

@@ -22,21 +22,21 @@ from groundwire.evaluation.language_model import GenerationError, ModelReply, bo
 from groundwire.evaluation.measure.questions import AnyQuestion
 from groundwire.text.files.writing import replacing, to_json
 
-#: The system prompt unless another is given.
+#: The default system prompt.
 SYSTEM = (
     "Answer the question from the sources alone. If they do not say it, say that they do not. "
     "Answer in a few sentences, without a preamble."
 )
-#: So many failures in a row end a run: the endpoint is down, or wants something else.
+#: Failures in a row that end a run.
 MAX_IN_A_ROW = 20
-#: Calls that are asked ahead of the first unanswered one, for each that runs at a time.
+#: Calls that are queued for each concurrent one.
 _AHEAD = 4
-#: Columns that the table of answers has a meaning for: those of the questions do not replace them.
+#: Columns with a meaning in the table of answers, which columns of the questions do not replace.
 _RESERVED = frozenset(chain.from_iterable(COLUMNS.values()))
 
 
 class StoppedError(GroundwireError):
-    """A run ended early because calls did nothing but fail."""
+    """A run ended early because calls kept failing."""
 
     def __init__(self, n: int, problem: str) -> None:
         super().__init__(n, problem)
@@ -48,7 +48,7 @@ class StoppedError(GroundwireError):
 
 
 class Asks(Protocol):
-    """Answers requests; a language model at an endpoint is one."""
+    """Something that answers requests, such as a language model at an endpoint."""
 
     base_url: str
 
@@ -59,7 +59,7 @@ class Asks(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prompting:
-    """How the models are asked.
+    """Options of the requests.
 
     Attributes:
         models: Their names at the endpoint.
@@ -113,7 +113,7 @@ def user_message(question: AskedQuestion) -> str:
 
 @dataclass(slots=True)
 class Generated:
-    """What became of the calls.
+    """Counts of the answers of a run.
 
     Attributes:
         n: Rows of the table of answers.
@@ -179,7 +179,7 @@ class Replies:
         return self._found.get(key)
 
     def put(self, key: str, reply: ModelReply) -> None:
-        """Keep a reply; it is out of our hands when this returns."""
+        """Append a reply to the file."""
         with self._lock:
             self._found[key] = reply
             self.n_new += 1
@@ -253,7 +253,7 @@ _Found = ModelReply | GenerationError | FailedRow
 
 
 class _Asker:
-    """Asks for what is not kept; after a final failure for nothing more."""
+    """Makes calls for requests without a reply; after a final failure no more."""
 
     def __init__(self, asks: Asks, prompting: Prompting, replies: Replies) -> None:
         self._asks, self._prompting, self._replies = asks, prompting, replies
@@ -283,7 +283,7 @@ class _Asker:
 def _in_order(
     items: Iterable[_Wanted], work: Callable[[_Wanted], _Found], concurrency: int
 ) -> Iterator[tuple[_Wanted, _Found]]:
-    """Give each item with its reply, in order; a bounded number is under way at a time."""
+    """Yield each item with its reply, in order, with a bounded number of calls at a time."""
     ahead: deque[tuple[_Wanted, Future[_Found]]] = deque()
     left = iter(items)
     with ThreadPoolExecutor(concurrency, thread_name_prefix="groundwire-generate") as pool:
@@ -300,7 +300,7 @@ def _in_order(
 
 
 def _row(wanted: _Wanted, reply: _Found) -> dict[str, Any]:
-    """A row that :func:`.datasets.files.read_labelled` reads; without an answer it says why."""
+    """Make a row of the table of answers; without an answer it has the error."""
     question = wanted.question
     if isinstance(question, FailedRow):
         id_, known = question.id, {}

@@ -1,4 +1,4 @@
-"""Questions from a Hugging Face dataset: known ones as they are, others by the names of columns."""
+"""Questions from Hugging Face datasets: known ones, and others by a column mapping."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from groundwire.evaluation.datasets.lines import content_of
 from groundwire.evaluation.datasets.mapping import ColumnMapping
 from groundwire.evaluation.measure.questions import AnyQuestion
 
-#: Rows among which a limited number is drawn: the hub is read from its beginning.
+#: First rows of a dataset, among which a limited number is drawn.
 _DRAWN_AMONG = 1000
 
 
@@ -30,7 +30,7 @@ class HubError(InputError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HubTable:
-    """The rows of a dataset that are read.
+    """The part of a dataset to read.
 
     Attributes:
         name: On the hub, such as ``mandarjoshi/trivia_qa``, or a folder.
@@ -82,12 +82,12 @@ def questions_of(
 
 
 def known_as(row: Values) -> Turn | None:
-    """Find out how the rows of a dataset are read, by the columns of its first."""
+    """Recognize a known dataset by the columns of its first row."""
     return next((turn for columns, turn in KNOWN.values() if columns <= row.keys()), None)
 
 
 def trivia_qa(row: Values, *_: object) -> Iterable[Values]:
-    """TriviaQA with its pages (``rc``): Wikipedia's, and those that a search found."""
+    """Turn a row of TriviaQA (``rc``): sources are its Wikipedia pages and search results."""
     pages = [(page, "wiki_context") for page in _records(row["entity_pages"])]
     pages += [(page, "search_context") for page in _records(row["search_results"])]
     texts = [(page.get("title") or "", str(page.get(key) or "").strip()) for page, key in pages]
@@ -100,7 +100,7 @@ def trivia_qa(row: Values, *_: object) -> Iterable[Values]:
 
 
 def natural_questions(row: Values, *_: object) -> Iterable[Values]:
-    """Natural Questions: the long answer that somebody marked; without one, the whole page."""
+    """Turn a row of Natural Questions: the source is the marked long answer, or the page."""
     document, annotations = row["document"], _records(row["annotations"])
     tokens = _records(document["tokens"])
     ranges = [each["long_answer"] for each in annotations]
@@ -116,7 +116,7 @@ def natural_questions(row: Values, *_: object) -> Iterable[Values]:
 
 
 def hotpot_qa(row: Values, *_: object) -> Iterable[Values]:
-    """HotpotQA: its paragraphs, those that mislead included."""
+    """Turn a row of HotpotQA: sources are its paragraphs, distractors included."""
     yield {
         "id": row["id"],
         "question": row["question"],
@@ -130,7 +130,7 @@ def hotpot_qa(row: Values, *_: object) -> Iterable[Values]:
 
 
 def squad(row: Values, *_: object) -> Iterable[Values]:
-    """SQuAD, both versions: a paragraph, and whether it has the answer."""
+    """Turn a row of SQuAD 1.1 or 2.0: the source is a paragraph."""
     yield {
         "id": row["id"],
         "question": row["question"],
@@ -140,7 +140,7 @@ def squad(row: Values, *_: object) -> Iterable[Values]:
     }
 
 
-#: Name → the columns that a dataset is known by, and how a row becomes one of ours.
+#: Name → the columns that a dataset is recognized by, and the function that turns its rows.
 KNOWN: Mapping[str, tuple[frozenset[str], Turn]] = {
     "TriviaQA": (
         frozenset({"question", "question_id", "entity_pages", "search_results"}),

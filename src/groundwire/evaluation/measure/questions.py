@@ -1,4 +1,4 @@
-"""Questions with their sources, from a table or a dataset of the hub."""
+"""A random choice of questions."""
 
 from collections.abc import Iterable, Iterator
 from hashlib import sha256
@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from groundwire.evaluation.datasets.files import FailedRow, NumberedQuestion
 
-#: A row that was read as a question, or why it could not be.
+#: A question, or a row that could not be read.
 AnyQuestion: TypeAlias = NumberedQuestion | FailedRow
 
 

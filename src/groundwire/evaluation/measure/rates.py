@@ -1,8 +1,8 @@
-"""Rates of hallucinated answers: how often, how badly, by model and category.
+"""Rates of hallucinated answers and their severity, by model and category.
 
-A rate is one of verdicts: hallucinated answers among those that are hallucinated or grounded.
-Answers that were not checked in full, or not at all, are told apart and never count as grounded;
-the bounds of the rate of all answers, whatever they are, are told as well.
+A rate is the share of hallucinated answers among those that are hallucinated or grounded. Answers
+that were not fully checked are counted separately and never as grounded; bounds say what the rate
+of all answers may be.
 """
 
 from collections import Counter
@@ -55,11 +55,11 @@ class Prices:
 
 
 def rates(path: Path, *, by: str | None = None, prices: Prices | None = None) -> dict[str, Any]:
-    """Count a results file, as JSON data; ratios are in [0, 1].
+    """Compute the rates of a results file as JSON data; ratios are in [0, 1].
 
     Args:
         path: The results.
-        by: A further column whose values are told apart.
+        by: A further column to group by.
         prices: Of tokens.
 
     Raises:
@@ -95,7 +95,7 @@ def rates(path: Path, *, by: str | None = None, prices: Prices | None = None) ->
 
 
 def measured(answers: Sequence[JudgedAnswer]) -> dict[str, Any]:
-    """Count some answers."""
+    """Compute the rates of some answers."""
     counts = Counter(each.outcome for each in answers)
     wrong = [each for each in answers if each.outcome == VERDICTS[0]]
     checked = [each for each in answers if each.outcome in VERDICTS]

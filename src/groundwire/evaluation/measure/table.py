@@ -1,4 +1,4 @@
-"""Rates for people: a table on a terminal, and Markdown."""
+"""Text and Markdown tables of rates."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -13,12 +13,12 @@ _COLUMNS = (
     *("no verdict", "tokens in/out", "cost $"),
 )
 
-#: Shows a name, which may hold anything.
+#: Makes a name safe to show.
 _Show = Callable[[str], str]
 
 
 def to_text(found: Mapping[str, Any]) -> str:
-    """Lay out what :func:`.rates.rates` gives."""
+    """Lay out the result of :func:`.rates.rates` as text."""
     detector = found["detector"]
     lines = [
         f"judged by {one_line(detector['name'])} {detector['revision'][:12]}, "
@@ -34,7 +34,7 @@ def to_text(found: Mapping[str, Any]) -> str:
 
 
 def to_markdown(found: Mapping[str, Any]) -> str:
-    """Lay out the same as Markdown; names of models and categories are no markup."""
+    """Lay out the result of :func:`.rates.rates` as Markdown, with names escaped."""
     lines = [
         *("### Hallucinations", "", _headline(found), ""),
         f"| | {' | '.join(_COLUMNS)} |",
@@ -49,7 +49,7 @@ def to_markdown(found: Mapping[str, Any]) -> str:
 
 
 def compared_to_text(found: Mapping[str, Any]) -> str:
-    """Say in sentences what :func:`.compare.compare` gives."""
+    """Describe the result of :func:`.compare.compare` in sentences."""
     return "\n".join(_compared(found, one_line))
 
 

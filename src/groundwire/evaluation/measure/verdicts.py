@@ -21,7 +21,7 @@ VERDICTS = OUTCOMES[:2]
 
 
 class NoColumnError(InputError):
-    """No row has the column by which answers are to be told apart."""
+    """No row has the column to group by."""
 
     def __init__(self, column: str, columns: Collection[str]) -> None:
         super().__init__(column, columns)
@@ -68,7 +68,7 @@ class JudgedAnswer:
 
     @classmethod
     def of(cls, row: JudgedRow, by: str | None = None) -> "JudgedAnswer":
-        """Take what counts from a row of results."""
+        """Reduce a row of results."""
         columns, detection = row.columns, row.detection
         model = columns.get("model", "")
         spans = () if detection is None else detection["spans"]
@@ -108,7 +108,7 @@ def read_verdicts(path: Path, *, by: str | None = None) -> Verdicts:
 
     Args:
         path: What ``groundwire measure evaluate --output`` or ``groundwire evaluate`` wrote.
-        by: A column whose values are told apart.
+        by: A column to group by.
 
     Raises:
         ResultsError: If it is no such file, or has no rows.

@@ -1,4 +1,4 @@
-"""Results beside those of a baseline: which scores moved, by how much, and which rows."""
+"""Comparison of results with a baseline: scores and rows that changed."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,13 +10,13 @@ from groundwire.evaluation.intervals import ScoreInterval
 from groundwire.evaluation.paired import differences
 from groundwire.evaluation.reports.kinds import ReportRow, RowKind
 
-#: A row's name and fingerprint, which are the same in both results.
+#: Id and fingerprint of a row, which are the same in both results.
 Key = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownRow:
-    """What is kept of a row to be compared."""
+    """A row, reduced to what a comparison needs."""
 
     kind: RowKind
     judged: Judged | None
@@ -24,7 +24,7 @@ class KnownRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BaselineComparison:
-    """What moved between a baseline and now, on the rows that both have.
+    """Changes since a baseline, on the rows that both have.
 
     Attributes:
         before: The baseline's scores, as :meth:`.evaluation.Evaluation.to_dict` has them.
@@ -56,7 +56,7 @@ class BaselineComparison:
 def compare(
     before: Mapping[str, Any], was: Mapping[Key, KnownRow], now: Mapping[Key, KnownRow]
 ) -> BaselineComparison:
-    """Hold results against those of a baseline.
+    """Compare results with those of a baseline.
 
     Args:
         before: The baseline's scores.
@@ -80,7 +80,7 @@ def compare(
 def _pairs(
     was: Mapping[Key, KnownRow], now: Mapping[Key, KnownRow]
 ) -> Iterator[tuple[Judged, Judged]]:
-    """Labelled answers that both have, as they are judged now and were."""
+    """Pair the labelled answers that both have: now and before."""
     for key, known in now.items():
         before = was.get(key)
         if known.judged is not None and before is not None and before.judged is not None:

@@ -1,4 +1,4 @@
-"""What the threshold trades: points of curves over all thresholds, from judged answers."""
+"""Curves over all thresholds: precision and recall, ROC, risk and coverage."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from groundwire.evaluation.metrics import AnswerCounts, Floats, Ranking, ratio
 
 Point = tuple[float, float]
 
-#: More points than this cannot be told apart on a screen.
+#: Most points of a curve; more cannot be distinguished on a screen.
 MAX_POINTS = 300
 
 
@@ -46,7 +46,7 @@ class Curves:
 
 
 def curves_of(judged: Sequence[Judged]) -> Curves | None:
-    """Curves of answers; ``None`` unless some are hallucinated and some are not.
+    """Compute the curves; ``None`` unless some answers are hallucinated and some are not.
 
     An answer without a verdict has no place in an order, and so none on a curve.
     """
@@ -95,7 +95,7 @@ def curves_of(judged: Sequence[Judged]) -> Curves | None:
 
 
 def _above(ranking: Ranking) -> tuple[Floats, Floats]:
-    """Hallucinated and grounded answers at or above each distinct score, highest first."""
+    """Count hallucinated and grounded answers at or above each distinct score, highest first."""
     wrong = np.add.reduceat(ranking.hallucinated.astype(np.float64), ranking.starts).cumsum()
     n = np.append(ranking.starts[1:], ranking.order.size)
     return wrong, n - wrong

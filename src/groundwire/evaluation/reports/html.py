@@ -27,14 +27,14 @@ from groundwire.render.html import page
 
 #: Longest piece of evidence that is quoted, in characters.
 _QUOTE_CHARS = 320
-#: A question over so many characters is folded, and these are shown of it.
+#: Length from which a question is folded, and the characters that are shown of it.
 _LONG_QUESTION, _QUESTION_CHARS = 300, 120
-#: Columns that a card has a better place for.
+#: Columns that a card shows elsewhere.
 _SHOWN_ELSEWHERE = frozenset({"task", "id", "question", "answer", "context_id"})
 
 
 def to_html(summary: Summary) -> str:
-    """Write the report: scores, plots, and the examples that were kept, the worst first."""
+    """Write the report: scores, plots, and examples, the worst first."""
     scores, examples, detector = summary.scores, summary.examples, summary.header.detector
     part = files(__package__)
     return page(
@@ -85,7 +85,7 @@ def to_html(summary: Summary) -> str:
 
 
 def _parts(summary: Summary) -> Iterator[tuple[str, str]]:
-    """Ids and titles of the parts that the page has."""
+    """List the sections of the page: id and title."""
     scores = summary.scores
     if scores["example"]:
         yield from (("scores", "Scores"), ("threshold", "What the threshold trades"))
@@ -101,7 +101,7 @@ def _parts(summary: Summary) -> Iterator[tuple[str, str]]:
 
 
 def sentence(summary: Summary) -> str:
-    """What came out, in words."""
+    """Summarize the result in a sentence."""
     scores = summary.scores
     if not scores["example"]:
         return f"Of {scores['n']:,} rows none could be scored: none was labelled and read."
@@ -119,7 +119,7 @@ def sentence(summary: Summary) -> str:
 
 
 def _counts(scores: Mapping[str, Any]) -> dict[RowKind, int]:
-    """The four counts that the scores are made of.
+    """Compute the confusion matrix.
 
     Hallucinated answers without a verdict are among those not flagged, others in none.
     """
@@ -132,7 +132,7 @@ def _counts(scores: Mapping[str, Any]) -> dict[RowKind, int]:
         RowKind.TRUE_POSITIVE: n_found,
         RowKind.FALSE_NEGATIVE: n_hallucinated - n_found,
         RowKind.FALSE_POSITIVE: n_wrongly,
-        # If every check failed, no answer is scored.
+        # If all checks failed, no answer is scored.
         RowKind.TRUE_NEGATIVE: max(n - n_hallucinated - n_wrongly, 0),
     }
 
@@ -182,7 +182,7 @@ def _figures(summary: Summary) -> Iterator[Plot]:
 
 
 def _filters(summary: Summary) -> list[tuple[str, str, list[tuple[str, str]]]]:
-    """Name, title and choices of each filter."""
+    """List the filters: name, title and choices."""
     examples = summary.examples
     kinds = {each.kind for each in examples}
     tasks = sorted({each.row.task for each in examples})
@@ -198,7 +198,7 @@ def _filters(summary: Summary) -> list[tuple[str, str, list[tuple[str, str]]]]:
 
 
 def _card(example: ReportRow) -> dict[str, Any]:
-    """A row as the template shows it."""
+    """Prepare a row for the template."""
     row = example.row
     question = (row.question or "").strip() and row.question
     return {

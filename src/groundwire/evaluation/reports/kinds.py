@@ -1,4 +1,4 @@
-"""What became of one row, and how bad that is."""
+"""Rows of a report, by the kind of their verdict."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -10,7 +10,7 @@ from groundwire.evaluation.judged_row import JudgedRow
 
 
 class RowKind(StrEnum):
-    """A verdict, held against what is known of its answer as a whole."""
+    """The verdict of a row, compared with its label."""
 
     FALSE_NEGATIVE = "false_negative"
     FALSE_POSITIVE = "false_positive"
@@ -22,19 +22,19 @@ class RowKind(StrEnum):
 
     @property
     def words(self) -> str:
-        """As people read it."""
+        """The kind in words."""
         return self.value.replace("_", " ")
 
     @property
     def is_wrong(self) -> bool:
-        """Whether the detector did not do what it is for."""
+        """Whether the verdict is wrong or missing."""
         return self in (
             *(RowKind.FALSE_NEGATIVE, RowKind.FALSE_POSITIVE),
             *(RowKind.FAILED, RowKind.UNCHECKED),
         )
 
 
-#: What each kind says.
+#: Explanation of each kind.
 MEANINGS = {
     RowKind.FALSE_NEGATIVE: "hallucinated, and nothing was marked",
     RowKind.FALSE_POSITIVE: "not hallucinated, and words were marked",
@@ -45,7 +45,7 @@ MEANINGS = {
     RowKind.UNLABELLED: "nothing is known of the answer",
 }
 
-#: Which come first among examples: errors, then what nobody could judge, then the rest.
+#: Order of examples: errors, then rows without a verdict, then the rest.
 _TIERS = {
     RowKind.FALSE_NEGATIVE: 0,
     RowKind.FALSE_POSITIVE: 0,
@@ -63,9 +63,9 @@ class ReportRow:
 
     Attributes:
         row: As it stands in the results.
-        kind: What became of it.
-        detection: What the detector found; ``None`` if the row failed.
-        judged: The verdict held against what is known; ``None`` if nothing is.
+        kind: Its kind.
+        detection: Its detection; ``None`` if the row failed.
+        judged: The comparison with its labels; ``None`` without any.
         badness: How far off the verdict is, in [0, 1]: for a wrong one how far its doubt is on the
             wrong side of the threshold, for a right one the share of its words that are not.
     """
@@ -78,7 +78,7 @@ class ReportRow:
 
     @classmethod
     def of(cls, row: JudgedRow, detector: DetectorInfo) -> Self:
-        """Hold a row's verdict against what is known of its answer.
+        """Compare a row's verdict with its label.
 
         Raises:
             KeyError: If its detection is none; so do TypeError, ValueError and AttributeError.
@@ -97,17 +97,17 @@ class ReportRow:
 
     @property
     def rank(self) -> tuple[int, float, int]:
-        """Sorts the worst first, and equal ones as the data has them."""
+        """Sort key: the worst first, then in the order of the data."""
         return _TIERS[self.kind], -self.badness, self.row.row
 
     @property
     def key(self) -> tuple[str, str]:
-        """What the same row has in the results of another detector."""
+        """Key of the row, which is the same in the results of another detector."""
         return self.row.id, self.row.sha256
 
 
 def doubt_at(detector: DetectorInfo) -> float:
-    """Where the threshold lies among doubts, which grow with what speaks against an answer."""
+    """Convert the threshold of a detector to a doubt, in [0, 1]."""
     threshold = detector.threshold
     return 1 - threshold if detector.score is Score.SIMILARITY else threshold
 

@@ -1,7 +1,7 @@
 """A report as Markdown, for the comment on a pull request.
 
-Hostile text would be markup, a mention that wakes somebody, or a link to another issue: it stands
-in code, with each punctuation mark as a character reference.
+Text of models and strangers could be markup, or a mention that notifies somebody. So it is written
+as code, with each punctuation mark as a character reference.
 """
 
 import re
@@ -25,11 +25,11 @@ from groundwire.evaluation.table import percent
 from groundwire.render import describe_detector
 from groundwire.text.screen import one_line, visible
 
-#: Characters of a comment on GitHub, at most; what would exceed them is left out, and told.
+#: Most characters of a comment on GitHub.
 MAX_TEXT = 65_536
-#: Wrong rows that are shown, lines of a table, characters of one answer, and files that are named.
+#: Most wrong rows, lines of a table, characters of an answer, and files.
 N_ERRORS, MAX_ROWS, MAX_CHARS, MAX_FILES = 10, 30, 1500, 10
-#: Characters of any other text, as they stand in Markdown.
+#: Most characters of any other text.
 MAX_CODE = 400
 
 #: Characters that are kept around the marks of an answer.
@@ -41,7 +41,7 @@ _PLAIN = re.compile(r"(?:[^\W_]|[ ,:()%+−-]|(?<=\d)\.(?=\d)){0,40}")
 
 
 def to_markdown(summary: Summary) -> str:
-    """The report: what came out, what moved, and the worst errors folded.
+    """Write the report: scores, changes, and the worst errors, folded.
 
     It has at most :data:`MAX_TEXT` characters.
     """
@@ -58,7 +58,7 @@ def to_markdown(summary: Summary) -> str:
 
 
 def code(text: str) -> str:
-    """A text on one line that is nothing but text in Markdown; cut if it is long."""
+    """Escape a text for Markdown, on one line; a long one is cut."""
     return f"<code>{_cut(one_line(visible(text)), MAX_CODE)}</code>"
 
 
@@ -150,7 +150,7 @@ def _error(example: ReportRow) -> Iterator[str]:
     if row.answer:
         words = marked_text(example, width=_AROUND)
         words = words if len(words) <= MAX_CHARS else f"{words[:MAX_CHARS]}…"
-        # An empty line would end the block that keeps this from being Markdown.
+        # An empty line would end the block of HTML.
         kept = "<br>".join(map(_escaped, visible(words).splitlines()))
         yield ""
         yield f"<pre>{kept}</pre>"
@@ -192,7 +192,7 @@ def _folded(title: str, lines: Iterator[str]) -> Iterator[str]:
 
 
 def _cut(text: str, n_chars: int) -> str:
-    """Escaped, of which there are so many characters at most, and an ellipsis if it is cut."""
+    """Escape a text, and cut it to a number of escaped characters."""
     ends = [*accumulate(len(_escaped(character)) for character in text[: n_chars + 1])]
     n_kept = bisect_right(ends, n_chars)
     return _escaped(text) if n_kept == len(text) else f"{_escaped(text[:n_kept])}…"

@@ -25,7 +25,7 @@ class Plot:
 
     Attributes:
         name: Its title.
-        says: What is to be seen, for those who do not see it.
+        says: Description for screen readers, and caption.
         x: Name of the horizontal axis.
         y: Name of the vertical axis.
         top: Where the vertical axis ends, as a share.
@@ -45,7 +45,7 @@ class Plot:
 
 
 def at(point: Point) -> tuple[str, str]:
-    """Where a point of the unit square lies in the picture."""
+    """Convert a point of the unit square to coordinates of the picture."""
     x, y = point
     return _number(_LEFT + x * (_RIGHT - _LEFT)), _number(_TOP + (1 - y) * (_BOTTOM - _TOP))
 
@@ -64,7 +64,7 @@ def of_curve(
     Args:
         curve: The curve.
         name: Of the plot, as the next two.
-        says: What is to be seen.
+        says: Its description.
         axes: Names of the horizontal and the vertical axis.
         is_stepped: Whether nothing lies between two points, so that no slope joins them.
         top: Where the vertical axis ends.
@@ -79,14 +79,14 @@ def of_curve(
 
 
 def top_of(curve: Curve) -> float:
-    """Where a vertical axis may end so that a low curve can be read."""
+    """Choose the end of the vertical axis so that a low curve can be read."""
     points = (*curve.points, *curve.chance, *([curve.at] if curve.at else []))
     highest = max(y for _, y in points)
     return next(top for top in (0.02, 0.1, 0.2, 0.4, 0.6, 1.0) if highest <= top or top == 1.0)
 
 
 def of_bins(bins: Sequence[Mapping[str, Any]]) -> Plot:
-    """Plot a reliability diagram: how often it was so, with the interval of Wilson."""
+    """Plot a reliability diagram: frequencies with Wilson's intervals."""
     filled = [each for each in bins if each["n"]]
     largest = max((each["n"] for each in filled), default=0)
     lines: list[tuple[Sequence[Point], str]] = [(((0, 0), (1, 1)), "chance")]
@@ -111,7 +111,7 @@ def of_bins(bins: Sequence[Mapping[str, Any]]) -> Plot:
 
 
 def _stepped(points: Sequence[Point]) -> Iterator[Point]:
-    """Level up to each point, as a precision holds for all recalls below it."""
+    """Make a curve of steps: a precision holds for all recalls below it."""
     if points:
         yield (0.0, points[0][1])
         yield points[0]

@@ -1,4 +1,4 @@
-"""What reports say of a file of results: made in one pass, with the worst examples kept."""
+"""Summary of a results file, from which all reports are made."""
 
 import heapq
 from collections import Counter
@@ -15,21 +15,21 @@ from groundwire.evaluation.reports.curves import Curves, curves_of
 from groundwire.evaluation.reports.kinds import ReportRow, RowKind
 from groundwire.evaluation.results_file import read_header, read_judged
 
-#: Examples that a page shows unless it is told otherwise; a few kilobytes each.
+#: Default number of examples on a page; each has a few kilobytes.
 N_EXAMPLES = 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """What all reports are made of.
+    """Contents of a report.
 
     Attributes:
-        header: What judged which data.
+        header: The detector and the data.
         scores: :meth:`.evaluation.Evaluation.to_dict`.
-        curves: What the threshold trades; ``None`` if the answers are all of one kind.
-        counts: Rows by what became of them.
+        curves: Curves over all thresholds; ``None`` if the answers are all of one kind.
+        counts: Number of rows of each kind.
         examples: The worst of them first; not all, if there are more than were asked for.
-        comparison: What moved since a baseline, if there is one.
+        comparison: Changes since a baseline, if there is one.
     """
 
     header: Header
@@ -41,17 +41,17 @@ class Summary:
 
     @property
     def n_left_out(self) -> int:
-        """Rows that are not among the examples."""
+        """Number of rows that are not among the examples."""
         return sum(self.counts.values()) - len(self.examples)
 
 
 def summarize(path: Path, *, n_examples: int = N_EXAMPLES, baseline: Path | None = None) -> Summary:
-    """Read a file of results.
+    """Summarize a results file.
 
     Args:
         path: The file.
         n_examples: How many examples to keep.
-        baseline: A file of results to hold it against.
+        baseline: A results file to compare it with.
 
     Raises:
         ResultsError: If one of them is no file of results.
@@ -74,7 +74,7 @@ def summarize(path: Path, *, n_examples: int = N_EXAMPLES, baseline: Path | None
 
 
 def examples_of(path: Path) -> Iterator[ReportRow]:
-    """The rows of a file of results, each held against what is known of it.
+    """Read the rows of a results file, each compared with its label.
 
     Raises:
         ResultsError: If it is no file of results.
@@ -85,13 +85,13 @@ def examples_of(path: Path) -> Iterator[ReportRow]:
 
 
 class _Reading:
-    """One pass over a file; of its answers only the worst are kept."""
+    """One pass over a results file, which keeps the worst examples."""
 
     def __init__(self, n_examples: int) -> None:
         self.n_examples = n_examples
         self.counts: Counter[RowKind] = Counter()
         self.known: dict[Key, KnownRow] = {}
-        # The least bad of those that are kept is on top; its turn comes when a worse one does.
+        # A heap with the least bad example on top, which a worse one replaces.
         self._kept: list[tuple[tuple[int, float, int], int, ReportRow]] = []
 
     def scores(self, path: Path) -> dict[str, Any]:
@@ -111,7 +111,7 @@ class _Reading:
 
     def _remember(self, example: ReportRow) -> None:
         before = self.known.get(example.key)
-        # The second row of one name is a failed one, and does not take the first one's place.
+        # A second row of the same key has failed, and does not replace the first.
         if before is None or before.judged is None:
             self.known[example.key] = KnownRow(kind=example.kind, judged=example.judged)
 

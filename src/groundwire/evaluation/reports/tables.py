@@ -1,4 +1,4 @@
-"""The tables of a report, as rows of text that every view lays out in its own way."""
+"""Tables of a report as rows of text, which HTML and Markdown lay out."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -25,13 +25,13 @@ SCORES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportTable:
-    """Rows of text under heads; the first column names the row.
+    """A table of texts; the first column names the row.
 
     Attributes:
         heads: Of the columns.
         rows: As many cells each as there are heads.
         strong: Cells that stand out, by row and column.
-        says: What is to be known to read it.
+        says: An explanation.
     """
 
     heads: tuple[str, ...]
@@ -41,7 +41,7 @@ class ReportTable:
 
 
 def scores_table(summary: Summary) -> ReportTable:
-    """All scores with intervals; beside a baseline what moved."""
+    """Make the table of scores with intervals, and with changes since a baseline."""
     comparison = summary.comparison
     heads: tuple[str, ...] = ("Score", "%", "95 % interval")
     if comparison:
@@ -73,12 +73,12 @@ def scores_table(summary: Summary) -> ReportTable:
 
 
 def is_clear(delta: ScoreInterval) -> bool:
-    """Whether the interval of a change leaves out 0."""
+    """Whether the interval of a change excludes 0."""
     return delta.low > 0 or delta.high < 0
 
 
 def tasks_table(scores: Mapping[str, Any]) -> ReportTable:
-    """Scores by task."""
+    """Make the table of scores by task."""
     heads = (
         *("Task", "Answers", "Hallucinated", "Precision", "Recall", "F1", "95 % interval"),
         *("Flag all: F1", "AUROC", "FPR", "Characters: F1"),
@@ -88,7 +88,7 @@ def tasks_table(scores: Mapping[str, Any]) -> ReportTable:
 
 
 def labels_table(scores: Mapping[str, Any]) -> ReportTable:
-    """How much was found of what people marked, by their label."""
+    """Make the table of marked stretches that were found, by label."""
     rows = tuple(
         (name, f"{each['n']:,}", f"{each['n_touched']:,}", percent(each["recall"]))
         for name, each in scores["labels"].items()
@@ -101,7 +101,7 @@ def labels_table(scores: Mapping[str, Any]) -> ReportTable:
 
 
 def prevalence_table(scores: Mapping[str, Any]) -> ReportTable:
-    """Precision, were hallucinations as common as that."""
+    """Make the table of precision by prevalence."""
     rows = tuple(
         (f"{100 * each['prevalence']:g}", percent(each["precision"]))
         for each in scores.get("prevalence") or ()
@@ -114,7 +114,7 @@ def prevalence_table(scores: Mapping[str, Any]) -> ReportTable:
 
 
 def bins_table(scores: Mapping[str, Any]) -> ReportTable:
-    """The bins of the reliability diagram."""
+    """Make the table of the bins of the reliability diagram."""
     rows = tuple(
         (
             f"{100 * each['low']:.0f} to {100 * each['high']:.0f}",
@@ -129,13 +129,13 @@ def bins_table(scores: Mapping[str, Any]) -> ReportTable:
 
 
 def coverage_table(scores: Mapping[str, Any]) -> ReportTable:
-    """Why answers were not read in full."""
+    """Make the table of reasons why answers were not fully read."""
     rows = tuple((reason, f"{n:,}") for reason, n in scores["coverage"]["reasons"].items())
     return ReportTable(heads=("Reason", "Answers"), rows=rows)
 
 
 def failures_table(scores: Mapping[str, Any]) -> ReportTable:
-    """The rows that failed, as far as they are kept."""
+    """Make the table of the first failed rows."""
     rows = tuple(
         (str(each["row"]), str(each["id"]), str(each["type"]), str(each["message"]))
         for each in scores["failures"]
@@ -144,7 +144,7 @@ def failures_table(scores: Mapping[str, Any]) -> ReportTable:
 
 
 def signed(value: float | None) -> str:
-    """A change in percentage points, with its sign."""
+    """Format a change in percentage points, with its sign."""
     if value is None or value != value:
         return "-"
     return f"{100 * value:+.1f}".replace("-", "−")

@@ -1,4 +1,4 @@
-"""An answer cut where what people marked and what the detector marked begin and end."""
+"""Marks in an answer: those of people, of the detector, and of both."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
@@ -18,7 +18,7 @@ class Mark(StrEnum):
     FLAGGED = "flagged"  # the detector, where nobody knows which words are hallucinated
 
 
-#: What each mark says.
+#: Explanation of each mark.
 MARK_MEANINGS = {
     Mark.FOUND: "marked by people and by the detector",
     Mark.MISSED: "marked by people alone",
@@ -28,7 +28,7 @@ MARK_MEANINGS = {
 
 
 def marked(example: ReportRow) -> Iterator[tuple[str, Mark | None]]:
-    """The answer in pieces, each with who marked it; together they are the answer."""
+    """Cut the answer into pieces, each with its mark."""
     answer, detection = example.row.answer, example.detection
     predicted = [] if detection is None else [(span.start, span.end) for span in detection.spans]
     if example.row.known != Known.SPANS and example.row.hallucinated is not False:
@@ -47,9 +47,9 @@ def cut(
 
     Args:
         answer: The text.
-        gold: What people marked.
-        predicted: What the detector marked.
-        alone: What the detector's marks are where people have none.
+        gold: Ranges that people marked.
+        predicted: Ranges that the detector marked.
+        alone: The mark of ranges that only the detector marked.
     """
     names = {
         (True, True): Mark.FOUND,
@@ -57,7 +57,7 @@ def cut(
         (False, True): alone,
         (False, False): None,
     }
-    # How many ranges of each side begin or end at a place: one walk, however many overlap.
+    # Place → change in the number of open ranges of each side.
     steps: dict[int, list[int]] = {}
     for side, ranges in enumerate((gold, predicted)):
         for start, end in _trimmed(answer, ranges):
@@ -78,7 +78,7 @@ def cut(
 
 
 def marked_text(example: ReportRow, *, width: int | None = None) -> str:
-    """The answer as text: ``⟦missed: 1950⟧``.
+    """Write the answer with its marks as text: ``⟦missed: 1950⟧``.
 
     Args:
         example: Whose answer.
@@ -98,7 +98,7 @@ def _shortened(text: str, width: int | None) -> str:
 
 
 def _trimmed(text: str, ranges: Iterable[Range]) -> list[Range]:
-    """Without outer white space, which counts for neither side."""
+    """Trim ranges of white space at their ends."""
     found = []
     for start, end in ranges:
         words = text[start:end]

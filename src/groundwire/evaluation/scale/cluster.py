@@ -1,7 +1,7 @@
-"""Ray Data: the blocks of a run over all machines of a cluster, each worker with one model.
+"""Judging on a Ray cluster, each worker with one model.
 
-What is judged goes through Ray's object store, which moves to disk what memory does not hold, and
-results come back to who called: only there are files needed.
+Blocks travel through Ray's object store, which spills to disk, and results come back to the caller:
+the workers need no files.
 """
 
 import logging
@@ -19,15 +19,15 @@ from groundwire.evaluation.judging import Block, Judging, judge_block
 from groundwire.evaluation.scale.tables import judged_rows, judged_table
 from groundwire.evaluation.scale.workers import Recipe, WorkerError
 
-#: Memory of the object store that :func:`local_cluster` starts, in bytes.
+#: Memory of the object store that :func:`start_local` starts, in bytes.
 STORE_BYTES = 200 * 2**20
 
 
 class JudgeActor:
-    """An actor: it loads the model once, and judges the batches that come its way."""
+    """Ray actor that loads the model once and judges batches."""
 
     def __init__(self, recipe: Recipe) -> None:
-        """Load it."""
+        """Load the detector."""
         self._detector = recipe.detector()
 
     def __call__(self, table: Any) -> Any:  # noqa: ANN401 - pyarrow has no types
@@ -37,7 +37,7 @@ class JudgeActor:
 
 
 def on_ray(recipe: Recipe, n_workers: int | None = None) -> Judging:
-    """Judge with Ray Data, on the cluster that is there; without one, on this machine.
+    """Judge with Ray Data, on the connected cluster or else on this machine.
 
     Args:
         recipe: Of the detector of each worker.
@@ -55,12 +55,12 @@ def _judge(
 ) -> Generator[Sequence[JudgedRow]]:
     ray = _ray()
     with _cluster(n_workers):
-        # Each block is put away as soon as it is read: this process holds one at a time.
+        # Each block goes to the object store at once, so that this process holds one at a time.
         batches = [ray.put(_packed(block)) for block in blocks]
         if not batches:
             return
         n_actors = n_workers or max(1, int(ray.cluster_resources().get("CPU", 1)))
-        # How far it is, the command tells itself.
+        # The command shows its own progress.
         logging.getLogger("ray.data").setLevel(logging.ERROR)
         ray.data.DataContext.get_current().enable_progress_bars = False
         judged = ray.data.from_arrow_refs(batches).map_batches(
@@ -80,7 +80,7 @@ def _judge(
 
 
 def _packed(block: Block) -> Any:  # noqa: ANN401 - pyarrow has no types
-    """A table that has the block in one cell: Ray moves tables."""
+    """Put a block into one cell of a table, which Ray can move."""
     import pyarrow as pa
 
     return pa.table({"block": pa.array([pickle.dumps(block)], pa.large_binary())})
@@ -88,9 +88,9 @@ def _packed(block: Block) -> Any:  # noqa: ANN401 - pyarrow has no types
 
 @contextmanager
 def _cluster(n_workers: int | None) -> Iterator[None]:
-    """The cluster that this process is connected to, or that ``RAY_ADDRESS`` names, or a new one.
+    """Connect to the cluster of this process, that of ``RAY_ADDRESS``, or a new one.
 
-    One that was started here is ended here.
+    A new cluster is shut down at the end.
     """
     ray = _ray()
     if ray.is_initialized():
@@ -107,7 +107,7 @@ def _cluster(n_workers: int | None) -> Iterator[None]:
 
 
 def start_local(n_cpus: int | None = None) -> None:
-    """Start Ray on this machine and for this process alone: nothing of it can be reached."""
+    """Start Ray on this machine, for this process alone; other machines cannot reach it."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # it tells nobody that it runs
     os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")  # what goes wrong is raised
     _ray().init(

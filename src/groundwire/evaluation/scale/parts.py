@@ -1,7 +1,7 @@
-"""Results as a folder of Parquet files: each is there as a whole or not at all.
+"""Results as a folder of Parquet files, each of which is written as a whole or not at all.
 
-Beside them a small file says what the header of a file of results says. Its name begins with an
-underscore, so that Spark, Ray and Arrow, which read the folder as one table, pass over it.
+A small JSON file beside them has the header. Its name begins with an underscore, so that Spark, Ray
+and Arrow skip it when they read the folder as one table.
 """
 
 import json
@@ -22,10 +22,10 @@ try:
 except ImportError as error:
     raise MissingExtraError("Writing Parquet", "eval") from error
 
-#: Says what the results were made by, and from what.
+#: Name of the file that has the header.
 MANIFEST = "_groundwire.json"
 
-#: What is not complete has such a name, and is no part.
+#: Suffix of files that are being written.
 _UNFINISHED = ".part"
 
 #: Rows that are in memory at a time.
@@ -49,7 +49,7 @@ def read_header(folder: Path) -> Header:
 
 
 def write_header(folder: Path, header: Header) -> None:
-    """Make a folder of results, or of Parquet files that something else wrote of judged tables."""
+    """Write the header into a folder, which is made if needed."""
     folder.mkdir(parents=True, exist_ok=True)
     content = to_json(header.to_dict(), indent=1)
     _write_whole(folder / MANIFEST, lambda fresh: fresh.write_text(content, "utf-8"))
@@ -57,7 +57,7 @@ def write_header(folder: Path, header: Header) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """Results in a folder; it may be missing or empty."""
+    """Results in a folder, which may be missing or empty."""
 
     path: Path
 
@@ -76,7 +76,7 @@ class Parts:
                     raise _no_part(path, error) from error
 
     def done(self, header: Header) -> Iterator[tuple[int, str]]:
-        """Remove files that are not complete."""
+        """Remove incomplete files, and give number and fingerprint of each row."""
         if not self.path.exists():
             return
         _require_folder(self.path)
@@ -112,12 +112,12 @@ class Parts:
 
     @contextmanager
     def writer(self, header: Header, *, replace: bool) -> Iterator["PartsWriter"]:
-        """Add a file for each batch."""
+        """Open the folder to add a file for each batch."""
         yield PartsWriter(self.path, header, replace=replace)
 
 
 def parts_of(folder: Path) -> list[Path]:
-    """The Parquet files of a folder, in the order of their names."""
+    """List the Parquet files of a folder, sorted by name."""
     return sorted(folder.glob("*.parquet"))
 
 
@@ -142,7 +142,7 @@ class PartsWriter:
             if any(folder.iterdir()):
                 read_header(folder)  # what is no folder of results is left alone
             if replace:
-                # The header goes last: without it, what is left would be nobody's.
+                # The header goes last: it marks the folder as ours.
                 _remove(parts_of(folder))
                 _remove([folder / MANIFEST])
         if not (folder / MANIFEST).exists():
@@ -157,8 +157,8 @@ class PartsWriter:
         if not self._rows:
             return
         table = judged_table(sorted(self._rows, key=lambda row: row.row))
-        # No two parts share a row, so its first one names a part. Once it failed and is judged
-        # again, the part of that name has the rows that were judged with it.
+        # A part is named after its first row. A row that is judged again may begin a second part,
+        # so the name gets a number.
         name = f"part-{table['row'][0].as_py():012d}"
         path, n = self._folder / f"{name}.parquet", 1
         while path.exists():
@@ -181,7 +181,7 @@ def _batches(path: Path, columns: list[str] | None = None) -> Iterator[Any]:
 
 
 def _write_whole(path: Path, write: Callable[[Path], object]) -> None:
-    """A file that is there as a whole or not at all, even if the power fails."""
+    """Write a file atomically, even if the power fails."""
     fresh = path.with_name(f"{path.name}{_UNFINISHED}")
     write(fresh)
     with fresh.open("rb") as stream:

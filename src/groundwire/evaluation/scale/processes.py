@@ -1,4 +1,4 @@
-"""Worker processes on this machine: each loads the model once, and has one block at a time."""
+"""Judging with worker processes, each of which loads the model once."""
 
 import signal
 from collections.abc import Generator, Iterator, Sequence
@@ -17,8 +17,8 @@ from groundwire.evaluation.scale.workers import Recipe, WorkerError
 def on_processes(recipe: Recipe, n_workers: int) -> Judging:
     """Judge with worker processes of this machine.
 
-    What is in Python's hands, and not in those of the inference library, is done side by side by
-    processes alone. Each holds a model of its own.
+    Threads share the interpreter lock, so the Python part of judging runs in parallel only in
+    processes. Each holds a model of its own.
 
     Args:
         recipe: Of their detector.
@@ -30,7 +30,7 @@ def on_processes(recipe: Recipe, n_workers: int) -> Judging:
 def _judge(
     recipe: Recipe, n_workers: int, blocks: Iterator[Block]
 ) -> Generator[Sequence[JudgedRow]]:
-    # Spawned: threads of this process, and locks that they hold, are not to be copied.
+    # Spawned, because a fork would copy locks that threads of this process hold.
     context = get_context("spawn")
     processes = []
     busy: list[Connection] = []
@@ -61,7 +61,7 @@ def _judge(
 
 
 def _give(worker: Connection, block: Block) -> None:
-    # A worker that is no more is told of when its results are due.
+    # If the worker has ended, reading its results says so.
     with suppress(BrokenPipeError):
         worker.send(block)
 
@@ -80,8 +80,8 @@ def _take(worker: Connection) -> list[JudgedRow]:
 
 
 def _work(driver: Connection, recipe: Recipe) -> None:
-    """What a worker does, until nobody is at the other end."""
-    # Ctrl-C is for the driver, which ends its workers.
+    """Judge blocks in a worker until the other end of the pipe closes."""
+    # Ctrl-C interrupts the driver, which ends its workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with suppress(EOFError, BrokenPipeError, ConnectionResetError):
         try:

@@ -1,4 +1,4 @@
-"""Judging an Arrow table: what Ray, Spark and everything else that maps tables calls."""
+"""Judging of Arrow tables, for Spark and other engines that map tables."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -17,11 +17,11 @@ try:
 except ImportError as error:
     raise MissingExtraError("Tables of Arrow and Parquet", "eval") from error
 
-#: Columns of :class:`.judged_row.JudgedRow` that are written as JSON: labels may be of any shape
-#: and hold what Arrow takes for no text.
+#: Columns of :class:`.judged_row.JudgedRow` that are written as JSON: their values are nested, or
+#: may hold lone surrogates.
 _NESTED = ("columns", "sources", "gold", "detection", "error")
 
-#: What :func:`judge_batch` returns. ``outcome`` is that of the detection, for queries.
+#: Schema of judged tables. ``outcome`` repeats that of the detection, for queries.
 RESULTS = pa.schema(
     [
         ("row", pa.int64()),
@@ -47,10 +47,10 @@ RESULTS = pa.schema(
 def judge_batch(
     detector: AnyDetector, table: "pa.Table", mapping: ColumnMapping | None = None
 ) -> "pa.Table":
-    """Judge the rows of a table; those of one context together, so that it is read once.
+    """Judge the rows of a table, those of one context together.
 
     Args:
-        detector: What judges.
+        detector: The detector.
         table: Labelled answers, with the columns that ``groundwire evaluate`` reads. ``row`` is
             the number of a row over all tables, which results need; without it rows are counted
             from 1.
@@ -65,12 +65,12 @@ def judge_batch(
 
 
 def judged_table(rows: Iterable[JudgedRow]) -> "pa.Table":
-    """Judged rows as a table."""
+    """Make a table of judged rows."""
     return pa.Table.from_pylist([_columns(row) for row in rows], schema=RESULTS)
 
 
 def judged_rows(table: "pa.Table | pa.RecordBatch") -> Iterator[JudgedRow]:
-    """Read them back.
+    """Read judged rows back from a table.
 
     Raises:
         KeyError: If the table has other columns; so do TypeError and ValueError.

@@ -1,4 +1,4 @@
-"""What every worker is told: which detector to load, and which one it must turn out to be."""
+"""Instructions for workers: the detector to load, and the one that it must turn out to be."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -8,13 +8,12 @@ from groundwire.detection.values import DetectorInfo
 from groundwire.errors import GroundwireError
 from groundwire.evaluation.loading import AnyDetector, DetectorChoice
 
-#: Rows that are judged, and kept, together: fewer than on one processor, so that no worker is left
-#: with much while the others have nothing.
+#: Rows of a block: fewer than without workers, so that all workers finish at about the same time.
 BATCH_ROWS = 64
 
 
 class WorkerError(GroundwireError):
-    """A worker ended, or is not like the others. What was kept is there, and can be continued."""
+    """A worker ended, or differs from the others; results so far are kept."""
 
     def __init__(self, problem: str) -> None:
         super().__init__(problem)
@@ -29,12 +28,12 @@ class WorkerError(GroundwireError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
-    """How a worker comes by its detector.
+    """Instructions to load the detector in a worker.
 
     Attributes:
         load: Loads it; it must be one that can be pickled.
         choice: Which one.
-        info: What it must say it is: results of two detectors do not mix.
+        info: The detector that it must turn out to be: results of two do not mix.
         version: Of Groundwire, for the same reason.
     """
 
@@ -44,7 +43,7 @@ class Recipe:
     version: str = __version__
 
     def detector(self) -> AnyDetector:
-        """Load it, for one processor: there are as many workers as processors.
+        """Load the detector with one thread, unless the user named a number.
 
         Raises:
             WorkerError: If it is another one than the results are of.

@@ -1,1 +1,1 @@
-"""Which threshold to run: chosen on labelled answers, with a guarantee or with an interval."""
+"""Choice of a threshold by labelled answers, with a guarantee or with an interval."""

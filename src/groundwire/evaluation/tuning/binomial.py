@@ -1,4 +1,4 @@
-"""How rare a few losses among many trials are: exact, for counts, without a normal curve."""
+"""Exact tails and bounds of the binomial distribution."""
 
 from math import ceil, log, log1p
 
@@ -8,7 +8,7 @@ from groundwire.evaluation.metrics import Floats
 
 
 def lower_tail(losses: int, n: int, rate: float) -> float:
-    """P(at most so many losses in ``n`` independent trials), each lost with this probability.
+    """Compute P(at most this many losses) in ``n`` independent trials.
 
     >>> round(lower_tail(0, 299, 0.01), 4), round(lower_tail(1, 2, 0.5), 2)
     (0.0495, 0.75)
@@ -24,7 +24,7 @@ def lower_tail(losses: int, n: int, rate: float) -> float:
 
 
 def most_losses(n: int, rate: float, alpha: float) -> int:
-    """How many losses still show that the true rate is below ``rate``; -1 if not even none does.
+    """Compute the most losses that still prove a rate below ``rate``; -1 if none do.
 
     >>> most_losses(298, 0.01, 0.05), most_losses(299, 0.01, 0.05), most_losses(1000, 0.01, 0.05)
     (-1, 0, 4)
@@ -36,13 +36,13 @@ def most_losses(n: int, rate: float, alpha: float) -> int:
     """
     if n == 0:
         return -1
-    # Beyond the expected number the tail is about one half, and alpha is less.
+    # At the expected number the tail is about one half, above any alpha.
     tails = np.cumsum(np.exp(_log_terms(min(n, ceil(n * rate) + 1), n, rate)))
     return int(np.searchsorted(tails, alpha, side="right")) - 1
 
 
 def least_trials(rate: float, alpha: float) -> int:
-    """How many trials without a loss show that the true rate is below ``rate``.
+    """Compute how many trials without a loss prove a rate below ``rate``.
 
     >>> least_trials(0.01, 0.05), least_trials(0.1, 0.05)
     (299, 29)
@@ -51,7 +51,7 @@ def least_trials(rate: float, alpha: float) -> int:
 
 
 def upper_bound(losses: int, n: int, alpha: float) -> float:
-    """The rate that is not exceeded, of Clopper & Pearson (1934), one-sided.
+    """Compute the one-sided upper bound of a rate (Clopper & Pearson 1934).
 
     >>> round(upper_bound(0, 10, 0.05), 4), upper_bound(3, 3, 0.05)
     (0.2589, 1.0)
@@ -67,7 +67,7 @@ def upper_bound(losses: int, n: int, alpha: float) -> float:
 
 
 def tosses(n: int) -> Floats:
-    """P(exactly 0, 1, ... n heads) of so many tosses of a coin.
+    """Compute P(exactly 0, 1, ... n heads) in ``n`` tosses of a coin.
 
     >>> tosses(2).round(4).tolist()
     [0.25, 0.5, 0.25]
@@ -76,7 +76,7 @@ def tosses(n: int) -> Floats:
 
 
 def _log_terms(losses: int, n: int, rate: float) -> Floats:
-    """Logarithms of P(exactly 0, 1, ... losses)."""
+    """Compute the logarithms of P(exactly 0, 1, ... losses)."""
     counts = np.arange(1, losses + 1, dtype=np.float64)
     odds = log(rate) - log1p(-rate)
     steps = np.log((n - counts + 1) / counts) + odds

@@ -1,4 +1,4 @@
-"""Thresholds of which something can be promised: Learn then Test.
+"""Thresholds with a statistical guarantee, by Learn then Test.
 
 Each threshold is a hypothesis, "here the rate is worse than the target", that labelled answers may
 reject. Thresholds are tested one after the other, from where the target is easiest to meet to the
@@ -35,16 +35,16 @@ from groundwire.evaluation.tuning.binomial import (
 from groundwire.evaluation.tuning.sample import Ints, LabelledSample
 from groundwire.evaluation.tuning.target import Aim, TuningTarget
 
-#: Share of contexts that say where to begin; the others test.
+#: Share of contexts that choose where the tests begin; the others test.
 CHOOSING_SHARE = 1 / 3
 
-#: A rate of exactly what is allowed is allowed, whatever becomes of it in binary.
+#: Tolerance for rounding: a rate of exactly the limit is allowed.
 _SLACK = 1e-9
 
-#: For what a promise holds.
+#: What a guarantee is about.
 DRAWN = "an answer drawn from a context drawn at random"
 
-#: What one trial is.
+#: The unit of a trial.
 UNITS = {
     Aim.FPR: "grounded contexts",
     Aim.RECALL: "hallucinated contexts",
@@ -54,7 +54,7 @@ UNITS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guarantee:
-    """What can be promised.
+    """A threshold with its guarantee.
 
     Attributes:
         index: The threshold, or ``None`` if nothing can be promised.
@@ -85,13 +85,13 @@ def guarantee(
     alpha: float,
     seed: int,
 ) -> Guarantee:
-    """The threshold that flags most (for recall: least) and still keeps the target.
+    """Find the threshold that flags most (for recall: least) and still meets the target.
 
     Args:
         sample: Answers.
         entries: Which threshold is the first that flags each; see :class:`.sample.Thresholds`.
         n_thresholds: How many there are.
-        target: What is promised; not ``f1``.
+        target: The target; not ``f1``.
         alpha: How often the promise may be wrong, in (0, 1).
         seed: Of what is drawn.
     """
@@ -115,8 +115,7 @@ def guarantee(
         lost = shares(flagged_at(entries[~sample.hallucinated], n_thresholds), flagged)
         found = _test(*testing, lost, np.arange(start, n_thresholds), target, alpha)
         return _with_set_aside(found, len(np.unique(sample.contexts[entries < n_thresholds])))
-    # A check that failed is evidence of nothing: grounded answers do not count for passing, and
-    # hallucinated ones were missed.
+    # An answer without a verdict: a hallucinated one was missed, a grounded one does not count.
     counts = (
         sample.hallucinated if target.aim is Aim.RECALL else ~sample.hallucinated & ~sample.failed
     )
@@ -131,18 +130,18 @@ def guarantee(
 
 
 def flagged_at(entries: Ints, n_thresholds: int) -> Ints:
-    """How many answers each threshold flags, shape ``(n_thresholds,)``."""
+    """Count the answers that each threshold flags, shape ``(n_thresholds,)``."""
     return np.cumsum(np.bincount(entries, minlength=n_thresholds + 1))[:n_thresholds]
 
 
 def shares(part: Ints, whole: Ints) -> Floats:
-    """Ratios; ``nan`` of nothing."""
+    """Divide; ``nan`` where the whole is 0."""
     ratios: Floats = np.full(len(whole), np.nan)
     return np.divide(part, whole, out=ratios, where=whole > 0)
 
 
 def one_of_each(contexts: Ints, counts: Bools, rank: Ints) -> Ints:
-    """One answer of each context that has any: of those that count, the one of the lowest rank."""
+    """Choose from each context the counted answer of the lowest rank."""
     among = np.flatnonzero(counts)
     among = among[np.argsort(rank[among], kind="stable")]
     _, first = np.unique(contexts[among], return_index=True)
@@ -152,7 +151,7 @@ def one_of_each(contexts: Ints, counts: Bools, rank: Ints) -> Ints:
 def flagged_losses(
     contexts: Ints, entries: Ints, is_loss: Bools, rank: Ints, n_thresholds: int
 ) -> tuple[Ints, Ints]:
-    """At each threshold: one flagged answer of each context that has any, how many are lost.
+    """Count trials and losses at each threshold, with one flagged answer of each context.
 
     As the threshold falls answers become flagged, and one of a lower rank takes the place of the
     one that stood for its context: at each threshold every flagged one is equally likely to.
@@ -217,21 +216,21 @@ def _test(
 
 
 def _with_set_aside(found: Guarantee, n_flagged: int) -> Guarantee:
-    """Count contexts as people have them, those that say where to begin among them.
+    """Convert numbers of testing contexts to numbers of all contexts.
 
     Args:
         found: By those that test.
         n_flagged: Of all, those with an answer that is flagged at any threshold.
     """
     n_needed = ceil(round(found.n_needed / (1 - CHOOSING_SHARE), 9))
-    # Which contexts test is drawn, so somewhat more or fewer of them may be what it takes.
+    # The contexts that test are drawn at random, so the number needed is approximate.
     is_enough = found.n_available >= found.n_needed
     n_needed = min(n_needed, n_flagged) if is_enough else max(n_needed, n_flagged + 1)
     return replace(found, n_needed=n_needed, n_available=n_flagged)
 
 
 def _easiest(losses: Ints, trials: Ints, rate: float) -> int:
-    """Where the target seems easiest to meet."""
+    """Find the threshold where the target seems easiest to meet."""
     if not len(trials):
         return 0
     pairs, which = np.unique(np.column_stack([losses, trials]), axis=0, return_inverse=True)
@@ -240,7 +239,7 @@ def _easiest(losses: Ints, trials: Ints, rate: float) -> int:
 
 
 def _chosen_contexts(sample: LabelledSample, rng: np.random.Generator) -> Bools:
-    """Which answers belong to the contexts that say where to begin."""
+    """Select the answers of the contexts that choose where to begin."""
     known = np.unique(sample.contexts)
     n = round(len(known) * CHOOSING_SHARE)
     return np.isin(sample.contexts, rng.permutation(known)[:n])

@@ -1,4 +1,4 @@
-"""Labelled answers with their scores, and at which threshold each begins to be flagged."""
+"""The sample that a threshold is chosen by: labelled answers with their scores."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -18,18 +18,18 @@ from groundwire.evaluation.results_file import read_header, read_judged
 
 Ints = NDArray[np.intp]
 
-#: Groups of a column beyond so many are no groups: a column of ids, or of texts.
+#: Most groups of a column; one with more has ids or texts.
 MAX_GROUPS = 1000
 
-#: Thresholds that are tried: fixed, because what is chosen on the answers that are to confirm it
-#: would need a proof of its own. Near 1 they are finer: there sure models have their scores.
+#: Thresholds that are tried. They are fixed, because thresholds that depend on the answers would
+#: void the guarantee. They are finer near 1, where confident models have their scores.
 _THOUSANDTHS = np.arange(1, 1001) / 1000
 _NEAR_ONE = np.concatenate([1 - np.arange(1, 10) * step for step in (1e-4, 1e-5)])
 THRESHOLDS: Floats = np.unique(np.round(np.concatenate([_THOUSANDTHS, _NEAR_ONE]), 5))
 
 
 class SampleError(InputError):
-    """There is nothing to choose a threshold by."""
+    """No threshold can be chosen by these results."""
 
     def __str__(self) -> str:
         return str(self.args[0])
@@ -49,11 +49,10 @@ class ThresholdCandidates:
 
     @classmethod
     def of(cls, detector: DetectorInfo) -> Self:
-        """Those that can be told of from the results of a detector.
+        """List the thresholds at which results of a detector are valid.
 
-        The reader reads a claim again whose score reaches its threshold, and keeps the better of
-        both readings. So its scores decide as another run would at any threshold from its own on,
-        and say nothing certain of those below.
+        The reader reads a claim again if its score reaches the threshold, and keeps the better of
+        both scores. So its scores are valid at its own threshold and above, and not below.
         """
         if detector.score is Score.SIMILARITY:
             return cls(THRESHOLDS, detector.score)
@@ -61,7 +60,7 @@ class ThresholdCandidates:
         return cls(known[::-1], detector.score)
 
     def entries(self, scores: Floats) -> Ints:
-        """Which threshold is the first that flags each answer; ``k`` where none does.
+        """Find the first threshold that flags each answer; ``k`` if none does.
 
         Args:
             scores: The highest probability of a claim, or the lowest similarity; ``nan`` if there
@@ -70,7 +69,7 @@ class ThresholdCandidates:
         if self.score is Score.SIMILARITY:
             entries = np.searchsorted(self.values, scores, side="right")
         else:
-            # As spans.reduce_tokens has it: what prints as the threshold is at the threshold.
+            # As in spans.reduce_tokens: a float32 score that prints as the threshold is at it.
             lowest = np.minimum(self.values, self.values.astype(np.float32).astype(np.float64))
             entries = np.searchsorted(-lowest, -scores, side="left")
         return np.where(np.isnan(scores), len(self.values), entries)
@@ -86,7 +85,7 @@ class LabelledSample:
             claim was judged: such an answer is flagged at no threshold.
         hallucinated: Whether each is.
         failed: Whether its check failed, or judged nothing: it tells of no threshold.
-        groups: What each has in the column to tell apart by.
+        groups: Value of each in the column to group by.
     """
 
     contexts: Ints
@@ -99,7 +98,7 @@ class LabelledSample:
         return len(self.contexts)
 
     def where(self, mask: Bools) -> "LabelledSample":
-        """Some of the answers."""
+        """Select answers."""
         return LabelledSample(
             self.contexts[mask],
             self.scores[mask],
@@ -109,19 +108,19 @@ class LabelledSample:
         )
 
     def by_group(self) -> Iterator[tuple[str, "LabelledSample"]]:
-        """The answers of each group, by name."""
+        """Group the answers, by name of the group."""
         for name in np.unique(self.groups):
             yield str(name), self.where(self.groups == name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadSample:
-    """What a file of results has to choose a threshold by.
+    """The sample of a results file.
 
     Attributes:
-        header: What judged which data.
+        header: The detector and the data.
         sample: The labelled answers.
-        rows: What became of all rows.
+        rows: Counts of all rows.
     """
 
     header: Header
@@ -130,11 +129,11 @@ class ReadSample:
 
 
 def read_sample(path: Path, *, by: str | None = None) -> ReadSample:
-    """Read a file of results.
+    """Read the sample of a results file.
 
     Args:
         path: What ``groundwire evaluate --output`` wrote.
-        by: A column to tell answers apart by; ``task`` is one.
+        by: A column to group by; ``task`` is one.
 
     Raises:
         ResultsError: If it is no file of results.
@@ -154,7 +153,7 @@ def read_sample(path: Path, *, by: str | None = None) -> ReadSample:
 
 
 def sample_of(rows: Iterable[JudgedRow], score: Score, *, by: str | None = None) -> LabelledSample:
-    """Labelled answers among judged rows, of which only numbers are kept.
+    """Collect the labelled answers of judged rows as numbers.
 
     Raises:
         SampleError: If no row has the column, it has too many values, or a row is there twice.
@@ -182,7 +181,7 @@ def sample_of(rows: Iterable[JudgedRow], score: Score, *, by: str | None = None)
             f"the column {by!r} has more than {MAX_GROUPS:,} values. Name one that tells a few "
             "groups apart."
         )
-    # By number, so that what is drawn does not depend on the order in which rows were judged.
+    # Sorted, so that random draws do not depend on the order in which rows were judged.
     found.sort()
     for before, after in pairwise(found):
         if before[0] == after[0]:

@@ -1,4 +1,4 @@
-"""The lines of a configuration that run a threshold."""
+"""Configuration lines that run a tuned threshold."""
 
 import json
 import re
@@ -10,14 +10,14 @@ from groundwire.evaluation.adapters.names import is_adapter
 from groundwire.evaluation.tuning.tuning import Tuning
 
 _COMMIT = re.compile("[0-9a-f]{40}")
-#: The column whose groups are tenants of a configuration.
+#: The column that names tenants of a configuration.
 TENANT = "tenant"
 
 
 def to_yaml(tuning: Tuning) -> str:
-    """The lines, or nothing if there is no threshold. Tenants get thresholds of their own.
+    """Write the lines, with thresholds of tenants; empty if there is no threshold.
 
-    No configuration names a detector of others, so there is nothing for one either.
+    They are also empty for detectors of other projects, which a configuration cannot name.
     """
     if is_adapter(tuning.header.detector.name):
         return ""
@@ -25,7 +25,7 @@ def to_yaml(tuning: Tuning) -> str:
 
 
 def tenant_field(score: Score) -> str:
-    """The field of a tenant's threshold."""
+    """Name the field of a tenant's threshold."""
     return "similarity_threshold" if score is Score.SIMILARITY else "operating_point"
 
 
@@ -63,7 +63,7 @@ def _tenants(tuning: Tuning) -> Iterator[str]:
 
 
 def quoted(text: str) -> str:
-    r"""A text as YAML has it between quotes: names come from anywhere.
+    r"""Quote a text for YAML.
 
     >>> print(quoted('a"b\u2028'))
     "a\"b\u2028"

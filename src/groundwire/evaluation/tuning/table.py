@@ -1,4 +1,4 @@
-"""A tuned threshold for people."""
+"""Text about tuned thresholds."""
 
 from collections.abc import Iterator
 from math import ceil, floor
@@ -14,7 +14,7 @@ from groundwire.evaluation.tuning.target import LOW, Aim, TuningTarget
 from groundwire.evaluation.tuning.tuning import Tuned, Tuning
 from groundwire.text.screen import one_line
 
-#: What the confidence does not cover.
+#: Proviso of a guarantee.
 BEFOREHAND = (
     "The confidence is that of a target and a seed fixed before looking: what is promised of "
     "others, tried afterwards, is to be confirmed on other answers."
@@ -22,7 +22,7 @@ BEFOREHAND = (
 
 
 def to_text(tuning: Tuning) -> str:
-    """What was chosen, what it promises, what it costs, and how to run it."""
+    """Describe thresholds: guarantees, costs, and the configuration that runs them."""
     return "\n".join(_lines(tuning))
 
 
@@ -81,7 +81,7 @@ def _row(tuned: Tuned) -> tuple[str, ...]:
 
 
 def _rows(rows: RowCounts) -> Iterator[str]:
-    """What became of rows that tell of no threshold."""
+    """Describe the rows without a label or a verdict."""
     if n := rows.n_unlabelled:
         yield f"{n:,} {'row has' if n == 1 else 'rows have'} no label (in no score)"
     yield from told(rows.to_dict())
@@ -89,7 +89,7 @@ def _rows(rows: RowCounts) -> Iterator[str]:
 
 
 def promise(tuning: Tuning, tuned: Tuned) -> str:
-    """What is promised of a group, or why nothing is."""
+    """Describe the guarantee of a group, or why there is none."""
     prefix = f"{one_line(tuned.group) or '(none)'}: "
     target, level = tuning.target, f"{100 * tuning.confidence:g} %"
     if tuned.guarantee is None:
@@ -126,7 +126,7 @@ def promise(tuning: Tuning, tuned: Tuned) -> str:
 
 
 def _losses(held: Guarantee, target: TuningTarget) -> str:
-    """How many trials went wrong."""
+    """Describe the number of losses."""
     lost = f"{held.n_losses:,} of {held.n:,} {UNITS[target.aim]}"
     if target.aim is Aim.PRECISION:
         lost += " that test"  # all but those that say where to begin
@@ -146,13 +146,13 @@ _LOST = {
 }
 
 
-#: What a number of contexts includes.
+#: Explanation of a number of contexts.
 _SET_ASIDE = {Aim.PRECISION: " (a third of them says where to begin, the others test)"}
 
 
 def _best(held: Guarantee, target: TuningTarget) -> str:
     assert held.best is not None
-    # On the side of caution, so that it can be asked for as it is printed.
+    # Rounded to the safe side, so that the printed value can be used as a target.
     rounded = ceil if target.aim is Aim.FPR else floor
     value = rounded(held.best * 1000) / 1000
     if not 0 < value < 1:

@@ -1,4 +1,4 @@
-"""What a threshold is to do."""
+"""The target of a threshold."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -6,12 +6,12 @@ from typing import Self
 
 from groundwire.errors import SettingError
 
-#: Where answers are judged if nothing else is said: nothing is known of thresholds below.
+#: Default threshold for judging answers to tune by; lower ones cannot be chosen.
 LOW = 0.05
 
 
 class Aim(StrEnum):
-    """What is held to a value, or made as high as possible."""
+    """The score that a target is about."""
 
     FPR = "fpr"  # share of grounded answers that are flagged: of blocks, the false ones
     PRECISION = "precision"
@@ -21,10 +21,10 @@ class Aim(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TuningTarget:
-    """What a threshold is to do.
+    """The target of a threshold.
 
     Attributes:
-        aim: What is looked at.
+        aim: The score.
         value: In (0, 1): at most this ``fpr``, at least this ``precision`` or ``recall``. ``None``
             for ``f1``, which is made as high as possible.
     """

@@ -1,4 +1,4 @@
-"""From labelled answers to a threshold, with what it promises and what it costs."""
+"""Choice of thresholds by labelled answers, with guarantees and costs."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,10 +18,10 @@ from groundwire.evaluation.tuning.guarantee import DRAWN, UNITS, Guarantee, flag
 from groundwire.evaluation.tuning.sample import Ints, LabelledSample, ThresholdCandidates
 from groundwire.evaluation.tuning.target import LOW, Aim, TuningTarget
 
-#: Parts of the contexts, each of which is scored at the threshold that the others choose.
+#: Folds of cross-fitting: each is scored at the threshold that the others choose.
 N_FOLDS = 5
 
-#: The scores that are told of a threshold.
+#: The scores of a threshold that are reported.
 TOLD = ("precision", "recall", "fpr", "f1")
 
 #: The group of all answers.
@@ -68,7 +68,7 @@ class FlaggedCost:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tuned:
-    """The threshold for a group of answers.
+    """The threshold of a group of answers.
 
     Attributes:
         group: Its name.
@@ -78,10 +78,10 @@ class Tuned:
         threshold: The one to run; ``None`` if nothing can be promised of any.
         is_cut_off: Whether a lower one may be better, and below nothing is known: the answers were
             judged there.
-        guarantee: What is promised of it; ``None`` for ``f1``.
-        cost: What it flags; ``None`` without one.
+        guarantee: Its guarantee; ``None`` for ``f1``.
+        cost: The answers that it flags; ``None`` without a threshold.
         crossed: For ``f1``: the same at thresholds that other answers chose.
-        curve: What every threshold flags.
+        curve: Scores of every threshold.
     """
 
     group: str
@@ -97,7 +97,7 @@ class Tuned:
 
     @property
     def told(self) -> FlaggedCost | None:
-        """What is told of the threshold: of f1, what its own answers did not choose."""
+        """The reported cost: for f1, at thresholds that other answers chose."""
         return None if self.threshold is None else self.crossed or self.cost
 
     def to_dict(self) -> dict[str, Any]:
@@ -133,13 +133,13 @@ class Tuning:
     """Thresholds for all answers, and for each group of them.
 
     Attributes:
-        header: What judged which data.
-        target: What they are to do.
+        header: The detector and the data.
+        target: Their target.
         confidence: How often a promise holds, at least; of each group by itself.
-        by: The column of the groups, if they are told apart.
+        by: The column of the groups, if there are any.
         seed: Of what was drawn.
         groups: All answers first.
-        rows: What became of all rows, those without a label among them.
+        rows: Counts of all rows, with those without a label.
     """
 
     header: Header
@@ -188,11 +188,11 @@ def tune(
     Args:
         header: Of the results that the sample was read from.
         sample: Labelled answers with their scores, and their groups if ``by`` names a column.
-        target: What the threshold is to do.
+        target: The target.
         confidence: How often the promise is to hold, in (0.5, 1).
-        by: What the groups are told apart by.
+        by: The column to group by.
         seed: Of what is drawn.
-        rows: What became of all rows, to be told; without, those of the sample are all.
+        rows: Counts of all rows; by default those of the sample.
 
     Raises:
         SettingError: If the confidence is not possible.
@@ -215,7 +215,7 @@ def tune(
 
 
 def require_confidence(confidence: float) -> None:
-    """Refuse what is no confidence.
+    """Refuse an impossible confidence.
 
     Raises:
         SettingError: If it is not above 0.5 and below 1.
@@ -256,29 +256,29 @@ def _tuned(
 
 
 def _is_cut_off(thresholds: ThresholdCandidates, index: int, aim: Aim) -> bool:
-    """Whether a threshold below the lowest that is known may be better than the chosen one."""
-    # With a higher one for recall fewer answers are flagged, so that is what is looked for.
+    """Whether a threshold below the lowest candidate may be better than the chosen one."""
+    # For recall the highest threshold is best, so lower ones do not matter.
     if thresholds.score is Score.SIMILARITY or aim is Aim.RECALL:
         return False
     is_last = index == len(thresholds.values) - 1
-    # The F1 has no order: the highest may be anywhere below.
+    # F1 is not monotonic: the best threshold may be anywhere below.
     return is_last or (aim is Aim.F1 and bool(thresholds.values[-1] > LOW))
 
 
 def _counts(entries: Ints, so: Bools, k: int) -> tuple[Floats, Floats]:
-    """How many are flagged at each threshold, and how many of them hallucinated."""
+    """Count flagged answers at each threshold, and hallucinated ones among them."""
     flagged, both = flagged_at(entries, k), flagged_at(entries[so], k)
     return flagged.astype(np.float64), both.astype(np.float64)
 
 
 def _best_f1(entries: Ints, so: Bools, k: int) -> int | None:
-    """Where F1 is highest: in the middle, if it is at several next to each other."""
+    """Find the threshold of the highest F1; among equal neighbours, the middle one."""
     flagged, both = _counts(entries, so, k)
     if not so.any() or not k:
         return None
     f1 = np.nan_to_num(f1_of(np.stack([both, flagged, np.full(k, so.sum())], axis=-1)))
     best = int(f1.argmax())
-    # A threshold close to a score that was seen fits that score; the middle of a gap fits none.
+    # The middle of a gap between scores does not overfit to either.
     end = best
     while end + 1 < k and flagged[end + 1] == flagged[best]:
         end += 1
@@ -286,7 +286,7 @@ def _best_f1(entries: Ints, so: Bools, k: int) -> int | None:
 
 
 def _cross_fitted(sample: LabelledSample, entries: Ints, k: int, *, seed: int) -> Bools:
-    """What is flagged, each part of the contexts at the threshold that the others choose."""
+    """Flag each fold of the contexts at the threshold that the others choose."""
     known = np.unique(sample.contexts)
     fold = np.random.default_rng(seed).permutation(len(known)) % N_FOLDS
     of_answer = fold[np.searchsorted(known, sample.contexts)]
@@ -302,7 +302,7 @@ def _cross_fitted(sample: LabelledSample, entries: Ints, k: int, *, seed: int) -
 def _curve(
     sample: LabelledSample, entries: Ints, thresholds: ThresholdCandidates
 ) -> tuple[dict[str, float | None], ...]:
-    """What each threshold flags; those between which nothing changes are one point."""
+    """Compute the scores of each threshold; equal neighbours are one point."""
     scored = counted(sample.hallucinated, sample.failed)
     entries, so = entries[scored], sample.hallucinated[scored]
     flagged, both = _counts(entries, so, len(thresholds.values))
