@@ -20,14 +20,11 @@ import pytest
 
 from groundwire.cli.serve import PACKAGES, describe
 from groundwire.config import parse
-from groundwire.config.keys import key_hash
-from groundwire.control.keys import Key
 from groundwire.control.store import Store
 from tests.cli.conftest import invoke
 from tests.gateway.admin.plane import recorded as recorded_in
 from tests.gateway.chats import request as chat_request
 from tests.gateway.client import Reply, fetch
-from tests.gateway.keys import write_keys
 from tests.gateway.wire import Gate, Pause, Piece, Script, ScriptedUpstream, chunk, event
 
 pytestmark = pytest.mark.merge
@@ -212,20 +209,6 @@ def test_the_first_start_prints_a_key_of_each_kind_once_and_the_next_takes_them(
         assert fetch(f"{admin_url}/v1/admin/me", headers=authorized(admin)).status == 200
         second.tell(signal.SIGINT)
         assert second.end() == 0
-
-
-@posix
-def test_the_key_that_an_earlier_version_has_made_is_taken_over(
-    upstream: str, tmp_path: Path
-) -> None:
-    write_keys(tmp_path / "keys.json", [Key("default", key_hash("gw_0000000000000000"))])
-    with gateway(
-        *("--upstream", upstream, "--port", "0"), GROUNDWIRE_GATEWAY_DATA_DIR=str(tmp_path)
-    ) as started:
-        url = started.url()
-        assert started.says("keys      those in the store; 1 of keys.json are in it now\n")
-        own = authorized("gw_0000000000000000")
-        assert fetch(f"{url}/v1/models", headers=own).status == 200
 
 
 @posix

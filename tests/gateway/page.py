@@ -170,7 +170,7 @@ class Page:
         with warnings.catch_warnings(record=True) as warned, ExitStack() as stack:
             warnings.simplefilter("always")
             control = ControlPlane(config)
-            tenants = control.directory.as_mapping()
+            tenants = control.directory
             pipeline = stack.enter_context(Pipeline.load(config, tenants=tenants))
             self._app = create_app(config, pipeline=pipeline, control=control)
             planes = stack.enter_context(serving_both(self._app, config, control))

@@ -321,7 +321,7 @@ def _data(record: "KeyRecord") -> dict[str, Any]:
         "tenant": record.tenant,
         "role": record.role,
         "name": record.name,
-        "status": str(record.status(datetime.now(UTC))),
+        "status": str(record.status),
         "is_configured": record.is_configured,
         **{name: value and value.isoformat() for name, value in times.items()},
     }
@@ -333,7 +333,7 @@ def _line(record: "KeyRecord") -> str:
     whose = record.tenant if record.role is None else str(record.role)
     created = "configured" if record.created_at is None else f"{record.created_at:%Y-%m-%d}"
     used = "never used" if record.last_used_at is None else f"used {record.last_used_at:%Y-%m-%d}"
-    status = str(record.status(datetime.now(UTC)))
+    status = str(record.status)
     line = f"{record.id:<12}  {status:<8}  {created:<10}  {used:<15}  {whose}"
     return visible(f"{line}  {record.name}" if record.name else line)
 

@@ -360,11 +360,10 @@ def _audit(config: "Config") -> str:
 
 
 def _keys(config: "Config", start: "FirstStart") -> str:
-    imported = f"; {start.n_imported} of keys.json are in it now" if start.n_imported else ""
     if start.tenant_key is not None:
         return "a new one, of tenant default"
     if not config.keys:
-        return f"those in the store{imported}"
+        return "those in the store"
     listed = ", ".join(f"{name} ({len(own)})" for name, own in config.keys.items())
     return f"of the configuration: {listed}; and those in the store"
 

@@ -210,11 +210,9 @@ class ControlPlane:
         """See to it that there are keys. Those that were made are kept until they can be shown."""
         if self.is_local_demo or self._start != FirstStart():
             return
-        start = await prepare(self.registry, self.config, data_folder(self.config))
-        self._start = start
+        self._start = await prepare(self.registry, self.config)
         events = self.events(FIRST_START, trace_id="")
-        recorded = [each for change in start.tenants for each in events.changed(change)]
-        recorded += [events.key_created(each) for each in start.keys]
+        recorded = [each for made in self._start.keys for each in events.key_made(made)]
         # They are there, whether this can be written now or later: nobody is refused for it.
         await self.audit.settle(recorded)
 

@@ -125,7 +125,7 @@ async def open_services(
 
 def tenants_of(config: Config, control: "ControlPlane | None") -> Mapping[str, Overrides]:
     """What tenants have of their own, by id, always as it is known now."""
-    return config.tenants if control is None else control.directory.as_mapping()
+    return config.tenants if control is None else control.directory
 
 
 def with_larger_cache(config: Config) -> Config:

@@ -1,14 +1,18 @@
 """Tenants, as tests write and read them."""
 
+from datetime import UTC, datetime
+
 from sqlalchemy import func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from groundwire.control.store import Store, tables
 
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
 
 async def add(connection: AsyncConnection, name: str, *, n_chars: int = 1) -> None:
     """Write a tenant, and count that as a change."""
-    row = {"metadata": {}, "policy": {}, "created_at": 1, "updated_at": 1, "version": 1}
+    row = {"metadata": {}, "policy": {}, "created_at": NOON, "updated_at": NOON, "version": 1}
     await connection.execute(insert(tables.tenants).values(id=name, name="x" * n_chars, **row))
     await connection.execute(update(tables.changes).values(revision=tables.changes.c.revision + 1))
 

@@ -16,6 +16,7 @@ from groundwire.control.store import (
     faults,
     tables,
 )
+from tests.control.store.rows import NOON
 
 
 def sqlite_error(name: str) -> sqlite3.OperationalError:
@@ -80,7 +81,7 @@ def test_a_code_of_postgresql_is_known_by_its_class(code: str, kind: type[StoreE
 async def test_what_postgresql_cannot_hold_is_no_fault_that_passes(
     postgres_url: str, row: dict[str, object]
 ) -> None:
-    values = {"id": "a", "metadata": {}, "policy": {}, "created_at": 1, "updated_at": 1}
+    values = {"id": "a", "metadata": {}, "policy": {}, "created_at": NOON, "updated_at": NOON}
     async with Store(postgres_url) as store:
         with pytest.raises(StoreError, match="it takes no such row") as raised:
             async with store.writing() as connection:

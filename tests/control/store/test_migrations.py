@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,9 @@ from groundwire.control.store import (
 from groundwire.control.store.address import DatabaseAddress
 from groundwire.control.store.engines import Engine
 from groundwire.control.store.migrate import HEAD, SCRIPTS, VERSION_TABLE, migrate, revision_of
+from groundwire.control.store.moments import of_datetime
 from tests.control.store import rows
+from tests.control.store.rows import NOON
 from tests.postgres import PATIENCE_S
 
 Row = Mapping[str, Any]
@@ -127,7 +130,13 @@ def columns_of(connection: Connection) -> dict[str, set[str]]:
 async def stored(connection: AsyncConnection, table: Table) -> list[Row]:
     """All rows of a table of today."""
     result = await connection.execute(select(table).order_by(*table.primary_key))
-    return [row._asdict() for row in result]
+    return [
+        {
+            name: of_datetime(value) if isinstance(value, datetime) else value
+            for name, value in row._mapping.items()
+        }
+        for row in result
+    ]
 
 
 def differences(connection: Connection) -> list[Any]:
@@ -211,7 +220,7 @@ async def test_what_an_earlier_revision_holds_is_there_after_an_upgrade(
 
 async def require_references(store: Store) -> None:
     """Keys are of tenants that are there, and go with them."""
-    key = {"id": "1", "sha256": "2", "tenant": "nobody", "created_at": 1}
+    key = {"id": "1", "sha256": "2", "tenant": "nobody", "created_at": NOON}
     with pytest.raises(MissingReferenceError):
         async with store.writing() as connection:
             await connection.execute(tables.keys.insert().values(key))

@@ -1,6 +1,5 @@
 """Moments as the tables have them."""
 
-import time
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
@@ -28,8 +27,3 @@ def test_a_moment_is_the_same_in_every_time_zone() -> None:
 def test_a_time_without_a_time_zone_is_no_moment() -> None:
     with pytest.raises(ValueError, match="needs a time zone"):
         moments.of_datetime(datetime(2026, 1, 1))
-
-
-def test_now_is_now() -> None:
-    before = time.time_ns() // 1000
-    assert before <= moments.now() <= time.time_ns() // 1000

@@ -17,6 +17,7 @@ from groundwire.control.store import (
     tables,
 )
 from tests.control.store import rows
+from tests.control.store.rows import NOON
 from tests.postgres import PATIENCE_S, Postgres
 
 pytestmark = pytest.mark.asyncio
@@ -51,7 +52,7 @@ async def test_what_is_there_already_is_a_conflict(store_url: str) -> None:
 
 
 async def test_a_row_that_refers_to_nothing_is_told_apart_from_a_conflict(store_url: str) -> None:
-    key = {"id": "1", "sha256": "2", "tenant": "nobody", "created_at": 1}
+    key = {"id": "1", "sha256": "2", "tenant": "nobody", "created_at": NOON}
     async with Store(store_url) as store:
         with pytest.raises(MissingReferenceError, match="what it refers to is not there"):
             async with store.writing() as connection:
@@ -59,7 +60,7 @@ async def test_a_row_that_refers_to_nothing_is_told_apart_from_a_conflict(store_
 
 
 async def test_a_row_that_breaks_a_rule_is_no_conflict(store_url: str) -> None:
-    key = {"id": "1", "sha256": "2", "created_at": 1}  # neither of a tenant nor with a role
+    key = {"id": "1", "sha256": "2", "created_at": NOON}  # neither of a tenant nor with a role
     async with Store(store_url) as store:
         with pytest.raises(StoreError, match="it takes no such row") as raised:
             async with store.writing() as connection:

@@ -6,7 +6,6 @@ Each line it reads is JSON, and so is each that it writes.
 import asyncio
 import json
 import sys
-from pathlib import Path
 from typing import Any
 
 from groundwire.config import Config
@@ -27,7 +26,7 @@ async def main(url: str) -> None:
     while line := await asyncio.to_thread(sys.stdin.readline):
         asked = json.loads(line)
         if asked["what"] == "prepare":
-            start = await prepare(registry, Config(), Path(asked["folder"]))
+            start = await prepare(registry, Config())
             made = (start.tenant_key, start.admin_key)
             say(made=[None if key is None else key.secret for key in made])
         else:

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from groundwire.config import Config, parse
 from groundwire.config.keys import key_hash
 from groundwire.control.keys import AdminKey, Key, Keyring, Keys
-from groundwire.control.store.moments import of_datetime
 from groundwire.control.tenants import Directory, KeyRecord, Role, TenantRecord, TenantSnapshot
 from groundwire.errors import ConfigError
 from groundwire.policy.policy import Action, Overrides
@@ -33,14 +32,14 @@ class Clock:
     def __init__(self, moment: datetime = NOON) -> None:
         self.moment = moment
 
-    def __call__(self) -> int:
-        return of_datetime(self.moment)
+    def __call__(self) -> datetime:
+        return self.moment
 
 
 def key(secret: str, **own: Any) -> KeyRecord:  # noqa: ANN401 - its fields
     digest = key_hash(secret)
     own = own or {"tenant": "acme"}
-    return KeyRecord(id=digest[:12], sha256=digest, created_at=NOON, **own)
+    return KeyRecord(sha256=digest, created_at=NOON, **own)
 
 
 def tenant(id_: str, *, version: int = 1, **policy: object) -> TenantRecord:
@@ -51,7 +50,7 @@ def snapshot(*records: TenantRecord | KeyRecord, revision: int = 1) -> TenantSna
     return TenantSnapshot(
         revision=revision,
         tenants={each.id: each for each in records if isinstance(each, TenantRecord)},
-        keys={each.id: each for each in records if isinstance(each, KeyRecord)},
+        keys=tuple(each for each in records if isinstance(each, KeyRecord)),
     )
 
 
@@ -157,15 +156,13 @@ def test_an_admin_key_that_a_tenant_has_too_stops_the_start(hashed: bool) -> Non
 
 def test_a_tenant_has_what_is_stored_else_what_is_configured() -> None:
     directory = Directory(parse(FILE, name=""))
-    assert directory.overrides("acme") == Overrides(action=Action.FLAG, min_severity=1)
+    assert directory.get("acme") == Overrides(action=Action.FLAG, min_severity=1)
     stored = replace(tenant("acme", action="block"), metadata={"grounding.enabled": "no"})
     directory.apply(snapshot(stored, tenant("beta", explain=False)))
-    assert directory.overrides("acme") == Overrides(
-        action=Action.BLOCK, enabled=False, min_severity=1
-    )
-    assert directory.overrides("beta") == Overrides(explain=False)
-    assert directory.overrides("file") == Overrides(action=Action.BODY)
-    assert directory.overrides("nobody") is None
+    assert directory.get("acme") == Overrides(action=Action.BLOCK, enabled=False, min_severity=1)
+    assert directory.get("beta") == Overrides(explain=False)
+    assert directory.get("file") == Overrides(action=Action.BODY)
+    assert directory.get("nobody") is None
     assert directory.record("acme") is stored
     assert directory.record("file") == TenantRecord(id="file", is_configured=True)
     assert directory.record("nobody") is None
@@ -173,7 +170,7 @@ def test_a_tenant_has_what_is_stored_else_what_is_configured() -> None:
 
 def test_the_mapping_of_all_tenants_is_always_what_is_known_now() -> None:
     directory = Directory(parse(FILE, name=""))
-    tenants: Mapping[str, Overrides] = directory.as_mapping()
+    tenants: Mapping[str, Overrides] = directory
     assert set(tenants) == {"acme", "file"}
     directory.apply(snapshot(tenant("beta", action="block")))
     assert tenants["beta"] == Overrides(action=Action.BLOCK)
@@ -187,7 +184,7 @@ def test_what_was_known_before_is_not_known_after() -> None:
     directory = Directory(Config())
     directory.apply(snapshot(tenant("acme", action="block"), key("gw_stored")))
     directory.apply(snapshot(tenant("acme", version=2, action="log"), revision=2))
-    assert directory.overrides("acme") == Overrides(action=Action.LOG)
+    assert directory.get("acme") == Overrides(action=Action.LOG)
     assert directory.find(b"gw_stored") is None
 
 
@@ -202,15 +199,15 @@ def test_the_use_of_a_stored_key_is_noted_and_of_no_other() -> None:
     directory.find_admin(b"gwa_stored")
     directory.is_ours(b"gw_revoked")
     first = directory.take_uses()
-    assert first == {active.id: of_datetime(NOON), admin.id: of_datetime(NOON)}
+    assert first == {active.id: NOON, admin.id: NOON}
     assert directory.take_uses() == {}
 
     clock.moment += timedelta(seconds=1)
     directory.find(b"gw_active")
     directory.return_uses(first)  # they could not be stored
     assert directory.take_uses() == {
-        active.id: of_datetime(clock.moment),
-        admin.id: of_datetime(NOON),
+        active.id: clock.moment,
+        admin.id: NOON,
     }
 
 
@@ -254,7 +251,7 @@ def test_uses_may_be_noted_in_many_threads_while_they_are_taken() -> None:
     directory = Directory(Config())
     secrets = [f"gw_{n}" for n in range(50)]
     directory.apply(snapshot(*map(key, secrets)))
-    taken: dict[str, int] = {}
+    taken: dict[str, datetime] = {}
 
     def use() -> None:
         for _ in range(50):

@@ -184,7 +184,7 @@ def test_it_is_what_requests_are_treated_by(
     if kept is not None:
         directory.apply(TenantSnapshot(revision=1, tenants={"acme": stored(*kept)}))
 
-    own = directory.as_mapping().get("acme")
+    own = directory.get("acme")
     policy, limits = resolve(config.policy, tenant=own), resolve_limits(config.limits, own)
     for each in effective(config, directory.record("acme")):
         if each.name in Policy.__dataclass_fields__:
@@ -202,7 +202,7 @@ def test_where_no_decision_is_named_none_changes_anything(
     config, record = parse(FILE, name="groundwire.yaml"), stored(policy, metadata)
     directory = Directory(config)
     directory.apply(TenantSnapshot(revision=1, tenants={"acme": record}))
-    own = directory.overrides("acme")
+    own = directory.get("acme")
     plugin = next(each.plugin for each in config.decisions if each.plugin is not None)
     others = [
         replace(plugin, enabled=not config.check.enabled, explain=False, include_details=True),

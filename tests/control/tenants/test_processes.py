@@ -83,9 +83,7 @@ async def test_of_processes_that_start_at_once_one_makes_the_first_keys(
 ) -> None:
     async with AsyncExitStack() as stack:
         others = [await stack.enter_async_context(other_process(store_url)) for _ in range(3)]
-        told = await asyncio.gather(
-            *(other.ask(what="prepare", folder=str(tmp_path)) for other in others)
-        )
+        told = await asyncio.gather(*(other.ask(what="prepare") for other in others))
         made = [each["made"] for each in told if each["made"] != [None, None]]
         assert len(made) == 1
         tenant_key, admin_key = made[0]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.control.tenants import Diff, KeyRecord, KeyStatus, NewKey, TenantRecord
+from groundwire.control.tenants import KeyRecord, KeyStatus, NewKey, TenantRecord
 from groundwire.control.tenants.record import over
 from groundwire.policy.policy import Action, OnError, Overrides
 
@@ -52,11 +52,6 @@ def test_of_a_stored_policy_that_cannot_be_read_the_rest_counts() -> None:
     assert "on_error = 'explode' is not possible" in on_error
 
 
-def test_a_tenant_of_version_0_is_not_stored() -> None:
-    assert not TenantRecord(id="acme", is_configured=True).is_stored
-    assert tenant().is_stored
-
-
 OVERRIDES = st.builds(
     Overrides,
     action=st.none() | st.sampled_from(Action),
@@ -88,36 +83,11 @@ def test_the_first_that_says_something_counts(first: Overrides, second: Override
 def test_a_key_is_active_until_it_expires_or_is_revoked(
     expires_at: datetime | None, revoked_at: datetime | None, status: KeyStatus
 ) -> None:
-    key = KeyRecord(
-        id="a", sha256=SHA256, tenant="acme", expires_at=expires_at, revoked_at=revoked_at
-    )
-    assert key.status(NOON) == status
+    key = KeyRecord(sha256=SHA256, tenant="acme", expires_at=expires_at, revoked_at=revoked_at)
+    assert key.status_at(NOON) == status
 
 
 def test_neither_a_key_nor_its_hash_is_in_what_is_printed() -> None:
-    new = NewKey(record=KeyRecord(id="a", sha256=SHA256, tenant="acme"), secret="gw_secret")
+    new = NewKey(record=KeyRecord(sha256=SHA256, tenant="acme"), secret="gw_secret")
     assert "gw_secret" not in repr(new) + str(new)
     assert SHA256 not in repr(new)
-
-
-def test_a_diff_has_what_changed_and_nothing_else() -> None:
-    before = tenant(
-        name="Acme",
-        metadata={"grounding.action": "LOG", "name": "a key of that name", "old": "1"},
-        policy={"action": "log", "explain": True},
-    )
-    after = tenant(
-        name="Acme Corp.",
-        metadata={"grounding.action": "BLOCK", "name": "a key of that name", "new": "2"},
-        policy={"action": "log", "explain": True},
-    )
-    assert Diff.between(before, after).to_dict() == {
-        "before": {"name": "Acme", "metadata": {"grounding.action": "LOG", "old": "1"}},
-        "after": {"name": "Acme Corp.", "metadata": {"grounding.action": "BLOCK", "new": "2"}},
-    }
-    assert not Diff.between(before, before)
-    assert Diff.between(None, after).to_dict()["before"] == {}
-    assert Diff.between(before, None).to_dict()["before"]["policy"] == {
-        "action": "log",
-        "explain": True,
-    }

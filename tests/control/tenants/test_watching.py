@@ -12,7 +12,6 @@ from sqlalchemy import text
 
 from groundwire.config import Config
 from groundwire.control.store import Store, StoreError, StoreUnavailableError
-from groundwire.control.store.moments import to_datetime
 from groundwire.control.tenants import Directory, Registry, Watcher
 from groundwire.control.tenants.watching import backoff_s
 from groundwire.policy.policy import Action
@@ -63,7 +62,7 @@ async def run(store: Store, statement: str) -> None:
 
 
 def action_of(process: Process, tenant: str = "acme") -> Action | None:
-    own = process.directory.overrides(tenant)
+    own = process.directory.get(tenant)
     return None if own is None else own.action
 
 
@@ -85,7 +84,7 @@ async def test_a_change_of_one_process_reaches_the_others_with_one_load(store_ur
         await one.registry.revoke_key(new.record.id, tenant="acme")
         await eventually(lambda: other.directory.find(new.secret.encode()) is None)
         await one.registry.delete("acme")
-        await eventually(lambda: other.directory.overrides("acme") is None)
+        await eventually(lambda: other.directory.get("acme") is None)
         assert other.watcher.n_loads <= 1 + 4
 
 
@@ -120,7 +119,7 @@ async def test_many_who_refresh_at_once_load_once(store_url: str) -> None:
 async def test_many_changes_at_once_are_all_known_in_the_end(store_url: str) -> None:
     async with process(store_url) as one, process(store_url) as other:
         await asyncio.gather(*(one.registry.create(f"tenant-{n}") for n in range(40)))
-        await eventually(lambda: len(other.directory.as_mapping()) == 40)
+        await eventually(lambda: len(other.directory) == 40)
         assert other.watcher.n_loads <= 1 + 40
 
 
@@ -188,7 +187,7 @@ class TestUses:
             noted = one.directory.uses[new.record.id]
             await eventually(lambda: not one.directory.uses)
             async with asyncio.timeout(PATIENCE_S):
-                while (await one.registry.keys("acme"))[0].last_used_at != to_datetime(noted):
+                while (await one.registry.keys("acme"))[0].last_used_at != noted:
                     await asyncio.sleep(0.01)
             assert one.watcher.n_loads <= 3  # that is no news
 
@@ -201,7 +200,7 @@ class TestUses:
             noted = one.directory.uses[new.record.id]
         async with opened(store_url) as store:
             (key,) = await Registry(store).keys("acme")
-            assert key.last_used_at == to_datetime(noted)
+            assert key.last_used_at == noted
 
     async def test_what_cannot_be_stored_is_kept_for_later(self, store_url: str) -> None:
         async with process(store_url, flush_s=0.01) as one:

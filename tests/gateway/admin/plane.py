@@ -186,7 +186,7 @@ def plane(
 
 def loaded(config: Config, control: ControlPlane) -> Pipeline:
     """The pipeline of a configuration, with its models."""
-    return Pipeline.load(config, tenants=control.directory.as_mapping())
+    return Pipeline.load(config, tenants=control.directory)
 
 
 def pipeline_around(detector: Detector, config: Config, control: ControlPlane) -> Pipeline:
@@ -196,7 +196,7 @@ def pipeline_around(detector: Detector, config: Config, control: ControlPlane) -
         decisions=config.decisions,
         policy=config.policy,
         limits=config.limits,
-        tenants=control.directory.as_mapping(),
+        tenants=control.directory,
         ignores_short=config.similarity.all_short == "grounded",
     )
 

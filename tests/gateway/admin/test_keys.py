@@ -1,12 +1,9 @@
 """Keys over HTTP: made, shown once, listed, revoked."""
 
-import json
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
-from groundwire.config.keys import key_hash
 from tests.gateway.admin.conftest import Planes
 from tests.gateway.admin.plane import ADMIN, Plane
 from tests.gateway.chats import KEY
@@ -173,21 +170,6 @@ def test_the_first_start_makes_one_key_of_each_kind(planes: Planes) -> None:
         ("KEY_CREATED", "default", "first-start"),
         ("KEY_CREATED", "-", "first-start"),
     ]
-
-
-def test_a_key_that_is_taken_over_is_recorded_with_its_tenant(
-    planes: Planes, tmp_path: Path
-) -> None:
-    row = {"tenant": "default", "sha256": key_hash("gw_of_an_earlier_version"), "created": ""}
-    (tmp_path / "keys.json").write_text(json.dumps({"version": 1, "keys": [row]}))
-    own = planes(folder=tmp_path, environ={"GROUNDWIRE_GATEWAY_API_KEY": ""})
-    own.stop()
-    made = own.recorded("TENANT_CREATED", "KEY_CREATED")
-    assert [(each["type"], each["tenant"]) for each in made] == [
-        ("TENANT_CREATED", "default"),
-        ("KEY_CREATED", "default"),
-    ]
-    assert made[1]["payload"]["key_id"] == row["sha256"][:12]
 
 
 def test_a_configured_tenant_that_is_stored_with_its_key_is_recorded(own: Plane) -> None:

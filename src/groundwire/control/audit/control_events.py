@@ -5,13 +5,20 @@ such as the values of metadata, is redacted as all texts are.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from dataclasses import dataclass
 from typing import Any
 
-from groundwire.control.audit.event import NO_TENANT, AuditEvent, EventType
+from groundwire.control.audit.event import NO_TENANT, AuditEvent, EventType, moment_text
 from groundwire.control.audit.redact import RedactionKind
-from groundwire.control.tenants import Changed, Deleted, KeyRecord, NewKey, Revoked, Role
+from groundwire.control.keys import Role
+from groundwire.control.tenants.record import (
+    Changed,
+    Deleted,
+    KeyRecord,
+    NewKey,
+    Revoked,
+    TenantRecord,
+)
 
 #: Who did what needs no key: ``groundwire keys``, and a start that finds no key.
 COMMAND_LINE, FIRST_START = "command-line", "first-start"
@@ -40,27 +47,23 @@ class ControlEvents:
     redact: Callable[[str], str] = str
 
     def changed(self, change: Changed) -> tuple[AuditEvent, ...]:
-        """What a change of a tenant made of it; nothing, if it left all as it was."""
-        record = change.record
-        version = {"version": record.version}
+        """Return the events of a change of a tenant; none, if nothing changed."""
+        record, version = change.record, {"version": change.record.version}
+        before = change.before or TenantRecord(id=record.id)
         events = []
         if change.is_new:
             named = {} if record.name is None else {"name": self.redact(record.name)}
             events.append(self._event(EventType.TENANT_CREATED, record.id, version | named))
+        renamed: dict[str, Any] = {}
+        if not change.is_new and before.name != record.name:
+            renamed = {"name": {"from": self._text(before.name), "to": self._text(record.name)}}
         for part, type_ in _PARTS.items():
-            before, after = change.diff.before.get(part, {}), change.diff.after.get(part, {})
-            if before or after:
-                diff = self._redacted(diff_of(before, after))
-                events.append(self._event(type_, record.id, version | {"diff": diff}))
-        if not change.is_new and (renamed := self._renamed(change)):
+            old, new = getattr(before, part), getattr(record, part)
             # There is no event for a name alone: it is told beside the metadata.
-            events = _with_name(events, renamed) or [
-                self._event(
-                    EventType.TENANT_METADATA_UPDATED,
-                    record.id,
-                    version | {"diff": diff_of({}, {}), "name": renamed},
-                )
-            ]
+            if old != new or (renamed and type_ is EventType.TENANT_METADATA_UPDATED):
+                diff = self._redacted(diff_of(old, new))
+                events.append(self._event(type_, record.id, version | {"diff": diff} | renamed))
+                renamed = {}
         return tuple(events)
 
     def deleted(self, deleted: Deleted) -> AuditEvent:
@@ -81,7 +84,7 @@ class ControlEvents:
 
     def key_created(self, key: KeyRecord) -> AuditEvent:
         """A key was made."""
-        expires = None if key.expires_at is None else moment_of(key.expires_at)
+        expires = None if key.expires_at is None else moment_text(key.expires_at)
         return self._event(
             EventType.KEY_CREATED, key.tenant, self._key(key) | {"expires_at": expires}
         )
@@ -113,10 +116,6 @@ class ControlEvents:
             trace_id=self.trace_id,
             payload={"actor": self.actor, **payload},
         )
-
-    def _renamed(self, change: Changed) -> dict[str, Any]:
-        before, after = change.diff.before.get("name"), change.diff.after.get("name")
-        return {} if before == after else {"from": self._text(before), "to": self._text(after)}
 
     def _redacted(self, parts: dict[str, Any]) -> dict[str, Any]:
         return {
@@ -178,15 +177,3 @@ def diff_of(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, An
         },
         "removed": {key: value for key, value in before.items() if key not in after},
     }
-
-
-def moment_of(moment: datetime) -> str:
-    """A moment as events have it."""
-    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def _with_name(events: list[AuditEvent], renamed: dict[str, Any]) -> list[AuditEvent]:
-    if not events:
-        return []
-    first, *rest = events
-    return [replace(first, payload={**first.payload, "name": renamed}), *rest]

@@ -1,4 +1,4 @@
-"""The tables. Moments are whole microseconds since 1970 in UTC: every database compares numbers."""
+"""The tables of the store. Moments are whole microseconds since 1970 in UTC."""
 
 from sqlalchemy import (
     JSON,
@@ -13,6 +13,8 @@ from sqlalchemy import (
     Table,
     Text,
 )
+
+from groundwire.control.store.moments import Moment
 
 #: Names of constraints, so that migrations can name what they change.
 metadata = MetaData(
@@ -37,8 +39,8 @@ tenants = Table(
     Column("metadata", JSON, nullable=False),
     # Ours: fields of Overrides, of JSON's types; one that is absent inherits.
     Column("policy", JSON, nullable=False),
-    Column("created_at", BigInteger, nullable=False),
-    Column("updated_at", BigInteger, nullable=False),
+    Column("created_at", Moment, nullable=False),
+    Column("updated_at", Moment, nullable=False),
     # Grows with each change, and from one tenant of an id to the next: If-Match compares it.
     Column("version", Integer, nullable=False),
 )
@@ -53,10 +55,10 @@ keys = Table(
     Column("tenant", String(TENANT_CHARS), ForeignKey("tenants.id", ondelete="CASCADE")),
     Column("role", String(16)),
     Column("name", Text),
-    Column("created_at", BigInteger, nullable=False),
-    Column("expires_at", BigInteger),
-    Column("revoked_at", BigInteger),
-    Column("last_used_at", BigInteger),
+    Column("created_at", Moment, nullable=False),
+    Column("expires_at", Moment),
+    Column("revoked_at", Moment),
+    Column("last_used_at", Moment),
     CheckConstraint("(tenant IS NULL) <> (role IS NULL)", name="owner"),
     Index(None, "tenant"),
 )

@@ -1,12 +1,12 @@
 """Tenants and their keys: stored, known to every process, in effect at once.
 
-``record`` has the values, ``legal`` what they may be, ``configured`` what the configuration has
-beside them. ``registry`` and ``stored_keys`` read and change them in the database, by
-``transaction`` and ``loading``. ``directory`` is what requests ask, and ``watching`` keeps it as
-the database is. ``effective`` says what holds for a tenant, and
-why; ``first_start`` makes the first keys.
+``record`` has the values, ``legal`` says what is valid, ``configured`` reads the configuration.
+``registry`` and ``stored_keys`` read and change the database in a ``transaction``. ``directory``
+answers requests, and ``watching`` keeps it up to date. ``effective`` says which settings hold for a
+tenant and why; ``first_start`` makes the first keys.
 """
 
+from groundwire.control.keys import Role
 from groundwire.control.tenants.configured import ConfiguredTenants
 from groundwire.control.tenants.directory import Directory
 from groundwire.control.tenants.errors import (
@@ -24,12 +24,10 @@ from groundwire.control.tenants.first_start import FirstStart, prepare
 from groundwire.control.tenants.record import (
     Changed,
     Deleted,
-    Diff,
     KeyRecord,
     KeyStatus,
     NewKey,
     Revoked,
-    Role,
     TenantRecord,
     TenantSnapshot,
 )
@@ -41,7 +39,6 @@ __all__ = [
     "ConfiguredError",
     "ConfiguredTenants",
     "Deleted",
-    "Diff",
     "Directory",
     "FirstStart",
     "InvalidKeyError",

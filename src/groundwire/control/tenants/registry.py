@@ -18,19 +18,16 @@ from groundwire.control.tenants.legal import (
     read_policy,
     read_text,
 )
-from groundwire.control.tenants.loading import load
 from groundwire.control.tenants.record import (
     Changed,
     Deleted,
-    Diff,
     IfVersion,
     TenantRecord,
     TenantSnapshot,
     over,
 )
 from groundwire.control.tenants.stored_keys import MAX_PAGE, StoredKeys
-from groundwire.control.tenants.transaction import Change
-from groundwire.detection.values import FrozenMapping
+from groundwire.control.tenants.transaction import Change, key_of
 from groundwire.policy.policy import Overrides
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -106,8 +103,8 @@ class Registry(StoredKeys):
         wanted = TenantRecord(
             id=id_,
             name=read_name(name),
-            metadata=FrozenMapping(merge_metadata({}, read_metadata(metadata))),
-            policy=FrozenMapping(merge_policy({}, read_policy(policy))),
+            metadata=merge_metadata({}, read_metadata(metadata)),
+            policy=merge_policy({}, read_policy(policy)),
         )
         async with self._changes.begin() as change:
             if id_ in self._configured.tenants or await change.tenant(id_) is not None:
@@ -142,7 +139,7 @@ class Registry(StoredKeys):
         async with self._changes.begin() as change:
             before = await change.tenant(id_, if_version=if_version)
             old = before or TenantRecord(id=id_)
-            merged = FrozenMapping(merge_metadata(old.metadata, changes))
+            merged = merge_metadata(old.metadata, changes)
             return await self._put(
                 change, before, replace(old, name=own_name or old.name, metadata=merged)
             )
@@ -193,7 +190,7 @@ class Registry(StoredKeys):
         async with self._changes.begin() as change:
             before = await self._changeable(change, id_, if_version)
             old = before or TenantRecord(id=id_)
-            own = FrozenMapping(merge_policy(old.policy if merges else {}, changes))
+            own = merge_policy(old.policy if merges else {}, changes)
             wanted = replace(old, policy=own)
             check(over(wanted.overrides, self._configured.tenants.get(id_)))
             return await self._put(change, before, wanted)
@@ -222,13 +219,22 @@ class Registry(StoredKeys):
             return int(await connection.scalar(select(tables.changes.c.revision)) or 0)
 
     async def snapshot(self, known: TenantSnapshot | None = None) -> TenantSnapshot:
-        """All tenants and keys at one moment.
+        """Read all tenants and keys at one moment.
 
         Args:
-            known: An earlier one: what has not changed is taken from it, and not read again.
+            known: An earlier snapshot: tenants that have not changed are taken from it, so that
+                their policies need not be read again.
         """
-        configured = self._configured.tenants
-        return await load(self._store, known, is_configured=configured.__contains__)
+        before = {} if known is None else known.tenants
+        tenants: dict[str, TenantRecord] = {}
+        async with self._store.reading() as connection:
+            revision = await connection.scalar(select(tables.changes.c.revision))
+            # Streamed, so that requests are answered meanwhile.
+            async for row in await connection.stream(select(tables.tenants)):
+                record, old = self._of_row(row), before.get(row.id)
+                tenants[row.id] = old if old is not None and old == record else record
+            keys = [key_of(row) async for row in await connection.stream(select(tables.keys))]
+        return TenantSnapshot(revision=int(revision or 0), tenants=tenants, keys=tuple(keys))
 
     # Parts.
 
@@ -241,11 +247,9 @@ class Registry(StoredKeys):
             InvalidTenantError: If its id is one of a file that no store takes.
         """
         read_id(wanted.id)
-        diff = Diff.between(before, wanted)
-        if before is not None and not diff:
-            return Changed(record=self._marked(before), diff=diff)
-        record = self._marked(await change.put(before, wanted))
-        return Changed(record=record, diff=diff, is_new=before is None)
+        if before is not None and wanted == before:
+            return Changed(before=before, record=self._marked(before))
+        return Changed(before=before, record=self._marked(await change.put(before, wanted)))
 
     def _marked(self, record: TenantRecord) -> TenantRecord:
         return replace(record, is_configured=record.id in self._configured.tenants)

@@ -1,16 +1,16 @@
 """The keys of tenants and of the admin plane, in the database."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, Row, Select, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from groundwire.control.keys import Key, Role
+from groundwire.control.keys import Role
 from groundwire.control.store import Store, tables
-from groundwire.control.store.moments import now, to_datetime
+from groundwire.control.store.moments import now
 from groundwire.control.tenants.configured import ConfiguredTenants
 from groundwire.control.tenants.errors import (
     ConfiguredError,
@@ -22,7 +22,6 @@ from groundwire.control.tenants.errors import (
 from groundwire.control.tenants.legal import KEY_ID, is_id, read_expiry, read_id, read_name
 from groundwire.control.tenants.record import (
     Changed,
-    Diff,
     IfVersion,
     KeyRecord,
     KeyStatus,
@@ -30,25 +29,17 @@ from groundwire.control.tenants.record import (
     Revoked,
     TenantRecord,
 )
-from groundwire.control.tenants.rows import key_of, tenant_of
-from groundwire.control.tenants.transaction import Change, Changes
+from groundwire.control.tenants.transaction import Change, Changes, key_of, tenant_of
 
 #: Of what is listed, so much comes at a time at most.
 MAX_PAGE = 1000
 
-#: What the keys that nobody asked for are named.
+#: The name of the keys of the first start.
 FIRST_START = "first start"
-IMPORTED = "keys.json"
 
 _USES_AT_ONCE = 500
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
-    """What a start has stored: keys of which hashes were known, and their tenants."""
-
-    keys: tuple[KeyRecord, ...] = ()
-    tenants: tuple[Changed, ...] = ()
+_KEYS = tables.keys.c
 
 
 class StoredKeys:
@@ -78,19 +69,19 @@ class StoredKeys:
             UnknownTenantError: If there is no such tenant.
             UnknownKeyError: If it has no key ``after``.
         """
-        configured = () if after is not None else self._configured.tenant_keys(tenant)
+        configured = () if after is not None else self._configured.keys_of(tenant)
         async with self._store.reading() as connection:
             await self._known(connection, tenant)
-            query = await _page(connection, tables.keys.c.tenant == tenant, after, limit)
+            query = await _page(connection, _KEYS.tenant == tenant, after, limit)
             return (*configured, *map(key_of, await connection.execute(query)))
 
     async def admin_keys(
         self, *, after: str | None = None, limit: int = 100
     ) -> tuple[KeyRecord, ...]:
         """A page of the keys of the admin plane, as :meth:`keys`."""
-        configured = () if after is not None else self._configured.admin_keys()
+        configured = () if after is not None else self._configured.keys_of(None)
         async with self._store.reading() as connection:
-            query = await _page(connection, tables.keys.c.role.is_not(None), after, limit)
+            query = await _page(connection, _KEYS.role.is_not(None), after, limit)
             return (*configured, *map(key_of, await connection.execute(query)))
 
     async def create_key(
@@ -109,7 +100,7 @@ class StoredKeys:
         """
         if (tenant is None) == (role is None):
             raise InvalidKeyError("key", "it is either a tenant's, or has a role")
-        key_name, ends = read_name(name), read_expiry(expires_at, now=to_datetime(now()))
+        key_name, ends = read_name(name), read_expiry(expires_at, now=now())
         async with self._changes.begin() as change:
             stored = () if tenant is None else await self._put_bare(change, tenant)
             made = await change.make_key(tenant=tenant, role=role, name=key_name, expires_at=ends)
@@ -133,10 +124,9 @@ class StoredKeys:
         """
         if not KEY_ID.fullmatch(key_id):
             raise UnknownKeyError(key_id)
-        columns = tables.keys.c
-        owner = columns.role.is_not(None) if tenant is None else columns.tenant == tenant
+        owner = _KEYS.role.is_not(None) if tenant is None else _KEYS.tenant == tenant
         async with self._changes.begin() as change:
-            found = await change.find_keys((columns.id == key_id) & owner)
+            found = await change.find_keys((_KEYS.id == key_id) & owner)
             if not found:
                 raise self._no_key(key_id, tenant)
             record = found[0]
@@ -146,11 +136,11 @@ class StoredKeys:
                 await self._require_another_admin(change, record)
             return Revoked(record=await change.revoke(record), is_new=True)
 
-    async def note_use(self, uses: Mapping[str, int]) -> None:
+    async def note_use(self, uses: Mapping[str, datetime]) -> None:
         """Keep when keys were used last.
 
         Args:
-            uses: Id of a key → moment, in microseconds. Keys that are not stored are left out.
+            uses: Id of a key → the moment. Keys that are not stored are left out.
         """
         ids = sorted(uses)
         for start in range(0, len(ids), _USES_AT_ONCE):
@@ -174,33 +164,21 @@ class StoredKeys:
             The tenant's key and the admin key, where one was made.
         """
         own = admin = None
-        columns = tables.keys.c
-        is_live = columns.revoked_at.is_(None) & (
-            columns.expires_at.is_(None) | (columns.expires_at > now())
+        is_live = _KEYS.revoked_at.is_(None) & (
+            _KEYS.expires_at.is_(None) | (_KEYS.expires_at > now())
         )
         async with self._changes.begin() as change:
             if tenant is not None and not await change.find_keys(
-                columns.tenant.is_not(None), limit=1
+                _KEYS.tenant.is_not(None), limit=1
             ):
                 stored = await self._put_bare(change, tenant, is_asked=True)
                 own = await change.make_key(tenant=tenant, name=FIRST_START)
                 own = replace(own, tenants=stored)
             if needs_admin and not await change.find_keys(
-                (columns.role == str(Role.ADMIN)) & is_live, limit=1
+                (_KEYS.role == str(Role.ADMIN)) & is_live, limit=1
             ):
                 admin = await change.make_key(role=Role.ADMIN, name=FIRST_START)
         return own, admin
-
-    async def import_keys(self, keys: Iterable[Key]) -> Kept:
-        """Store keys of which the hash is known, and their tenants; what is stored stays."""
-        found, tenants = list[KeyRecord](), list[Changed]()
-        async with self._changes.begin() as change:
-            for key in keys:
-                if await change.find_keys(tables.keys.c.sha256 == key.sha256):
-                    continue
-                tenants += await self._put_bare(change, key.tenant, is_asked=True)
-                found.append(await change.keep_key(key.sha256, tenant=key.tenant, name=IMPORTED))
-        return Kept(keys=tuple(found), tenants=tuple(tenants))
 
     # Parts.
 
@@ -208,12 +186,11 @@ class StoredKeys:
         """See to it that an admin key is left that lasts: changes follow each other, so of two
         that revoke each other's key at once, the second is refused.
         """  # noqa: D205
-        is_idle = record.status(to_datetime(now())) is not KeyStatus.ACTIVE
-        if record.role is not Role.ADMIN or is_idle or self._configured.admin is not None:
+        is_idle = record.status is not KeyStatus.ACTIVE
+        if record.role is not Role.ADMIN or is_idle or self._configured.keys_of(None):
             return
-        columns = tables.keys.c
-        lasts = columns.revoked_at.is_(None) & columns.expires_at.is_(None)
-        is_other = (columns.role == str(Role.ADMIN)) & (columns.id != record.id)
+        lasts = _KEYS.revoked_at.is_(None) & _KEYS.expires_at.is_(None)
+        is_other = (_KEYS.role == str(Role.ADMIN)) & (_KEYS.id != record.id)
         if not await change.find_keys(is_other & lasts, limit=1):
             raise LastAdminKeyError(record.id)
 
@@ -224,7 +201,7 @@ class StoredKeys:
         if await self._changeable(change, id_, None, is_asked=is_asked) is not None:
             return ()
         record = await change.put(None, TenantRecord(id=read_id(id_)))
-        return (Changed(record=record, diff=Diff.between(None, record), is_new=True),)
+        return (Changed(before=None, record=record),)
 
     async def _changeable(
         self, change: Change, id_: str, if_version: IfVersion | None, *, is_asked: bool = False
@@ -253,9 +230,7 @@ class StoredKeys:
         return tenant_of(row, is_configured=row.id in self._configured.tenants)
 
     def _no_key(self, key_id: str, tenant: str | None) -> Exception:
-        configured = self._configured
-        own = configured.admin_keys() if tenant is None else configured.tenant_keys(tenant)
-        if any(key.id == key_id for key in own):
+        if any(key.id == key_id for key in self._configured.keys_of(tenant)):
             return ConfiguredError("key", key_id)
         return UnknownKeyError(key_id)
 
@@ -264,15 +239,14 @@ async def _page(
     connection: AsyncConnection, where: ColumnElement[bool], after: str | None, limit: int
 ) -> Select[Any]:
     """The query for a page of keys, the latest first."""
-    columns = tables.keys.c
     query = select(tables.keys).where(where).limit(max(1, min(limit, MAX_PAGE)))
-    query = query.order_by(columns.created_at.desc(), columns.id)
+    query = query.order_by(_KEYS.created_at.desc(), _KEYS.id)
     if after is None:
         return query
-    is_last = where & (columns.id == (after if KEY_ID.fullmatch(after) else ""))
+    is_last = where & (_KEYS.id == (after if KEY_ID.fullmatch(after) else ""))
     last = (await connection.execute(select(tables.keys).where(is_last))).first()
     if last is None:
         raise UnknownKeyError(after)
-    is_earlier = columns.created_at < last.created_at
-    is_beside = (columns.created_at == last.created_at) & (columns.id > after)
+    is_earlier = _KEYS.created_at < last.created_at
+    is_beside = (_KEYS.created_at == last.created_at) & (_KEYS.id > after)
     return query.where(is_earlier | is_beside)

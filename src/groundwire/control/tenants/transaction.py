@@ -1,36 +1,58 @@
 """A change of tenants or keys: one transaction, one at a time, and counted for all processes.
 
-Whoever changes anything takes the row of ``changes`` first. So of two that change one tenant at
-once, the second sees what the first has done; and nobody waits in a circle.
+Every change first locks the row of ``changes``. So of two that change one tenant at once, the
+second sees what the first has done, and no two wait for each other.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
 
-from sqlalchemy import ColumnElement, delete, insert, select, update
+from sqlalchemy import ColumnElement, Table, delete, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from groundwire.config.keys import key_hash
 from groundwire.control.keys import ADMIN_PREFIX, PREFIX, Role, new_key
 from groundwire.control.store import Store, StoreBusyError, tables
-from groundwire.control.store.moments import now, to_datetime
+from groundwire.control.store.moments import now
 from groundwire.control.tenants.errors import VersionMismatchError
 from groundwire.control.tenants.record import IfVersion, KeyRecord, NewKey, TenantRecord
-from groundwire.control.tenants.rows import key_of, key_values, tenant_of, tenant_values
 
 #: A change that has to wait longer for others is given up.
 PATIENCE_S = 10.0
 
+_TENANTS, _KEYS = tables.tenants.c, tables.keys.c
+
+
+def tenant_of(row: Any, *, is_configured: bool = False) -> TenantRecord:  # noqa: ANN401 - a row
+    """Read a row of the table ``tenants``."""
+    return TenantRecord(**row._mapping, is_configured=is_configured)
+
+
+def key_of(row: Any) -> KeyRecord:  # noqa: ANN401 - a row
+    """Read a row of the table ``keys``."""
+    values = {name: value for name, value in row._mapping.items() if name != "id"}
+    return KeyRecord(**{**values, "role": None if row.role is None else Role(row.role)})
+
+
+def _values(record: TenantRecord | KeyRecord, table: Table) -> dict[str, Any]:
+    values = {name: getattr(record, name) for name in table.columns.keys()}  # noqa: SIM118
+    return {
+        name: dict(value) if isinstance(value, Mapping) else value for name, value in values.items()
+    }
+
 
 @dataclass(slots=True)
 class Change:
-    """A transaction.
+    """A transaction that changes tenants or keys.
 
-    ``revision`` counts the changes before it; ``is_made``: something has changed that others have
-    to hear of.
+    Attributes:
+        connection: The connection of the transaction.
+        revision: The number of changes before it.
+        is_made: Whether other processes have to learn of it.
     """
 
     connection: AsyncConnection
@@ -40,12 +62,12 @@ class Change:
     # Tenants.
 
     async def tenant(self, id_: str, *, if_version: IfVersion | None = None) -> TenantRecord | None:
-        """A stored tenant.
+        """Return a stored tenant.
 
         Raises:
-            VersionMismatchError: If it is of another version; one that is not stored is of 0.
+            VersionMismatchError: If it has another version; 0 is that of one that is not stored.
         """
-        query = select(tables.tenants).where(tables.tenants.c.id == id_)
+        query = select(tables.tenants).where(_TENANTS.id == id_)
         row = (await self.connection.execute(query)).first()
         version = 0 if row is None else row.version
         is_meant = version > 0 if if_version == "*" else if_version == version
@@ -55,31 +77,27 @@ class Change:
 
     async def put(self, before: TenantRecord | None, wanted: TenantRecord) -> TenantRecord:
         """Store a tenant, new or changed."""
-        moment = to_datetime(now())
+        moment = now()
         record = replace(
             wanted,
             created_at=moment if before is None else before.created_at,
             updated_at=moment,
-            # Each version was a change, so none of a tenant that was deleted is above the revision:
-            # what was read of that one is for no version of this one.
+            # Each version was a change, so no version of a deleted tenant is above the revision.
             version=self.revision + 1 if before is None else before.version + 1,
         )
-        values = tenant_values(record)
+        values = _values(record, tables.tenants)
         if before is None:
-            await self.connection.execute(insert(tables.tenants).values(**values))
+            await self._make(insert(tables.tenants).values(values))
         else:
-            where = tables.tenants.c.id == record.id
-            await self.connection.execute(update(tables.tenants).where(where).values(**values))
-        self.is_made = True
+            await self._make(update(tables.tenants).where(_TENANTS.id == record.id).values(values))
         return record
 
     async def remove(self, id_: str) -> tuple[KeyRecord, ...]:
-        """Delete a stored tenant; the keys that went with it."""
-        owned = tables.keys.c.tenant == id_
+        """Delete a stored tenant, and return the keys that were deleted with it."""
+        owned = _KEYS.tenant == id_
         keys = await self.find_keys(owned)
-        await self.connection.execute(delete(tables.keys).where(owned))
-        await self.connection.execute(delete(tables.tenants).where(tables.tenants.c.id == id_))
-        self.is_made = True
+        await self._make(delete(tables.keys).where(owned))
+        await self._make(delete(tables.tenants).where(_TENANTS.id == id_))
         return keys
 
     # Keys.
@@ -87,7 +105,7 @@ class Change:
     async def find_keys(
         self, where: ColumnElement[bool], *, limit: int | None = None
     ) -> tuple[KeyRecord, ...]:
-        """The stored keys that are so."""
+        """Return the stored keys that match a condition."""
         rows = await self.connection.execute(select(tables.keys).where(where).limit(limit))
         return tuple(map(key_of, rows))
 
@@ -99,58 +117,43 @@ class Change:
         name: str | None = None,
         expires_at: datetime | None = None,
     ) -> NewKey:
-        """Make a key, and keep its hash."""
+        """Make a key, and store its hash."""
         secret = new_key(PREFIX if role is None else ADMIN_PREFIX)
-        record = await self.keep_key(
-            key_hash(secret), tenant=tenant, role=role, name=name, expires_at=expires_at
-        )
-        return NewKey(record=record, secret=secret)
-
-    async def keep_key(
-        self,
-        digest: str,
-        *,
-        tenant: str | None = None,
-        role: Role | None = None,
-        name: str | None = None,
-        expires_at: datetime | None = None,
-    ) -> KeyRecord:
-        """Keep the hash of a key."""
         record = KeyRecord(
-            id=digest[:12],
-            sha256=digest,
+            sha256=key_hash(secret),
             tenant=tenant,
             role=role,
             name=name,
-            created_at=to_datetime(now()),
+            created_at=now(),
             expires_at=expires_at,
         )
-        await self.connection.execute(insert(tables.keys).values(**key_values(record)))
-        self.is_made = True
-        return record
+        await self._make(insert(tables.keys).values(_values(record, tables.keys)))
+        return NewKey(record=record, secret=secret)
 
     async def revoke(self, record: KeyRecord) -> KeyRecord:
-        """Let a key be taken no more."""
-        moment = now()
-        where = tables.keys.c.id == record.id
-        await self.connection.execute(update(tables.keys).where(where).values(revoked_at=moment))
-        self.is_made = True
-        return replace(record, revoked_at=to_datetime(moment))
+        """Revoke a key."""
+        revoked = replace(record, revoked_at=now())
+        own = update(tables.keys).where(_KEYS.id == record.id)
+        await self._make(own.values(revoked_at=revoked.revoked_at))
+        return revoked
 
-    async def note_use(self, key_id: str, moment: int) -> None:
-        """Keep when a key was used last; nobody has to hear of that."""
-        columns = tables.keys.c
-        is_later = columns.last_used_at.is_(None) | (columns.last_used_at < moment)
+    async def note_use(self, key_id: str, moment: datetime) -> None:
+        """Store when a key was used last; other processes need not learn of it."""
+        is_later = _KEYS.last_used_at.is_(None) | (_KEYS.last_used_at < moment)
         await self.connection.execute(
-            update(tables.keys).where(columns.id == key_id, is_later).values(last_used_at=moment)
+            update(tables.keys).where(_KEYS.id == key_id, is_later).values(last_used_at=moment)
         )
+
+    async def _make(self, statement: Any) -> None:  # noqa: ANN401 - any statement
+        await self.connection.execute(statement)
+        self.is_made = True
 
 
 class Changes:
     """Begins changes, one at a time.
 
-    Those of one process wait here for their turn, and not in the database: there each would hold
-    a connection meanwhile, and SQLite has no queue.
+    Changes of one process wait here for their turn, and not in the database, where each would hold
+    a connection meanwhile.
     """
 
     def __init__(self, store: Store) -> None:
@@ -158,10 +161,10 @@ class Changes:
 
     @asynccontextmanager
     async def begin(self) -> AsyncIterator[Change]:
-        """A change, kept whole when the block ends, and not at all if it raises.
+        """Begin a change, which is kept whole when the block ends, and not at all if it raises.
 
         Raises:
-            StoreError: If the database fails, or does not come to this change.
+            StoreError: If the database fails, or other changes take too long.
         """
         try:
             async with asyncio.timeout(PATIENCE_S):

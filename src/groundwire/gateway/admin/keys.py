@@ -136,13 +136,13 @@ def _page(found: tuple[KeyRecord, ...], limit: int) -> KeyPage:
     n_configured = sum(each.is_configured for each in found)
     kept = found[: n_configured + limit]
     more = to_cursor(kept[-1].id) if len(found) > len(kept) else None
-    return KeyPage(keys=[Key.of(each) for each in kept], next=more)
+    return KeyPage(keys=[Key.model_validate(each) for each in kept], next=more)
 
 
 async def _made(request: Request, make: Callable[[Registry], Awaitable[Made]]) -> NewKey:
     events = events_of(request)
     made = await control_of(request).change(make, events.key_made)
-    return NewKey(key=Key.of(made.record), secret=made.secret)
+    return NewKey(key=Key.model_validate(made.record), secret=made.secret)
 
 
 async def _revoked(request: Request, key_id: str, tenant: str | None) -> Key:
@@ -151,4 +151,4 @@ async def _revoked(request: Request, key_id: str, tenant: str | None) -> Key:
         lambda registry: registry.revoke_key(key_id, tenant=tenant, keeps_admin=tenant is None),
         events.key_revoked,
     )
-    return Key.of(revoked.record)
+    return Key.model_validate(revoked.record)

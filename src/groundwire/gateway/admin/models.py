@@ -4,15 +4,14 @@ What a tenant, a policy and a key may be is described here and left to the regis
 more, and it reads for the command line as well.
 """
 
-from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from fastapi import Path, Query
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, WithJsonSchema
 
 from groundwire.config.tenants import KINDS
-from groundwire.control.tenants import KeyRecord, KeyStatus, Role, TenantRecord
+from groundwire.control.tenants import KeyStatus, Role
 
 #: Entries of a page.
 MAX_LIMIT = 500
@@ -70,6 +69,12 @@ Policy = Annotated[
 ]
 
 
+class _Shown(BaseModel):
+    """A shape that is read from the attributes of the value that it shows."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+
 class NewTenant(BaseModel):
     """A tenant to make."""
 
@@ -121,7 +126,7 @@ class NewAdminKey(NewTenantKey):
     )
 
 
-class Tenant(BaseModel):
+class Tenant(_Shown):
     """A tenant."""
 
     id: str
@@ -139,27 +144,6 @@ class Tenant(BaseModel):
     updated_at: datetime | None
     warnings: list[str] = Field(description="What of it cannot be meant, and inherits.")
 
-    @classmethod
-    def of(cls, record: TenantRecord, *, ignored: Mapping[str, Any] | None = None) -> "Tenant":
-        """The shape of a record.
-
-        Args:
-            record: As it is stored.
-            ignored: Fields of a request that mean nothing here.
-        """
-        more = [f"{name[:60]!r} is no field of a tenant, and is ignored." for name in ignored or ()]
-        return cls(
-            id=record.id,
-            name=record.name,
-            metadata=dict(record.metadata),
-            policy=dict(record.policy),
-            version=record.version,
-            is_configured=record.is_configured,
-            created_at=record.created_at,
-            updated_at=record.updated_at,
-            warnings=[*record.warnings, *more],
-        )
-
 
 class TenantPage(BaseModel):
     """A page of tenants, by id."""
@@ -175,13 +159,8 @@ class TenantPolicy(BaseModel):
     policy: Annotated[dict[str, Any], WithJsonSchema(_policy_schema(is_change=False))]
     version: int
 
-    @classmethod
-    def of(cls, record: TenantRecord) -> "TenantPolicy":
-        """The shape of a record."""
-        return cls(tenant=record.id, policy=dict(record.policy), version=record.version)
 
-
-class EffectiveValue(BaseModel):
+class EffectiveValue(_Shown):
     """What holds of one field, and who says so."""
 
     name: str
@@ -204,7 +183,7 @@ class EffectivePolicy(BaseModel):
     values: list[EffectiveValue]
 
 
-class Key(BaseModel):
+class Key(_Shown):
     """A key: never the key itself."""
 
     id: str = Field(description="What logs and events call it.")
@@ -219,22 +198,6 @@ class Key(BaseModel):
     expires_at: datetime | None
     revoked_at: datetime | None
     last_used_at: datetime | None = Field(description="To half a minute.")
-
-    @classmethod
-    def of(cls, record: KeyRecord) -> "Key":
-        """The shape of a record."""
-        return cls(
-            id=record.id,
-            tenant=record.tenant,
-            role=record.role,
-            name=record.name,
-            status=record.status(datetime.now(UTC)),
-            is_configured=record.is_configured,
-            created_at=record.created_at,
-            expires_at=record.expires_at,
-            revoked_at=record.revoked_at,
-            last_used_at=record.last_used_at,
-        )
 
 
 class KeyPage(BaseModel):
@@ -294,7 +257,7 @@ class EventPage(BaseModel):
     next: str | None = Field(description="The cursor of the next page; null: this is the last.")
 
 
-class Finding(BaseModel):
+class Finding(_Shown):
     """One place where the trail is not as it was written."""
 
     kind: str
@@ -303,7 +266,7 @@ class Finding(BaseModel):
     text: str
 
 
-class Verdict(BaseModel):
+class Verdict(_Shown):
     """Whether the trail is as it was written."""
 
     status: Literal["intact", "tampered", "unverified"]

@@ -1,5 +1,6 @@
 """``/v1/admin/tenants``: who there is, and what holds for them."""
 
+from collections.abc import Iterable
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Request, Response
@@ -44,7 +45,7 @@ async def list_tenants(request: Request, cursor: Cursor = None, limit: Limit = 1
     registry = control_of(request).registry
     found = await registry.tenants(after=after_of(cursor), limit=limit + 1)
     more = to_cursor(found[limit - 1].id) if len(found) > limit else None
-    return TenantPage(tenants=[Tenant.of(each) for each in found[:limit]], next=more)
+    return TenantPage(tenants=[Tenant.model_validate(each) for each in found[:limit]], next=more)
 
 
 @router.post(
@@ -107,7 +108,7 @@ async def put_tenant(
 
     change = await control_of(request).change(put, events_of(request).changed)
     response.status_code = 201 if change.is_new else 200
-    return _shown(response, change.record, ignored=body.model_extra)
+    return _shown(response, change.record, ignored=body.model_extra or ())
 
 
 @router.patch(
@@ -157,8 +158,7 @@ async def delete_tenant(request: Request, tenant: TenantId, if_match: IfMatch = 
 async def get_policy(request: Request, response: Response, tenant: TenantId) -> TenantPolicy:
     """What a tenant has of its own under our names; its metadata counts where this is silent."""
     record = await control_of(request).registry.tenant(tenant)
-    tagged(response, record.version)
-    return TenantPolicy.of(record)
+    return _policy(response, record)
 
 
 @router.put(
@@ -213,7 +213,7 @@ async def get_effective(request: Request, tenant: TenantId) -> EffectivePolicy:
     control = control_of(request)
     record = await control.registry.tenant(tenant)
     found = effective(control.config, record, check=control.check_overrides)
-    values = [EffectiveValue(**each.to_dict()) for each in found]
+    values = [EffectiveValue.model_validate(each) for each in found]
     return EffectivePolicy(tenant=tenant, values=values)
 
 
@@ -234,12 +234,18 @@ async def _set_policy(
         )
 
     change = await control.change(put, events_of(request).changed)
-    tagged(response, change.record.version)
-    return TenantPolicy.of(change.record)
+    return _policy(response, change.record)
 
 
-def _shown(
-    response: Response, record: TenantRecord, *, ignored: dict[str, Any] | None = None
-) -> Tenant:
+def _policy(response: Response, record: TenantRecord) -> TenantPolicy:
     tagged(response, record.version)
-    return Tenant.of(record, ignored=ignored)
+    return TenantPolicy(tenant=record.id, policy=dict(record.policy), version=record.version)
+
+
+def _shown(response: Response, record: TenantRecord, *, ignored: Iterable[str] = ()) -> Tenant:
+    tagged(response, record.version)
+    shown = Tenant.model_validate(record)
+    shown.warnings += [
+        f"{name[:60]!r} is no field of a tenant, and is ignored." for name in ignored
+    ]
+    return shown

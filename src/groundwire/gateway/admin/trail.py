@@ -192,7 +192,7 @@ async def verify_trail(request: Request) -> VerdictShape:
     async with running:
         keys = await asyncio.to_thread(signing_keys, control.config, data_folder(control.config))
         verdict = await verify_store(control.store, keys)
-    return VerdictShape.model_validate(verdict, from_attributes=True)
+    return VerdictShape.model_validate(verdict)
 
 
 def filters_of(asked: Filter) -> dict[str, Any]:
