@@ -135,7 +135,7 @@ def create_app(
         until_known=None if control is None else control.require_open,
     )
     app.add_middleware(Tracing)
-    app.add_middleware(Counting, metrics=counted)
+    app.add_middleware(Counting, began=counted.request_began, ended=counted.request_ended)
     return app
 
 

@@ -14,6 +14,7 @@ from prometheus_client import (
     Gauge,
     Histogram,
     ProcessCollector,
+    disable_created_metrics,
     generate_latest,
 )
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
@@ -21,12 +22,7 @@ from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 from groundwire.control.audit.log import AuditStats
 from groundwire.detection.values import Outcome
 from groundwire.engine.cache import CacheStats
-from groundwire.gateway.collectors import (
-    AuditCollector,
-    CacheCollector,
-    ControlCollector,
-    WithoutCreated,
-)
+from groundwire.gateway.collectors import Watched, of_audit, of_cache, of_control
 from groundwire.gateway.http.refusals import RefusalCode
 from groundwire.pipeline import Checked
 from groundwire.policy.policy import Action
@@ -38,18 +34,24 @@ Mode: TypeAlias = Literal["complete", "stream", "native"]
 
 _OTHER = "other"
 _NO_DETECTOR = "none"
-#: Path → the name of the endpoint; other paths under ``/v1`` are passed through.
-_ENDPOINTS = {
-    "/v1/chat/completions": "chat_completions",
-    "/v1/completions": "completions",
-    "/v1/responses": "responses",
-    "/v1/messages": "messages",
-    "/v1/embeddings": "embeddings",
-    "/v1/models": "models",
-    "/v1/check": "check",
-    "/v1/check/batch": "check_batch",
-    "/v1/verify": "verify",
-    "/v1/verify/trace": "verify_trace",
+#: Endpoints by what follows ``/v1/``, named so with ``_`` in place of ``/``; other paths under
+#: ``/v1`` are passed through.
+_ENDPOINTS = frozenset(
+    {
+        "chat/completions",
+        "completions",
+        "responses",
+        "messages",
+        "embeddings",
+        "models",
+        "check",
+        "check/batch",
+        "verify",
+        "verify/trace",
+    }
+)
+#: Endpoints elsewhere, of both planes or of one.
+_ELSEWHERE = {
     "/api/v1/classify/fact-check": "fact_check",
     "/api/v1/nli": "nli",
     "/metrics": "metrics",
@@ -57,18 +59,14 @@ _ENDPOINTS = {
     "/readyz": "readyz",
     "/openapi.json": "openapi",
 }
-#: The same of the admin plane; what follows the id of a tenant.
+#: Endpoints of the admin plane by what follows ``/v1/admin/``, and what follows a tenant's id.
 _ADMIN_ENDPOINTS = {
-    "/v1/admin/tenants": "tenants",
-    "/v1/admin/keys": "admin_keys",
-    "/v1/admin/me": "me",
-    "/v1/admin/audit/events": "audit_events",
-    "/v1/admin/audit/export": "audit_export",
-    "/v1/admin/audit/verify": "audit_verify",
-    "/metrics": "metrics",
-    "/livez": "livez",
-    "/readyz": "readyz",
-    "/openapi.json": "openapi",
+    "tenants": "tenants",
+    "keys": "admin_keys",
+    "me": "me",
+    "audit/events": "audit_events",
+    "audit/export": "audit_export",
+    "audit/verify": "audit_verify",
 }
 _OF_A_TENANT = {
     "": "tenants",
@@ -102,80 +100,74 @@ class Metrics:
     """All metrics of one gateway; threads may share it."""
 
     def __init__(self) -> None:
-        self.registry = registry = CollectorRegistry()
+        disable_created_metrics()  # type: ignore[no-untyped-call]  # the times at which series were made: twice the series
+        self._registry = registry = CollectorRegistry()
         ProcessCollector(registry=registry)
-        self._grounding = Counter(
-            "gateway_grounding_check_total",
+
+        def counter(name: str, text: str, *labels: str) -> Counter:
+            return Counter(f"{name}_total", text, labels, registry=registry)
+
+        def seconds(name: str, text: str, *labels: str, buckets: Sequence[float]) -> Histogram:
+            return Histogram(
+                f"groundwire_{name}_seconds", text, labels, buckets=buckets, registry=registry
+            )
+
+        self._grounding = counter(
+            "gateway_grounding_check",
             "Responses, not streamed, that were checked: DVARA's counter. action is the policy's.",
-            ["grounded", "action"],
-            registry=registry,
+            *("grounded", "action"),
         )
-        self._checks = Counter(
-            "groundwire_checks_total",
+        self._checks = counter(
+            "groundwire_checks",
             "Answers by outcome and by what was done about them.",
-            ["outcome", "action", "mode", "detector"],
-            registry=registry,
+            *("outcome", "action", "mode", "detector"),
         )
-        self._skipped = Counter(
-            "groundwire_skipped_total",
+        self._skipped = counter(
+            "groundwire_skipped",
             "Answers that are skipped, by reason: the gate sees no need, or there is no text.",
-            ["reason"],
-            registry=registry,
+            "reason",
         )
-        self._stages = Histogram(
-            "groundwire_stages_seconds",
-            "Time of the stages of a check.",
-            ["stage"],
-            buckets=_STAGE_S,
-            registry=registry,
+        self._stages = seconds(
+            "stages", "Time of the stages of a check.", "stage", buckets=_STAGE_S
         )
-        self._added = Histogram(
-            "groundwire_added_seconds",
+        self._added = seconds(
+            "added",
             "Time from the last byte of the upstream to the last byte for the client.",
-            ["mode"],
+            "mode",
             buckets=_ADDED_S,
-            registry=registry,
         )
-        self._requests = Counter(
-            "groundwire_requests_total",
+        self._requests = counter(
+            "groundwire_requests",
             "Requests by endpoint and class of status.",
-            ["endpoint", "status_class"],
-            registry=registry,
+            *("endpoint", "status_class"),
         )
-        self._request_seconds = Histogram(
-            "groundwire_request_seconds",
+        self._request_seconds = seconds(
+            "request",
             "Time of a request until the last byte of its answer.",
-            ["endpoint"],
+            "endpoint",
             buckets=_REQUEST_S,
-            registry=registry,
         )
         self._in_flight = Gauge(
             "groundwire_in_flight", "Requests that are being answered.", registry=registry
         )
-        self._admin_requests = Counter(
-            "groundwire_admin_requests_total",
+        self._admin_requests = counter(
+            "groundwire_admin_requests",
             "Requests to the admin plane by kind of what they are about and class of status.",
-            ["endpoint", "status_class"],
-            registry=registry,
+            *("endpoint", "status_class"),
         )
-        self._upstream_seconds = Histogram(
-            "groundwire_upstream_seconds",
+        self._upstream_seconds = seconds(
+            "upstream",
             "Time until an upstream has sent the headers of its answer.",
-            ["upstream"],
+            "upstream",
             buckets=_REQUEST_S,
-            registry=registry,
         )
-        self._upstream_failures = Counter(
-            "groundwire_upstream_failures_total",
-            "Failures of upstreams.",
-            ["upstream", "kind"],
-            registry=registry,
+        self._upstream_failures = counter(
+            "groundwire_upstream_failures", "Failures of upstreams.", "upstream", "kind"
         )
-        self._refusals = Counter(
-            "groundwire_refusals_total",
+        self._refusals = counter(
+            "groundwire_refusals",
             "Responses that were withheld, and requests that were refused, by a guardrail.",
-            ["code"],
-            registry=registry,
+            "code",
         )
 
     # What was checked.
@@ -232,13 +224,9 @@ class Metrics:
         self._requests.labels(endpoint, _STATUS_CLASSES.get(status // 100, _OTHER)).inc()
         self._request_seconds.labels(endpoint).observe(seconds)
 
-    def admin_request_ended(self, path: str, *, status: int) -> None:
-        """Count a request to the admin plane.
-
-        Args:
-            path: As the client gave it; of it, only what it is about is kept.
-            status: That was answered; 499 if the client left first.
-        """
+    def admin_request_ended(self, path: str, *, status: int, seconds: float) -> None:
+        """Count a request to the admin plane, as above; how long it took is not told."""
+        del seconds
         endpoint = admin_endpoint_of(path)
         status_class = _STATUS_CLASSES.get(status // 100, _OTHER)
         self._admin_requests.labels(endpoint, status_class).inc()
@@ -258,19 +246,19 @@ class Metrics:
 
     def watch_cache(self, read: Callable[[], CacheStats | None]) -> None:
         """Tell about the cache of sources; ``read`` is called at each scrape."""
-        self.registry.register(CacheCollector(read))
+        self._registry.register(Watched(lambda: of_cache(read())))
 
     def watch_audit(self, read: Callable[[], AuditStats]) -> None:
         """Tell about the audit log; ``read`` is called at each scrape."""
-        self.registry.register(AuditCollector(read))
+        self._registry.register(Watched(lambda: of_audit(read())))
 
     def watch_control(self, read: "Callable[[], ControlState]") -> None:
         """Tell about the database and what is known of it; ``read`` is called at each scrape."""
-        self.registry.register(ControlCollector(read))
+        self._registry.register(Watched(lambda: of_control(read())))
 
     def render(self) -> tuple[bytes, str]:
         """All of it, in the text format of Prometheus, and its content type."""
-        return generate_latest(WithoutCreated(self.registry)), CONTENT_TYPE_PLAIN_0_0_4
+        return generate_latest(self._registry), CONTENT_TYPE_PLAIN_0_0_4
 
 
 def endpoint_of(path: str) -> str:
@@ -279,12 +267,15 @@ def endpoint_of(path: str) -> str:
     >>> endpoint_of("/v1/chat/completions"), endpoint_of("/v1/models/any"), endpoint_of("/x")
     ('chat_completions', 'models', 'other')
     """
-    named = _ENDPOINTS.get(path.rstrip("/"))
-    if named is not None:
-        return named
-    if path.startswith("/v1/models/"):
+    path = path.rstrip("/")
+    if path in _ELSEWHERE:
+        return _ELSEWHERE[path]
+    if not path.startswith("/v1/"):
+        return _OTHER
+    name = path.removeprefix("/v1/")
+    if name.startswith("models/"):
         return "models"
-    return "passed_through" if path.startswith("/v1/") else _OTHER
+    return name.replace("/", "_") if name in _ENDPOINTS else "passed_through"
 
 
 def admin_endpoint_of(path: str) -> str:
@@ -293,16 +284,16 @@ def admin_endpoint_of(path: str) -> str:
     >>> admin_endpoint_of("/v1/admin/tenants/acme/keys/0a1b"), admin_endpoint_of("/v1/x")
     ('tenant_keys', 'other')
     """
-    if (named := _ADMIN_ENDPOINTS.get(path)) is not None:
-        return named
-    if path.startswith("/v1/admin/audit/events/"):
-        return "audit_events"
-    if path.startswith("/v1/admin/keys/"):
-        return "admin_keys"
-    if not path.startswith("/v1/admin/tenants/"):
-        return _OTHER
-    _, _, part = path.removeprefix("/v1/admin/tenants/").partition("/")
-    return _OF_A_TENANT.get(part.partition("/")[0], _OTHER)
+    if not path.startswith("/v1/admin/"):
+        return _ELSEWHERE.get(path, _OTHER)
+    name = path.removeprefix("/v1/admin/")
+    for kind in ("audit/events", "keys"):
+        if name.startswith(f"{kind}/"):
+            name = kind
+    if name.startswith("tenants/"):
+        part = name.split("/")[2:3]
+        return _OF_A_TENANT.get(part[0] if part else "", _OTHER)
+    return _ADMIN_ENDPOINTS.get(name, _OTHER)
 
 
 def is_grounded(answers: Sequence[Checked]) -> bool | None:

@@ -20,12 +20,12 @@ from groundwire import __version__
 from groundwire.errors import GroundwireError
 from groundwire.gateway.admin import keys, own, tenants, trail
 from groundwire.gateway.admin.auth import AdminAuthentication
-from groundwire.gateway.admin.counting import CountingAdmins
 from groundwire.gateway.admin.document import describe
 from groundwire.gateway.admin.problems import admin_problem
 from groundwire.gateway.control import ControlPlane
 from groundwire.gateway.http.problems import INVALID_REQUEST, NOT_FOUND, Problem, problem_response
 from groundwire.gateway.metrics import Metrics
+from groundwire.gateway.middleware.counting import Counting
 from groundwire.gateway.middleware.health import livez, readyz
 from groundwire.gateway.middleware.health import metrics as metrics_page
 from groundwire.gateway.middleware.limits import RequestLimits
@@ -79,7 +79,7 @@ def create_admin_app(control: ControlPlane, *, readiness: Readiness, metrics: Me
     app.add_middleware(AdminAuthentication, control=control)
     app.add_middleware(Uncached)
     app.add_middleware(Tracing)
-    app.add_middleware(CountingAdmins, metrics=metrics)
+    app.add_middleware(Counting, began=lambda: None, ended=metrics.admin_request_ended)
     return app
 
 

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from typing import cast
 
 from starlette.requests import HTTPConnection
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Scope
 
 from groundwire.control.tenants import Role
 from groundwire.gateway.control import ControlPlane
 from groundwire.gateway.http.caller import OPEN
-from groundwire.gateway.http.problems import AUTHENTICATION, PERMISSION, Problem, problem_response
+from groundwire.gateway.http.problems import AUTHENTICATION, PERMISSION, Problem
 from groundwire.gateway.middleware.auth import candidates, check_is_local
+from groundwire.gateway.middleware.guard import Guard
 from groundwire.gateway.middleware.state import trace_id
 
 #: What events call who needs no key.
@@ -49,27 +50,21 @@ def admin(request: HTTPConnection | Scope) -> AdminCaller:
     return cast(AdminCaller, scope["state"]["admin"])
 
 
-class AdminAuthentication:
+class AdminAuthentication(Guard):
     """Lets requests in that have an admin key, as far as its role goes."""
 
     def __init__(self, app: ASGIApp, *, control: ControlPlane) -> None:
-        self._app, self._control, self._keys = app, control, control.directory
+        super().__init__(app)
+        self._control, self._keys = control, control.directory
         self._is_local_demo = control.is_local_demo
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let one request in, or refuse it."""
-        if scope["type"] == "http":
-            try:
-                if self._is_local_demo:
-                    check_is_local(scope)
-                if scope["path"] not in OPEN:
-                    await self._control.require_open()
-                    scope["state"]["admin"] = self._admin(scope)
-            except Problem as problem:
-                response = problem_response(problem, trace_id=trace_id(scope))
-                await response(scope, receive, send)
-                return
-        await self._app(scope, receive, send)
+    async def check(self, scope: Scope) -> None:
+        """Find out whose request it is, and whether it may be made."""
+        if self._is_local_demo:
+            check_is_local(scope)
+        if scope["path"] not in OPEN:
+            await self._control.require_open()
+            scope["state"]["admin"] = self._admin(scope)
 
     def _admin(self, scope: Scope) -> AdminCaller:
         found = self._identified(scope)

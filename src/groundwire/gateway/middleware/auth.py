@@ -7,14 +7,14 @@ one, Authorization belongs to the upstream.
 import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Scope
 
 from groundwire.config.keys import DEFAULT_TENANT
 from groundwire.control.keys import ADMIN_PREFIX, Key, Keys
 from groundwire.gateway.http.caller import CREDENTIALS, OPEN, Caller
 from groundwire.gateway.http.loopback import host_of, is_loopback
-from groundwire.gateway.http.problems import Problem, problem_response
-from groundwire.gateway.middleware.state import trace_id
+from groundwire.gateway.http.problems import Problem
+from groundwire.gateway.middleware.guard import Guard
 from groundwire.policy.policy import Overrides
 
 OWN_HEADER = b"x-groundwire-key"
@@ -28,7 +28,7 @@ _BETWEEN = re.compile(rb"[\s,;=\"']+")
 _MAX_WORDS = 64
 
 
-class Authentication:
+class Authentication(Guard):
     """Lets requests in that have a key, and says whose they are."""
 
     def __init__(
@@ -49,24 +49,18 @@ class Authentication:
             is_local_demo: Whether no key is needed.
             until_known: Waits until all keys are known, and raises a problem if they are not.
         """
-        self._app, self._keyring, self._tenants = app, keyring, tenants
+        super().__init__(app)
+        self._keyring, self._tenants = keyring, tenants
         self._is_local_demo, self._until_known = is_local_demo, until_known
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let one request in, or refuse it."""
-        if scope["type"] == "http":
-            try:
-                if self._is_local_demo:
-                    check_is_local(scope)
-                if scope["path"] not in OPEN:
-                    if self._until_known is not None:
-                        await self._until_known()
-                    scope["state"]["caller"] = self._caller(scope)
-            except Problem as problem:
-                response = problem_response(problem, trace_id=trace_id(scope))
-                await response(scope, receive, send)
-                return
-        await self._app(scope, receive, send)
+    async def check(self, scope: Scope) -> None:
+        """Find out whose request it is."""
+        if self._is_local_demo:
+            check_is_local(scope)
+        if scope["path"] not in OPEN:
+            if self._until_known is not None:
+                await self._until_known()
+            scope["state"]["caller"] = self._caller(scope)
 
     def _caller(self, scope: Scope) -> Caller:
         if self._is_local_demo:

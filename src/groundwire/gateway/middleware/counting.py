@@ -1,20 +1,33 @@
 """Counts requests: how many are being answered, how they ended, how long they took."""
 
 import time
+from collections.abc import Callable
+from typing import Protocol
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
-from groundwire.gateway.metrics import Metrics
 
 #: Of a client that left before it was answered; the custom of web servers.
 CLIENT_LEFT = 499
 
 
+class Ended(Protocol):
+    """Counts a request that has ended."""
+
+    def __call__(self, path: str, /, *, status: int, seconds: float) -> None: ...  # noqa: D102
+
+
 class Counting:
     """Counts each request in and out, whatever happens between."""
 
-    def __init__(self, app: ASGIApp, *, metrics: Metrics) -> None:
-        self._app, self._metrics = app, metrics
+    def __init__(self, app: ASGIApp, *, began: Callable[[], None], ended: Ended) -> None:
+        """Stand before an app.
+
+        Args:
+            app: What answers requests.
+            began: Counts a request in.
+            ended: Counts it out.
+        """
+        self._app, self._began, self._ended = app, began, ended
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, and count it."""
@@ -38,11 +51,11 @@ class Counting:
             return message
 
         started = time.perf_counter()
-        self._metrics.request_began()
+        self._began()
         try:
             await self._app(scope, receive_noted, send_noted)
         finally:
-            self._metrics.request_ended(
+            self._ended(
                 scope["path"],
                 status=CLIENT_LEFT if has_left else status,
                 seconds=time.perf_counter() - started,

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Scope
 
 from groundwire.gateway.control_state import PATIENCE_S
 from groundwire.gateway.http.caller import OPEN
-from groundwire.gateway.http.problems import Problem, problem_response
-from groundwire.gateway.middleware.state import trace_id
+from groundwire.gateway.http.problems import Problem
+from groundwire.gateway.middleware.guard import Guard
 from groundwire.gateway.services import Services
 
 if TYPE_CHECKING:
@@ -63,22 +63,17 @@ class Readiness:
             raise _starting() if self.failure is None else _failed()
 
 
-class Waiting:
+class Waiting(Guard):
     """Holds requests back until they can be answered."""
 
     def __init__(self, app: ASGIApp, *, readiness: Readiness) -> None:
-        self._app, self._readiness = app, readiness
+        super().__init__(app)
+        self._readiness = readiness
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request once everything is there."""
-        if scope["type"] == "http" and scope["path"] not in OPEN:
-            try:
-                await self._readiness.wait()
-            except Problem as problem:
-                response = problem_response(problem, trace_id=trace_id(scope))
-                await response(scope, receive, send)
-                return
-        await self._app(scope, receive, send)
+    async def check(self, scope: Scope) -> None:
+        """Wait until everything is there that requests need."""
+        if scope["path"] not in OPEN:
+            await self._readiness.wait()
 
 
 def _starting() -> Problem:
