@@ -17,7 +17,6 @@ from groundwire.gateway.server import (
     LimitedProtocol,
     Server,
     listen,
-    listen_for_admins,
 )
 
 #: Longer than a start or an end takes on a busy machine; nothing waits this long if all is well.
@@ -77,7 +76,7 @@ class Planes:
         """
         state = app.state
         admin = create_admin_app(control, readiness=state.readiness, metrics=state.metrics)
-        (one,), (other,) = listen(config), listen_for_admins(config)
+        (one,), (other,) = listen(config), listen(config, is_admin=True)
         self.url, self.admin_url = (
             f"http://127.0.0.1:{each.getsockname()[1]}" for each in (one, other)
         )

@@ -13,10 +13,8 @@ import httpx2 as httpx
 import pytest
 
 from groundwire.config import Config
-from groundwire.control.audit import AuditLog
-from groundwire.gateway.chat.recording import Recorder
-from groundwire.gateway.chat.release import Release
-from groundwire.gateway.chat.report import StreamReport
+from groundwire.control.audit import AuditLog, Disposition, StreamSummary
+from groundwire.gateway.chat.recording import Recorder, StreamReport
 from groundwire.gateway.services import Services
 from groundwire.gateway.verifying import Verifications
 from tests.control.audit.trails import KEY, ListSink
@@ -468,7 +466,7 @@ async def kept_at_once() -> list[bool]:
     await log.open()
     with recorder_of(log) as recorder:
         answers = checked(policy=HEADER)
-        report = StreamReport(release=Release.MARK, answers=answers, added_s=0.1)
+        report = StreamReport(answers=answers, added_s=0.1)
         found = [
             ends_at_once(recorder.complete(answers[0].context, answers, since=0.0)),
             ends_at_once(recorder.native(answers[0].context, answers)),
@@ -500,7 +498,13 @@ async def cancelled_at_a_full_queue(sink: ListSink) -> int:
     await log.write(about(1))
     with recorder_of(log) as recorder:
         answers = checked(policy=HEADER)
-        report = StreamReport(release=Release.DEFERRED, answers=answers, is_client_gone=True)
+        summary = StreamSummary(
+            release="deferred",
+            disposition=Disposition.CANCELLED,
+            delivered_chars=0,
+            withheld_chars=0,
+        )
+        report = StreamReport(answers=answers, summary=summary, is_client_gone=True)
         recording = asyncio.create_task(recorder.streamed(answers[0].context, report))
         for _ in range(3):
             await asyncio.sleep(0)

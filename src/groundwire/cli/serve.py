@@ -231,7 +231,6 @@ def run(config: "Config", *, is_local_demo: bool) -> None:
         Server,
         is_reachable,
         listen,
-        listen_for_admins,
         log_to_stderr,
     )
 
@@ -241,7 +240,7 @@ def run(config: "Config", *, is_local_demo: bool) -> None:
         address = _address(config.gateway.host, sockets)
         admins = []
         if config.admin.enabled:
-            admins = _held(stack, listen_for_admins(config, is_local_demo=is_local_demo))
+            admins = _held(stack, listen(config, is_admin=True, is_local_demo=is_local_demo))
         for line in describe(config, is_local_demo=is_local_demo):
             say(line)
         if is_reachable(admins):

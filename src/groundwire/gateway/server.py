@@ -5,11 +5,9 @@ import logging
 import math
 import signal
 import socket
-import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, Literal
 from uuid import uuid4
@@ -38,57 +36,50 @@ _KEEP_ALIVE_S = 75
 _CANCELLED_S = 5.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Port:
-    """Where to listen, and what a user calls it.
+def listen(
+    config: Config, *, is_admin: bool = False, is_local_demo: bool = False
+) -> list[socket.socket]:
+    """Take the port of a plane, on all addresses that its host stands for.
 
-    Attributes:
-        host: A name or an address.
-        number: 0: any free one.
-        option: What sets the number.
-        host_option: What sets the host.
-        setting: The setting of the host.
-    """
-
-    host: str
-    number: int
-    option: str
-    host_option: str
-    setting: str
-
-
-def listen(config: Config, *, is_local_demo: bool = False) -> list[socket.socket]:
-    """Take the port of the data plane, on all addresses that the host stands for.
+    Args:
+        config: As it was read.
+        is_admin: Whether it is the admin plane's.
+        is_local_demo: Whether no key is needed.
 
     Raises:
         ConfigError: If it cannot be had, or is open to others in a demo without keys.
     """
-    own = config.gateway
-    port = Port(
-        host=own.host,
-        number=own.port,
-        option="--port N, or --port 0",
-        host_option="--host 127.0.0.1",
-        setting="gateway.host",
-    )
-    return _take(port, config, is_local_demo=is_local_demo)
-
-
-def listen_for_admins(config: Config, *, is_local_demo: bool = False) -> list[socket.socket]:
-    """Take the port of the admin plane.
-
-    Raises:
-        ConfigError: As :func:`listen`.
-    """
-    own = config.admin
-    port = Port(
-        host=own.host,
-        number=own.port,
-        option="--admin-port N, or --admin-port 0",
-        host_option="admin.host: 127.0.0.1",
-        setting="admin.host",
-    )
-    return _take(port, config, is_local_demo=is_local_demo)
+    own, setting = (config.admin, "admin") if is_admin else (config.gateway, "gateway")
+    host = own.host
+    try:
+        found = socket.getaddrinfo(host, own.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except OSError as error:
+        where = config.origins.get(f"{setting}.host", f"{setting}.host")
+        text = f"{where}: the host {host!r} is no address of this machine: {error.strerror}."
+        raise ConfigError([f"{text} Use 127.0.0.1, or 0.0.0.0 for all addresses."]) from error
+    addresses = dict.fromkeys((family, str(address[0])) for family, *_, address in found)
+    if is_local_demo and not all(is_loopback(address) for _, address in addresses):
+        option = "admin.host: 127.0.0.1" if is_admin else "--host 127.0.0.1"
+        raise ConfigError(
+            [
+                f"--local-demo needs no key, so it listens on this machine only, and {host} can be "
+                f"reached from elsewhere. Use {option}, or leave --local-demo out."
+            ]
+        )
+    sockets: list[socket.socket] = []
+    try:
+        for family, address in addresses:
+            # Of port 0 the first gets any free one, and the others the same.
+            taken = sockets[0].getsockname()[1] if sockets else own.port
+            made = socket.create_server((address, taken), family=family, backlog=2048)
+            made.setblocking(False)
+            sockets.append(made)
+    except OSError as error:
+        for each in sockets:
+            each.close()
+        option = "--admin-port" if is_admin else "--port"
+        raise _not_to_be_had(f"port {own.port} of {host}", option, error) from error
+    return sockets
 
 
 def is_reachable(sockets: Sequence[socket.socket]) -> bool:
@@ -96,62 +87,14 @@ def is_reachable(sockets: Sequence[socket.socket]) -> bool:
     return not all(is_loopback(each.getsockname()[0]) for each in sockets)
 
 
-def _take(port: Port, config: Config, *, is_local_demo: bool) -> list[socket.socket]:
-    host = port.host
-    try:
-        found = socket.getaddrinfo(
-            host, port.number, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )
-    except OSError as error:
-        where = config.origins.get(port.setting, port.setting)
-        text = f"{where}: the host {host!r} is no address of this machine: {error.strerror}."
-        raise ConfigError([f"{text} Use 127.0.0.1, or 0.0.0.0 for all addresses."]) from error
-    addresses = dict.fromkeys((family, str(address[0])) for family, *_, address in found)
-    if is_local_demo and not all(is_loopback(address) for _, address in addresses):
-        raise ConfigError(
-            [
-                f"--local-demo needs no key, so it listens on this machine only, and {host} can be "
-                f"reached from elsewhere. Use {port.host_option}, or leave --local-demo out."
-            ]
-        )
-    sockets: list[socket.socket] = []
-    try:
-        for family, address in addresses:
-            # Of port 0 the first gets any free one, and the others the same.
-            taken = sockets[0].getsockname()[1] if sockets else port.number
-            sockets.append(_listen(family, address, taken))
-    except OSError as error:
-        for each in sockets:
-            each.close()
-        raise _not_to_be_had(port, error) from error
-    return sockets
-
-
-def _listen(family: int, address: str, port: int) -> socket.socket:
-    made = socket.socket(family, socket.SOCK_STREAM)
-    try:
-        if sys.platform != "win32":  # there it would let two programs share the port
-            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        if family == socket.AF_INET6:
-            made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-        made.bind((address, port))
-        made.listen(2048)
-        made.setblocking(False)
-    except OSError:
-        made.close()
-        raise
-    return made
-
-
-def _not_to_be_had(port: Port, error: OSError) -> ConfigError:
-    where = f"port {port.number} of {port.host}"
+def _not_to_be_had(where: str, option: str, error: OSError) -> ConfigError:
     if isinstance(error, PermissionError):
         text = f"This user may not listen on {where}. Choose a port above 1023"
     elif "in use" in str(error.strerror).lower():
         text = f"Another program listens on {where}. End it, or choose another port"
     else:
         text = f"Listening on {where} is not possible: {error.strerror}. Choose another"
-    return ConfigError([f"{text}: {port.option} for any free one."])
+    return ConfigError([f"{text}: {option} N, or {option} 0 for any free one."])
 
 
 class Beside(uvicorn.Server):

@@ -9,7 +9,7 @@ import pytest
 from groundwire.config import parse
 from groundwire.errors import ConfigError
 from groundwire.gateway.metrics import admin_endpoint_of
-from groundwire.gateway.server import is_reachable, listen, listen_for_admins
+from groundwire.gateway.server import is_reachable, listen
 from tests.gateway.admin.conftest import Planes
 from tests.gateway.admin.plane import ADMIN, DVARAS, Plane
 from tests.gateway.chats import KEY
@@ -64,8 +64,8 @@ def test_no_form_of_a_page_is_taken_for_json(demo: Plane) -> None:
 def test_both_ports_of_a_demo_are_on_this_machine() -> None:
     config = parse("{gateway: {port: 0}, admin: {host: 0.0.0.0, port: 0}}", name="")
     with pytest.raises(ConfigError, match=r"reached from elsewhere\. Use admin"):
-        listen_for_admins(config, is_local_demo=True)
-    for sockets, reachable in ((listen(config), False), (listen_for_admins(config), True)):
+        listen(config, is_admin=True, is_local_demo=True)
+    for sockets, reachable in ((listen(config), False), (listen(config, is_admin=True), True)):
         assert is_reachable(sockets) is reachable
         for each in sockets:
             each.close()

@@ -18,9 +18,8 @@ from groundwire.gateway.chat.chat_request import ChatRequest
 from groundwire.gateway.chat.guarded_stream import ReleasedStream
 from groundwire.gateway.chat.marks import outcome_headers
 from groundwire.gateway.chat.observed import ObservedBody, ObservedStream
-from groundwire.gateway.chat.recording import Recorder
+from groundwire.gateway.chat.recording import Recorder, StreamReport
 from groundwire.gateway.chat.release import Release
-from groundwire.gateway.chat.report import StreamReport
 from groundwire.gateway.forwarded import client_headers, query_of
 from groundwire.gateway.http.problems import Problem
 from groundwire.gateway.http.refusals import RefusalCode, blocked, refused
@@ -260,22 +259,16 @@ class Exchange:
             return self._services.background.start(record, name="check a stream")
 
         if release is Release.OBSERVE:
-            observed = ObservedStream(
-                reply, checks, content_encoding=reply.content_encoding, conclude=conclude
-            )
+            observed = ObservedStream(reply, checks, conclude=conclude)
             return Streamed(
                 observed.events(), status=reply.status, headers=reply.headers, ended=observed.close
             )
-        settings = self._services.config.gateway
         released = ReleasedStream(
             reply,
             checks,
             head=self._head(),
             release=release,
-            content_encoding=reply.content_encoding,
-            max_held_chars=settings.max_held_chars,
-            max_held_bytes=settings.max_response_bytes,
-            keepalive_s=settings.keepalive_s,
+            settings=self._services.config.gateway,
             trace_id=self._trace_id,
             settles=self._recorder.settles,
             conclude=conclude,

@@ -6,6 +6,8 @@ from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequen
 from time import perf_counter
 from typing import Any
 
+from groundwire.config.tree import Gateway
+from groundwire.control.audit import Disposition, StreamSummary
 from groundwire.detection.values import Outcome
 from groundwire.gateway.chat.answer_checks import AnswerChecks
 from groundwire.gateway.chat.arguments import count_values
@@ -14,8 +16,8 @@ from groundwire.gateway.chat.marks import extension, warning_text
 from groundwire.gateway.chat.observed import UNREADABLE
 from groundwire.gateway.chat.outbox import Outbox
 from groundwire.gateway.chat.reading import TURN, ChunkReader, ReadEvent
+from groundwire.gateway.chat.recording import StreamReport
 from groundwire.gateway.chat.release import Release
-from groundwire.gateway.chat.report import StreamReport
 from groundwire.gateway.http.problems import Problem
 from groundwire.gateway.http.refusals import RefusalCode, blocked, refusal_chunk, refused
 from groundwire.gateway.http.sse import DONE, KEEP_ALIVE, encode
@@ -44,10 +46,7 @@ class ReleasedStream:
         *,
         head: Mapping[str, Any],
         release: Release,
-        content_encoding: str,
-        max_held_chars: int,
-        max_held_bytes: int,
-        keepalive_s: float,
+        settings: Gateway,
         trace_id: str,
         settles: bool,
         conclude: Callable[[Coroutine[Any, Any, StreamReport]], "asyncio.Task[bool]"],
@@ -59,21 +58,15 @@ class ReleasedStream:
             answers: The checks of its answers.
             head: What chunks of the response have in common, for one that ends before its first.
             release: When text goes out; not ``observe``.
-            content_encoding: How the bytes are compressed.
-            max_held_chars: Characters that may be held; more is refused.
-            max_held_bytes: The same in bytes of events.
-            keepalive_s: Seconds of silence until a comment is sent; 0 sends none.
+            settings: Limits of what may be held, and the silence until a comment is sent.
             trace_id: Of the request.
             settles: Whether the end of the response waits for its records.
             conclude: Takes what makes the report, and says whether the response may end; once the
                 last byte is out, or before if the end waits for it.
         """
         self._reply, self._release, self._trace_id = reply, release, trace_id
-        self._content_encoding = content_encoding
         self._held = HeldStream(head, withholds=release.withholds)
-        self._max_held_chars, self._max_held_bytes = max_held_chars, max_held_bytes
-        self._keepalive_s = keepalive_s or None
-        self._settles, self._conclude = settles, conclude
+        self._settings, self._settles, self._conclude = settings, settles, conclude
         self._outbox = Outbox()
         self._answers, answers.on_review = answers, self._reviewed
         self._clear_to: dict[int, int] = {}
@@ -115,7 +108,7 @@ class ReleasedStream:
 
     async def _next(self) -> bytes | None:
         try:
-            return await self._outbox.get(self._keepalive_s)
+            return await self._outbox.get(self._settings.keepalive_s or None)
         except TimeoutError:
             return KEEP_ALIVE
 
@@ -135,7 +128,7 @@ class ReleasedStream:
             self._refuse(refused(RefusalCode.STREAM_ERROR))
 
     async def _read_all(self) -> None:
-        reader = ChunkReader(self._content_encoding)
+        reader = ChunkReader(self._reply.content_encoding)
         async for data in self._reply.chunks():
             self._last_read = perf_counter()
             for n, read in enumerate(reader.feed(data), 1):
@@ -182,7 +175,8 @@ class ReleasedStream:
     def _is_too_much(self) -> bool:
         """Whether more is held than may be; it is not even judged then."""
         return self._release.withholds and (
-            self._held.n_held > self._max_held_chars or self._held.n_bytes > self._max_held_bytes
+            self._held.n_held > self._settings.max_held_chars
+            or self._held.n_bytes > self._settings.max_response_bytes
         )
 
     def _take_other(self, read: ReadEvent) -> None:
@@ -373,20 +367,29 @@ class ReleasedStream:
         self._answers.close()
         known = {each.answer.index: each for each in self._answers.checked}
         checked = tuple(each for _, each in sorted((known | self._refused).items()))
-        held, n_chars = self._held.answers, sum(answer.n_chars for answer in self._answers)
-        n_sent = sum(answer.n_sent for answer in held.values())
+        withholds = self._release.withholds
         return StreamReport(
-            release=self._release,
-            answers=() if self._release.withholds and is_client_gone else checked,
+            answers=() if withholds and is_client_gone else checked,
+            summary=self._summary(checked, is_client_gone=is_client_gone) if withholds else None,
             refusal=self._refusal,
-            n_delivered=n_sent,
-            n_withheld=n_chars - n_sent,
-            is_incomplete=self._refusal is RefusalCode.STREAM_TOO_LARGE_TO_SCAN
-            or self._is_unread
-            or any(answer.is_over_limit for answer in self._answers),
-            is_failed=any(each.outcome is Outcome.UNAVAILABLE for each in checked)
-            or self._refusal is RefusalCode.STREAM_ERROR,
-            is_truncated=self._is_truncated,
             is_client_gone=is_client_gone,
             added_s=added_s,
+        )
+
+    def _summary(self, checked: Sequence[Checked], *, is_client_gone: bool) -> StreamSummary:
+        n_chars = sum(answer.n_chars for answer in self._answers)
+        n_sent = sum(answer.n_sent for answer in self._held.answers.values())
+        ended = Disposition.REFUSED if self._refusal else Disposition.DELIVERED
+        return StreamSummary(
+            release=str(self._release),
+            disposition=Disposition.CANCELLED if is_client_gone else ended,
+            delivered_chars=n_sent,
+            withheld_chars=n_chars - n_sent,
+            code=None if self._refusal is None else str(self._refusal),
+            scan_incomplete=self._refusal is RefusalCode.STREAM_TOO_LARGE_TO_SCAN
+            or self._is_unread
+            or any(answer.is_over_limit for answer in self._answers),
+            scan_failed=any(each.outcome is Outcome.UNAVAILABLE for each in checked)
+            or self._refusal is RefusalCode.STREAM_ERROR,
+            truncated=self._is_truncated,
         )

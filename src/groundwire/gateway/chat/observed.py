@@ -5,16 +5,14 @@ import logging
 from collections.abc import AsyncGenerator, Callable, Coroutine
 from typing import Any
 
-from groundwire.detection.values import Outcome
 from groundwire.errors import GroundwireError
 from groundwire.gateway.chat.answer_checks import AnswerChecks
 from groundwire.gateway.chat.chunks import UnreadableChunkError
 from groundwire.gateway.chat.reading import TURN, ChunkReader
-from groundwire.gateway.chat.release import Release
-from groundwire.gateway.chat.report import StreamReport
+from groundwire.gateway.chat.recording import StreamReport
 from groundwire.gateway.http.coding import CodingError
 from groundwire.gateway.http.sse import EventTooLargeError
-from groundwire.gateway.upstream import UpstreamBrokenError, UpstreamReply
+from groundwire.gateway.upstream import UpstreamReply
 
 log = logging.getLogger(__name__)
 
@@ -60,7 +58,6 @@ class ObservedStream:
         reply: UpstreamReply,
         answers: AnswerChecks,
         *,
-        content_encoding: str,
         conclude: Callable[[Coroutine[Any, Any, StreamReport]], object],
     ) -> None:
         """Begin.
@@ -68,32 +65,22 @@ class ObservedStream:
         Args:
             reply: Of the upstream.
             answers: The checks of its answers.
-            content_encoding: How its bytes are compressed.
             conclude: Takes what makes the report, once the last byte is out; the client does not
                 wait for it.
         """
         self._reply, self._answers, self._conclude = reply, answers, conclude
-        self._is_complete = self._is_unread = self._is_truncated = False
-        self._is_client_gone = True  # until the end is reached
         self._reader: ChunkReader | None = None
         try:
-            self._reader = ChunkReader(content_encoding)
+            self._reader = ChunkReader(reply.content_encoding)
         except CodingError as error:
             self._give_up(error)
 
     async def events(self) -> AsyncGenerator[bytes]:
         """The bytes, as they come. If the upstream breaks off, so do they."""
-        try:
-            async for data in self._reply.chunks():
-                await self._read(data)  # first: what leaves is on record even if it is the last
-                yield data
-            await self._read()
-            is_finished = all(answer.is_finished for answer in self._answers)
-            self._is_truncated = not (self._is_complete or is_finished)
-            self._is_client_gone = False
-        except UpstreamBrokenError:
-            self._is_truncated, self._is_client_gone = True, False
-            raise
+        async for data in self._reply.chunks():
+            await self._read(data)  # first: what leaves is on record even if it is the last
+            yield data
+        await self._read()
 
     async def close(self) -> None:
         """Let go of the upstream, and record what there was; to be called once, at the end."""
@@ -109,9 +96,8 @@ class ObservedStream:
             for n, read in enumerate(events, 1):
                 if n % TURN == 0:
                     await asyncio.sleep(0)
-                self._is_complete |= read.is_end
                 if read.is_unreadable:
-                    self._lose()
+                    self._answers.lose()
                 for part in read.chunk.parts if read.chunk else ():
                     self._answers[part.index].take(part)
         except UNREADABLE as error:
@@ -120,21 +106,9 @@ class ObservedStream:
     def _give_up(self, error: GroundwireError) -> None:
         log.warning("A stream cannot be read to its end: %s", type(error).__name__)
         self._reader = None
-        self._lose()
-
-    def _lose(self) -> None:
-        self._is_unread = True
         self._answers.lose()
 
     async def _report(self) -> StreamReport:
         checked = await self._answers.finish()
         self._answers.close()
-        return StreamReport(
-            release=Release.OBSERVE,
-            answers=checked,
-            n_delivered=sum(answer.n_chars for answer in self._answers),
-            is_incomplete=self._is_unread or any(each.is_over_limit for each in self._answers),
-            is_failed=any(each.outcome is Outcome.UNAVAILABLE for each in checked),
-            is_truncated=self._is_truncated,
-            is_client_gone=self._is_client_gone,
-        )
+        return StreamReport(answers=checked)

@@ -1,20 +1,18 @@
 """What is kept of a response: its audit events, and what is counted."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
 
 from groundwire.control.audit import (
     AuditEvent,
-    Disposition,
     EventType,
     Keeping,
     StreamSummary,
     response_events,
     stream_events,
 )
-from groundwire.gateway.chat.report import StreamReport
 from groundwire.gateway.http.refusals import RefusalCode, blocked
 from groundwire.gateway.metrics import Mode
 from groundwire.gateway.services import Services
@@ -23,6 +21,26 @@ from groundwire.policy.policy import Action
 
 #: Of events about answers that came to an endpoint of our own.
 NATIVE = "native"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamReport:
+    """What became of a streamed response.
+
+    Attributes:
+        answers: The results for those answers that were checked to their end or refused.
+        summary: What was withheld, of a stream whose text waited for its verdict.
+        refusal: Why the rest was withheld, or ``None``.
+        is_client_gone: Whether the client left before the end.
+        added_s: Seconds from the upstream's last bytes to the last that left; ``None`` where
+            nothing waits for a check.
+    """
+
+    answers: tuple[Checked, ...]
+    summary: StreamSummary | None = None
+    refusal: RefusalCode | None = None
+    is_client_gone: bool = False
+    added_s: float | None = None
 
 
 class Recorder:
@@ -110,7 +128,7 @@ class Recorder:
             tenant=context.tenant,
             trace_id=self._trace_id,
             keeping=self._keeping,
-            summary=_summary(report) if report.release.withholds else None,
+            summary=report.summary,
         )
         began, may_leave = perf_counter(), True
         if report.is_client_gone:
@@ -175,20 +193,3 @@ def _with(event: AuditEvent, origin: Mapping[str, Any]) -> AuditEvent:
     """An event that says where its answer is from, as the second thing it says."""
     workspace = {"workspace_id": event.payload["workspace_id"]}
     return replace(event, payload={**workspace, **origin, **event.payload})
-
-
-def _summary(report: StreamReport) -> StreamSummary:
-    if report.is_client_gone:
-        disposition = Disposition.CANCELLED
-    else:
-        disposition = Disposition.REFUSED if report.refusal else Disposition.DELIVERED
-    return StreamSummary(
-        release=str(report.release),
-        disposition=disposition,
-        delivered_chars=report.n_delivered,
-        withheld_chars=report.n_withheld,
-        code=None if report.refusal is None else str(report.refusal),
-        scan_incomplete=report.is_incomplete,
-        scan_failed=report.is_failed,
-        truncated=report.is_truncated,
-    )
