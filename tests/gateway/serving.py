@@ -1,5 +1,6 @@
 """Serving an app for real: uvicorn in a thread, on a free port of the loopback interface."""
 
+import asyncio
 import socket
 import threading
 import time
@@ -23,6 +24,28 @@ from groundwire.gateway.server import (
 PATIENCE_S = 20.0
 
 
+class PromptServer(uvicorn.Server):
+    """A server that ends within milliseconds once it is told to, where uvicorn takes a fifth of a
+    second: it looks more often, and waits for connections only if there are any.
+    """  # noqa: D205
+
+    async def main_loop(self) -> None:
+        counter = 0
+        while not await self.on_tick(counter):
+            counter += 1
+            await asyncio.sleep(0.01)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        if self.server_state.connections or self.server_state.tasks:
+            await super().shutdown(sockets)
+            return
+        for server in self.servers:
+            server.close()
+        for each in sockets or []:
+            each.close()
+        await self.lifespan.shutdown()
+
+
 @contextmanager
 def serving(app: Any, **settings: Any) -> Iterator[str]:  # noqa: ANN401 - any ASGI app
     """The base URL of an app while the block runs; when it ends, so does the server, for sure.
@@ -42,7 +65,7 @@ def serving(app: Any, **settings: Any) -> Iterator[str]:  # noqa: ANN401 - any A
         "proxy_headers": False,
         "timeout_graceful_shutdown": 5,
     }
-    server = uvicorn.Server(uvicorn.Config(app, **(ours | settings)))
+    server = PromptServer(uvicorn.Config(app, **(ours | settings)))
     thread = threading.Thread(target=_run, args=(server, listener), daemon=True)
     thread.start()
     try:

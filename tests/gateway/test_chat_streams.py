@@ -122,7 +122,11 @@ def test_a_compressed_stream_is_relayed_as_it_is_and_checked(tmp_path: Path) -> 
         own.upstream.script(Script.sse(stream_events(BAD), encoding="gzip"))
         headers = {**own.headers, "Accept-Encoding": "gzip"}
         response = httpx.post(
-            f"{own.url}/chat/completions", json=request(stream=True), headers=headers, timeout=20
+            f"{own.url}/chat/completions",
+            json=request(stream=True),
+            headers=headers,
+            timeout=20,
+            verify=False,
         )
         assert response.headers["content-encoding"] == "gzip"
         assert text_of(events_of(response.content)) == "".join(BAD)

@@ -420,6 +420,7 @@ def test_who_has_the_end_of_a_response_finds_its_record_in_the_database(
             json=request(stream=stream),
             headers=headers,
             timeout=20,
+            verify=False,
         ) as response:
             for piece in response.iter_raw():
                 seen += piece
