@@ -1,5 +1,6 @@
 """Gateways whose audit log is slow or broken, and clients that tell when a response has ended."""
 
+import asyncio
 import json
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -81,17 +82,18 @@ class WatchfulSink(ListSink):
         self.before: bytes | None = None
         self.asked = threading.Event()
 
-    def append(self, records: Sequence[AuditRecord]) -> None:
+    async def append(self, records: Sequence[AuditRecord]) -> None:
         """Keep records."""
         told = [each for each in records if not each.type.startswith("CHAIN_")]
         if told and self.client is not None:
             self.asked.set()
-            if not self.is_broken and self.client.ended.wait(GRACE_S):
+            ended = self.client.ended
+            if not self.is_broken and await asyncio.to_thread(ended.wait, GRACE_S):
                 self.early += [each.type for each in told]
             self.before = self.client.raw if self.before is None else self.before
         if self.is_broken and told:
             raise OSError("disk full")
-        super().append(records)
+        await super().append(records)
 
     @property
     def payloads(self) -> list[dict[str, Any]]:
