@@ -27,6 +27,9 @@ from tests.evaluation.results import failed, header, rows_of, some_answers, with
 from tests.evaluation.scale.data import CHOICE, generated, info, recipe, rows_in, scores
 from tests.fakes import FIXED, FixedDetector
 
+#: Each test starts processes, and each of them imports the library.
+pytestmark = pytest.mark.merge
+
 #: A bound on how long a process may take here; none comes near it.
 PATIENCE_S = 120
 
@@ -64,13 +67,10 @@ def test_processes_give_exactly_the_numbers_of_this_one(tmp_path: Path) -> None:
     assert scores(on_processes(recipe(), 2), rows, tmp_path / "b.jsonl") == alone
 
 
-@pytest.mark.parametrize("n_workers", [1, 3])
-def test_each_row_has_one_result_however_many_workers_there_are(
-    tmp_path: Path, n_workers: int
-) -> None:
+def test_each_row_has_one_result_with_more_workers_than_processors(tmp_path: Path) -> None:
     rows: list[AnyRow] = [*rows_of(some_answers(11)), failed(12)]
     output = tmp_path / "r.jsonl"
-    judging = on_processes(fixed_recipe(), n_workers)
+    judging = on_processes(fixed_recipe(), 3)
     run_on(judging, rows, output=output, header=header(), block_rows=2)
     assert sorted(row.row for row in read_judged(output)) == list(range(1, 13))
 
@@ -112,7 +112,6 @@ def test_no_more_is_read_ahead_than_there_are_workers() -> None:
     assert n_read == 9
 
 
-@pytest.mark.merge
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="asks Linux who its children are")
 def test_the_workers_of_a_process_that_is_killed_end_and_the_same_command_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
