@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -49,11 +49,15 @@ class DataOptions:
     def reader(self, data: Path) -> "Read":
         """What reads the rows, from the first, each time it is called."""
         from groundwire.evaluation.datasets.choosing import choose
-        from groundwire.evaluation.datasets.formats import reader
+        from groundwire.evaluation.datasets.files import read_labelled
         from groundwire.evaluation.datasets.mapping import ColumnMapping
+        from groundwire.evaluation.datasets.slots import each_slot
 
         mapping = ColumnMapping.of(self.columns, label_means=self.label_means)
-        read = reader(data, format=self.format, mapping=mapping)
+        if self.format == "slots":
+            read = partial(each_slot, data)
+        else:
+            read = partial(read_labelled, data, mapping)
         return choose(read, tasks=self.tasks, limit=self.limit)
 
     def count(self, data: Path) -> int | None:

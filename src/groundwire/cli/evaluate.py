@@ -220,12 +220,12 @@ def judge(
         retry_failed: Whether rows that failed before are judged again.
     """
     from groundwire.evaluation.judged_row import Header
-    from groundwire.evaluation.run import run_on
+    from groundwire.evaluation.run import run
 
     with judging.start() as (info, how, block_rows):
         header = Header(detector=info, data=hashes, command=command_line())
         with rows_told(count, hint=files.output is not None) as tell:
-            return run_on(
+            return run(
                 how,
                 rows,
                 output=into,

@@ -16,7 +16,7 @@ from groundwire.evaluation.judged_row import JudgedRow, ResultsError
 from groundwire.evaluation.judging import Block, Judging
 from groundwire.evaluation.loading import DifferentDetectorError
 from groundwire.evaluation.results_file import open_results, read_header, read_judged
-from groundwire.evaluation.run import here, run_on
+from groundwire.evaluation.run import here, run
 from groundwire.evaluation.scale.parts import MANIFEST, parts_of
 from tests.evaluation.labelled import labelled
 from tests.evaluation.results import (
@@ -43,7 +43,7 @@ def output(tmp_path: Path) -> Path:
 
 
 def judge(output: Path, judging: Judging | None = None, *, replaces: bool = False) -> int:
-    done = run_on(
+    done = run(
         judging or here(DETECTOR),
         ROWS,
         output=output,
@@ -124,7 +124,7 @@ MENDED = FixedDetector(unsupported=["wrong"])
 
 
 def judge_failing(output: Path, detector: FixedDetector, *, retries: bool) -> int:
-    done = run_on(
+    done = run(
         here(detector),
         FAILING,
         output=output,
@@ -173,7 +173,7 @@ def test_a_retry_that_is_cut_anywhere_ends_as_one_that_is_not(
 def test_parts_without_a_row_that_failed_are_not_rewritten(output: Path) -> None:
     judge(output)
     times = {path: path.stat().st_mtime_ns for path in parts_of(output)[:-1]}
-    run_on(
+    run(
         *(here(DETECTOR), ROWS),
         output=output,
         header=header(),
@@ -187,9 +187,9 @@ def test_another_detector_and_other_data_are_refused(output: Path) -> None:
     judge(output)
     other = header(replace(FIXED, threshold=0.7))
     with pytest.raises(DifferentDetectorError):
-        run_on(here(DETECTOR), ROWS, output=output, header=other)
+        run(here(DETECTOR), ROWS, output=output, header=other)
     with pytest.raises(ResultsError, match="made from other data"):
-        run_on(here(DETECTOR), ROWS, output=output, header=header(rows="1" * 64))
+        run(here(DETECTOR), ROWS, output=output, header=header(rows="1" * 64))
 
 
 def test_what_is_replaced_is_what_results_are_and_nothing_else(output: Path) -> None:

@@ -1,7 +1,7 @@
 """The sample that a threshold is chosen by: labelled answers with their scores."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Self
@@ -99,13 +99,7 @@ class LabelledSample:
 
     def where(self, mask: Bools) -> "LabelledSample":
         """Select answers."""
-        return LabelledSample(
-            self.contexts[mask],
-            self.scores[mask],
-            self.hallucinated[mask],
-            self.failed[mask],
-            self.groups[mask],
-        )
+        return LabelledSample(*(getattr(self, each.name)[mask] for each in fields(self)))
 
     def by_group(self) -> Iterator[tuple[str, "LabelledSample"]]:
         """Group the answers, by name of the group."""
