@@ -11,6 +11,7 @@ from click.testing import Result
 from sqlalchemy import text
 
 from groundwire.cli import audit as audit_command
+from groundwire.cli.progress import totals
 from groundwire.control.audit import FileSink, StoreSink
 from groundwire.control.store import Store, sqlite
 from groundwire.control.store.migrate import migrate
@@ -222,6 +223,6 @@ def test_how_far_it_is_is_shown_on_a_terminal_alone(
 ) -> None:
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr(sys.stderr, "isatty", lambda: is_terminal)
-    with audit_command._progress() as report:
+    with totals("record") as report:
         report(1, 2)
     assert ("50%" in capsys.readouterr().err) is is_terminal
