@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -11,7 +10,6 @@ from click.testing import Result
 from sqlalchemy import text
 
 from groundwire.cli import audit as audit_command
-from groundwire.cli.progress import totals
 from groundwire.control.audit import FileSink, StoreSink
 from groundwire.control.store import Store, sqlite
 from groundwire.control.store.migrate import migrate
@@ -215,14 +213,3 @@ def test_the_list_of_commands_imports_none_of_them() -> None:
     result = invoke("audit", "--help")
     assert result.exit_code == 0
     assert all(name in result.stdout for name in ("verify", *audit_command.LAZY))
-
-
-@pytest.mark.parametrize("is_terminal", [True, False])
-def test_how_far_it_is_is_shown_on_a_terminal_alone(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *, is_terminal: bool
-) -> None:
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: is_terminal)
-    with totals("record") as report:
-        report(1, 2)
-    assert ("50%" in capsys.readouterr().err) is is_terminal

@@ -1,7 +1,7 @@
 """``groundwire audit``: the audit trail, from the command line."""
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,7 @@ import click
 from groundwire.cli.console import show
 from groundwire.cli.lazy import LazyGroup
 from groundwire.cli.options import group, option, with_options
-from groundwire.cli.progress import count_of, totals
+from groundwire.cli.progress import count_of
 from groundwire.cli.settings import StoreOptions, require
 from groundwire.cli.status import ExitStatus
 from groundwire.errors import SettingError
@@ -143,8 +143,7 @@ def _verify_files(
 ) -> "TrailVerdict":
     from groundwire.control.audit.verify_file import verify_files
 
-    with totals("record") as report:
-        return verify_files(paths, keys, anchors=anchors, is_partial=is_partial, report=report)
+    return verify_files(paths, keys, anchors=anchors, is_partial=is_partial)
 
 
 async def _verify_store(
@@ -156,8 +155,7 @@ async def _verify_store(
     store = Store.of(config)
     await store.open(migrates=False)
     try:
-        with totals("record") as report:
-            return await verify_store(store, keys, anchors=anchors, report=report)
+        return await verify_store(store, keys, anchors=anchors)
     finally:
         await store.close()
 

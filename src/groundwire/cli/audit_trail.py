@@ -27,8 +27,7 @@ from groundwire.control.audit.filters import Filter
 from groundwire.control.audit.found import FoundRecord
 from groundwire.control.audit.log import AuditLog
 from groundwire.control.audit.own_trail import check_own
-from groundwire.control.audit.retention import Expired, find_expired
-from groundwire.control.audit.retention import prune as prune_trail
+from groundwire.control.audit.retention import Expired, Retention
 from groundwire.control.audit.signing import known_keys
 from groundwire.control.audit.store_sink import StoreSink
 from groundwire.control.audit.trail import MAX_LIMIT, Trail
@@ -238,8 +237,8 @@ def prune(
         dry_run: Say what would go, and remove nothing.
     """
     config = store.read(ctx)
-    days = {"retention_days": config.audit.retention_days, "detail_days": config.audit.detail_days}
-    if set(days.values()) == {None}:
+    days, detail_days = config.audit.retention_days, config.audit.detail_days
+    if days is None and detail_days is None:
         click.echo("Nothing goes: audit.retention_days and audit.detail_days are null.")
         return
     keys = _keys(config)
@@ -247,11 +246,12 @@ def prune(
     async def run() -> Expired:
         now = datetime.now(UTC)
         async with _trail(config, store, keys=keys) as trail:
-            if dry_run:
-                return await find_expired(trail.store, now, **days, keys=keys)
             audit = _Late(AuditLog(StoreSink(Store.of(config, is_synced=True), keys), key=keys[0]))
+            retention = Retention(
+                trail.store, audit, retention_days=days, detail_days=detail_days, keys=keys
+            )
             try:
-                return await prune_trail(trail.store, now, **days, audit=audit, keys=keys)
+                return await (retention.find(now) if dry_run else retention.prune(now))
             finally:
                 await audit.close()
 

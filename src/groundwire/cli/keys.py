@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from groundwire.control.audit import AuditEvent, AuditLog
     from groundwire.control.audit.control_events import ControlEvents
     from groundwire.control.store import Store
-    from groundwire.control.tenants import KeyRecord, Registry
+    from groundwire.control.tenants.record import KeyRecord
+    from groundwire.control.tenants.registry import Registry
 
 _T = TypeVar("_T")
 
@@ -118,7 +119,7 @@ def create(
     config = owner.read(ctx)
     expires_at = None if days is None else datetime.now(UTC) + timedelta(days=days)
 
-    from groundwire.control.tenants import Role
+    from groundwire.control.keys import Role
 
     done = _run(
         config,
@@ -196,7 +197,8 @@ async def _done(config: "Config", work: _Work[_T], events: _Events[_T] | None) -
     from groundwire.control.audit.own_trail import check_own
     from groundwire.control.audit.redact import Redaction
     from groundwire.control.store import Store
-    from groundwire.control.tenants import ConfiguredTenants, Registry
+    from groundwire.control.tenants.configured import ConfiguredTenants
+    from groundwire.control.tenants.registry import Registry
 
     # First what could keep it from being recorded.
     keys = () if events is None else _signing_keys(config)
