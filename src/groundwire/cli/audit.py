@@ -1,7 +1,7 @@
 """``groundwire audit``: the audit trail, from the command line."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
