@@ -461,7 +461,7 @@ def test_steps_of_a_trace_have_targets_of_their_own(
     ("text", "message"),
     [
         ("{", "steps.json is no JSON: "),
-        ('[{"claim": ""}]', "step 0 has no claim."),
+        ('[{"claim": ""}]', "step 0 cannot be read: claim is"),
         ("{}", "steps is a NoneType, not a list."),
     ],
 )

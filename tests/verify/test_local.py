@@ -13,7 +13,6 @@ from groundwire.engine.models import find_model
 from groundwire.engine.reader import Reader
 from groundwire.engine.runtime import KeysValues
 from groundwire.errors import ModelError
-from groundwire.verify.doubts import ReadoutByWords
 from groundwire.verify.local import LocalVerifier
 from groundwire.verify.measured import ClaimMap
 from groundwire.verify.verifier import (
@@ -44,9 +43,9 @@ def asked(claim: str, *texts: str, is_redacted: bool = False) -> ClaimQuestion:
     return ClaimQuestion(claim=claim, evidence=tuple(evidence))
 
 
-def said(verifier: Verifier, question: ClaimQuestion) -> ReadoutByWords:
+def said(verifier: Verifier, question: ClaimQuestion) -> Readout:
     (answer,) = verifier.judge([question])
-    assert isinstance(answer, ReadoutByWords)
+    assert isinstance(answer, Readout)
     return answer
 
 

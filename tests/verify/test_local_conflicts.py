@@ -9,13 +9,12 @@ from groundwire.detection.rules import ConflictKind
 from groundwire.detection.values import Label
 from groundwire.engine.reader import Reader
 from groundwire.verify.citations import CitationFinding, CitationStatus, agreeing
-from groundwire.verify.doubts import ReadoutByWords
 from groundwire.verify.local import DENIED, REPEATED, LocalVerifier, Looked
 from groundwire.verify.measured import ClaimMap
 from groundwire.verify.rule import ClaimStatus
 from groundwire.verify.run import run
 from groundwire.verify.subject import AnswerSubject
-from groundwire.verify.verifier import ClaimQuestion, EvidenceText, Verdict
+from groundwire.verify.verifier import ClaimQuestion, EvidenceText, Readout, Verdict
 
 TARGET = 0.95
 
@@ -65,10 +64,10 @@ def ruled(verifier: LocalVerifier, claim: str, *texts: str) -> list[str]:
     return [claim[each.start : each.end] for each in looked.conflicts]
 
 
-def said(verifier: LocalVerifier, claim: str, *texts: str) -> ReadoutByWords:
+def said(verifier: LocalVerifier, claim: str, *texts: str) -> Readout:
     evidence = tuple(EvidenceText(sid=f"S{i}", text=t, shown=t) for i, t in enumerate(texts))
     (answer,) = verifier.judge([ClaimQuestion(claim=claim, evidence=evidence)])
-    assert isinstance(answer, ReadoutByWords)
+    assert isinstance(answer, Readout)
     return answer
 
 

@@ -13,8 +13,8 @@ from groundwire.engine.settings import is_number
 from groundwire.errors import SettingError
 from groundwire.verify.budget import kl_bits, log_odds
 from groundwire.verify.claims import VerifiableClaim
-from groundwire.verify.doubts import Doubt
 from groundwire.verify.rule import ClaimStatus
+from groundwire.verify.verifier import Doubt
 
 
 class CitationStatus(StrEnum):

@@ -19,7 +19,6 @@ from groundwire.verify.citations import (
     classify,
 )
 from groundwire.verify.claims import VerifiableClaim
-from groundwire.verify.doubts import ReadoutByWords
 from groundwire.verify.verifier import (
     FREE,
     CallCost,
@@ -155,7 +154,7 @@ class _Case:
             )
         found = classify(self.claim, self.readings(), thresholds)
         cited = self.answers.get(frozenset(self.claim.cites))
-        if found.status in _SOUND or not isinstance(cited, ReadoutByWords):
+        if found.status in _SOUND or not isinstance(cited, Readout):
             return found
         return replace(found, unsupported=cited.doubts)
 

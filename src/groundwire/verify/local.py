@@ -38,14 +38,15 @@ from groundwire.engine.scores import ClaimScores, SentenceCalibration
 from groundwire.errors import ModelError
 from groundwire.text.segment import Segment
 from groundwire.text.segment.characters import ALNUM
-from groundwire.verify.doubts import Doubt, ReadoutByWords
 from groundwire.verify.interval import ProbabilityInterval
 from groundwire.verify.measured import ClaimMap, Measured
 from groundwire.verify.verifier import (
     ANYONE,
     ClaimQuestion,
+    Doubt,
     FailureKind,
     Judged,
+    Readout,
     Scope,
     Verdict,
     VerifierFailure,
@@ -259,12 +260,12 @@ class LocalVerifier:
             return _failure(looked)
         return self._readout(looked)
 
-    def _readout(self, looked: Looked) -> ReadoutByWords:
+    def _readout(self, looked: Looked) -> Readout:
         yes = self.probability(looked)
         against = 0.0 if looked.measured.is_bare else self._contradicted(looked.scores)
         against = 1.0 if looked.conflicts else against
         doubts = self._doubts(looked)
-        return ReadoutByWords(
+        return Readout(
             yes=ProbabilityInterval.exactly(yes),
             no=ProbabilityInterval.exactly((1 - yes) * against),
             unsure=ProbabilityInterval.exactly((1 - yes) * (1 - against)),
