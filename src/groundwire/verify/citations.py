@@ -4,13 +4,11 @@
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
 from groundwire.detection.values import FrozenMapping
-from groundwire.engine.settings import is_number
-from groundwire.errors import SettingError
 from groundwire.verify.budget import kl_bits, log_odds
 from groundwire.verify.claims import VerifiableClaim
 from groundwire.verify.rule import ClaimStatus
@@ -52,16 +50,6 @@ class CitationThresholds:
     corroborates: float = 0.97
     attributes: float = 0.0
     completes: float = 0.1
-
-    def __post_init__(self) -> None:
-        for name in ("supports", "corroborates"):
-            value = getattr(self, name)
-            if not is_number(value) or not 0 < value < 1:
-                raise SettingError(name, value, "between 0 and 1")
-        for name in ("adds_bits", "attributes", "completes"):
-            value = getattr(self, name)
-            if not is_number(value) or not value >= 0:
-                raise SettingError(name, value, "0 or more bits")
 
 
 DEFAULTS = CitationThresholds()
@@ -134,14 +122,7 @@ class CitationFinding:
             "decorative": list(self.decorative),
             "bits": dict(self.bits),
             "unsupported": [
-                {
-                    "start": doubt.start,
-                    "end": doubt.end,
-                    "text": doubt.text,
-                    "label": str(doubt.label),
-                    "probability": doubt.probability,
-                }
-                for doubt in self.unsupported
+                asdict(doubt) | {"label": str(doubt.label)} for doubt in self.unsupported
             ],
             "probability": self.probability,
             "error": self.error,

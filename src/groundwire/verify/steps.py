@@ -1,7 +1,6 @@
 """Steps of a plan or a reasoning trace, read as claims with targets of their own."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
@@ -66,7 +65,7 @@ def read_steps(
     ids = IdMap.of(known, (id_ for claim in read for id_ in claim.raw_cites))
     if len({claim.idx for claim in read}) < len(read):
         raise _malformed("Two steps have the same idx. Number each step once.")
-    return tuple(sorted((_resolved(claim, ids) for claim in read), key=lambda claim: claim.idx))
+    return tuple(sorted((claim.resolved(ids) for claim in read), key=lambda claim: claim.idx))
 
 
 def _read(
@@ -86,13 +85,6 @@ def _read(
         raw_text=step.claim,
         raw_cites=tuple(dict.fromkeys(raw_cites)),
         target=step.confidence,
-    )
-
-
-def _resolved(claim: VerifiableClaim, ids: IdMap) -> VerifiableClaim:
-    cites = ids.read(claim.raw_cites)
-    return replace(
-        claim, cites=cites.ids, normalizations=cites.normalizations, unknown=cites.unknown
     )
 
 
