@@ -112,7 +112,7 @@ async def test_bytes_beyond_ascii_in_a_header_stay_as_they_are(server: ScriptedU
 async def test_a_body_in_pieces_is_sent_in_pieces(server: ScriptedUpstream) -> None:
     server.script(OK)
     async with asking(server) as upstreams:
-        reply = await ask(upstreams, body=pieces(b"ab", b"", b"cd"))
+        reply = await ask(upstreams, body=Upload(pieces(b"ab", b"", b"cd")))
         await reply.close()
     assert server.requests[0].body == b"abcd"
     assert server.requests[0].header("transfer-encoding") == "chunked"
