@@ -143,4 +143,6 @@ def talk_with_headers(
     return _result(anyio.run(main))
 
 
-in_both_modes = pytest.mark.parametrize("mode", MODES)
+in_both_modes = pytest.mark.parametrize(
+    "mode", [MODES[0], pytest.param(MODES[1], marks=pytest.mark.merge)]
+)
