@@ -15,7 +15,7 @@ from groundwire.evaluation.calibration import brier, reliability
 from groundwire.evaluation.columns import Collector, Columns
 from groundwire.evaluation.confusion import Judged, detection_in, overlaps
 from groundwire.evaluation.intervals import N_RESAMPLES, SEED
-from groundwire.evaluation.judged_row import SCHEMA, Header, JudgedRow, ResultsError
+from groundwire.evaluation.judged_row import SCHEMA, Header, JudgedRow, requiring_results
 from groundwire.evaluation.no_verdict import RowCounts
 from groundwire.evaluation.results_file import read_header, read_judged
 from groundwire.evaluation.scores import PREVALENCES, defined, scores_of
@@ -28,6 +28,8 @@ _SCORES = (
     *("span", "span_lettucedetect", "claims", "baseline_flag_all", "prevalence"),
     *("tasks", "labels", "calibration", "coverage", "latency_ms", "fingerprint"),
 )
+#: Those that an evaluation without labelled answers has as well.
+_NEEDED = ("n_answers", *_SCORES[-6:])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,13 +58,8 @@ class Evaluation:
         Raises:
             ResultsError: If it is none.
         """
-        try:
+        with requiring_results(path):
             return cls.of(read_header(path), read_judged(path), prevalences=prevalences)
-        except ResultsError:
-            raise
-        except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
-            problem = f"a row of it is not as results are ({type(error).__name__}: {error})"
-            raise ResultsError(path, None, problem) from error
 
     @classmethod
     def of(
@@ -130,7 +127,7 @@ class Evaluation:
         return cls(
             header=Header.from_dict({**data, "schema": SCHEMA}),
             counts=RowCounts.from_dict(data),
-            scores={name: data[name] for name in _SCORES if name in data},
+            scores={name: data[name] for name in _SCORES if name in data or name in _NEEDED},
             seconds=data["seconds"],
         )
 
