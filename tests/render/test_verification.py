@@ -53,9 +53,7 @@ def doubtful(text: str, start: int, end: int) -> Readout:
         start=start, end=end, text=text[start:end], label=Label.CONTRADICTED, probability=0.9
     )
     plain = readout(0.1, 0.8)
-    return Readout(
-        yes=plain.yes, no=plain.no, unsure=plain.unsure, generated="NO", doubts=(words,)
-    )
+    return Readout(yes=plain.yes, no=plain.no, unsure=plain.unsure, generated="NO", doubts=(words,))
 
 
 def detail(
