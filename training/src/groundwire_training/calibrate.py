@@ -50,6 +50,8 @@ _MAX_FALSE_POSITIVES = 0.02
 _MIN_RECALL = 0.90
 _GRID = np.round(np.linspace(0.01, 0.99, 99), 2)
 _FOLDS = 5
+#: Weights of the cross-encoder's logits beside the reader's.
+_WEIGHTS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0, 8.0)
 _LABELS = (Label.SUPPORTED, Label.UNSUPPORTED, Label.CONTRADICTED)
 #: Upper ends of the buckets of passages that calibration is looked at in.
 _BUCKETS = (1, 3, 6, 1_000_000)
@@ -71,6 +73,7 @@ class Scored:
         conflicts: What rules find wrong in it, and count where the model doubts enough.
         settled: Ranges of it that plainly follow.
         claims: What the reader says of its claims as a whole.
+        models: Logits of each model, uncalibrated, each of shape ``(n, 3)``.
     """
 
     context: str
@@ -84,6 +87,17 @@ class Scored:
     conflicts: tuple[Conflict, ...] = ()
     settled: tuple[tuple[int, int], ...] = ()
     claims: tuple[ScoredClaim, ...] = ()
+    models: tuple[NDArray[np.float32], ...] = ()
+
+    def mixed(self, weight: float) -> "Scored":
+        """The same answer with another weight of the cross-encoder, if there is one."""
+        if len(self.models) < 2:
+            return self
+        wide = self.models[0].astype(np.float64) + weight * self.models[1]
+        wrong = np.logaddexp(wide[:, 1], wide[:, 2])
+        return replace(
+            self, logits=wrong - wide[:, 0], contradicted=np.exp(wide[:, 2] - wrong)
+        )
 
     @property
     def is_hallucinated(self) -> bool:
@@ -139,6 +153,10 @@ def score(reader: Reader, records: Iterable[LabelledContext]) -> list[Scored]:
                     offsets=offsets,
                     conflicts=tuple(found for claim in read for found in claim.conflicts),
                     settled=tuple(found for claim in read for found in claim.settled),
+                    models=tuple(
+                        np.concatenate(each)
+                        for each in zip(*(claim.logits for claim in read), strict=True)
+                    ),
                     claims=tuple(
                         _claim(plain, lines, answer, place, claim)
                         for place, claim in zip(segments, claims, strict=True)
@@ -233,6 +251,20 @@ def can_fit(scored: Sequence[Scored]) -> bool:
     return len({answer.is_hallucinated for answer in scored}) == 2
 
 
+def choose_weight(scored: Sequence[Scored]) -> float:
+    """The weight of the cross-encoder that tells marked word pieces best: cross entropy."""
+
+    def loss(weight: float) -> float:
+        mixed = [answer.mixed(weight) for answer in scored]
+        logits = np.concatenate([answer.logits for answer in mixed])
+        targets = np.concatenate([answer.labels for answer in mixed]) > 0
+        scale, offset = _platt(logits, targets)
+        signed = np.where(targets, 1, -1) * (scale * logits + offset)
+        return float(np.logaddexp(0, -signed).mean())
+
+    return min(_WEIGHTS, key=loss)
+
+
 def choose(scored: Sequence[Scored], calibration: Calibration) -> dict[str, float]:
     """Thresholds by name.
 
@@ -288,7 +320,7 @@ def character_f1(scored: Iterable[Scored], calibration: Calibration, threshold: 
     return float(np.nan_to_num(f1_of(sums)))
 
 
-def calibrate(folder: Path, scored: Sequence[Scored]) -> Fitted:
+def calibrate(folder: Path, scored: Sequence[Scored], *, weight: float | None = None) -> Fitted:
     """Fit on answers that a folder has read, and write what was fitted into its manifest.
 
     Raises:
@@ -300,6 +332,8 @@ def calibrate(folder: Path, scored: Sequence[Scored]) -> Fitted:
         folder,
         sizes=Architecture.from_manifest(manifest.raw),
         version=manifest.version,
+        companion=manifest.raw.get("companion"),
+        cross_weight=weight,
         operating_points=fitted.thresholds,
         calibration={"scale": fitted.pieces.scale, "offset": fitted.pieces.offset},
         answer_calibration={"scale": fitted.answers.scale, "offset": fitted.answers.offset},
@@ -489,8 +523,11 @@ def main() -> None:
     for name, folder in (("model", options.model), ("other", options.compare)):
         if folder is not None:
             scored = score(open_reader(folder, options.threads), records)
+            weight = choose_weight(scored) if len(scored[0].models) > 1 else None
+            if weight is not None:
+                scored = [answer.mixed(weight) for answer in scored]
             if name == "model":
-                print(calibrate(folder, scored))  # noqa: T201
+                print(calibrate(folder, scored, weight=weight), weight)  # noqa: T201
             scores[name] = report(scored)
             print(f"{folder}\n{table(scores[name])}")  # noqa: T201
     if options.json:
