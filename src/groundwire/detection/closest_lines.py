@@ -55,7 +55,10 @@ def closest_lines(
         At least one line if there is any, by passage in canonical order: the order of the sources
         has no influence. A line longer than the budget is cut.
     """
-    texts, places, columns, rows = [], [], [], []
+    texts: list[NDArray[np.int32]] = []
+    places: list[tuple[int, int]] = []
+    rows: list[int] = []
+    columns: list[int] = []
     at = {int(piece): n for n, piece in enumerate(query.ids)}
     seen: dict[bytes, int] = {}
     for index in passages:
@@ -97,13 +100,16 @@ def closest_lines(
         chosen.append(best)
         crumbs.add(index)
         left -= price
+        is_open &= lengths < left
         worth = np.where(holds[best] > 0, worth * _AGAIN, worth)
     by_passage: dict[int, list[NDArray[np.int32]]] = {}
     for position in sorted(chosen, key=lambda n: places[n]):
         by_passage.setdefault(places[position][0], []).append(texts[position][:budget])
     return tuple(
         Excerpt(
-            evidence.passages[index].ids[: min(evidence.passages[index].n_breadcrumb, _CRUMB_PIECES)],
+            evidence.passages[index].ids[
+                : min(evidence.passages[index].n_breadcrumb, _CRUMB_PIECES)
+            ],
             tuple(lines),
         )
         for index, lines in sorted(by_passage.items())

@@ -33,7 +33,8 @@ from groundwire.detection.spans import FlaggedSpan, reduce_tokens, trim, whole_w
 from groundwire.detection.values import Label, Reason
 from groundwire.detector import Detector
 from groundwire.engine.models import Manifest, find_reader
-from groundwire.engine.reader import Calibration, Reader
+from groundwire.engine.look import Calibration
+from groundwire.engine.reader import Reader
 from groundwire.engine.scores import ClaimScores, SentenceCalibration
 from groundwire.errors import ModelError
 from groundwire.text.segment import Segment

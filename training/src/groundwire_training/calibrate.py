@@ -25,7 +25,8 @@ from groundwire.detection.rules import Conflict
 from groundwire.detection.values import Claim, Label
 from groundwire.engine.architecture import Architecture
 from groundwire.engine.models import Manifest
-from groundwire.engine.reader import Calibration, Reader
+from groundwire.engine.look import Calibration
+from groundwire.engine.reader import Reader
 from groundwire.engine.scores import AnswerCalibration, ClaimScores, SentenceCalibration
 from groundwire.evaluation.calibration import brier, ece_by_chance, reliability
 from groundwire.evaluation.datasets import sets
@@ -95,9 +96,7 @@ class Scored:
             return self
         wide = self.models[0].astype(np.float64) + weight * self.models[1]
         wrong = np.logaddexp(wide[:, 1], wide[:, 2])
-        return replace(
-            self, logits=wrong - wide[:, 0], contradicted=np.exp(wide[:, 2] - wrong)
-        )
+        return replace(self, logits=wrong - wide[:, 0], contradicted=np.exp(wide[:, 2] - wrong))
 
     @property
     def is_hallucinated(self) -> bool:

@@ -26,9 +26,7 @@ from groundwire.evaluation.datasets.sets import LabelledContext
 from groundwire.evaluation.metrics import Ranking
 from groundwire.text.segment import segment
 from groundwire_training import data
-from groundwire_training.bases import save_weights
 from groundwire_training.loop import Loader, optimizer_of, trained_part
-from groundwire_training.lora import merged
 from groundwire_training.model import N_LABELS, Look, Reader
 from groundwire_training.recipe import Recipe
 from groundwire_training.report import Report
@@ -198,7 +196,11 @@ def _batch(examples: Sequence[CrossExample], length: int) -> Batch:
 
 
 def loss_of(model: CrossModel, batch: Batch, recipe: Recipe) -> Tensor:
-    """Summed over claims: cross entropy of pieces (their mean), of the claim, of its worst piece."""
+    """The losses of all claims, added up.
+
+    Of each: the mean cross entropy of its word pieces, that of the claim as a whole, and that of
+    its most doubtful piece, which is what an answer is flagged by.
+    """
     with torch.autocast("cpu", dtype=torch.bfloat16):
         pieces, claims = model.judge(batch)
     pieces, claims = pieces.float(), claims.float()
@@ -253,8 +255,9 @@ def scores(model: CrossModel, records: Sequence[list[CrossExample]]) -> str:
     labels = np.concatenate([e.labels[e.labels != data.IGNORED] for e in examples])
     flat = torch.cat(by_piece).numpy()
     known = labels >= 0
+    answers = Ranking.of(np.array(list(tops.values())), np.array(list(golds.values())))
     return (
-        f"answers {Ranking.of(np.array(list(tops.values())), np.array(list(golds.values()))).auroc():.3f}"
+        f"answers {answers.auroc():.3f}"
         f" claims {Ranking.of(top, gold).auroc():.3f}"
         f" by head {Ranking.of(by_claim.numpy()[judged], gold).auroc():.3f}"
         f" pieces {Ranking.of(flat[known], labels[known] > 0).auroc():.3f}"
@@ -270,7 +273,7 @@ def train(
     *,
     resume: bool,
     checkpoint_every: int,
-    curve_contexts: int,
+    curve_contexts: int | None,
     report: Report,
 ) -> None:
     """Run the recipe; checkpoints hold the trained weights and the optimizer."""
@@ -331,4 +334,3 @@ def train(
                 for name, records in held.items():
                     report.say(f"step {number} {name}: {scores(model, records)}")
             started = time.perf_counter()
-    save_weights(model, merged(model), out / "reader.safetensors")

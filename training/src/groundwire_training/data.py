@@ -91,7 +91,9 @@ def sentences_of(
                 unknown_id=pieces.unknown_id,
             )
             labels, label = sentence_labels(part, answer)
-            sentences.append(Sentence(part.ids, features, labels, label, chosen, index, part.ranges))
+            sentences.append(
+                Sentence(part.ids, features, labels, label, chosen, index, part.ranges)
+            )
             before = part.ids
     return sentences
 

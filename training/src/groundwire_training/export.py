@@ -116,9 +116,7 @@ def export(weights: dict[str, Tensor], sizes: Architecture, path: Path, *, int8:
     path.write_bytes(model.SerializeToString())
 
 
-def build_cross(
-    weights: dict[str, Tensor], sizes: Architecture, *, int8: bool
-) -> onnx.ModelProto:
+def build_cross(weights: dict[str, Tensor], sizes: Architecture, *, int8: bool) -> onnx.ModelProto:
     """Write the graph of a cross-encoder: one row of a claim and its lines to the claim's logits.
 
     Inputs are ``ids``, ``roles`` ``(L,)``, ``features`` ``(L, 6)`` and ``claim_end`` ``(1,)``, one

@@ -61,7 +61,14 @@ def package(
     )
 
 
-def package_cross(weights: Mapping[str, Tensor], sizes: Architecture, out: Path, *, version: str, int8: bool = True) -> None:
+def package_cross(
+    weights: Mapping[str, Tensor],
+    sizes: Architecture,
+    out: Path,
+    *,
+    version: str,
+    int8: bool = True,
+) -> None:
     """Write the folder of a cross-encoder, to be calibrated beside the embedded reader.
 
     Args:
@@ -112,7 +119,11 @@ def write_manifest(
         companion: Revision of the embedded reader beside which a cross-encoder was fitted.
         cross_weight: Of the cross-encoder's logits beside that reader's.
     """
-    names = [name for name in (GRAPH, CROSS_GRAPH, CROSS_WORDS, *TABLES, "MODEL_CARD.md") if (folder / name).exists()]
+    names = [
+        name
+        for name in (GRAPH, CROSS_GRAPH, CROSS_WORDS, *TABLES, "MODEL_CARD.md")
+        if (folder / name).exists()
+    ]
     manifest = {
         "name": READER_BASE if companion else "reader",
         "version": version,
