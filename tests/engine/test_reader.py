@@ -20,7 +20,6 @@ from groundwire.detection.passages import PASSAGE_PIECES
 from groundwire.detection.values import EvidenceRef, Label, Outcome, Reason
 from groundwire.engine.features import FEATURE_RULES
 from groundwire.engine.models import Manifest
-from groundwire.engine.look import Calibration
 from groundwire.engine.reader import PREFETCHED_PASSAGES, Reader, n_threads
 from groundwire.engine.roles import RECALLED_SENTENCES, TextRole
 from groundwire.engine.runtime import KeysValues

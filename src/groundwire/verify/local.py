@@ -32,8 +32,9 @@ from groundwire.detection.rules import Conflict
 from groundwire.detection.spans import FlaggedSpan, reduce_tokens, trim, whole_words
 from groundwire.detection.values import Label, Reason
 from groundwire.detector import Detector
-from groundwire.engine.models import Manifest, find_reader
+from groundwire.engine.cross_encoder import CROSS_GRAPH
 from groundwire.engine.look import Calibration
+from groundwire.engine.models import READER_SMALL, Manifest, find_reader
 from groundwire.engine.reader import Reader
 from groundwire.engine.scores import ClaimScores, SentenceCalibration
 from groundwire.errors import ModelError
@@ -53,8 +54,8 @@ from groundwire.verify.verifier import (
     VerifierFailure,
 )
 
-#: The reader's graph in a manifest.
-_GRAPH = "reader.onnx"
+#: The graph that decides, in a manifest: the first of these that it has.
+_GRAPHS = (CROSS_GRAPH, "reader.onnx")
 #: Claims that wait for a thread at a time. Answers in flight need the same threads, and must not
 #: stand behind all claims of a verification.
 _MAX_WAITING = 8
@@ -166,6 +167,8 @@ class LocalVerifier:
             ModelError: If it has another judge, or there is no map for its reader.
         """
         reader, manifest = _reader(detector), _manifest(model)
+        if model is None and reader.revision != manifest.revision:
+            manifest = _manifest(READER_SMALL)
         if reader.revision != manifest.revision:
             raise ModelError(
                 f"The detector has revision {reader.revision} of the reader, and model="
@@ -365,7 +368,8 @@ def _manifest(model: str | Path | None) -> Manifest:
 
 
 def _map(manifest: Manifest) -> ClaimMap:
-    return ClaimMap.read(manifest.folder, graph=manifest.files[_GRAPH].sha256)
+    graph = next(name for name in _GRAPHS if name in manifest.files)
+    return ClaimMap.read(manifest.folder, graph=manifest.files[graph].sha256)
 
 
 def _reader(detector: Detector) -> Reader:

@@ -284,9 +284,8 @@ def train(
         saved = torch.load(state, weights_only=True)
         model.load_state_dict(saved["model"], strict=False)
         optimizer.load_state_dict(saved["optimizer"])
+        schedule.load_state_dict(saved["schedule"])
         first = saved["step"]
-        schedule.last_epoch = first - 1
-        schedule.step()
     held = {
         "RAGTruth": [examples_of(r, loader, None) for r in loader.validation[:curve_contexts]],
         "slots": [
@@ -325,6 +324,7 @@ def train(
             saved = {
                 "model": trained_part(model),
                 "optimizer": optimizer.state_dict(),
+                "schedule": schedule.state_dict(),
                 "step": number,
             }
             torch.save(saved, state.with_suffix(".new"))

@@ -19,12 +19,13 @@ DEFAULT_MODEL = "reader"
 #: The embedded reader alone, and the one that a cross-encoder joins: the best that is installed is
 #: what ``reader`` means.
 READER_SMALL, READER_BASE = "reader-small", "reader-base"
+READERS = (DEFAULT_MODEL, READER_SMALL, READER_BASE)
 #: What installs ``reader-base``: a package of data alone.
 BASE_PACKAGE = "groundwire_reader_base"
 ENCODER = "minilm"
 GATE = "gate"
 #: What judges without any model from outside the package.
-DETECTORS = (DEFAULT_MODEL, READER_SMALL, READER_BASE, "similarity", "similarity:hash")
+DETECTORS = (*READERS, "similarity", "similarity:hash")
 #: What the detector that compares is called, and its embedder.
 EMBEDDERS = {"similarity": "neural", "similarity:neural": "neural", "similarity:hash": "hash"}
 MANIFEST_NAME = "manifest.json"
@@ -120,13 +121,16 @@ class Manifest:
 
 
 def list_models(root: Path | None = None) -> list[Manifest]:
-    """The models of a folder, by name; without one, those inside the package.
+    """The models of a folder, by name; without one, those that are installed with the package.
 
     Raises:
         ModelError: If a manifest cannot be read.
     """
     folders = (path.parent for path in (root or _ROOT).glob(f"*/{MANIFEST_NAME}"))
-    return sorted(map(Manifest.read, folders), key=lambda manifest: manifest.name)
+    found = list(map(Manifest.read, folders))
+    if root is None and (base := _base()) is not None:
+        found.append(base)
+    return sorted(found, key=lambda manifest: manifest.name)
 
 
 def find_model(name: str = DEFAULT_MODEL, root: Path | None = None) -> Manifest:
@@ -155,7 +159,7 @@ def find_reader(model: str | Path | None = None) -> Manifest | None:
         UnknownModelError: If the embedded reader is not there.
     """
     name = DEFAULT_MODEL if model is None else str(model)
-    if name in (DEFAULT_MODEL, READER_SMALL, READER_BASE):
+    if name in READERS:
         base = None if name == READER_SMALL else _base()
         if base is None and name == READER_BASE:
             raise ModelError(
