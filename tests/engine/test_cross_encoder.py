@@ -12,7 +12,7 @@ from groundwire.detection.closest_lines import Excerpt
 from groundwire.detection.values import EvidenceRef
 from groundwire.engine.cross_encoder import CrossEncoder
 from groundwire.engine.layout import QUESTION_PIECES, row_of
-from groundwire.engine.look import Calibration
+from groundwire.engine.look import CrossWeights
 from groundwire.engine.reader import Reader
 from groundwire.engine.roles import TextRole
 from groundwire.engine.runtime import RawScores
@@ -73,7 +73,7 @@ def test_what_the_cross_encoder_doubts_is_marked(judge: Reader) -> None:
 
 
 def test_without_weight_the_reader_alone_decides(judge: Reader) -> None:
-    muted = replace(judge, cross_weight=0.0, calibration=Calibration())
+    muted = replace(judge, cross_weights=CrossWeights(pieces=0.0))
     found = detector_of(muted).detect(sources=[TOWER], answer="It is 330 miles tall.")
     assert [span.text for span in found.spans] == ["miles"]
     assert found.spans[0].label == "unsupported"

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from groundwire.engine.look import Calibration, Look, least_supported
+from groundwire.engine.look import Calibration, CrossWeights, Look, least_supported
 from groundwire.engine.runtime import RawScores
 
 SURE = np.array([[2.0, 0.0, 0.0]], np.float32)
@@ -20,15 +20,15 @@ def test_the_more_favourable_look_counts_for_each_piece_and_for_the_whole() -> N
 
 def test_logits_of_two_models_add_up_and_the_cross_encoder_judges_the_whole() -> None:
     look = Look(SURE, SURE[0], (3,))
-    mixed = look.mixed_with(RawScores(UNSURE, UNSURE[0]), 2.0)
-    assert mixed.logits.tolist() == [[2.0, 2.0, 0.0]]
+    mixed = look.mixed_with(RawScores(UNSURE, UNSURE[0]), CrossWeights(pieces=2.0, claim=1.0))
+    assert mixed.logits.tolist() == [[2.0, 3.0, 0.0]]
     assert mixed.sentence.tolist() == UNSURE[0].tolist()
     assert mixed.chosen == (3,)
 
 
 def test_without_a_cross_encoder_a_look_stays_as_it_is() -> None:
     look = Look(SURE, SURE[0], (3,))
-    assert look.mixed_with(None, 2.0) is look
+    assert look.mixed_with(None, CrossWeights()) is look
 
 
 def test_of_a_claim_in_parts_the_least_supported_counts() -> None:

@@ -26,6 +26,20 @@ class Calibration:
         return np.column_stack([1 - doubt, shares * doubt[:, None]]).astype(np.float32)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CrossWeights:
+    """What a cross-encoder's logits count beside those of the reader.
+
+    Attributes:
+        pieces: Of its logits of each word piece.
+        claim: Of its logits of the claim as a whole, which are added to each word piece: which
+            words are wrong is harder to say than whether any are.
+    """
+
+    pieces: float = 1.0
+    claim: float = 0.0
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Look:
     """What a part of an answer looks like beside some passages.
@@ -54,20 +68,24 @@ class Look:
             tuple(dict.fromkeys((*self.chosen, *other.chosen))),
         )
 
-    def mixed_with(self, scores: RawScores | None, weight: float) -> "Look":
+    def mixed_with(self, scores: RawScores | None, weights: CrossWeights) -> "Look":
         """This reading and a cross-encoder's of the same part, as one.
 
-        Logits are added up, so each model's odds count (a product of experts). The cross-encoder
+        Logits are added up, so the odds of each count (a product of experts). The cross-encoder
         alone judges the part as a whole.
 
         Args:
             scores: What the cross-encoder says; ``None`` leaves the look as it is.
-            weight: Of its logits beside those of the look.
+            weights: Of what it says beside this look.
         """
         if scores is None:
             return self
-        logits = (self.logits + np.float32(weight) * scores.pieces).astype(np.float32)
-        return Look(logits, scores.sentence, self.chosen)
+        logits = (
+            self.logits
+            + np.float32(weights.pieces) * scores.pieces
+            + np.float32(weights.claim) * scores.sentence
+        )
+        return Look(logits.astype(np.float32), scores.sentence, self.chosen)
 
 
 def least_supported(looks: Sequence[Look]) -> NDArray[np.float32]:

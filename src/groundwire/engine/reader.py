@@ -26,7 +26,7 @@ from groundwire.engine.architecture import Architecture
 from groundwire.engine.cache import ByteCache
 from groundwire.engine.cross_encoder import CROSS_GRAPH, CrossEncoder
 from groundwire.engine.features import FEATURE_RULES, N_FEATURES, NEUTRAL, match_features
-from groundwire.engine.look import Calibration, Look, least_supported
+from groundwire.engine.look import Calibration, CrossWeights, Look, least_supported
 from groundwire.engine.models import Manifest, companion
 from groundwire.engine.roles import RECALLED_SENTENCES, TextRole
 from groundwire.engine.runtime import KeysValues, RawScores, ReaderGraph
@@ -87,7 +87,7 @@ class Reader:
     sentences: SentenceCalibration = field(default_factory=SentenceCalibration)
     lines: SentenceCalibration = field(default_factory=SentenceCalibration)
     cross: CrossEncoder | None = None
-    cross_weight: float = 1.0
+    cross_weights: CrossWeights = field(default_factory=CrossWeights)
     counter: Work = field(default_factory=Work)
     finds_conflicts: bool = True
     score: Score = field(default=Score.PROBABILITY, init=False)
@@ -142,7 +142,7 @@ class Reader:
             sentences=SentenceCalibration(**(manifest.raw.get("sentence_calibration") or {})),
             lines=SentenceCalibration(**(manifest.raw.get("lines_calibration") or {})),
             cross=_cross_encoder(manifest, threads=turns.n_turns),
-            cross_weight=float(manifest.raw.get("cross_weight", 1.0)),
+            cross_weights=CrossWeights(**(manifest.raw.get("cross_weights") or {})),
         )
 
     @classmethod
@@ -408,7 +408,7 @@ class ReaderSession:
         """Read a part with its evidence, and once more with other evidence if it looks wrong.
 
         Returns:
-            What all models say together, and the logits of each.
+            What all models say together, and the logits of each, uncalibrated.
         """
         context = [self._text(TextRole.QUESTION, ids) for ids in self._question_parts]
         if self._reader.graph.sizes.recalls:
@@ -416,16 +416,19 @@ class ReaderSession:
         features = self._features(part, selection.first)
         reach = tuple(sorted({*selection.first, *selection.second}))
         crossed = self._cross(part, self._query(part, earlier), reach, features)
-        weight = self._reader.cross_weight
+        weights = self._reader.cross_weights
         look = self._judge(part, selection.first, context, features)
-        mixed = look.mixed_with(crossed, weight)
+        mixed = look.mixed_with(crossed, weights)
         if selection.second and self._is_doubted(mixed):
             # One selection with the evidence is enough: the other does not hold it, and says so.
             self._reader.counter.add(second_looks=1)
             second = self._features(part, selection.second)
             look = look.or_better(self._judge(part, selection.second, context, second))
-            mixed = look.mixed_with(crossed, weight)
-        return mixed, (look.logits,) if crossed is None else (look.logits, crossed.pieces)
+            mixed = look.mixed_with(crossed, weights)
+        if crossed is None:
+            return mixed, (look.logits,)
+        whole = np.broadcast_to(crossed.sentence, look.logits.shape)
+        return mixed, (look.logits, crossed.pieces, whole)
 
     def _is_doubted(self, look: Look) -> bool:
         labels = self._reader.calibration.labels(look.logits)

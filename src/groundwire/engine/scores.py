@@ -114,7 +114,8 @@ class ClaimScores:
             as a sum of two of its numbers.
         is_line: Whether the claim is a line of the evidence, word for word.
         logits: What each model says of the word pieces before calibration, each of shape
-            ``(n, 3)``; calibration is fitted on it.
+            ``(n, 3)``: the reader; the cross-encoder of each piece, and of the claim as a whole.
+            Calibration is fitted on them.
     """
 
     offsets: NDArray[np.int32]

@@ -24,8 +24,8 @@ from sklearn.linear_model import LogisticRegression
 from groundwire.detection.rules import Conflict
 from groundwire.detection.values import Claim, Label
 from groundwire.engine.architecture import Architecture
+from groundwire.engine.look import Calibration, CrossWeights
 from groundwire.engine.models import Manifest
-from groundwire.engine.look import Calibration
 from groundwire.engine.reader import Reader
 from groundwire.engine.scores import AnswerCalibration, ClaimScores, SentenceCalibration
 from groundwire.evaluation.calibration import brier, ece_by_chance, reliability
@@ -51,8 +51,8 @@ _MAX_FALSE_POSITIVES = 0.02
 _MIN_RECALL = 0.90
 _GRID = np.round(np.linspace(0.01, 0.99, 99), 2)
 _FOLDS = 5
-#: Weights of the cross-encoder's logits beside the reader's.
-_WEIGHTS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0, 8.0)
+#: Weights of the cross-encoder's logits beside the reader's that are tried.
+_WEIGHTS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0)
 _LABELS = (Label.SUPPORTED, Label.UNSUPPORTED, Label.CONTRADICTED)
 #: Upper ends of the buckets of passages that calibration is looked at in.
 _BUCKETS = (1, 3, 6, 1_000_000)
@@ -90,11 +90,12 @@ class Scored:
     claims: tuple[ScoredClaim, ...] = ()
     models: tuple[NDArray[np.float32], ...] = ()
 
-    def mixed(self, weight: float) -> "Scored":
-        """The same answer with another weight of the cross-encoder, if there is one."""
-        if len(self.models) < 2:
+    def mixed(self, weights: CrossWeights) -> "Scored":
+        """The same answer with other weights of the cross-encoder, if there is one."""
+        if len(self.models) < 3:
             return self
-        wide = self.models[0].astype(np.float64) + weight * self.models[1]
+        reader, pieces, claim = (logits.astype(np.float64) for logits in self.models)
+        wide = reader + weights.pieces * pieces + weights.claim * claim
         wrong = np.logaddexp(wide[:, 1], wide[:, 2])
         return replace(self, logits=wrong - wide[:, 0], contradicted=np.exp(wide[:, 2] - wrong))
 
@@ -250,18 +251,23 @@ def can_fit(scored: Sequence[Scored]) -> bool:
     return len({answer.is_hallucinated for answer in scored}) == 2
 
 
-def choose_weight(scored: Sequence[Scored]) -> float:
-    """The weight of the cross-encoder that tells marked word pieces best: cross entropy."""
+def choose_weights(scored: Sequence[Scored]) -> CrossWeights:
+    """The weights of the cross-encoder by which word pieces and answers are told apart best."""
+    gold = np.array([answer.is_hallucinated for answer in scored])
+    targets = np.concatenate([answer.labels for answer in scored]) > 0
 
-    def loss(weight: float) -> float:
-        mixed = [answer.mixed(weight) for answer in scored]
-        logits = np.concatenate([answer.logits for answer in mixed])
-        targets = np.concatenate([answer.labels for answer in mixed]) > 0
-        scale, offset = _platt(logits, targets)
-        signed = np.where(targets, 1, -1) * (scale * logits + offset)
-        return float(np.logaddexp(0, -signed).mean())
+    def loss(weights: CrossWeights) -> float:
+        mixed = [answer.mixed(weights).logits for answer in scored]
+        tops = np.array([logits.max() for logits in mixed])
+        return _cross_entropy(np.concatenate(mixed), targets) + _cross_entropy(tops, gold)
 
-    return min(_WEIGHTS, key=loss)
+    return min((CrossWeights(pieces=p, claim=c) for p in _WEIGHTS for c in _WEIGHTS), key=loss)
+
+
+def _cross_entropy(logits: NDArray[np.float64], targets: NDArray[np.bool_]) -> float:
+    scale, offset = _platt(logits, targets)
+    signed = np.where(targets, 1, -1) * (scale * logits + offset)
+    return float(np.logaddexp(0, -signed).mean())
 
 
 def choose(scored: Sequence[Scored], calibration: Calibration) -> dict[str, float]:
@@ -319,7 +325,9 @@ def character_f1(scored: Iterable[Scored], calibration: Calibration, threshold: 
     return float(np.nan_to_num(f1_of(sums)))
 
 
-def calibrate(folder: Path, scored: Sequence[Scored], *, weight: float | None = None) -> Fitted:
+def calibrate(
+    folder: Path, scored: Sequence[Scored], *, weights: CrossWeights | None = None
+) -> Fitted:
     """Fit on answers that a folder has read, and write what was fitted into its manifest.
 
     Raises:
@@ -332,7 +340,7 @@ def calibrate(folder: Path, scored: Sequence[Scored], *, weight: float | None = 
         sizes=Architecture.from_manifest(manifest.raw),
         version=manifest.version,
         companion=manifest.raw.get("companion"),
-        cross_weight=weight,
+        cross_weights=asdict(weights) if weights else None,
         operating_points=fitted.thresholds,
         calibration={"scale": fitted.pieces.scale, "offset": fitted.pieces.offset},
         answer_calibration={"scale": fitted.answers.scale, "offset": fitted.answers.offset},
@@ -522,11 +530,11 @@ def main() -> None:
     for name, folder in (("model", options.model), ("other", options.compare)):
         if folder is not None:
             scored = score(open_reader(folder, options.threads), records)
-            weight = choose_weight(scored) if len(scored[0].models) > 1 else None
-            if weight is not None:
-                scored = [answer.mixed(weight) for answer in scored]
+            weights = choose_weights(scored) if len(scored[0].models) > 1 else None
+            if weights is not None:
+                scored = [answer.mixed(weights) for answer in scored]
             if name == "model":
-                print(calibrate(folder, scored, weight=weight), weight)  # noqa: T201
+                print(calibrate(folder, scored, weights=weights), weights)  # noqa: T201
             scores[name] = report(scored)
             print(f"{folder}\n{table(scores[name])}")  # noqa: T201
     if options.json:

@@ -93,9 +93,9 @@ def train_cross(run: CrossRun, report: Report) -> Path:
     if not calibrate.can_fit(scored):
         report.say("Not calibrated: validation answers of both kinds are needed.")
         return folder
-    weight = calibrate.choose_weight(scored)
-    scored = [answer.mixed(weight) for answer in scored]
-    calibrate.calibrate(folder, scored, weight=weight)
+    weights = calibrate.choose_weights(scored)
+    scored = [answer.mixed(weights) for answer in scored]
+    calibrate.calibrate(folder, scored, weights=weights)
     if calibrate.can_cross_fit(scored):
         report.say(calibrate.table(calibrate.report(scored)))
     return folder

@@ -88,7 +88,6 @@ def package_cross(
         operating_points=small.operating_points,
         calibration=small.calibration,
         companion=small.revision,
-        cross_weight=1.0,
     )
 
 
@@ -103,7 +102,7 @@ def write_manifest(
     sentence_calibration: Mapping[str, float] | None = None,
     lines_calibration: Mapping[str, float] | None = None,
     companion: str | None = None,
-    cross_weight: float | None = None,
+    cross_weights: Mapping[str, float] | None = None,
 ) -> None:
     """Describe a model folder, with the hash of every file as it is now.
 
@@ -117,7 +116,7 @@ def write_manifest(
         sentence_calibration: Of claims, as the detector reads them.
         lines_calibration: Of claims that are read with a few lines alone.
         companion: Revision of the embedded reader beside which a cross-encoder was fitted.
-        cross_weight: Of the cross-encoder's logits beside that reader's.
+        cross_weights: Of the cross-encoder's logits beside that reader's.
     """
     names = [
         name
@@ -139,7 +138,11 @@ def write_manifest(
         "answer_calibration": dict(answer_calibration) if answer_calibration else None,
         "sentence_calibration": dict(sentence_calibration) if sentence_calibration else None,
         "lines_calibration": dict(lines_calibration) if lines_calibration else None,
-        **({"companion": companion, "cross_weight": cross_weight} if companion else {}),
+        **(
+            {"companion": companion, "cross_weights": dict(cross_weights or {})}
+            if companion
+            else {}
+        ),
         "files": {name: described(folder / name) for name in names},
     }
     text = json.dumps(manifest, indent=2) + "\n"
