@@ -54,7 +54,7 @@ from groundwire.verify.verifier import (
     VerifierFailure,
 )
 
-#: The graph that decides, in a manifest: the first of these that it has.
+# The graph that decides: the first of these that a manifest has.
 _GRAPHS = (CROSS_GRAPH, "reader.onnx")
 #: Claims that wait for a thread at a time. Answers in flight need the same threads, and must not
 #: stand behind all claims of a verification.
@@ -368,8 +368,12 @@ def _manifest(model: str | Path | None) -> Manifest:
 
 
 def _map(manifest: Manifest) -> ClaimMap:
-    graph = next(name for name in _GRAPHS if name in manifest.files)
-    return ClaimMap.read(manifest.folder, graph=manifest.files[graph].sha256)
+    return ClaimMap.read(manifest.folder, graph=graph_hash(manifest))
+
+
+def graph_hash(manifest: Manifest) -> str:
+    """SHA-256 of the graph that a map of claims belongs to."""
+    return next(manifest.files[name].sha256 for name in _GRAPHS if name in manifest.files)
 
 
 def _reader(detector: Detector) -> Reader:

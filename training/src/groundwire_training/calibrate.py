@@ -51,6 +51,8 @@ _MAX_FALSE_POSITIVES = 0.02
 _MIN_RECALL = 0.90
 _GRID = np.round(np.linspace(0.01, 0.99, 99), 2)
 _FOLDS = 5
+# Of a context's answers, each so many-th is also read by lines alone, which takes as long again.
+_LINES_EVERY = 2
 #: Weights of the cross-encoder's logits beside the reader's that are tried.
 _WEIGHTS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0)
 _LABELS = (Label.SUPPORTED, Label.UNSUPPORTED, Label.CONTRADICTED)
@@ -128,7 +130,7 @@ def score(reader: Reader, records: Iterable[LabelledContext]) -> list[Scored]:
     scored = []
     for record in records:
         lines = SourceLines(record.sources)
-        for answer in record.answers:
+        for n, answer in enumerate(record.answers):
             reading = plain.open(
                 record.sources, record.question, threshold=_SECOND_LOOK_AT, tenant=""
             )
@@ -158,7 +160,7 @@ def score(reader: Reader, records: Iterable[LabelledContext]) -> list[Scored]:
                         for each in zip(*(claim.logits for claim in read), strict=True)
                     ),
                     claims=tuple(
-                        _claim(plain, lines, answer, place, claim)
+                        _claim(plain, None if n % _LINES_EVERY else lines, answer, place, claim)
                         for place, claim in zip(segments, claims, strict=True)
                         if claim.entailment is not None
                     ),
@@ -168,7 +170,11 @@ def score(reader: Reader, records: Iterable[LabelledContext]) -> list[Scored]:
 
 
 def _claim(
-    reader: Reader, lines: SourceLines, answer: MarkedAnswer, place: Segment, scores: ClaimScores
+    reader: Reader,
+    lines: SourceLines | None,
+    answer: MarkedAnswer,
+    place: Segment,
+    scores: ClaimScores,
 ) -> ScoredClaim:
     """What is said of a claim as a whole, as it was read and by its best lines alone."""
     assert scores.entailment is not None
@@ -187,7 +193,7 @@ def _claim(
         label=max(marks, default=0),
         doubt=float(np.log(p) - np.log1p(-p)),
         whole=np.log(np.clip(shares, 1e-7, 1)),
-        lines=sentences.by_lines(reader, lines, claim),
+        lines=sentences.by_lines(reader, lines, claim) if lines else None,
     )
 
 

@@ -7,6 +7,7 @@ SHA-256 and its size. Nothing here reads a weight; the engine does.
 import hashlib
 import importlib.util
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +21,8 @@ DEFAULT_MODEL = "reader"
 #: what ``reader`` means.
 READER_SMALL, READER_BASE = "reader-small", "reader-base"
 READERS = (DEFAULT_MODEL, READER_SMALL, READER_BASE)
+#: The environment variable that says what ``reader`` means: one of the other two, or a folder.
+READER_VARIABLE = "GROUNDWIRE_READER"
 #: What installs ``reader-base``: a package of data alone.
 BASE_PACKAGE = "groundwire_reader_base"
 ENCODER = "minilm"
@@ -150,7 +153,8 @@ def find_reader(model: str | Path | None = None) -> Manifest | None:
     """The reader that is meant: an embedded one, or that of a folder; ``None`` if it is no reader.
 
     Args:
-        model: ``None`` or ``"reader"`` for the best that is installed; ``"reader-small"``,
+        model: ``None`` or ``"reader"`` for the best that is installed, or the one that the
+            environment variable ``GROUNDWIRE_READER`` names; ``"reader-small"``,
             ``"reader-base"``; a folder with a manifest; anything else is no reader.
 
     Raises:
@@ -159,6 +163,8 @@ def find_reader(model: str | Path | None = None) -> Manifest | None:
         UnknownModelError: If the embedded reader is not there.
     """
     name = DEFAULT_MODEL if model is None else str(model)
+    if name == DEFAULT_MODEL:
+        name = os.environ.get(READER_VARIABLE) or DEFAULT_MODEL
     if name in READERS:
         base = None if name == READER_SMALL else _base()
         if base is None and name == READER_BASE:
