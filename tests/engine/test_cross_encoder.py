@@ -121,17 +121,19 @@ def test_a_claim_with_lines_alone_is_judged_by_the_cross_encoder(
 
 def test_a_row_has_the_claim_the_question_and_each_excerpt_with_an_end() -> None:
     excerpts = [
-        Excerpt(np.array([7]), (np.array([8, 9]),)),
-        Excerpt(np.array([], np.int32), (np.array([5]),)),
+        Excerpt(np.array([7], np.int32), (np.array([8, 9], np.int32),)),
+        Excerpt(np.array([], np.int32), (np.array([5], np.int32),)),
     ]
-    ids, roles = row_of(np.array([3, 4]), np.array([6]), excerpts, cls_id=1, sep_id=2)
+    ids, roles = row_of(
+        np.array([3, 4], np.int32), np.array([6], np.int32), excerpts, cls_id=1, sep_id=2
+    )
     assert ids.tolist() == [1, 3, 4, 2, 6, 2, 7, 8, 9, 2, 5, 2]
-    claim, asked, source = TextRole.ANSWER, TextRole.QUESTION, TextRole.SOURCE
-    assert roles.tolist() == [claim] * 4 + [asked] * 2 + [source] * 6
+    own, asked, source = TextRole.ANSWER, TextRole.QUESTION, TextRole.SOURCE
+    assert roles.tolist() == [own] * 4 + [asked] * 2 + [source] * 6
 
 
 def test_of_a_long_question_the_middle_is_left_out() -> None:
-    question = np.arange(100, 200)
-    ids, _ = row_of(np.array([3]), question, [], cls_id=1, sep_id=2)
+    question = np.arange(100, 200, dtype=np.int32)
+    ids, _ = row_of(np.array([3], np.int32), question, [], cls_id=1, sep_id=2)
     half = QUESTION_PIECES // 2
     assert ids.tolist() == [1, 3, 2, *question[:half], *question[-half:], 2]

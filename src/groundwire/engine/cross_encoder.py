@@ -7,6 +7,7 @@ negation and neighbouring values apart, at a price for each claim.
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from groundwire.detection.closest_lines import Excerpt
 from groundwire.engine.features import N_FEATURES, NEUTRAL, TABLE_ROWS
 from groundwire.engine.layout import row_of
+from groundwire.engine.models import Manifest
 from groundwire.engine.runtime import RawScores, open_session
 from groundwire.engine.tokenizer import WordPieces
 
@@ -35,6 +37,13 @@ class CrossEncoder:
             ModelError: If ONNX Runtime cannot open it.
         """
         self._session = open_session(path, threads=threads)
+
+    @classmethod
+    def of(cls, manifest: Manifest, *, threads: int) -> Self | None:
+        """The cross-encoder of a model folder; ``None`` if it has none."""
+        if CROSS_GRAPH not in manifest.files:
+            return None
+        return cls(manifest.folder / CROSS_GRAPH, threads=threads)
 
     def read(
         self,

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
-from threading import Event, Lock
+from threading import Event
 from typing import TypeVar
 
 import numpy as np
@@ -24,7 +24,7 @@ from groundwire.detection.rules import MAX_LINES, Basis, RuleFindings, find
 from groundwire.detection.values import Entailment, EvidenceRef, Reason, Score
 from groundwire.engine.architecture import Architecture
 from groundwire.engine.cache import ByteCache
-from groundwire.engine.cross_encoder import CROSS_GRAPH, CrossEncoder
+from groundwire.engine.cross_encoder import CrossEncoder
 from groundwire.engine.features import FEATURE_RULES, N_FEATURES, NEUTRAL, match_features
 from groundwire.engine.look import Calibration, CrossWeights, Look, least_supported
 from groundwire.engine.models import Manifest, companion
@@ -32,8 +32,9 @@ from groundwire.engine.roles import RECALLED_SENTENCES, TextRole
 from groundwire.engine.runtime import KeysValues, RawScores, ReaderGraph
 from groundwire.engine.scheduler import Turns
 from groundwire.engine.scores import AnswerCalibration, ClaimScores, SentenceCalibration
-from groundwire.engine.sentence import ClaimPart, n_unknown_chars, parts_of
+from groundwire.engine.sentence import ClaimPart, n_unknown_chars, parts_of, question_parts
 from groundwire.engine.tokenizer import WordPieces
+from groundwire.engine.work import Work
 from groundwire.errors import DetectionError, ModelError, UnreadableError
 from groundwire.text.quantities import QuantityIndex
 from groundwire.text.segment import Segment, parse_citations
@@ -48,24 +49,6 @@ _Made = TypeVar("_Made")
 PREFETCHED_PASSAGES = 32
 # Word pieces of lines that a cross-encoder reads with a claim where they are all there is.
 _ALONE_PIECES = 400
-
-
-class Work:
-    """Counts what was really done: passages and sentences read, second looks, word pieces."""
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._counts: Counter[str] = Counter()
-
-    def add(self, **counts: int) -> None:
-        """Add to the counts."""
-        with self._lock:
-            self._counts.update(counts)
-
-    def counts(self) -> dict[str, int]:
-        """The counts so far."""
-        with self._lock:
-            return dict(self._counts)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -141,7 +124,7 @@ class Reader:
             turns=turns,
             sentences=SentenceCalibration(**(manifest.raw.get("sentence_calibration") or {})),
             lines=SentenceCalibration(**(manifest.raw.get("lines_calibration") or {})),
-            cross=_cross_encoder(manifest, threads=turns.n_turns),
+            cross=CrossEncoder.of(manifest, threads=turns.n_turns),
             cross_weights=CrossWeights(**(manifest.raw.get("cross_weights") or {})),
         )
 
@@ -229,7 +212,7 @@ class ReaderSession:
         self._reader, self._threshold, self._tenant = reader, threshold, tenant
         self._question = question or ""
         asked = reader.pieces.encode(self._question).ids
-        self._question_parts = _question_parts(asked)
+        self._question_parts = question_parts(asked)
         self._question_ids = np.unique(np.concatenate([*self._question_parts, asked[:0]]))
         if sum(map(len, self._question_parts)) < len(asked):
             self.reasons[Reason.QUESTION_SHORTENED] = 1
@@ -535,23 +518,8 @@ def _require_finite(scores: RawScores) -> None:
         raise DetectionError("The model's output is not a number.")
 
 
-def _cross_encoder(manifest: Manifest, *, threads: int) -> CrossEncoder | None:
-    if CROSS_GRAPH not in manifest.files:
-        return None
-    return CrossEncoder(manifest.folder / CROSS_GRAPH, threads=threads)
-
-
 def _with_specials(ids: NDArray[np.int32], pieces: WordPieces) -> list[int]:
     return [pieces.cls_id, *ids.tolist(), pieces.sep_id]
-
-
-def _question_parts(ids: NDArray[np.int32]) -> list[NDArray[np.int32]]:
-    """A question in at most two texts: what is asked stands at its beginning or at its end."""
-    if not len(ids):
-        return []
-    if len(ids) <= PASSAGE_PIECES:
-        return [ids]
-    return [ids[:PASSAGE_PIECES], ids[max(PASSAGE_PIECES, len(ids) - PASSAGE_PIECES) :]]
 
 
 def n_threads(threads: int | None) -> int:
