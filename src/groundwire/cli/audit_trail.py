@@ -2,12 +2,10 @@
 
 import asyncio
 import gzip
-import os
 import re
 import sys
-import tempfile
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -42,20 +40,6 @@ _AGO = re.compile(r"(\d{1,6})([smhdw])")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
 _TYPES = click.Choice([str(each) for each in EventType], case_sensitive=False)
-
-
-class UnknownEventError(InputError):
-    """No event has this id."""
-
-    def __init__(self, event_id: str) -> None:
-        super().__init__(event_id)
-        self.event_id = event_id
-
-    def __str__(self) -> str:
-        return (
-            f"There is no event {self.event_id[:60]!r} in the store. "
-            "groundwire audit list shows which there are, each with its id."
-        )
 
 
 def _when(ctx: click.Context, param: click.Parameter, value: str | None) -> datetime | None:
@@ -166,7 +150,10 @@ def show(
 
     found = asyncio.run(run())
     if found is None:
-        raise UnknownEventError(event_id)
+        raise InputError(
+            f"There is no event {event_id[:60]!r} in the store. "
+            "groundwire audit list shows which there are, each with its id."
+        )
     if as_json:
         click.echo(to_json({**found.to_dict(), "detail": found.detail}, indent=2))
         return
@@ -340,39 +327,28 @@ def _keys(config: Config) -> Sequence[bytes]:
 
 @contextmanager
 def _new_file(path: Path) -> Iterator[IO[bytes]]:
-    """A file that is there once it is whole, for the eyes of this user."""
+    """A new file for the eyes of this user; it is empty until all of it is written."""
     if path == STDIN:
         yield sys.stdout.buffer
         sys.stdout.flush()
         return
-    if path.exists():
-        raise _there_already(path)
-    # mkstemp makes files that only this user can read.
-    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    part = path.with_name(f".{path.name}.part")
     try:
-        with os.fdopen(handle, "wb") as file:
+        path.touch(0o600, exist_ok=False)
+    except FileExistsError:
+        raise click.UsageError(
+            f"{path} is there already. Name another file, or remove it."
+        ) from None
+    try:
+        part.touch(0o600)
+        with part.open("wb") as file:
             if path.suffix == ".gz":
                 with gzip.GzipFile(filename="", fileobj=file, mode="wb") as packed:
                     yield packed  # type: ignore[misc]
             else:
                 yield file
-        _name(Path(temporary), path)
-    finally:
-        with suppress(FileNotFoundError):
-            Path(temporary).unlink()
-
-
-def _name(temporary: Path, path: Path) -> None:
-    """Give a file its name, and never that of another which has come meanwhile."""
-    try:
-        path.hardlink_to(temporary)
-    except FileExistsError:
-        raise _there_already(path) from None
-    except (OSError, NotImplementedError):  # a file system without links
-        if path.exists():
-            raise _there_already(path) from None
-        temporary.rename(path)
-
-
-def _there_already(path: Path) -> click.UsageError:
-    return click.UsageError(f"{path} is there already. Name another file, or remove it.")
+        part.replace(path)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        path.unlink(missing_ok=True)
+        raise

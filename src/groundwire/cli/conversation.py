@@ -23,27 +23,6 @@ if TYPE_CHECKING:
     from groundwire.pipeline import CheckedResponse
 
 
-class NotJsonError(InputError):
-    """A file that should be JSON is none."""
-
-    def __init__(self, name: str, problem: str, wanted: str) -> None:
-        super().__init__(name, problem, wanted)
-        self.name, self.problem, self.wanted = name, problem, wanted
-
-    def __str__(self) -> str:
-        return f"{self.name} is no JSON: {self.problem}. It should hold {self.wanted}."
-
-
-class NoAnswerError(InputError):
-    """A check was due, and there was nothing to check."""
-
-    def __str__(self) -> str:
-        return (
-            "A check was due, and the response has no answer text, so nothing was checked. Give "
-            "the text that the model wrote, as the content of its message."
-        )
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PipelineOptions:
     """What the stages are loaded from: a configuration, and options that win over it.
@@ -110,7 +89,10 @@ def check_conversation(
             color=color,
         )
     if is_missing:
-        raise NoAnswerError
+        raise InputError(
+            "A check was due, and the response has no answer text, so nothing was checked. Give "
+            "the text that the model wrote, as the content of its message."
+        )
     ctx.exit(exit_status([checked.outcome]))
 
 
@@ -134,7 +116,7 @@ def read_json(file: Path, *, wanted: str) -> object:
         wanted: What it should hold, for the error.
 
     Raises:
-        NotJsonError: If it is no JSON.
+        InputError: If it is no JSON.
         NotUtf8Error: If it is no UTF-8.
         OSError: If it cannot be read.
     """
@@ -144,6 +126,6 @@ def read_json(file: Path, *, wanted: str) -> object:
         return json.loads(text)
     except json.JSONDecodeError as error:
         problem = f"{error.msg} at line {error.lineno}, column {error.colno}"
-        raise NotJsonError(name, problem, wanted) from error
     except (RecursionError, ValueError) as error:  # nested too deep, or a number too long
-        raise NotJsonError(name, str(error), wanted) from error
+        problem = str(error)
+    raise InputError(f"{name} is no JSON: {problem}. It should hold {wanted}.")

@@ -76,27 +76,16 @@ def evaluate(
     ctx.exit(status_of(found))
 
 
-class NothingScoredError(InputError):
-    """Of no answer it is known whether it is hallucinated."""
-
-    def __init__(self, n_rows: int, n_failed: int, n_unlabelled: int) -> None:
-        super().__init__(n_rows, n_failed, n_unlabelled)
-        self.n_rows, self.n_failed, self.n_unlabelled = n_rows, n_failed, n_unlabelled
-
-    def __str__(self) -> str:
-        return (
-            f"There is nothing to score: of {count_rows(self.n_rows)}, {self.n_failed:,} failed "
-            f"and {self.n_unlabelled:,} have neither spans nor a label."
-        )
-
-
 def status_of(found: "Evaluation") -> ExitStatus:
     """The exit status of scores.
 
     Raises:
-        NothingScoredError: If there are none.
+        InputError: If there are none.
     """
     if not found.scores["n_answers"]:
         counts = found.counts
-        raise NothingScoredError(counts.n, counts.n_failed, counts.n_unlabelled)
+        raise InputError(
+            f"There is nothing to score: of {count_rows(counts.n)}, {counts.n_failed:,} failed and "
+            f"{counts.n_unlabelled:,} have neither spans nor a label."
+        )
     return ExitStatus.PASSED if found.counts.is_complete else ExitStatus.FLAGGED

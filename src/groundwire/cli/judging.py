@@ -17,7 +17,7 @@ from groundwire.cli.detectors import Setup
 from groundwire.cli.inputs import RESULTS
 from groundwire.cli.options import option
 from groundwire.cli.progress import count_rows, progress
-from groundwire.cli.results import ResultsExistError
+from groundwire.cli.results import results_exist
 from groundwire.evaluation.loading import DetectorChoice
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ class Judging:
             retry_failed: Whether rows that failed before are judged again.
 
         Raises:
-            ResultsExistError: If the output is there, and is neither to be continued nor replaced.
+            InputError: If the output is there, and is neither to be continued nor replaced.
         """
         from groundwire.evaluation.judged_row import Header
         from groundwire.evaluation.run import run
@@ -183,7 +183,7 @@ def _results_file(files: Files) -> Iterator[Path]:
             yield Path(folder) / "results.jsonl"
         return
     if files.output.exists() and not files.resume and not files.force:
-        raise ResultsExistError(files.output)
+        raise results_exist(files.output)
     yield files.output
 
 

@@ -16,7 +16,7 @@ from groundwire.cli.judging import EngineOptions, Judging
 from groundwire.cli.labelled import Labelled
 from groundwire.cli.measure_options import Explaining, Generating, PriceOptions, Questions
 from groundwire.cli.options import argument, group, option, with_options
-from groundwire.cli.results import ResultsExistError
+from groundwire.cli.results import results_exist
 from groundwire.cli.status import ExitStatus
 from groundwire.evaluation.loading import DetectorChoice
 from groundwire.text.files.writing import to_json
@@ -75,7 +75,7 @@ def generate_command(
     if output.suffix not in (".jsonl", ".ndjson", ".json"):
         raise click.UsageError("--output is JSON Lines: give it a name that ends in .jsonl.")
     if output.exists() and not replies_path(output).exists() and not force:
-        raise ResultsExistError(output)
+        raise results_exist(output)
     ctx.exit(generating.to(questions, output, prices.read()))
 
 
