@@ -265,15 +265,11 @@ def run_http(ctx: click.Context, start: ServerOptions, own: HttpOptions) -> None
     access = read_access(own)
     with start.opened(ctx, has_sessions=False) as backend:
         app = app_of(ToolServer(tools_of(backend)), access, path=own.path, limits=StoreLimits())
-        sockets = listen(own.host, own.port)
-        try:
+        with closing(listen(own.host, own.port)) as sock:
             log_to_stderr()
             say(*describe(backend))
-            address = own.url(sockets[0].getsockname()[1])
-            serve_http(app, sockets, address=address, says=say)
-        finally:
-            for each in sockets:
-                each.close()
+            address = own.url(sock.getsockname()[1])
+            serve_http(app, sock, address=address, says=say)
 
 
 def read_access(own: HttpOptions) -> "Access":
@@ -282,10 +278,11 @@ def read_access(own: HttpOptions) -> "Access":
     Raises:
         UsageError: If others could ask without a token, or by names that nobody allowed.
     """
-    from groundwire.mcp.http import Access, is_local
+    from groundwire.gateway.http.loopback import is_loopback
+    from groundwire.mcp.http import Access
 
     token_hash = _token_hash(own.token_env)
-    if is_local(own.host):
+    if is_loopback(own.host):
         return Access(token_hash=token_hash, hosts=own.hosts, origins=own.origins)
     if token_hash is None:
         raise click.UsageError(

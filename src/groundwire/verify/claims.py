@@ -117,7 +117,7 @@ def read_claims(
 
 
 def bare_text(text: str, marks: Iterable[tuple[int, int]]) -> str:
-    """A text without some stretches of it, its spaces tidied.
+    """Cut stretches out of a text, and tidy its spaces.
 
     >>> bare_text("It is tall [S0].", [(11, 15)])
     'It is tall.'
@@ -133,7 +133,7 @@ def bare_text(text: str, marks: Iterable[tuple[int, int]]) -> str:
 def find_citations(
     text: str, known: frozenset[str], citation_regex: str | None = None
 ) -> tuple[Citation, ...]:
-    """All citations of a text, in order.
+    """Find all citations of a text, in order.
 
     Raises:
         NotVerifiedError: If the regular expression cannot be used.
@@ -171,7 +171,7 @@ def _pieces(
 
 
 def _without_definitions(answer: str, known: frozenset[str]) -> str:
-    """The answer with blanks in place of the lines that tell where spans are on the web."""
+    """Blank out the lines that give the web addresses of spans."""
     ids = IdMap(known)
 
     def blank(line: re.Match[str]) -> str:
@@ -190,7 +190,7 @@ def _lines(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _blanked(text: str, marks: Iterable[Citation]) -> str:
-    """The text with blanks in place of citations, so that offsets stay."""
+    """Blank out citations, so that offsets stay."""
     parts, position = [], 0
     for mark in marks:
         parts += [text[position : mark.start], " " * (mark.end - mark.start)]
@@ -222,7 +222,7 @@ def _assigned(pieces: list[_Piece], marks: Iterable[Citation], text: str) -> lis
 
 
 def _with_text(pieces: Iterable[_Piece], answer: str) -> list[_Piece]:
-    """Pieces that state something; the citations of others go to the one before, else after."""
+    """Keep pieces with words; the citations of others go to the piece before, or else after."""
     kept: list[_Piece] = []
     waiting: list[Citation] = []
     for piece in pieces:
@@ -255,7 +255,7 @@ def _matches(text: str, pattern: str) -> Iterator[Citation]:
 
 @lru_cache(maxsize=16)
 def compiled_citation(pattern: str) -> Callable[[str], Iterator["re.Match[str]"]]:
-    """What finds the citations that a regular expression describes.
+    """The function that finds the citations a regular expression describes.
 
     Raises:
         NotVerifiedError: If it cannot be used.

@@ -87,7 +87,7 @@ class Looked:
 
     @property
     def conflicts(self) -> tuple[Conflict, ...]:
-        """What rules find plainly wrong in it, in reading order."""
+        """Conflicts that the rules find in it, in reading order."""
         return self.judged.conflicts
 
 
@@ -117,9 +117,9 @@ class LocalVerifier:
         """Put a verifier together; :meth:`load` is the usual way.
 
         Args:
-            reader: What reads.
-            claim_map: From what it says to probabilities.
-            scope: For whom, and until when.
+            reader: The reader.
+            claim_map: The map from its scores to probabilities.
+            scope: Tenant of the claims, and when to stop.
         """
         self._reader, self._map, self._scope = reader, claim_map, scope
         # The map is fitted on what the model says itself, so that other maps may change.
@@ -177,7 +177,7 @@ class LocalVerifier:
         return cls(reader, _map(manifest))
 
     def within(self, scope: Scope) -> Self:
-        """The same for somebody: the model is shared, what it has read is not."""
+        """The same verifier for another scope: it shares the model, and nothing that was read."""
         return type(self)(self._reader, self._map, scope=scope)
 
     @property
@@ -187,12 +187,12 @@ class LocalVerifier:
 
     @property
     def claim_map(self) -> ClaimMap:
-        """The fitted map; its ``provenance`` says what it is worth."""
+        """The fitted map; its ``provenance`` tells its quality."""
         return self._map
 
     @property
     def work(self) -> dict[str, int]:
-        """What was really done so far: texts and sentences read, word pieces."""
+        """Counts of the work so far: texts and sentences read, word pieces."""
         return self._reader.work
 
     def judge(self, questions: Sequence[ClaimQuestion]) -> list[Judged]:
@@ -307,7 +307,7 @@ class LocalVerifier:
 
 
 def _label(looked: Looked, span: FlaggedSpan) -> Label:
-    """What some words are: what a rule says of them, or else what the model finds likelier."""
+    """The label of some words: that of a rule, or else the one the model finds likelier."""
     if looked.measured.is_bare:
         # What is not there says nothing otherwise.
         return Label.UNSUPPORTED
@@ -321,7 +321,7 @@ def _label(looked: Looked, span: FlaggedSpan) -> Label:
 
 
 def _verdict(doubts: Sequence[Doubt], yes: float) -> Verdict:
-    """What a detector would say of the claim at its balanced threshold.
+    """The verdict that a detector would give at its balanced threshold.
 
     Not the likeliest of the three: few claims are wrong, so YES is likelier than NO even where a
     word is contradicted.
@@ -336,7 +336,7 @@ _Key = tuple[str, tuple[str, ...]]
 
 
 def _key(question: ClaimQuestion) -> _Key:
-    """What decides the answer. The order of spans does not: the reader has its own."""
+    """The parts of a question that decide the answer. The order of spans is not one of them."""
     texts = (each.text for each in question.evidence if not each.is_redacted)
     return question.claim, tuple(sorted({text for text in texts if ALNUM.search(text)}))
 

@@ -117,7 +117,7 @@ _NO_CITATIONS = (
 
 
 def refused(subject: Subject, backend: str, *, error_type: str, error: str) -> VerificationReport:
-    """The report of a call that was not even begun."""
+    """The report of a call that did not begin."""
     return _unverified(_setup(DEFAULTS, subject, backend), None, error=error, error_type=error_type)
 
 
@@ -225,7 +225,7 @@ def _by_service(job: _Job, setup: VerificationSetup) -> VerificationReport:
 
 
 def _payload(job: _Job) -> dict[str, Any]:
-    """The documented arguments, and of the others those that were changed."""
+    """The data that a service is sent: documented arguments, and others that were changed."""
     given, usual = arguments_of(job.settings), arguments_of(DEFAULTS)
     sent = {
         name: value
