@@ -12,6 +12,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import MISSING, fields
 from pathlib import Path
@@ -27,7 +28,13 @@ from groundwire.config.upstreams import UPSTREAM_KINDS, Upstream
 from groundwire.policy.signals import DOMAINS
 
 ROOT = Path(__file__).parents[1]
-PAGES = ("README.md", "docs/cli.md", "docs/configuration.md", "docs/http-api.md")
+PAGES = (
+    "README.md",
+    "docs/cli.md",
+    "docs/configuration.md",
+    "docs/http-api.md",
+    "docs/prompts.md",
+)
 
 _PART = re.compile(
     r"(?P<before><!-- generated: (?P<name>[^>]+) -->\n(?:```text\n)?)(?P<text>.*?)"
@@ -192,7 +199,15 @@ def endpoints(_: str) -> str:
     return table(("Endpoint", "What it does"), rows)
 
 
+def prompts(name: str) -> str:
+    """The prompts of a file of the tests, with where they come from."""
+    path = ROOT / "tests" / "pipeline" / "conversation" / f"{name}.toml"
+    found = tomllib.loads(path.read_text(encoding="utf-8"))["prompt"]
+    return table(("Prompt", "Source"), ((each["name"], each["source"]) for each in found))
+
+
 TABLES: dict[str, Callable[[str], str]] = {
+    "prompts": prompts,
     "settings": settings_of,
     "names": names_of,
     "defaults": defaults_of,

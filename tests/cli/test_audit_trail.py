@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from sqlalchemy import text
 
@@ -306,15 +307,18 @@ def test_an_export_is_there_as_a_whole_or_not_at_all(folder: Path, url: str) -> 
     assert {path.name for path in folder.iterdir()} == {"audit.jsonl", "data"}
 
 
-def test_an_export_that_fails_leaves_no_file(tmp_path: Path) -> None:
-    def export() -> None:
-        with _new_file(tmp_path / "audit.jsonl") as file:
-            file.write(b"{}\n")
-            raise OSError(28, "No space left on device")
+def test_a_file_that_comes_while_an_export_is_written_is_not_replaced(tmp_path: Path) -> None:
+    out = tmp_path / "audit.jsonl"
 
-    with pytest.raises(OSError, match="No space"):
+    def export() -> None:
+        with _new_file(out) as file:
+            file.write(b"{}\n")
+            out.write_text("another's", encoding="utf-8")
+
+    with pytest.raises(click.UsageError, match="is there already"):
         export()
-    assert list(tmp_path.iterdir()) == []
+    assert out.read_text(encoding="utf-8") == "another's"
+    assert [each.name for each in tmp_path.iterdir()] == ["audit.jsonl"]
 
 
 @pytest.mark.parametrize(

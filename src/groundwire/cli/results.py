@@ -91,12 +91,18 @@ class ResultsTally:
         return ", ".join(counts) or "nothing"
 
 
-def results_exist(path: Path) -> InputError:
-    """The error of an output that is there: overwriting results takes a word from the user."""
-    return InputError(
-        f"{path} exists. Continue it with --resume, replace it with --force, or name another "
-        "--output."
-    )
+class ResultsExistError(InputError):
+    """The output file is there already; overwriting results takes a word from the user."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.path = path
+
+    def __str__(self) -> str:
+        return (
+            f"{self.path} exists. Continue it with --resume, replace it with --force, "
+            "or name another --output."
+        )
 
 
 class Printer:
@@ -112,7 +118,7 @@ def open_writer(path: Path | None, *, resume: bool, force: bool) -> Iterator["Wr
     """Open the output: a file, packed if its name ends in ``.gz``, or standard output.
 
     Raises:
-        InputError: If the file is there and neither ``resume`` nor ``force`` is set.
+        ResultsExistError: If the file is there and neither ``resume`` nor ``force`` is set.
     """
     if path is None:
         yield Printer()
@@ -121,7 +127,7 @@ def open_writer(path: Path | None, *, resume: bool, force: bool) -> Iterator["Wr
     try:
         raw = path.open(mode)
     except FileExistsError as error:
-        raise results_exist(path) from error
+        raise ResultsExistError(path) from error
     with raw:
         if path.suffix != ".gz":
             yield Writer(raw)

@@ -1,8 +1,8 @@
-"""Looks into the citations of claims: which span supports what, and which adds nothing.
+"""What is wrong with a citation: claim by claim, which span supports what, and which adds nothing.
 
-A claim is read with the spans it cites, and with each of these left out. If they do not support it,
-or it cites no known span, it is read with every other span, alone and beside those it cites. The
-rules over the answers are in :mod:`groundwire.verify.citations`.
+A claim is read with what it cites, and with each of these left out. If it is not supported so, or
+cites nothing that is known, it is read with every other span, alone and beside those it cites. What
+follows from the answers is told by :mod:`groundwire.verify.citations`.
 """
 
 from collections import Counter
@@ -19,6 +19,7 @@ from groundwire.verify.citations import (
     classify,
 )
 from groundwire.verify.claims import VerifiableClaim
+from groundwire.verify.doubts import ReadoutByWords
 from groundwire.verify.verifier import (
     FREE,
     CallCost,
@@ -33,18 +34,18 @@ from groundwire.verify.verifier import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CitationReport:
-    """The findings about the citations of the claims that were scored.
+    """What is wrong with the citations of the claims that were scored.
 
     Attributes:
         findings: One for each claim, in their order.
-        cost: Cost of these findings, beside that of the claims.
+        cost: What it took to find out, beside what the claims took.
     """
 
     findings: tuple[CitationFinding, ...]
     cost: CallCost = FREE
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON data."""
+        """As JSON."""
         return {
             "statuses": dict(sorted(Counter(str(f.status) for f in self.findings).items())),
             "verifier_api_calls_estimated": round(self.cost.calls, 6),
@@ -66,9 +67,9 @@ def check_citations(
     Args:
         claims: With the ids they cite.
         spans: Id → span, in the order they were given.
-        verifier: The verifier. An endpoint answers up to 2 n + 2 questions for each claim, with n
-            spans; a claim that its citations support takes fewer.
-        thresholds: Thresholds of the findings.
+        verifier: What reads. One that answers in words of its own costs up to 2 n + 2 questions a
+            claim, with n spans; a claim that its citations support costs one more than these.
+        thresholds: Where probabilities become findings.
 
     Returns:
         One finding for each claim, in their order. A verifier that fails leaves it ``unchecked``.
@@ -79,7 +80,7 @@ def check_citations(
 def read_citations(
     claims: Sequence[VerifiableClaim], spans: Mapping[str, EvidenceText], verifier: Verifier
 ) -> tuple[ClaimProbabilities, ...]:
-    """Read all that :func:`classify` may look at by any thresholds, in order to choose them."""
+    """All that :func:`classify` may ever look at, whatever the thresholds are: to choose them."""
     cases = _read(claims, spans, verifier, CitationThresholds(supports=1 - 1e-12))
     return tuple(case.readings() for case in cases)
 
@@ -97,7 +98,7 @@ def _read(
 
 
 class _Case:
-    """One claim while it is being read: sets of spans, and the answer for each."""
+    """One claim while it is being read: sets of spans, and what was answered for each."""
 
     def __init__(self, claim: VerifiableClaim, spans: Mapping[str, EvidenceText]) -> None:
         self.claim, self.spans = claim, spans
@@ -105,7 +106,7 @@ class _Case:
         self.answers: dict[frozenset[str], Judged] = {}
 
     def first(self) -> list[frozenset[str]]:
-        """The sets of spans that every claim with citations is read with."""
+        """What every claim that cites something is read with."""
         cites = self.claim.cites
         if not cites:
             return []
@@ -113,7 +114,7 @@ class _Case:
         return wanted + [frozenset({sid}) for sid in cites]
 
     def second(self, thresholds: CitationThresholds) -> list[frozenset[str]]:
-        """The further sets that are read if the cited spans do not support it."""
+        """What is read if that does not support it."""
         cited = self._yes(frozenset(self.claim.cites)) if self.claim.cites else None
         if not self.claim.unknown and cited is not None and cited >= thresholds.supports:
             return []
@@ -123,12 +124,12 @@ class _Case:
         return wanted
 
     def question(self, sids: frozenset[str]) -> ClaimQuestion:
-        """The question about the claim with some spans."""
+        """The claim with these spans; without any, what it cites is shown as taken away."""
         evidence = tuple(each for sid, each in self.spans.items() if sid in sids)
         return ClaimQuestion(claim=self.claim.text, evidence=evidence)
 
     def readings(self) -> ClaimProbabilities:
-        """The answers, as numbers."""
+        """What was answered, as numbers."""
         cites = frozenset(self.claim.cites)
         cited = self.answers.get(cites) if cites else None
         no = cited.no.low if isinstance(cited, Readout) else 0.0
@@ -142,7 +143,7 @@ class _Case:
         )
 
     def finding(self, thresholds: CitationThresholds) -> CitationFinding:
-        """The finding; ``unchecked`` if an answer is missing."""
+        """What follows; unchecked if an answer is missing that it would rest on."""
         failures = [each for each in self.answers.values() if isinstance(each, VerifierFailure)]
         if failures and not self.claim.unknown:
             return CitationFinding(
@@ -154,7 +155,7 @@ class _Case:
             )
         found = classify(self.claim, self.readings(), thresholds)
         cited = self.answers.get(frozenset(self.claim.cites))
-        if found.status in _SOUND or not isinstance(cited, Readout):
+        if found.status in _SOUND or not isinstance(cited, ReadoutByWords):
             return found
         return replace(found, unsupported=cited.doubts)
 
@@ -163,17 +164,17 @@ class _Case:
         return {sid: p for sid, p in found.items() if p is not None}
 
     def _yes(self, sids: frozenset[str]) -> float | None:
-        """The lowest possible P(YES) with some spans."""
+        """The least that P(YES) may be."""
         answer = self.answers.get(sids)
         return answer.yes.low if isinstance(answer, Readout) else None
 
 
-#: Statuses of claims without unsupported words.
+#: What leaves no words of a claim without support.
 _SOUND = frozenset({CitationStatus.SUPPORTED, CitationStatus.DECORATIVE, CitationStatus.UNCITED})
 
 
 def _ask(verifier: Verifier, wanted: Sequence[tuple[_Case, Sequence[frozenset[str]]]]) -> None:
-    """Ask about all claims at once, so that verifiers can share work among questions."""
+    """Ask about all claims at once: what verifiers share among questions is shared."""
     pairs = [
         (case, sids)
         for case, sets in wanted

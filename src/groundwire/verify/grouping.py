@@ -1,4 +1,4 @@
-"""Groups of questions about the same evidence, which share a call of an endpoint."""
+"""Which questions share a call: those about the same evidence, as far as a call may grow."""
 
 from collections.abc import Iterator, Sequence
 
@@ -9,7 +9,7 @@ from groundwire.verify.verifier import ClaimQuestion
 def plan_groups(
     questions: Sequence[ClaimQuestion], *, max_size: int, max_chars: int
 ) -> Iterator[tuple[int, ...]]:
-    """Divide questions, no two of them equal, into calls. Each call is a tuple of positions.
+    """Divide questions, no two of them equal, into calls: positions, each in one of them.
 
     A question whose own prompt is longer than ``max_chars`` has a call of its own.
     """

@@ -1,4 +1,4 @@
-"""Spans of evidence with their ids, read from what callers pass."""
+"""The evidence an answer may cite: spans with ids, read from what callers have."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

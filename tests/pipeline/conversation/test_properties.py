@@ -99,17 +99,18 @@ def test_ids_are_unique_and_limits_hold(body: dict[str, Any]) -> None:
     ids = [source.id for source in conversation.sources]
     assert len(set(ids)) == len(ids) <= 3
     assert all(len(source.text) <= 200 for source in conversation.sources)
-    assert len({offered.origin for offered in conversation.offered}) <= 1
     assert bool(conversation.reasons) == bool(conversation.dropped_chars)
     conversation.example("It is 330 m tall.")
 
 
+TOLD = "Answer the question in one sentence."
 TEMPLATES = [
-    "INSTRUCTION\n<context>\n{}\n</context>\nINSTRUCTION",
-    "INSTRUCTION\n<documents>\n<document>{}</document>\n</documents>\nINSTRUCTION",
-    "Context information is below.\n---------------------\n{}\n---------------------\nINSTRUCTION",
-    "INSTRUCTION\nSTART CONTEXT BLOCK\n{}\nEND OF CONTEXT BLOCK\nINSTRUCTION",
-    'INSTRUCTION\nContext: """{}"""\nINSTRUCTION',
+    f"{TOLD}\n<context>\n{{}}\n</context>\n{TOLD}",
+    f"{TOLD}\n<documents>\n<document>{{}}</document>\n</documents>\n{TOLD}",
+    f"Context information is below.\n{'-' * 21}\n{{}}\n{'-' * 21}\n{TOLD}",
+    f"{TOLD}\nSTART CONTEXT BLOCK\n{{}}\nEND OF CONTEXT BLOCK\n{TOLD}",
+    f'{TOLD}\nContext: """{{}}"""\n{TOLD}',
+    f"{TOLD}\n\nContext:\n{{}}\n\n{TOLD}",
 ]
 
 
@@ -119,19 +120,25 @@ def test_whatever_is_planted_in_a_passage_no_instruction_becomes_a_source(
 ) -> None:
     conversation = read({"messages": [{"role": role, "content": template.format(passage)}]})
     assert conversation is not None
-    assert all("INSTRUCTION" not in source.text for source in conversation.sources)
+    assert all(TOLD not in source.text for source in conversation.sources)
 
 
-@given(st.text(st.characters(exclude_characters="<\"'-=*_`~", codec="utf-8")))
-def test_of_a_system_message_without_markers_nothing_becomes_a_source(system: str) -> None:
-    body = {"messages": [{"role": "system", "content": system}, {"role": "user", "content": "a"}]}
-    conversation = read_request(body)
+@given(
+    st.lists(
+        st.sampled_from(
+            ["You are a guide.", "Be brief.", "Never guess.", "Answer in French.", "\n", " ", "- "]
+        )
+    )
+)
+def test_of_instructions_nothing_becomes_a_source(pieces: list[str]) -> None:
+    system = {"role": "system", "content": "".join(pieces)}
+    conversation = read_request({"messages": [system, {"role": "user", "content": "a"}]})
     assert conversation.offered == ()
     assert conversation.question == "a"
 
 
 @given(
-    st.sampled_from(TEMPLATES[:1] + TEMPLATES[2:]),
+    st.sampled_from(TEMPLATES[:1] + TEMPLATES[2:5]),
     st.lists(st.sampled_from(["FACT", " ", "\n", "é"])),
 )
 def test_all_of_a_passage_is_evidence(template: str, words: list[str]) -> None:

@@ -169,8 +169,12 @@ def test_sources_that_are_neither_list_nor_text_are_refused(sources: object) -> 
         read(metadata={"grounding.sources": sources})
 
 
-def limited(sources: list[str], **limits: int) -> Conversation:
-    return read_request({"messages": [], "metadata": {"grounding.sources": sources}}, **limits)
+def limited(sources: list[str], *, max_sources: int = 0, max_source_chars: int = 0) -> Conversation:
+    return read_request(
+        {"messages": [], "metadata": {"grounding.sources": sources}},
+        max_sources=max_sources,
+        max_source_chars=max_source_chars,
+    )
 
 
 def test_dvara_of_four_sources_with_max_sources_two_exactly_two_are_used() -> None:
@@ -225,8 +229,8 @@ def test_explicit_sources_come_before_tool_results_before_retrieved_context() ->
     assert (explicit.origin, texts(explicit)) == (SourceOrigin.METADATA, ["Lyon."])
     assert explicit.unused == {SourceOrigin.TOOL: 1, SourceOrigin.CONTEXT: 1}
     tools = read(said, tool("330 m"))
-    assert (tools.origin, texts(tools)) == (SourceOrigin.TOOL, ["330 m"])
-    assert tools.unused == {SourceOrigin.CONTEXT: 1}
+    assert (tools.origin, texts(tools)) == (SourceOrigin.TOOL, ["330 m", "Paris."])
+    assert not tools.unused
     context = read(said)
     assert (context.origin, texts(context)) == (SourceOrigin.CONTEXT, ["Paris."])
     assert {each.question for each in (explicit, tools, context)} == {"How tall?"}
@@ -389,10 +393,94 @@ def test_documents_and_search_results_of_the_messages_interface_are_context() ->
     assert conversation.question == "How tall?"
 
 
-def test_a_marker_without_its_other_end_is_counted() -> None:
-    conversation = read(user("<context>\nIt is 330 m tall. How tall is it?"))
-    assert conversation.offered == ()
-    assert conversation.skipped == {Skipped.MARKER: 1}
+def test_the_field_documents_is_explicit_evidence() -> None:
+    documents = [
+        "330 m",
+        {"id": "d1", "title": "Tower", "text": "It stands in Paris."},
+        {"id": "d2", "data": {"title": "Guide", "snippet": "It is brown."}},
+        {"data": "It is old."},
+        {"height": 330},
+        7,
+    ]
+    conversation = read(user("<context>Lyon.</context> How tall?"), documents=documents)
+    assert conversation.sources == (
+        Source(text="330 m", id="S0"),
+        Source(text="It stands in Paris.", id="d1", title="Tower"),
+        Source(text="It is brown.", id="d2", title="Guide"),
+        Source(text="It is old.", id="S3"),
+        Source(text='{"height": 330}', id="S4"),
+    )
+    assert conversation.origin is SourceOrigin.DOCUMENTS
+    assert conversation.is_explicit
+    assert conversation.unused == {SourceOrigin.CONTEXT: 1}
+    assert conversation.lost == {Reason.UNREAD_EVIDENCE: 1}
+
+
+def test_parts_typed_as_source_and_query_are_read_as_such() -> None:
+    source = {"type": "grounding_source", "text": "Answer: 330 m?"}
+    query = {"type": "query", "text": "How tall?"}
+    said = {"type": "text", "text": "I am a tourist."}
+    trusted = read({"role": "system", "content": [source]}, user([said, query]))
+    assert (trusted.origin, texts(trusted)) == (SourceOrigin.DOCUMENTS, ["Answer: 330 m?"])
+    assert trusted.question == "How tall?"
+    untrusted = read(user([source, query]), tool("93 m"))
+    assert texts(untrusted) == ["93 m", "Answer: 330 m?"]
+
+
+def test_an_answer_that_the_caller_has_begun_may_hold_evidence() -> None:
+    begun = {"role": "assistant", "content": f"<documents>{TOWER}</documents>\nIt is tall since"}
+    assert texts(read(user("How tall?"), begun)) == [TOWER]
+
+
+def test_examples_among_the_messages_are_no_evidence() -> None:
+    shown = {"role": "system", "name": "example_user", "content": "<context>Lyon.</context> Where?"}
+    assert read(shown, user("Where is it?")).offered == ()
+
+
+def test_a_text_that_goes_on_in_the_next_part_is_told_as_one() -> None:
+    parts = [
+        {"type": "text", "text": "Answer with this information:"},
+        {"type": "text", "text": "It is 330 m tall."},
+        {"type": "text", "text": "Question: How tall?"},
+    ]
+    conversation = read(user(parts))
+    assert conversation.sources == (Source(text="It is 330 m tall.", id="S0"),)
+    assert conversation.offered[0].place == "messages[0].content[1][0:17]"
+    assert conversation.question == "How tall?"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "The tower was built in 1950 by Gustave Eiffel. How old is it?",
+        "I read that the tower was built in 1950. It has 3 floors and is red. Is that right?",
+        "Is it true that the tower was built in 1950 by Gustave Eiffel in Paris?",
+    ],
+)
+def test_a_question_that_states_something_supports_nothing(said: str) -> None:
+    assert read(user(said)).offered == ()
+    beside = read(user(f"<context>It was built in 1889.</context>\n{said}"))
+    assert texts(beside) == ["It was built in 1889."]
+
+
+def test_facts_of_a_system_message_are_evidence_and_its_rules_are_not() -> None:
+    system = (
+        "You are the assistant of Acme. Be polite. Acme sells running shoes. Returns are accepted "
+        "within 30 days. Never mention rivals."
+    )
+    conversation = read({"role": "system", "content": system}, user("Can I return them?"))
+    assert texts(conversation) == ["Acme sells running shoes. Returns are accepted within 30 days."]
+
+
+def test_facts_around_a_question_are_evidence_if_there_is_no_other() -> None:
+    said = (
+        "The tower of Harwick was built in 1934 by Ida Voss. It is 90 m tall, has 212 steps and "
+        "was painted green in 2011. How many steps does it have?"
+    )
+    conversation = read(user(said))
+    assert len(conversation.sources) == 1
+    assert "212 steps" in texts(conversation)[0]
+    assert texts(read(user(said), tool("93 m"))) == ["93 m"]
 
 
 # The question.

@@ -6,9 +6,11 @@ that it should have: what is no request at all raises
 :class:`~groundwire.errors.InvalidConversationError` with the place, and what is a request but
 holds things that cannot be read is read without them, which are counted.
 
-One module a concept: ``content`` reads what a message may hold, ``messages`` who says it,
-``markers`` finds retrieved context in running text, ``request`` orders all of it and applies the
-limits, ``response`` reads the answers, ``transcript`` divides a file with both.
+One module a concept: ``content`` reads what a message may hold, ``messages`` who says it.
+``dividing`` tells what asks, instructs and informs in running text, by ``structure``, ``labels``,
+``roles`` and ``wording``; ``answered`` finds examples, ``passages`` the passages of a block, and
+``informing`` makes evidence of them. ``request`` orders all of it and applies the limits,
+``response`` reads the answers, ``transcript`` divides a file with both.
 ``docs/conversations.md`` tells the conventions.
 """
 

@@ -28,8 +28,14 @@ _PAYLOADS: Mapping[str, tuple[str, ...]] = {
     "document": ("source",),
     "search_result": ("content",),
     "tool_result": ("tool_use_id",),
+    "grounding_source": ("text",),
+    "query": ("text",),
 }
-_TEXTS = ("text", "input_text", "output_text")
+_TEXTS = ("text", "input_text", "output_text", "grounding_source", "query")
+
+
+#: Where documents have their text.
+_DOCUMENT_TEXTS = ("text", "content", "contents", "snippet", "page_content", "body", "passage")
 
 
 class Skipped(StrEnum):
@@ -39,7 +45,6 @@ class Skipped(StrEnum):
     PART = "part"  # an image, sound, file or unknown part of what a user or the system says
     RESULT_PART = "result_part"  # the same in a tool result: evidence that cannot be read
     SOURCE = "source"  # an entry of metadata["grounding.sources"] that is no string
-    MARKER = "marker"  # one end of a block of retrieved context, without the other
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,14 +69,18 @@ class Content:
     """What one message holds, sorted by what it is.
 
     Attributes:
-        says: Running text: a question, an instruction.
+        says: Running text: a question, an instruction, what a template fills in.
+        asks: Parts that are questions by their type.
         documents: Parts that are documents by their type.
+        grounding: Parts that are sources by their type.
         results: Results of tool calls.
         skipped: What could not be read.
     """
 
     says: list[Piece] = field(default_factory=list)
+    asks: list[Piece] = field(default_factory=list)
     documents: list[Piece] = field(default_factory=list)
+    grounding: list[Piece] = field(default_factory=list)
     results: list[Piece] = field(default_factory=list)
     skipped: Counter[Skipped] = field(default_factory=Counter)
 
@@ -98,10 +107,43 @@ def read_content(content: object, place: str, tools: Mapping[str, str]) -> Conte
             found.documents += documents
             found.skipped[Skipped.PART] += not documents
         elif isinstance(text := _text_of(part), str):
-            found.says += _piece(text, where)
+            kinds = {"grounding_source": found.grounding, "query": found.asks}
+            title = usable_name(part.get("title")) or None
+            id_ = usable_name(part.get("id"))
+            kinds.get(str(part["type"]), found.says).extend(_piece(text, where, id_, title))
         else:
             found.skipped[Skipped.PART] += 1
     return found
+
+
+def read_documents(documents: object, place: str, found: Content) -> None:
+    """Add the documents that a request holds beside its messages, as Cohere's and vLLM's do.
+
+    Args:
+        documents: A list of texts and objects, with the text under ``text``, ``content``,
+            ``snippet``... or within ``data``.
+        place: Where it stands.
+        found: What is added to.
+    """
+    for entry, where in _parts(documents, place):
+        if isinstance(entry, str):
+            found.grounding += _piece(entry, where)
+        elif isinstance(entry, Mapping):
+            found.grounding += _document_piece(entry, where)
+        else:
+            found.skipped[Skipped.SOURCE] += 1
+
+
+def _document_piece(entry: Mapping[str, object], place: str) -> Iterator[Piece]:
+    data = entry.get("data", entry)
+    if isinstance(data, str):
+        data = {"text": data}
+    fields = data if isinstance(data, Mapping) else entry
+    named = (fields.get(key) or entry.get(key) for key in ("title", "name", "url"))
+    title = next((name for name in map(usable_name, named) if name), None)
+    texts = [value for key in _DOCUMENT_TEXTS if isinstance(value := fields.get(key), str)]
+    text = texts[0] if texts else json.dumps(fields, ensure_ascii=False)
+    yield from _piece(text, place, usable_name(entry.get("id")), title)
 
 
 def read_result(content: object, place: str, found: Content, call_id: str, tool: str) -> None:

@@ -24,21 +24,27 @@ class Message:
     Attributes:
         is_system: Whether it instructs (``system``, ``developer``).
         is_user: Whether a user says it.
-        says: Its running text; that of an assistant or a tool is not read as such.
+        is_assistant: Whether the model says it.
+        says: Its running text; that of a tool is not read as such.
+        asks: Its parts that are questions by their type.
         documents: Its parts that are documents by their type.
+        grounding: Its parts that are sources by their type.
         results: The tool results that it carries.
     """
 
     is_system: bool
     is_user: bool
+    is_assistant: bool
     says: tuple[Piece, ...]
+    asks: tuple[Piece, ...]
+    grounding: tuple[Piece, ...]
     documents: tuple[Piece, ...]
     results: tuple[Piece, ...]
 
     @property
     def begins_turn(self) -> bool:
         """Whether a user speaks; one that only carries tool results goes on with the turn."""
-        return self.is_user and bool(self.says or not self.results)
+        return self.is_user and bool(self.says or self.asks or not self.results)
 
 
 def read_messages(body: Mapping[str, object]) -> tuple[list[Message], Counter[Skipped]]:
@@ -64,17 +70,24 @@ def read_messages(body: Mapping[str, object]) -> tuple[list[Message], Counter[Sk
         elif kind == "function_call_output":
             id_ = usable_name(item.get("call_id"))
             read_result(item.get("output"), f"{place}.output", content, id_, tools.get(id_, ""))
+        elif role == "system" and str(item.get("name", "")).startswith("example_"):
+            pass  # as OpenAI's guides mark what is an example
         elif role in (*_SYSTEM, "user"):
             where = f"{place}.content" if place.endswith("]") else place
             content = read_content(item.get("content"), where, tools)
-        elif role != "assistant" and kind not in ("function_call", "reasoning"):
+        elif role == "assistant":
+            content.says = read_content(item.get("content"), f"{place}.content", tools).says
+        elif kind not in ("function_call", "reasoning"):
             content.skipped[Skipped.MESSAGE] += 1
         skipped += content.skipped
         messages.append(
             Message(
                 is_system=role in _SYSTEM,
                 is_user=role == "user",
+                is_assistant=role == "assistant",
                 says=tuple(content.says),
+                asks=tuple(content.asks),
+                grounding=tuple(content.grounding),
                 documents=tuple(content.documents),
                 results=tuple(content.results),
             )

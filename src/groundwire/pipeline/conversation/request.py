@@ -10,8 +10,8 @@ from groundwire.detection.example import Example, Source, read_sources, require_
 from groundwire.detection.source_limits import limit_by
 from groundwire.detection.values import FrozenMapping, Reason
 from groundwire.errors import InvalidConversationError
-from groundwire.pipeline.conversation.content import Piece, Skipped
-from groundwire.pipeline.conversation.markers import divide
+from groundwire.pipeline.conversation.content import Content, Piece, Skipped, read_documents
+from groundwire.pipeline.conversation.informing import read_message
 from groundwire.pipeline.conversation.messages import Message, read_messages
 from groundwire.pipeline.conversation.response import Answer
 
@@ -19,11 +19,12 @@ _METADATA_KEY = "grounding.sources"
 
 
 class SourceOrigin(StrEnum):
-    """Where a source comes from. The first that has any is the evidence; the others are not."""
+    """Where a source comes from. If the caller names sources, they alone are the evidence."""
 
     METADATA = "metadata"  # metadata["grounding.sources"]: who sends sources wants a check
+    DOCUMENTS = "documents"  # the field of that name, and parts typed grounding_source
     TOOL = "tool"  # the result of a tool or a function
-    CONTEXT = "context"  # retrieved context in a system or user message
+    CONTEXT = "context"  # what a message informs of: retrieved passages, facts of a system prompt
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,19 +133,25 @@ def read_request(
         )
     messages, skipped = read_messages(body)
     explicit = _explicit(body.get("metadata"), skipped)
-    asked, context = _asked_and_context(messages, skipped)
-    found: dict[SourceOrigin, Sequence[Piece]] = {SourceOrigin.METADATA: explicit}
+    asked, context, loose = _asked_and_context(messages)
+    named_sources = {SourceOrigin.METADATA: explicit}
+    found = [named_sources]
     if not metadata_only:
-        found |= {SourceOrigin.TOOL: _latest_turn_first(messages), SourceOrigin.CONTEXT: context}
+        named_sources[SourceOrigin.DOCUMENTS] = _documents(body, messages, skipped)
+        results = _latest_turn_first(messages)
+        found += [
+            {SourceOrigin.TOOL: results, SourceOrigin.CONTEXT: context},
+            {SourceOrigin.CONTEXT: loose},
+        ]
     offered: tuple[OfferedSource, ...] = ()
-    unused: dict[SourceOrigin, int] = {}
+    unused: Counter[SourceOrigin] = Counter()
     reasons: Counter[Reason] = Counter()
     dropped_chars = 0
-    for origin, pieces in found.items():
+    for pieces in found:
         if offered:
-            unused |= {origin: len(pieces)} if pieces else {}
+            unused.update({origin: len(each) for origin, each in pieces.items()})
             continue
-        named = _named(pieces, origin)
+        named = _named(pieces)
         limited = limit_by(
             named, _n_chars, max_sources=max_sources, max_source_chars=max_source_chars
         )
@@ -155,9 +162,9 @@ def read_request(
         question=asked[0] or None,
         previous=asked[1] or None,
         offered=offered,
-        is_explicit=bool(explicit or skipped[Skipped.SOURCE]),
+        is_explicit=any(named_sources.values()) or bool(skipped[Skipped.SOURCE]),
         has_tools=any(bool(body.get(key)) for key in ("tools", "functions")),
-        unused=unused,
+        unused=dict(+unused),
         skipped=dict(+skipped),
         reasons=reasons,
         dropped_chars=dropped_chars,
@@ -217,47 +224,66 @@ def _latest_turn_first(messages: Iterable[Message]) -> list[Piece]:
     return [piece for turn in reversed(turns) for piece in turn]
 
 
-def _asked_and_context(
-    messages: Sequence[Message], skipped: Counter[Skipped]
-) -> tuple[list[str], list[Piece]]:
-    """What the user says in the last turn and the one before; retrieved context, latest first."""
+def _asked_and_context(messages: Sequence[Message]) -> tuple[list[str], list[Piece], list[Piece]]:
+    """What the user says in the last turn and the one before; the evidence, latest first.
+
+    Returns:
+        What is asked; the evidence; and the sentences of the last turn that are evidence if there
+        is no other.
+    """
     asked: list[str] = []
     context: list[Piece] = []
-    for message in reversed(messages):
-        if not (message.is_user or message.is_system):
+    loose: list[Piece] = []
+    for i, message in enumerate(reversed(messages)):
+        if message.is_assistant and i:
+            continue  # an earlier answer supports nothing; one that is begun may hold evidence
+        if not (message.is_user or message.is_system or message.is_assistant):
             continue
-        said: list[str] = []
-        context += message.documents
-        for piece in message.says:
-            divided = divide(piece.text, is_system=message.is_system)
-            skipped[Skipped.MARKER] += divided.n_unpaired
-            said.append(divided.outside)
-            context += (
-                Piece(text=each.text, place=piece.place, id=each.id, title=each.title)
-                for each in divided.passages
-            )
+        if message.is_user:
+            context += message.grounding
+        parts = read_message(message)
+        context += parts.evidence
         if message.begins_turn and len(asked) < 2:
-            text = "\n".join(filter(None, said))
-            if text:
-                require_text(text, f"question in {message.says[0].place}")
-            asked.append(text)
-    return [*asked, "", ""][:2], context
+            if parts.asks:
+                require_text(parts.asks, f"question in {_first_place(message)}")
+            if not asked:
+                loose += parts.loose
+            asked.append(parts.asks)
+    return [*asked, "", ""][:2], context, loose
 
 
-def _named(pieces: Iterable[Piece], origin: SourceOrigin) -> list[OfferedSource]:
+def _first_place(message: Message) -> str:
+    return next(piece.place for piece in (*message.asks, *message.says))
+
+
+def _documents(
+    body: Mapping[str, object], messages: Iterable[Message], skipped: Counter[Skipped]
+) -> list[Piece]:
+    """The documents beside the messages, and the parts that are sources by their type."""
+    found = Content()
+    if isinstance(documents := body.get("documents"), (list, tuple)):
+        read_documents(documents, "documents", found)
+    skipped.update(found.skipped)
+    return [
+        *found.grounding,
+        *(piece for each in messages if not each.is_user for piece in each.grounding),
+    ]
+
+
+def _named(pieces: Mapping[SourceOrigin, Sequence[Piece]]) -> list[OfferedSource]:
     """Make sources of pieces, each with an id of its own: a second ``call_1`` is ``call_1#2``.
 
     Raises:
         InvalidTextError: If a text holds a lone surrogate.
     """
-    places, sources = [], []
-    for piece, id_ in _with_ids(pieces):
+    flat = [(piece, origin) for origin, each in pieces.items() for piece in each]
+    sources = []
+    for piece, id_ in _with_ids(piece for piece, _ in flat):
         require_text(piece.text, f"text of {piece.place}")
-        places.append(piece.place)
         sources.append(Source(text=piece.text, id=id_, title=piece.title))
     return [
-        OfferedSource(source=source, origin=origin, place=place)
-        for source, place in zip(read_sources(sources), places, strict=True)
+        OfferedSource(source=source, origin=origin, place=piece.place)
+        for source, (piece, origin) in zip(read_sources(sources), flat, strict=True)
     ]
 
 

@@ -1,0 +1,124 @@
+"""Headings and labels of a prompt: ``Context:``, ``## Rules``, ``[[ ## question ## ]]``."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from groundwire.pipeline.conversation.roles import (
+    Role,
+    announced_role,
+    is_plain_name,
+    role_of,
+    words_of,
+)
+
+_DECORATION = " \t\r#*_=-~|[]{}()<>`:.•«»"
+_NUMBERING = " \t\r#*_[]<>-•0123456789.)("
+_MAX_NAME = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A heading or a label.
+
+    Attributes:
+        start: Where it begins.
+        value: Where the text behind it begins.
+        role: The role that it gives to what follows.
+        name: Its words.
+        is_heading: Whether it stands alone on its line, as a heading does.
+    """
+
+    start: int
+    value: int
+    role: Role
+    name: str
+    is_heading: bool
+
+
+def label_at(text: str, start: int, end: int) -> Label | None:
+    """The heading or label that a line begins with.
+
+    Args:
+        text: The prompt.
+        start: Of the line, behind its indentation.
+        end: Of the line.
+    """
+    line = text[start : min(end, start + 200)].rstrip()
+    if not line:
+        return None
+    if is_heading(line):
+        name = line.strip(_DECORATION)
+        role = role_of(name)
+        if role is None or not is_plain_name(name):
+            # A heading that is none of ours begins something else.
+            role = role if role is Role.EXAMPLE else Role.OPEN
+        return Label(start, end, role, name, is_heading=True)
+    colon = line.find(":", 0, _MAX_NAME)
+    if colon > 0:
+        name = line[:colon].strip(_NUMBERING)
+        is_alone = not line[colon + 1 :].strip(" *_")
+        role = announced_role(f"{name}:", points=True) or role_of(name)
+        if name and role is not None and is_plain_name(name):
+            value = start + colon + 1
+            while value < end and text[value] in "*_ \t":
+                value += 1
+            return Label(start, value, role, name, is_heading=is_alone)
+    if line.endswith(":") and len(line) < 200 and end - start <= 200:
+        role = announced_role(line)
+        if role is not None:
+            return Label(start, end, role, line, is_heading=True)
+    return None
+
+
+def is_heading(line: str) -> bool:
+    """Whether a line is decorated as a heading: ``## Context``, ``**Context**``, ``[CONTEXT]``."""
+    if len(line) > 100:
+        return False
+    bare = line.strip(_DECORATION)
+    if not bare or len(words_of(bare)) > 8:
+        return False
+    if line[0] == "#":
+        return True
+    is_framed = line[0] in "*_[{<=~|" or line.startswith("---")
+    if is_framed and line[-1] in "*_]}>=~|-:" and not any(mark in bare for mark in ".!?,;:"):
+        return True
+    return bare.isupper() and len(words_of(bare)) <= 4 and role_of(bare) is not None
+
+
+def inline_labels(text: str, start: int, end: int) -> Iterator[Label]:
+    """Labels within a paragraph, each behind the end of a sentence or a line."""
+    colon = text.find(":", start, end)
+    while colon >= 0:
+        if colon + 1 < end and text[colon + 1].isspace():
+            clause = _clause_before(text, start, colon)
+            name = text[clause:colon].strip(" \t\r\n*_#")
+            label = None
+            if name and is_plain_name(name) and (role := role_of(name)) is not None:
+                label = Label(clause, colon + 1, role, name, is_heading=False)
+            elif name and announced_role(f"{name}:", points=True) is Role.INFORM:
+                label = Label(colon, colon + 1, Role.INFORM, name, is_heading=False)
+            if label is not None:
+                yield label
+        colon = text.find(":", colon + 1, end)
+
+
+def _clause_before(text: str, start: int, colon: int) -> int:
+    """Where the clause before a colon begins; no more than a name's length before it."""
+    first = max(start, colon - _MAX_NAME)
+    window = text[first:colon]
+    last = max(window.rfind(". "), window.rfind("! "), window.rfind("? "), window.rfind("\n"))
+    last = max(last, window.rfind(", "))
+    return first + last + 1 if last >= 0 else first
+
+
+def is_filled(text: str, label: Label) -> bool:
+    """Whether something stands behind a label, on its line or the next."""
+    line_end = text.find("\n", label.value)
+    line_end = len(text) if line_end < 0 else line_end
+    if text[label.value : line_end].strip(" \t\r*_"):
+        return True
+    next_end = text.find("\n", line_end + 1)
+    following = text[line_end + 1 : len(text) if next_end < 0 else next_end]
+    start = line_end + 1 + len(following) - len(following.lstrip())
+    is_label = label_at(text, start, line_end + 1 + len(following)) is not None
+    return bool(following.strip()) and not is_label

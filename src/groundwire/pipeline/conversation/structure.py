@@ -1,0 +1,221 @@
+"""The structure of a prompt: where its tags, fences, rules, quotes and marked blocks end.
+
+All of it is found in a few passes over the text, before it is read from the top: whatever a prompt
+holds, looking for the end of a block takes a binary search.
+"""
+
+import json
+import re
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from groundwire.pipeline.conversation.roles import Role, role_of, vocabulary, words_of
+
+_TAG = re.compile(r"<(?P<name>[A-Za-z][\w.:-]{0,60})(?P<attributes>[ \t][^<>\n]*+)?>")
+_CLOSING_TAG = re.compile(r"</([A-Za-z][\w.:-]{0,60})[ \t]*+>")
+_RULE = re.compile(r"^[ \t]*+((?P<mark>[-=*_#~])(?P=mark){2,}+)[ \t\r]*+$", re.MULTILINE)
+_FENCE = re.compile(r"^[ \t]*+(`{3,}+|~{3,}+)([^\n`]*+)$", re.MULTILINE)
+_BEGINS = frozenset({"begin", "start"})
+_JOINING = frozenset({"of", "the", "block", "section"}) | _BEGINS
+_END_LINE = re.compile(
+    r"^[ \t]*+[^\w\s<]{0,12}+[ \t]*+"
+    r"(?:(?:END|End|end)[ _-](?:(?:OF|of|THE|the)[ _-]){0,2}|/)?+"
+    r"(?P<what>[A-Za-z][A-Za-z0-9 _-]{0,30})(?<=\w)[ \t]*+[^\w\s]{0,12}+[ \t\r]*+$",
+    re.MULTILINE,
+)
+_QUOTES = ('"""', "'''")
+_CODE = vocabulary(
+    """
+    python py javascript js typescript ts jsx tsx java kotlin scala go golang rust c cpp c++
+    csharp cs php ruby rb swift bash sh shell zsh powershell sql r perl lua dart haskell elixir
+    html css dockerfile makefile diff toml ini graphql proto regex latex
+    """
+)
+_CODE_LINE = re.compile(
+    r"^[ \t]*(?:def |class |import |from \w+ import|return\b|for \(|if \(|while \(|function\b"
+    r"|const |let |var |public |private |#include|SELECT |INSERT |@\w+|\}|#!|\$ "
+    r"|(?:for|while|if|elif|else|try|with)\b[^.]*:\s*$|[\w.]+\([^ ]*\)\s*$|[\w.]+ = \S|.*[;{]\s*$)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A part of a prompt between two marks.
+
+    Attributes:
+        start: Where its opening mark begins.
+        inner: Where its text begins.
+        inner_end: Where its text ends.
+        end: Behind its closing mark.
+        role: The role that its name gives it, or ``None``.
+        attributes: Of its tag.
+        is_tag: Whether it is between tags: its text may have structure of its own.
+        is_code: Whether it says that it is a program.
+    """
+
+    start: int
+    inner: int
+    inner_end: int
+    end: int
+    role: Role | None = None
+    attributes: str = ""
+    is_tag: bool = False
+    is_code: bool = False
+
+
+class Structure:
+    """Finds blocks in one text."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._closings: dict[str, list[tuple[int, int]]] = defaultdict(list)
+        if "</" in text:
+            for match in _CLOSING_TAG.finditer(text):
+                self._closings[match[1].lower()].append(match.span())
+        # Where tags that hold a question or instructions are closed, and tags that hold evidence.
+        self._closings_of: dict[Role, list[int]] = {
+            role: sorted(
+                start
+                for name, spans in self._closings.items()
+                if role_of(name) is role
+                for start, _ in spans
+            )
+            for role in (Role.ASK, Role.INSTRUCT, Role.INFORM)
+        }
+        self._rules: dict[str, list[tuple[int, int]]] = defaultdict(list)
+        self._rule_at: dict[int, str] = {}
+        for match in _RULE.finditer(text):
+            self._rules[match[1]].append(match.span())
+            self._rule_at[match.start()] = match[1]
+        self._fences: dict[str, list[tuple[int, int]]] = defaultdict(list)
+        for match in _FENCE.finditer(text):
+            if not match[2].strip():
+                self._fences[match[1][0]].append(match.span())
+        self._ends: dict[str, list[tuple[int, int]]] = defaultdict(list)
+        if "end" in (lowered := text.lower()) or "[/" in lowered:
+            for name, span in _end_lines(text):
+                self._ends[name].append(span)
+
+    def tag_at(self, position: int) -> Block | None:
+        """The block of the tag that begins here, if it is closed and holds something."""
+        match = _TAG.match(self._text, position)
+        if match is None:
+            return None
+        closing = _next(self._closings.get(match["name"].lower(), []), match.end())
+        if closing is None or not self._text[match.end() : closing[0]].strip():
+            return None
+        return Block(
+            match.start(),
+            match.end(),
+            *closing,
+            role_of(match["name"]),
+            match["attributes"] or "",
+            is_tag=True,
+        )
+
+    def has_roles_within(self, block: Block) -> bool:
+        """Whether a block of evidence by its name holds a question or instructions beside it."""
+        if block.role is not Role.INFORM:
+            return False
+        n_within = {
+            role: bisect_left(starts, block.inner_end) - bisect_left(starts, block.inner)
+            for role, starts in self._closings_of.items()
+        }
+        return n_within[Role.INFORM] > 0 and n_within[Role.ASK] + n_within[Role.INSTRUCT] > 0
+
+    def is_unclosed_evidence(self, position: int) -> bool:
+        """Whether a tag begins here whose name says evidence, and that nothing closes."""
+        match = _TAG.match(self._text, position)
+        if match is None or role_of(match["name"]) is not Role.INFORM:
+            return False
+        return _next(self._closings.get(match["name"].lower(), []), match.end()) is None
+
+    def closing_tag_at(self, position: int) -> int | None:
+        """The end of the closing tag that begins here."""
+        match = _CLOSING_TAG.match(self._text, position)
+        return None if match is None else match.end()
+
+    def fence_at(self, position: int) -> Block | None:
+        """The fenced or quoted block that begins here."""
+        text = self._text
+        for quotes in _QUOTES:
+            if text.startswith(quotes, position):
+                end = text.find(quotes, position + 3)
+                # Twice at most: what is closed is passed over, and what is not ends the search.
+                if end < 0 or not text[position + 3 : end].strip():
+                    return None
+                return Block(position, position + 3, end, end + 3)
+        match = _FENCE.match(text, position)
+        if match is None:
+            return None
+        closing = _next(self._fences.get(match[1][0], []), match.end())
+        if closing is None:
+            return None
+        word = match[2].strip().split(" ")[0].lower()
+        role = role_of(word) if word else None
+        return Block(match.start(), match.end(), *closing, role, is_code=word in _CODE)
+
+    def rule_at(self, line_start: int) -> tuple[int, Block | None] | None:
+        """The end of the rule that this line is, and the block to the next equal one."""
+        rule = self._rule_at.get(line_start)
+        if rule is None:
+            return None
+        spans = self._rules[rule]
+        i = bisect_left(spans, (line_start, 0))
+        end = spans[i][1]
+        block = None
+        if i + 1 < len(spans) and self._text[end : spans[i + 1][0]].strip():
+            block = Block(line_start, end, *spans[i + 1])
+        return end, block
+
+    def marked_at(self, line_start: int, line_end: int) -> Block | None:
+        """The block that a line such as ``[BEGIN CONTEXT]`` opens, up to ``[END CONTEXT]``."""
+        line = self._text[line_start:line_end]
+        if len(line) > 80 or not self._ends:
+            return None
+        words = words_of(line)
+        begins = not _BEGINS.isdisjoint(words)
+        name = " ".join(word for word in words if word not in _JOINING)
+        if not name or name not in self._ends or not (begins or line.strip()[0] in "[{(<"):
+            return None
+        if ":" in line.strip()[:-1] or (role := role_of(name)) is None:
+            return None
+        closing = _next(self._ends[name], line_end)
+        return None if closing is None else Block(line_start, line_end, *closing, role)
+
+
+def _end_lines(text: str) -> Iterator[tuple[str, tuple[int, int]]]:
+    """Lines that end a marked block: ``[END CONTEXT]``, ``CONTEXT END``, ``[/CONTEXT]``."""
+    for match in _END_LINE.finditer(text):
+        words = words_of(match[0])
+        if "end" in words or "[/" in match[0]:
+            name = " ".join(word for word in words if word not in _JOINING and word != "end")
+            yield name, match.span()
+
+
+def _next(spans: list[tuple[int, int]], position: int) -> tuple[int, int] | None:
+    """The first span from a position on."""
+    i = bisect_left(spans, (position, 0))
+    return spans[i] if i < len(spans) else None
+
+
+def is_data(text: str) -> bool:
+    """Whether a text is JSON with something in it, or a table."""
+    bare = text.strip()
+    if bare[:1] in "{[" and bare[-1:] in "}]":
+        try:
+            data = json.loads(bare)
+        except (ValueError, RecursionError):
+            return False
+        is_schema = isinstance(data, dict) and "type" in data and "properties" in data
+        return bool(data) and not is_schema
+    lines = bare.splitlines()
+    return len(lines) > 1 and all(line.count("|") > 1 for line in lines)
+
+
+def is_code(text: str) -> bool:
+    """Whether a text is a program: a third of its lines look like one."""
+    lines = text.splitlines()
+    return sum(bool(_CODE_LINE.match(line)) for line in lines) * 3 > len(lines)
