@@ -23,7 +23,7 @@ from groundwire.evaluation.evaluation import Evaluation
 from groundwire.evaluation.judged_row import Header
 from groundwire.evaluation.judging import Judging
 from groundwire.evaluation.loading import DetectorChoice, load_detector
-from groundwire.evaluation.run import here, run_on
+from groundwire.evaluation.run import here, run
 from groundwire.evaluation.scale.cluster import on_ray, start_local
 from groundwire.evaluation.scale.processes import on_processes
 from groundwire.evaluation.scale.workers import Recipe
@@ -41,7 +41,7 @@ def measured(
     times: list[float] = []
     output = folder / "results.jsonl"
     began = perf_counter()
-    run_on(
+    run(
         judging,
         read_labelled(data),
         output=output,

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -214,14 +213,3 @@ def test_the_list_of_commands_imports_none_of_them() -> None:
     result = invoke("audit", "--help")
     assert result.exit_code == 0
     assert all(name in result.stdout for name in ("verify", *audit_command.LAZY))
-
-
-@pytest.mark.parametrize("is_terminal", [True, False])
-def test_how_far_it_is_is_shown_on_a_terminal_alone(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *, is_terminal: bool
-) -> None:
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: is_terminal)
-    with audit_command._progress() as report:
-        report(1, 2)
-    assert ("50%" in capsys.readouterr().err) is is_terminal

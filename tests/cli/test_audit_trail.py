@@ -12,7 +12,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import click
 import pytest
 from sqlalchemy import text
 
@@ -307,18 +306,15 @@ def test_an_export_is_there_as_a_whole_or_not_at_all(folder: Path, url: str) -> 
     assert {path.name for path in folder.iterdir()} == {"audit.jsonl", "data"}
 
 
-def test_a_file_that_comes_while_an_export_is_written_is_not_replaced(tmp_path: Path) -> None:
-    out = tmp_path / "audit.jsonl"
-
+def test_an_export_that_fails_leaves_no_file(tmp_path: Path) -> None:
     def export() -> None:
-        with _new_file(out) as file:
+        with _new_file(tmp_path / "audit.jsonl") as file:
             file.write(b"{}\n")
-            out.write_text("another's", encoding="utf-8")
+            raise OSError(28, "No space left on device")
 
-    with pytest.raises(click.UsageError, match="is there already"):
+    with pytest.raises(OSError, match="No space"):
         export()
-    assert out.read_text(encoding="utf-8") == "another's"
-    assert [each.name for each in tmp_path.iterdir()] == ["audit.jsonl"]
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(

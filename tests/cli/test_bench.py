@@ -226,6 +226,7 @@ def test_a_detector_of_others_is_named_like_our_own(tmp_path: Path) -> None:
     assert "nli:MODEL" in refused.stderr
 
 
+@pytest.mark.merge
 def test_it_judges_on_processes_of_this_machine(tmp_path: Path) -> None:
     path = official.ragtruth_rows(tmp_path / "t.jsonl")
     options = ("bench", "ragtruth", "--data", path, "--detector", "similarity:hash", "--json")

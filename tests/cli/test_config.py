@@ -1,7 +1,5 @@
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -107,22 +105,3 @@ def test_alone_it_shows_its_help() -> None:
     result = run()
     assert result.exit_code == 0
     assert result.stdout.startswith("Usage: ")
-
-
-@pytest.mark.parametrize("args", [[], ["--help"], ["check", "--help"], ["show", "--help"]])
-def test_help_imports_neither_yaml_nor_numpy(args: list[str]) -> None:
-    code = (
-        "import sys\n"
-        "from groundwire.cli import main\n"
-        "try:\n"
-        "    main(['config', *sys.argv[1:]])\n"
-        "except SystemExit as done:\n"
-        "    heavy = [name for name in sys.modules if name.partition('.')[0] in\n"
-        "             ('ruamel', 'numpy', 're2', 'onnxruntime', 'rich')]\n"
-        "    print(done.code, heavy, file=sys.stderr)\n"
-    )
-    result = subprocess.run(
-        [sys.executable, "-c", code, *args], capture_output=True, text=True, check=False
-    )
-    assert result.stderr == "0 []\n"
-    assert "Usage: " in result.stdout

@@ -56,12 +56,14 @@ def scene(walked: dict[str, Any], name: str) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.merge
 def test_every_scene_is_walked_and_all_that_must_hold_holds(walked: dict[str, Any]) -> None:
     assert [each["name"] for each in walked["scenes"]] == list(NAMES)
     assert all(each["expectations"] for each in walked["scenes"])
     assert walked["ok"] is True
 
 
+@pytest.mark.merge
 def test_what_is_withheld_is_nowhere_in_the_response(walked: dict[str, Any]) -> None:
     for name in ("block", "sentence", "deferred-block", "record"):
         shown = json.dumps(scene(walked, name)["response"] | {"audit": None})
@@ -70,6 +72,7 @@ def test_what_is_withheld_is_nowhere_in_the_response(walked: dict[str, Any]) -> 
         assert not re.search("1950|500|million", re.sub(drawn, "", shown))
 
 
+@pytest.mark.merge
 def test_what_a_person_reads_is_plain_where_there_is_no_terminal() -> None:
     done = demo("--only", "block", "--only", "deferred-block", "--pace", "1000")
     assert (done.returncode, done.stderr) == (0, "")

@@ -38,6 +38,7 @@ def test_wrong_words_are_marked_and_right_ones_are_not() -> None:
     assert "\noutcome   hallucinated: " in result.stdout
 
 
+@pytest.mark.merge
 def test_a_supported_answer_passes() -> None:
     result = check(TRUE)
     assert result.exit_code == 0, result.output
@@ -56,6 +57,7 @@ def test_json_fits_the_schema_and_its_offsets_fit_the_texts() -> None:
             assert EXAMPLE_SOURCE[each["start"] : each["end"]] == each["text"]
 
 
+@pytest.mark.merge
 def test_a_batch_says_what_single_checks_say(tmp_path: Path) -> None:
     batch = tmp_path / "in.jsonl"
     answers = [EXAMPLE_ANSWER, TRUE, "Это в Париже.", "It is 330 m tall.\x00\x1b[2J"]
@@ -74,6 +76,7 @@ def test_a_batch_says_what_single_checks_say(tmp_path: Path) -> None:
         assert without_timings(row) == without_timings(check(answer, "--json").stdout)
 
 
+@pytest.mark.merge
 def test_a_script_that_the_model_cannot_read_is_no_pass() -> None:
     result = check("Башня стоит в Париже.")
     assert result.exit_code == 1
@@ -81,6 +84,7 @@ def test_a_script_that_the_model_cannot_read_is_no_pass() -> None:
     assert "language (1): " in result.stdout
 
 
+@pytest.mark.merge
 def test_the_similarity_detector_marks_sentences_and_says_what_its_number_is() -> None:
     answer = f"{EXAMPLE_SOURCE.split('.')[0]}. Nobody knows where the old captain lived."
     for name in ("similarity", "similarity:hash"):
@@ -96,18 +100,21 @@ def test_the_similarity_detector_marks_sentences_and_says_what_its_number_is() -
         assert data["detector"]["score"] == "similarity"
 
 
+@pytest.mark.merge
 def test_the_page_names_the_score(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     check("Nobody knows where he lived.", "--detector", "similarity:hash", "--html", page)
     assert "<td>similarity 0." in page.read_text(encoding="utf-8")
 
 
+@pytest.mark.merge
 def test_without_sources_the_answer_is_unverified() -> None:
     result = invoke("check", "--answer", TRUE)
     assert result.exit_code == 1
     assert "\noutcome   unverified: " in result.stdout
 
 
+@pytest.mark.merge
 def test_a_threshold_of_1_marks_nothing_and_is_named() -> None:
     result = check(EXAMPLE_ANSWER, "--operating-point", "1")
     assert result.exit_code == 0, result.output
@@ -133,6 +140,7 @@ def test_the_doctor_finds_the_main_job_working() -> None:
     assert json.loads(result.stdout)["ok"] is True
 
 
+@pytest.mark.merge
 def test_the_embedded_models_verify() -> None:
     result = invoke("models", "verify")
     assert result.exit_code == 0, result.output

@@ -384,6 +384,7 @@ def test_stopped_by_hand_it_says_how_to_go_on(
     assert "Stopped after 1 row. --resume continues." in result.stderr
 
 
+@pytest.mark.merge
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a terminal of this system")
 def test_a_terminal_sees_a_bar(tmp_path: Path) -> None:
     write(tmp_path / "data.jsonl", json_lines(*generated(60)))

@@ -149,7 +149,7 @@ def test_a_log_on_standard_output_does_not_mix_with_the_key(tmp_path: Path) -> N
         (["revoke", "0123456789ab", "--admin"], "There is no key '0123456789ab' here"),
         (["revoke", "x", "--tenant", "nobody"], "There is no key 'x' here"),
         (["list", "--tenant", "nobody"], "There is no tenant 'nobody'"),
-        (["create", "--admin", "--store", "mysql://a/b"], "store.url = 'mysql://a/b' is not"),
+        (["create", "--admin", "--store", "mysql://a/b"], "store.url = *** is not"),
     ],
 )
 def test_what_cannot_be_is_said(args: list[str], problem: str, tmp_path: Path) -> None:

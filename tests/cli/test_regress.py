@@ -68,7 +68,8 @@ def test_what_evaluate_prints_is_a_baseline(run: CommandLine, tmp_path: Path) ->
         ("--task", "QA"),
         ("--limit", "4"),
         ("--format", "slots"),
-        ("--workers", "1", "--label-means", "supported"),
+        ("--label-means", "supported"),
+        pytest.param(("--workers", "1"), marks=pytest.mark.merge),
     ],
 )
 def test_what_evaluate_scored_is_compared_by_the_same_options(

@@ -420,13 +420,13 @@ async def opened_once(url: str) -> None:
 
 
 def test_the_key_of_a_file_is_not_sent_to_the_upstream_of_an_option(tmp_path: Path) -> None:
-    from groundwire.cli.serve import with_options
+    from groundwire.cli.serve import with_upstream
     from groundwire.config import parse
 
     text = "upstream: {url: 'https://a/v1', api_key: sk-1}"
-    config = with_options(parse(text, name="c.yaml"), {"upstream.url": "http://b/v1"})
+    config = with_upstream(parse(text, name="c.yaml"), {"upstream.url": "http://b/v1"})
     assert [(each.url, each.api_key) for each in config.upstreams] == [("http://b/v1", None)]
-    same = with_options(parse(text, name="c.yaml"), {"upstream.url": "https://a/v1"})
+    same = with_upstream(parse(text, name="c.yaml"), {"upstream.url": "https://a/v1"})
     assert same.upstreams[0].api_key is not None
 
 

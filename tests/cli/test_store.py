@@ -4,8 +4,6 @@ import asyncio
 import json
 import os
 import sqlite3
-import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -146,20 +144,3 @@ def test_a_file_that_others_can_read_is_warned_about(path: Path) -> None:
     result = invoke("store", "status", "--store", f"sqlite:///{path}")
     assert result.exit_code == 0
     assert result.stderr == f"warning: others can read it; chmod 600 {path}\n"
-
-
-@pytest.mark.parametrize("args", [["store"], ["store", "status"], ["store", "migrate"]])
-def test_help_imports_no_database(args: list[str]) -> None:
-    code = (
-        "import sys\n"
-        "from groundwire.cli import main\n"
-        "try:\n    main([*sys.argv[1:], '--help'])\n"
-        "except SystemExit as done:\n"
-        "    names = ('sqlalchemy', 'alembic', 'asyncpg', 'aiosqlite', 'ruamel')\n"
-        "    print(done.code, [name for name in names if name in sys.modules], file=sys.stderr)\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code, *args], capture_output=True, check=False, encoding="utf-8"
-    )
-    assert done.stderr == "0 []\n"
-    assert "Usage: groundwire store" in done.stdout

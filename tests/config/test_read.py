@@ -183,7 +183,8 @@ def test_what_is_no_document_is_refused_with_its_line(text: str, problem: str) -
         assert problem in problems(text)[0]
 
 
-def test_aliases_cannot_grow_beyond_memory() -> None:
+def test_aliases_cannot_grow_beyond_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("groundwire.config.document.MAX_PARTS", 1000)
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 9)]
     assert "too large" in problems("\n".join(lines))[0]

@@ -9,6 +9,7 @@ from groundwire.config.show import to_data, to_yaml
 from groundwire.config.tree import SETTINGS
 from tests.config.documented import REFERENCE, SNIPPET
 from tests.config.test_names import DIRECTOR
+from tests.tiers import costly
 
 EVERYTHING = """\
 check: {action: block, contradicted_action: block, min_severity: 2}
@@ -47,6 +48,7 @@ def test_what_is_shown_reads_back_the_same(text: str) -> None:
     assert parse(to_yaml(config), name="shown.yaml") == config
 
 
+@costly(0.3)
 @given(st.text(min_size=1).filter(str.strip), st.text(min_size=1))
 def test_texts_of_strangers_read_back_the_same(word: str, tenant: str) -> None:
     text = json.dumps(

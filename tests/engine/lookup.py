@@ -11,10 +11,12 @@ from groundwire import Detector
 from groundwire.engine.architecture import MINILM, Architecture
 from groundwire.engine.cache import ByteCache
 from groundwire.engine.features import N_FEATURES
-from groundwire.engine.reader import Calibration, Reader, Work
+from groundwire.engine.look import Calibration
+from groundwire.engine.reader import Reader
 from groundwire.engine.roles import TextRole
 from groundwire.engine.runtime import KeysValues, RawScores, ReaderGraph
 from groundwire.engine.shared import SharedResources
+from groundwire.engine.work import Work
 
 SURE = 20.0
 

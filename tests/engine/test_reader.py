@@ -20,7 +20,7 @@ from groundwire.detection.passages import PASSAGE_PIECES
 from groundwire.detection.values import EvidenceRef, Label, Outcome, Reason
 from groundwire.engine.features import FEATURE_RULES
 from groundwire.engine.models import Manifest
-from groundwire.engine.reader import PREFETCHED_PASSAGES, Calibration, Reader, _Look, n_threads
+from groundwire.engine.reader import PREFETCHED_PASSAGES, Reader, n_threads
 from groundwire.engine.roles import RECALLED_SENTENCES, TextRole
 from groundwire.engine.runtime import KeysValues
 from groundwire.engine.scores import AnswerCalibration, SentenceCalibration
@@ -562,16 +562,6 @@ def test_a_claim_and_some_lines_are_read_alone(reader: Reader) -> None:
             judge.entailment(claim, given)
 
 
-def test_the_more_favourable_look_counts_for_the_whole_too() -> None:
-    labels = np.array([[0.2, 0.8, 0.0], [0.9, 0.1, 0.0]], np.float32)
-    first = _Look(labels, np.array([0.0, 1.0, 0.0], np.float32), (0, 1))
-    second = _Look(labels[::-1], np.array([1.0, 0.0, 0.0], np.float32), (0, 2))
-    for found in (first.or_better(second), second.or_better(first)):
-        assert found.labels[:, 0].tolist() == pytest.approx([0.9, 0.9])
-        assert found.sentence.tolist() == [1.0, 0.0, 0.0]
-        assert set(found.chosen) == {0, 1, 2}
-
-
 def load(manifest: Manifest, like: Reader) -> Reader:
     return Reader.load(
         manifest, cache=like.cache, sources=like.sources, workers=like.workers, turns=like.turns
@@ -579,25 +569,6 @@ def load(manifest: Manifest, like: Reader) -> Reader:
 
 
 # Numbers.
-
-
-def test_probabilities_follow_from_logits() -> None:
-    labels = Calibration().labels(np.log(np.array([[1, 1, 2], [3, 1, 0.5]], np.float32)))
-    assert labels.dtype == np.float32
-    np.testing.assert_allclose(labels, [[1 / 4, 1 / 4, 1 / 2], [6 / 9, 2 / 9, 1 / 9]], rtol=1e-6)
-
-
-def test_calibration_scales_and_shifts_the_odds() -> None:
-    logits = np.log(np.array([[1, 1, 1]], np.float32))  # the odds of "not supported" are 2
-    (labels,) = Calibration(scale=2.0, offset=float(np.log(3))).labels(logits)
-    np.testing.assert_allclose(labels, [1 / 13, 6 / 13, 6 / 13], rtol=1e-6)
-
-
-@pytest.mark.filterwarnings("error")
-def test_the_surest_logits_give_nought_and_one() -> None:
-    most = np.float32(3e38)
-    labels = Calibration().labels(np.array([[most, -most, -most], [-most, most, 0]], np.float32))
-    assert labels.tolist() == [[1, 0, 0], [0, 1, 0]]
 
 
 def test_threads_are_as_asked_or_one_for_each_processor() -> None:

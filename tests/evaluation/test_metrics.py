@@ -34,7 +34,6 @@ def test_answers_are_counted_once_each() -> None:
     assert counts.recall == pytest.approx(2 / 3)
     assert counts.f1 == pytest.approx(2 / 3)
     assert counts.false_positive_rate == 1 / 4
-    assert counts.balanced_accuracy == pytest.approx((2 / 3 + 3 / 4) / 2)
 
 
 def test_flagging_everything_has_the_f1_published_for_ragtruth() -> None:
@@ -59,7 +58,6 @@ def test_what_is_not_defined_is_no_number() -> None:
     nothing_flagged = AnswerCounts.of([False, False], [True, True])
     assert isnan(nothing_flagged.precision)
     assert isnan(nothing_flagged.false_positive_rate)
-    assert isnan(nothing_flagged.balanced_accuracy)
     assert nothing_flagged.recall == nothing_flagged.f1 == 0
     assert isnan(AnswerCounts.of([False], [False]).f1)
 

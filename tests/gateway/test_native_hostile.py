@@ -77,7 +77,6 @@ def test_no_bytes_make_the_gateway_fail(base: str, path: str, body: bytes, kind:
     assert reply.status < 500
 
 
-@pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize(
     ("body", "problem"),
     [
@@ -92,8 +91,8 @@ def test_no_bytes_make_the_gateway_fail(base: str, path: str, body: bytes, kind:
         (b'{"a":' * 30_000, "deep"),
     ],
 )
-def test_what_is_no_json_is_told(base: str, path: str, body: bytes, problem: str) -> None:
-    reply = fetch(base + path, method="POST", headers={"Content-Type": JSON}, body=body)
+def test_what_is_no_json_is_told(base: str, body: bytes, problem: str) -> None:
+    reply = fetch(f"{base}/v1/check", method="POST", headers={"Content-Type": JSON}, body=body)
     assert (reply.status, reply.error["type"]) == (400, "invalid_request_error")
     assert problem in reply.error["message"]
     assert reply.error["next_step"]
@@ -108,6 +107,17 @@ def test_a_body_over_the_limit_is_refused(base: str, path: str) -> None:
 
 
 @pytest.mark.parametrize("path", PATHS)
+def test_no_endpoint_takes_what_is_no_json_or_another_method(base: str, path: str) -> None:
+    reply = fetch(base + path, method="POST", headers={"Content-Type": JSON}, body=b"{")
+    assert (reply.status, reply.error["type"]) == (400, "invalid_request_error")
+    reply = fetch(base + path, method="POST", headers={"Content-Type": "text/plain"}, body=b"{}")
+    assert (reply.status, reply.error["code"]) == (415, "unsupported_media_type")
+    for method in ("GET", "PUT", "DELETE", "PATCH", "OPTIONS"):
+        reply = fetch(base + path, method=method)
+        assert (reply.status, reply.error["code"]) == (405, "method_not_allowed")
+        assert reply.headers["Allow"] == "POST"
+
+
 @pytest.mark.parametrize(
     "headers",
     [
@@ -120,8 +130,8 @@ def test_a_body_over_the_limit_is_refused(base: str, path: str) -> None:
         {"Content-Type": "application/" + "x" * 5_000},
     ],
 )
-def test_another_content_type_is_refused(base: str, path: str, headers: dict[str, str]) -> None:
-    reply = fetch(base + path, method="POST", headers=headers, body=b'{"text": "x"}')
+def test_another_content_type_is_refused(base: str, headers: dict[str, str]) -> None:
+    reply = fetch(f"{base}/v1/check", method="POST", headers=headers, body=b'{"text": "x"}')
     assert (reply.status, reply.error["code"]) == (415, "unsupported_media_type")
     assert reply.error["next_step"]
 
@@ -132,14 +142,6 @@ def test_other_names_of_json_are_taken(base: str, kind: str) -> None:
     path = "/api/v1/classify/fact-check"
     reply = fetch(base + path, method="POST", headers={"Content-Type": kind}, body=body)
     assert reply.status == 200
-
-
-@pytest.mark.parametrize("path", PATHS)
-@pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "PATCH", "OPTIONS"])
-def test_another_method_is_refused(base: str, path: str, method: str) -> None:
-    reply = fetch(base + path, method=method)
-    assert (reply.status, reply.error["code"]) == (405, "method_not_allowed")
-    assert reply.headers["Allow"] == "POST"
 
 
 def test_the_answer_in_a_result_is_written_in_ascii(base: str) -> None:

@@ -113,10 +113,10 @@ def served(
 ) -> Iterator[str]:
     """A server over HTTP, in a thread; with its URL."""
     app = app_of(ToolServer(tools), access or Access(), path=path, limits=StoreLimits())
-    sockets = listen("127.0.0.1", 0)
-    url = f"http://127.0.0.1:{sockets[0].getsockname()[1]}{path}"
+    sock = listen("127.0.0.1", 0)
+    url = f"http://127.0.0.1:{sock.getsockname()[1]}{path}"
     server = http_server(app)
-    thread = threading.Thread(target=lambda: server.run(sockets=sockets))
+    thread = threading.Thread(target=lambda: server.run(sockets=[sock]))
     thread.start()
     try:
         yield url
@@ -143,4 +143,6 @@ def talk_with_headers(
     return _result(anyio.run(main))
 
 
-in_both_modes = pytest.mark.parametrize("mode", MODES)
+in_both_modes = pytest.mark.parametrize(
+    "mode", [MODES[0], pytest.param(MODES[1], marks=pytest.mark.merge)]
+)

@@ -19,13 +19,12 @@ from groundwire.text.screen import one_line, visible
 from groundwire.verify.budget import Amount, Units
 from groundwire.verify.citations import CitationFinding, CitationStatus
 from groundwire.verify.claims import VerifiableClaim
-from groundwire.verify.doubts import Doubt, ReadoutByWords
 from groundwire.verify.forensics import CitationReport
 from groundwire.verify.interval import ProbabilityInterval
 from groundwire.verify.report import ClaimReport, VerificationReport, VerificationSetup
 from groundwire.verify.rule import ClaimDecision, ClaimStatus, Measures, Why
 from groundwire.verify.spans import CitedSpan
-from groundwire.verify.verifier import FailureKind, Judged, VerifierFailure
+from groundwire.verify.verifier import Doubt, FailureKind, Judged, Readout, VerifierFailure
 from tests.render.test_render import Page, everywhere
 from tests.verify.scripted import readout
 
@@ -49,14 +48,12 @@ def setup(
     )
 
 
-def doubtful(text: str, start: int, end: int) -> ReadoutByWords:
+def doubtful(text: str, start: int, end: int) -> Readout:
     words = Doubt(
         start=start, end=end, text=text[start:end], label=Label.CONTRADICTED, probability=0.9
     )
     plain = readout(0.1, 0.8)
-    return ReadoutByWords(
-        yes=plain.yes, no=plain.no, unsure=plain.unsure, generated="NO", doubts=(words,)
-    )
+    return Readout(yes=plain.yes, no=plain.no, unsure=plain.unsure, generated="NO", doubts=(words,))
 
 
 def detail(
@@ -164,7 +161,7 @@ def test_what_was_not_asked_has_no_number() -> None:
     [(0.5, 0.5, "0.500"), (0.1, 0.4, "0.100 to 0.400"), (0.1001, 0.1002, "0.100")],
 )
 def test_a_range_is_shown_as_one_if_it_is_one(low: float, high: float, shown: str) -> None:
-    found = ReadoutByWords(
+    found = Readout(
         yes=ProbabilityInterval(low, high),
         no=ProbabilityInterval(0, 1),
         unsure=ProbabilityInterval(0, 1),

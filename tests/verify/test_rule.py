@@ -1,5 +1,3 @@
-from itertools import product
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,11 +8,9 @@ from groundwire.verify.rule import (
     ClaimDecision,
     ClaimStatus,
     DecisionRule,
-    Standing,
     Why,
     after_posterior,
     after_prior,
-    before_reading,
     measure,
 )
 from groundwire.verify.verifier import FailureKind, Readout, VerifierFailure
@@ -126,40 +122,6 @@ def test_what_was_not_measured_has_no_gap() -> None:
     assert measure(readout(0.5), None, target=0.95).gap is None
     assert measure(readout(0.97), FAILED, target=0.95).required is None
     assert measure(None, None, target=0.95).observed is None
-
-
-def standing(**changed: bool) -> Standing:
-    return Standing(
-        **{
-            "has_spans": True,
-            "has_unknown_citations": False,
-            "is_missing_citations": False,
-            "asserts": True,
-            "has_context": True,
-            "has_evidence": True,
-        }
-        | changed
-    )
-
-
-def test_the_first_status_of_the_ladder_holds() -> None:
-    faults = {
-        "has_spans": ClaimStatus.NO_SPANS,
-        "has_unknown_citations": ClaimStatus.UNKNOWN_CITATIONS,
-        "is_missing_citations": ClaimStatus.MISSING_CITATIONS,
-        "asserts": ClaimStatus.NOT_A_CLAIM,
-        "has_context": ClaimStatus.EMPTY_CONTEXT,
-        "has_evidence": ClaimStatus.EMPTY_CONTEXT,
-    }
-    for present in product((False, True), repeat=len(faults)):
-        wrong = {
-            name: name.startswith(("has_unknown", "is_"))
-            for name, bad in zip(faults, present, strict=True)
-            if bad
-        }
-        found = before_reading(standing(**wrong))
-        first = next((faults[name] for name in faults if name in wrong), None)
-        assert (found.status if found else None) == first
 
 
 @given(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1), st.floats(0.01, 0.99))

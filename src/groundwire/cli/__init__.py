@@ -8,7 +8,6 @@ import traceback
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -16,6 +15,7 @@ import click
 
 from groundwire import __version__
 from groundwire.cli.detectors import Setup
+from groundwire.cli.lazy import LazyGroup
 from groundwire.cli.status import ExitStatus
 from groundwire.errors import GroundwireError
 
@@ -34,14 +34,8 @@ COMMANDS = {
     ),
     "keys": ("groundwire.cli.keys:keys", "Make, list and revoke keys for the gateway."),
     "demo": ("groundwire.cli.demo:demo", "Show the gateway at work; no key, no network."),
-    "evaluate": (
-        "groundwire.cli.evaluate:evaluate",
-        "Score a detector on labelled answers.",
-    ),
-    "measure": (
-        "groundwire.cli.measure:measure",
-        "Measure how often language models hallucinate.",
-    ),
+    "evaluate": ("groundwire.cli.evaluate:evaluate", "Score a detector on labelled answers."),
+    "measure": ("groundwire.cli.measure:measure", "Measure how often language models hallucinate."),
     "bench": ("groundwire.cli.bench:bench", "Score a detector on a benchmark by its name."),
     "tune": ("groundwire.cli.tune:tune", "Choose a threshold by labelled answers."),
     "regress": ("groundwire.cli.regress:regress", "Fail if scores fell against a baseline."),
@@ -81,22 +75,13 @@ class FailedError(click.ClickException):
         click.echo(f"error: {visible(self.format_message())}", file=file, err=True)
 
 
-class Commands(click.Group):
-    """A group that imports a command when it is called, and turns failures into messages."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Their names, most used first."""
-        del ctx
-        return list(COMMANDS)
+class Commands(LazyGroup):
+    """A group that turns failures into messages."""
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import the command of this name."""
-        del ctx
-        if cmd_name not in COMMANDS:
-            return None
-        module, _, attribute = COMMANDS[cmd_name][0].partition(":")
+        """Import the command of this name; training is a distribution of its own."""
         try:
-            command = getattr(import_module(module), attribute)
+            return super().get_command(ctx, cmd_name)
         except ModuleNotFoundError as error:
             if str(error.name).partition(".")[0] != "groundwire_training":
                 raise
@@ -104,14 +89,6 @@ class Commands(click.Group):
                 "groundwire train is in a package of its own, groundwire-training, which is not "
                 "installed. Install it from a checkout: pip install '.[train]' ./training"
             ) from error
-        assert isinstance(command, click.Command)
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands without importing them."""
-        del ctx
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
 
     def make_context(
         self,
@@ -153,6 +130,7 @@ def _failures_told() -> Iterator[None]:
 
 @click.group(
     cls=Commands,
+    lazy=COMMANDS,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog=EXAMPLES,
 )

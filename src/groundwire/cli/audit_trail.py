@@ -2,22 +2,22 @@
 
 import asyncio
 import gzip
-import os
 import re
 import sys
-import tempfile
-import time
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import click
 
 from groundwire.cli.audit_shown import row, whole
-from groundwire.cli.config import read_config
-from groundwire.cli.inputs import TEXT_FILE, refuse_empty
+from groundwire.cli.inputs import NAME
+from groundwire.cli.options import argument, group, option, with_options
+from groundwire.cli.progress import count_of, totals
+from groundwire.cli.settings import StoreOptions
 from groundwire.cli.status import ExitStatus
 from groundwire.config import Config
 from groundwire.control.audit.event import AuditEvent, EventType
@@ -25,8 +25,7 @@ from groundwire.control.audit.filters import Filter
 from groundwire.control.audit.found import FoundRecord
 from groundwire.control.audit.log import AuditLog
 from groundwire.control.audit.own_trail import check_own
-from groundwire.control.audit.retention import Expired, find_expired
-from groundwire.control.audit.retention import prune as prune_trail
+from groundwire.control.audit.retention import Expired, Retention
 from groundwire.control.audit.signing import known_keys
 from groundwire.control.audit.store_sink import StoreSink
 from groundwire.control.audit.trail import MAX_LIMIT, Trail
@@ -37,27 +36,10 @@ from groundwire.render import visible
 from groundwire.text.files.reading import STDIN
 from groundwire.text.files.writing import to_json
 
-#: Pause between two lines about how far an export is, where there is no terminal.
-LINE_EVERY_S = 10.0
-
 _AGO = re.compile(r"(\d{1,6})([smhdw])")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
-Command = Callable[..., Any]
-
-
-class UnknownEventError(InputError):
-    """No event has this id."""
-
-    def __init__(self, event_id: str) -> None:
-        super().__init__(event_id)
-        self.event_id = event_id
-
-    def __str__(self) -> str:
-        return (
-            f"There is no event {self.event_id[:60]!r} in the store. "
-            "groundwire audit list shows which there are, each with its id."
-        )
+_TYPES = click.Choice([str(each) for each in EventType], case_sensitive=False)
 
 
 def _when(ctx: click.Context, param: click.Parameter, value: str | None) -> datetime | None:
@@ -78,36 +60,25 @@ def _when(ctx: click.Context, param: click.Parameter, value: str | None) -> date
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
-def _options(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
-    def apply(command: Command) -> Command:
-        for option in reversed(options):
-            command = option(command)
-        return command
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilterOptions:
+    """The options that choose events.
 
-    return apply
+    Attributes:
+        tenant: Only events of a tenant.
+        types: Only events of a type, such as hallucination_detected. Again for more.
+        trace_id: Only of a request.
+        writer: Only of a chain.
+        since: From then on: a date, a time, or 24h, 7d.
+        until: Before then.
+    """
 
-
-_place = _options(
-    click.option("--config", type=TEXT_FILE, help="The gateway's configuration file."),
-    click.option("--store", "url", metavar="URL", help="The database, if not the configured one."),
-)
-_filters = _options(
-    click.option("--tenant", callback=refuse_empty, metavar="ID", help="Only events of a tenant."),
-    click.option(
-        "--type",
-        "types",
-        multiple=True,
-        type=click.Choice([str(each) for each in EventType], case_sensitive=False),
-        metavar="TYPE",
-        help="Only events of a type, such as hallucination_detected. Again for more.",
-    ),
-    click.option("--trace-id", callback=refuse_empty, metavar="ID", help="Only of a request."),
-    click.option("--writer", callback=refuse_empty, metavar="ID", help="Only of a chain."),
-    click.option(
-        "--since", callback=_when, metavar="WHEN", help="From then on: a date, a time, or 24h, 7d."
-    ),
-    click.option("--until", callback=_when, metavar="WHEN", help="Before then."),
-)
+    tenant: str | None = option("--tenant", "ID", NAME)
+    types: tuple[str, ...] = option("--type", "TYPE", _TYPES)
+    trace_id: str | None = option("--trace-id", "ID", NAME)
+    writer: str | None = option("--writer", "ID", NAME)
+    since: datetime | None = option("--since", "WHEN", callback=_when)
+    until: datetime | None = option("--until", "WHEN", callback=_when)
 
 
 @click.command(
@@ -116,34 +87,33 @@ _filters = _options(
     "  groundwire audit list --since 24h --type hallucination_detected\n"
     "  groundwire audit list --tenant acme --all --json > events.jsonl",
 )
-@_place
-@_filters
-@click.option(
-    "--limit", type=click.IntRange(min=1), default=50, show_default=True, help="Events at most."
-)
-@click.option("--all", "shows_all", is_flag=True, help="All of them, however many.")
-@click.option("--oldest-first", is_flag=True, help="The oldest first, not the newest.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
 @click.pass_context
+@with_options
 def list_(
     ctx: click.Context,
     /,
     *,
-    config: Path | None,
-    url: str | None,
-    limit: int,
-    shows_all: bool,
-    oldest_first: bool,
-    as_json: bool,
-    **filters: Any,  # noqa: ANN401 - those of the options
+    store: StoreOptions = group(StoreOptions),
+    filters: Filter = group(FilterOptions),
+    limit: int = option("--limit", type=click.IntRange(min=1), default=50),
+    shows_all: bool = option("--all"),
+    oldest_first: bool = option("--oldest-first"),
+    as_json: bool = option("--json"),
 ) -> None:
-    """List events: when, which, what, whose, and the gist."""
-    read, asked = read_config(ctx, config), Filter(**filters)
+    """List events: when, which, what, whose, and the gist.
+
+    Args:
+        limit: Events at most.
+        shows_all: All of them, however many.
+        oldest_first: The oldest first, not the newest.
+        as_json: One JSON object a line.
+    """
+    config = store.read(ctx)
 
     async def run() -> bool:
-        async with _trail(read, url) as trail:
+        async with _trail(config, store) as trail:
             n_left = sys.maxsize if shows_all else limit
-            found = _events(trail, asked, n_left, newest_first=not oldest_first)
+            found = _events(trail, filters, n_left, newest_first=not oldest_first)
             async for event in found:
                 if n_left == 0:
                     return True
@@ -157,23 +127,33 @@ def list_(
 
 
 @click.command(epilog="\b\nExample:\n  groundwire audit show 5f0c8a0e-6f0f-4c5e-9d2b-0f6f3f1a7f11")
-@_place
-@click.argument("event_id", metavar="EVENT_ID")
-@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 @click.pass_context
+@with_options
 def show(
-    ctx: click.Context, /, *, config: Path | None, url: str | None, event_id: str, as_json: bool
+    ctx: click.Context,
+    /,
+    *,
+    store: StoreOptions = group(StoreOptions),
+    event_id: str = argument("EVENT_ID"),
+    as_json: bool = option("--json"),
 ) -> None:
-    """Show one event, with what was found in full if that is kept."""
-    read = read_config(ctx, config)
+    """Show one event, with what was found in full if that is kept.
+
+    Args:
+        as_json: Print it as JSON.
+    """
+    config = store.read(ctx)
 
     async def run() -> FoundRecord | None:
-        async with _trail(read, url) as trail:
+        async with _trail(config, store) as trail:
             return await trail.get(event_id)
 
     found = asyncio.run(run())
     if found is None:
-        raise UnknownEventError(event_id)
+        raise InputError(
+            f"There is no event {event_id[:60]!r} in the store. "
+            "groundwire audit list shows which there are, each with its id."
+        )
     if as_json:
         click.echo(to_json({**found.to_dict(), "detail": found.detail}, indent=2))
         return
@@ -185,79 +165,88 @@ def show(
     epilog="\b\nExamples:\n  groundwire audit export --out audit.jsonl.gz\n"
     "  groundwire audit export --tenant acme --since 2026-03-01 --out acme.jsonl"
 )
-@_place
-@_filters
-@click.option(
-    "--out",
-    required=True,
-    type=click.Path(dir_okay=False, allow_dash=True, path_type=Path),
-    help="The file, made for your eyes alone; compressed if it ends with .gz; -: standard output.",
-)
 @click.pass_context
+@with_options
 def export(
     ctx: click.Context,
     /,
     *,
-    config: Path | None,
-    url: str | None,
-    out: Path,
-    **filters: Any,  # noqa: ANN401 - those of the options
+    store: StoreOptions = group(StoreOptions),
+    filters: Filter = group(FilterOptions),
+    out: Path = option(
+        "--out", type=click.Path(dir_okay=False, allow_dash=True, path_type=Path), required=True
+    ),
 ) -> None:
     """Write events with their details and chains as JSON Lines.
 
     Without filter, or of one --writer, groundwire audit verify --file tells whether all are there;
     with others, give it --partial.
+
+    Args:
+        out: The file, made for your eyes alone; compressed if it ends with .gz; -: standard
+            output.
     """
-    read, asked = read_config(ctx, config), Filter(**filters)
+    config = store.read(ctx)
 
     async def run() -> int:
-        async with _trail(read, url) as trail:
-            with _new_file(out) as file, _progress() as report:
+        async with _trail(config, store) as trail:
+            with _new_file(out) as file, totals("event") as report:
                 n_events = 0
-                async for line in trail.export(asked):
+                async for line in trail.export(filters):
                     file.write(line)
                     n_events += 1
-                    report(n_events)
+                    report(n_events, None)
         return n_events
 
     n_events = asyncio.run(run())
     where = "standard output" if out == STDIN else visible(str(out))
-    click.echo(f"{_count(n_events, 'event')} in {where}", err=True)
+    click.echo(f"{count_of(n_events, 'event')} in {where}", err=True)
 
 
 @click.command(
     epilog="\b\nExit status:\n  0  done\n  1  a chain is not as it was written, and stays\n"
     "  2  it failed"
 )
-@_place
-@click.option("--dry-run", is_flag=True, help="Say what would go, and remove nothing.")
 @click.pass_context
-def prune(ctx: click.Context, /, *, config: Path | None, url: str | None, dry_run: bool) -> None:
+@with_options
+def prune(
+    ctx: click.Context,
+    /,
+    *,
+    store: StoreOptions = group(StoreOptions),
+    dry_run: bool = option("--dry-run"),
+) -> None:
     """Remove what is older than audit.retention_days and audit.detail_days say.
 
     The gateway does so every hour. Before anything goes, a record says what.
+
+    Args:
+        dry_run: Say what would go, and remove nothing.
     """
-    read = read_config(ctx, config)
-    days = {"retention_days": read.audit.retention_days, "detail_days": read.audit.detail_days}
-    if set(days.values()) == {None}:
+    config = store.read(ctx)
+    days, detail_days = config.audit.retention_days, config.audit.detail_days
+    if days is None and detail_days is None:
         click.echo("Nothing goes: audit.retention_days and audit.detail_days are null.")
         return
-    keys = _keys(read)
+    keys = _keys(config)
 
     async def run() -> Expired:
         now = datetime.now(UTC)
-        async with _trail(read, url, keys=keys) as trail:
-            if dry_run:
-                return await find_expired(trail.store, now, **days, keys=keys)
-            audit = _Late(AuditLog(StoreSink(_store(read, url), keys), key=keys[0]))
+        async with _trail(config, store, keys=keys) as trail:
+            audit = _Late(AuditLog(StoreSink(Store.of(config, is_synced=True), keys), key=keys[0]))
+            retention = Retention(
+                trail.store, audit, retention_days=days, detail_days=detail_days, keys=keys
+            )
             try:
-                return await prune_trail(trail.store, now, **days, audit=audit, keys=keys)
+                return await (retention.find(now) if dry_run else retention.prune(now))
             finally:
                 await audit.close()
 
     done = asyncio.run(run())
     verb = "would be removed" if dry_run else "removed"
-    click.echo(f"{_count(done.n_records, 'record')} and {_count(done.n_details, 'detail')} {verb}")
+    click.echo(
+        f"{count_of(done.n_records, 'record')} and {count_of(done.n_details, 'detail')} {verb}"
+    )
     for writer in done.refused:
         click.echo(f"chain {writer} is not as it was written, and stays", err=True)
     if done.refused:
@@ -302,19 +291,19 @@ class _Late:
 
 @asynccontextmanager
 async def _trail(
-    config: Config, url: str | None, *, keys: Sequence[bytes] = ()
+    config: Config, place: StoreOptions, *, keys: Sequence[bytes] = ()
 ) -> AsyncIterator[Trail]:
     """The trail in the store of a configuration, or in another, whose tables stay as they are.
 
     With keys, only one that they have a part in: to all others every chain looks forged.
     """
-    if url is None and config.audit.path is not None:
+    if place.store is None and config.audit.path is not None:
         raise SettingError(
             "audit.path",
             config.audit.path,
             "null: the trail is in that file, which these commands do not read",
         )
-    store = _store(config, url)
+    store = Store.of(config, is_synced=True)
     if store.address.path is not None and not store.address.path.exists():
         raise SettingError("store.url", store.where, "a database that is there")
     await store.open(migrates=False)
@@ -325,10 +314,6 @@ async def _trail(
         yield Trail(store)
     finally:
         await store.close()
-
-
-def _store(config: Config, url: str | None) -> Store:
-    return Store.of(config, is_synced=True) if url is None else Store(url, is_synced=True)
 
 
 def _keys(config: Config) -> Sequence[bytes]:
@@ -342,60 +327,28 @@ def _keys(config: Config) -> Sequence[bytes]:
 
 @contextmanager
 def _new_file(path: Path) -> Iterator[IO[bytes]]:
-    """A file that is there once it is whole, for the eyes of this user."""
+    """A new file for the eyes of this user; it is empty until all of it is written."""
     if path == STDIN:
         yield sys.stdout.buffer
         sys.stdout.flush()
         return
-    if path.exists():
-        raise _there_already(path)
-    # mkstemp makes files that only this user can read.
-    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    part = path.with_name(f".{path.name}.part")
     try:
-        with os.fdopen(handle, "wb") as file:
+        path.touch(0o600, exist_ok=False)
+    except FileExistsError:
+        raise click.UsageError(
+            f"{path} is there already. Name another file, or remove it."
+        ) from None
+    try:
+        part.touch(0o600)
+        with part.open("wb") as file:
             if path.suffix == ".gz":
                 with gzip.GzipFile(filename="", fileobj=file, mode="wb") as packed:
                     yield packed  # type: ignore[misc]
             else:
                 yield file
-        _name(Path(temporary), path)
-    finally:
-        with suppress(FileNotFoundError):
-            Path(temporary).unlink()
-
-
-def _name(temporary: Path, path: Path) -> None:
-    """Give a file its name, and never that of another which has come meanwhile."""
-    try:
-        path.hardlink_to(temporary)
-    except FileExistsError:
-        raise _there_already(path) from None
-    except (OSError, NotImplementedError):  # a file system without links
-        if path.exists():
-            raise _there_already(path) from None
-        temporary.rename(path)
-
-
-def _there_already(path: Path) -> click.UsageError:
-    return click.UsageError(f"{path} is there already. Name another file, or remove it.")
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[int], None]]:
-    """Say on standard error now and then how many events have been written."""
-    is_terminal, last = sys.stderr.isatty(), time.monotonic()
-
-    def report(n_events: int) -> None:
-        nonlocal last
-        now = time.monotonic()
-        if now - last >= (0.2 if is_terminal else LINE_EVERY_S):
-            last = now
-            click.echo(f"\r{_count(n_events, 'event')}", err=True, nl=not is_terminal)
-
-    yield report
-    if is_terminal:
-        click.echo("\r\x1b[K", err=True, nl=False)
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
+        part.replace(path)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        path.unlink(missing_ok=True)
+        raise

@@ -13,7 +13,7 @@ import click
 
 from groundwire.cli.detectors import Setup
 from groundwire.cli.progress import count_rows, progress
-from groundwire.cli.results import ResultsExistError, ResultsTally, open_writer, repair
+from groundwire.cli.results import ResultsTally, open_writer, repair, results_exist
 from groundwire.cli.rows import InputRow, read_rows
 from groundwire.detection.example import Example
 from groundwire.detection.values import Detection, DetectorInfo
@@ -53,55 +53,13 @@ class Files:
             raise click.UsageError("The input and --output are the same file.")
 
 
-class DifferentInputError(InputError):
-    """The results to continue belong to another input."""
-
-    def __init__(self, batch: Path, output: Path, row: int, n_rows: int) -> None:
-        super().__init__(batch, output, row, n_rows)
-        self.batch, self.output, self.row, self.n_rows = batch, output, row, n_rows
-
-    def __str__(self) -> str:
-        return (
-            f"{self.output} has results of {count_rows(self.n_rows)}, and line {self.row:,} of "
-            f"{self.batch} is not what they were made from: these results belong to another input. "
-            "Name another --output, or replace this one with --force."
-        )
-
-
-class NoRowsError(InputError):
-    """There is nothing to check: nearly always a mistake, so no file of it counts as passed."""
-
-    def __init__(self, batch: Path) -> None:
-        super().__init__(batch)
-        self.batch = batch
-
-    def __str__(self) -> str:
-        name = "Standard input" if self.batch == STDIN else self.batch
-        return f"{name} has no rows. A row is a JSON object on a line of its own."
-
-
-class DamagedInputError(InputError):
-    """Compressed input breaks off."""
-
-    def __init__(self, batch: Path, line: int, problem: str) -> None:
-        super().__init__(batch, line, problem)
-        self.batch, self.line, self.problem = batch, line, problem
-
-    def __str__(self) -> str:
-        return (
-            f"{self.batch} is damaged after line {self.line:,} ({self.problem}). The rows before "
-            "that are checked; fetch the file again and continue with --resume."
-        )
-
-
 def check_file(setup: Setup, choice: DetectorChoice, files: Files) -> None:
     """Check every row, print a summary on standard error, and exit with the status of all.
 
     Raises:
         DifferentDetectorError: If the results to continue were made by another detector.
-        DifferentInputError: If they belong to another input.
-        NoRowsError: If there is nothing to check.
-        DamagedInputError: If the input broke off; the rows before that are checked.
+        InputError: If they belong to another input, there is nothing to check, or the input broke
+            off; the rows before that are checked.
     """
     tally = prepare_output(files)
     # What can fail comes before the output is opened: a failure leaves no empty file.
@@ -113,7 +71,8 @@ def check_file(setup: Setup, choice: DetectorChoice, files: Files) -> None:
         rows = read_remaining(lines, tally, files)
         first = [*islice(rows, 1)]
         if not first and not n_before and not lines.damage:
-            raise NoRowsError(files.batch)
+            name = "Standard input" if files.batch == STDIN else files.batch
+            raise InputError(f"{name} has no rows. A row is a JSON object on a line of its own.")
         with (
             open_writer(files.output, resume=files.resume, force=files.force) as writer,
             progress(
@@ -140,13 +99,13 @@ def prepare_output(files: Files) -> ResultsTally:
     """Make the output fit to be written to; what is in it already is counted.
 
     Raises:
-        ResultsExistError: If it is there and is neither to be continued nor replaced.
+        InputError: If it is there and is neither to be continued nor replaced.
         NotResultsError: If it is to be continued and holds no results.
     """
     if files.output is None or files.force or not files.output.exists():
         return ResultsTally()
     if not files.resume:
-        raise ResultsExistError(files.output)
+        raise results_exist(files.output)
     return repair(files.output)
 
 
@@ -178,7 +137,7 @@ class BatchLines:
     """
 
     def __init__(self, stream: BinaryIO, path: Path) -> None:
-        self.damage: DamagedInputError | None = None
+        self.damage: InputError | None = None
         self._stream, self._path = stream, path
 
     def __iter__(self) -> Iterator[bytes]:
@@ -187,20 +146,27 @@ class BatchLines:
             for number, line in enumerate(self._stream, 1):  # noqa: B007  # read below
                 yield line
         except DAMAGE as error:
-            self.damage = DamagedInputError(self._path, number, str(error))
+            self.damage = InputError(
+                f"{self._path} is damaged after line {number:,} ({error}). The rows before that "
+                "are checked; fetch the file again and continue with --resume."
+            )
 
 
 def read_remaining(lines: BatchLines, tally: ResultsTally, files: Files) -> Iterator[InputRow]:
     """The rows that have no result yet.
 
     Raises:
-        DifferentInputError: If a result was made from another row than this input has there.
-        DamagedInputError: If the input breaks off among the rows that have a result.
+        InputError: If a result was made from another row than this input has there, or the input
+            breaks off among the rows that have a result.
     """
     left = iter(lines)
     row = tally.first_difference(left)
     if row is not None and files.output:
-        raise lines.damage or DifferentInputError(files.batch, files.output, row, tally.n_rows)
+        raise lines.damage or InputError(
+            f"{files.output} has results of {count_rows(tally.n_rows)}, and line {row:,} of "
+            f"{files.batch} is not what they were made from: these results belong to another "
+            "input. Name another --output, or replace this one with --force."
+        )
     return read_rows(left, first=tally.last_row + 1)
 
 

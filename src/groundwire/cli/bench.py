@@ -1,26 +1,19 @@
 """``groundwire bench``: a benchmark by its name, with what others reached on it."""
 
-import time
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from groundwire.cli.batch import Files
-from groundwire.cli.check import detector_options
-from groundwire.cli.data_options import engine_options
+from groundwire.cli.check import DetectorOptions
+from groundwire.cli.console import show
 from groundwire.cli.detectors import Setup
-from groundwire.cli.evaluate import (
-    Judging,
-    judge,
-    refuse_retry_of_nothing,
-    results_file,
-    status_of,
-)
-from groundwire.cli.inputs import RESULTS, RETRY_FAILED, refuse_empty
+from groundwire.cli.evaluate import status_of
+from groundwire.cli.inputs import NAME
+from groundwire.cli.judging import EngineOptions, Judging, OutputOptions
+from groundwire.cli.options import argument, group, option, with_options
 from groundwire.evaluation.loading import DetectorChoice
-from groundwire.text.files.writing import to_json
 
 if TYPE_CHECKING:
     from groundwire.evaluation.benches.registry import Bench
@@ -47,80 +40,39 @@ Exit status:
 
 
 @click.command(epilog=EPILOG)
-@click.argument("name", required=False)
-@click.option("--list", "is_list", is_flag=True, help="List the benchmarks, and do nothing else.")
-@click.option(
-    "--data",
-    type=click.Path(exists=True, path_type=Path),
-    metavar="PATH",
-    help="The official file, or the folder of them.  [default: from the Hugging Face hub, for "
-    "those that are there]",
-)
-@click.option(
-    "--split", callback=refuse_empty, metavar="NAME", help="A part of it, such as test or dev."
-)
-@click.option(
-    "--data-revision",
-    callback=refuse_empty,
-    metavar="COMMIT",
-    help="Of the data on the hub.  [default: what is current; the result says which]",
-)
-@click.option(
-    "--sha256",
-    "sums",
-    multiple=True,
-    metavar="[FILE=]SUM",
-    help="What a file must be, or nothing is judged; can be repeated.",
-)
-@click.option(
-    "--task",
-    "tasks",
-    multiple=True,
-    metavar="NAME",
-    help="Only answers of this task; can be repeated.",
-)
-@click.option(
-    "--limit",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="So many answers: whole contexts, drawn at random, the same each time.",
-)
-@click.option(
-    "--output",
-    type=RESULTS,
-    metavar="FILE",
-    help="Keep what became of each answer, as groundwire evaluate does: JSON Lines, or a folder of "
-    "Parquet files if the name ends in .parquet.",
-)
-@click.option("--resume", is_flag=True, help="Continue an --output that was cut short.")
-@RETRY_FAILED
-@click.option("--force", is_flag=True, help="Replace an --output that exists.")
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-@engine_options
-@detector_options
 @click.pass_context
+@with_options
 def bench(
     ctx: click.Context,
     /,
     *,
-    name: str | None,
-    is_list: bool,
-    data: Path | None,
-    split: str | None,
-    data_revision: str | None,
-    sums: tuple[str, ...],
-    tasks: tuple[str, ...],
-    limit: int | None,
-    output: Path | None,
-    resume: bool,
-    retry_failed: bool,
-    force: bool,
-    as_json: bool,
-    engine: str,
-    workers: int | None,
-    choice: DetectorChoice,
+    name: str | None = argument(required=False),
+    is_list: bool = option("--list"),
+    data: Path | None = option("--data", "PATH", click.Path(exists=True, path_type=Path)),
+    split: str | None = option("--split", "NAME", NAME),
+    data_revision: str | None = option("--data-revision", "COMMIT", NAME),
+    sums: tuple[str, ...] = option("--sha256", "[FILE=]SUM"),
+    tasks: tuple[str, ...] = option("--task", "NAME"),
+    limit: int | None = option("--limit", "N", click.IntRange(min=1)),
+    output: OutputOptions = group(OutputOptions),
+    as_json: bool = option("--json"),
+    engine: EngineOptions = group(EngineOptions),
+    choice: DetectorChoice = group(DetectorOptions),
 ) -> None:
-    """Score a detector on a benchmark, beside what others reached."""
+    """Score a detector on a benchmark, beside what others reached.
+
+    Args:
+        is_list: List the benchmarks, and do nothing else.
+        data: The official file, or the folder of them.  [default: from the Hugging Face hub,
+            for those that are there]
+        split: A part of it, such as test or dev.
+        data_revision: Of the data on the hub.  [default: what is current; the result says
+            which]
+        sums: What a file must be, or nothing is judged; can be repeated.
+        tasks: Only answers of this task; can be repeated.
+        limit: So many answers: whole contexts, drawn at random, the same each time.
+        as_json: Print the result as JSON.
+    """
     # NumPy, and what the scores need: a moment that --help does not.
     from groundwire.evaluation.benches.checking import require_sums, sums_of
     from groundwire.evaluation.benches.registry import bench as find_bench
@@ -137,38 +89,22 @@ def bench(
     part = wanted.split(split)
     if data is not None and data_revision is not None:
         raise click.UsageError("--data-revision concerns the hub, and --data is here.")
-    refuse_retry_of_nothing(output, retry_failed=retry_failed)
-    resume = resume or retry_failed
     folder, commit = (data, "") if data is not None else _fetched(wanted, part, data_revision)
     paths = wanted.find(folder, part)
-    for path in paths:
-        Files(batch=path, output=output, resume=resume, force=force)  # refuses what is the same
-    found_sums = sums_of(paths)
-    require_sums(found_sums, sums)
-    files = Files(batch=paths[0], output=output, resume=resume, force=force)
+    files, *_ = [output.files(path) for path in paths]  # refuses an output that is an input
+    sums_found = sums_of(paths)
+    require_sums(sums_found, sums)
     read = choose(partial(wanted.read, paths, part), tasks=tasks, limit=limit)
-    judging = Judging(
-        setup=ctx.ensure_object(Setup), choice=choice, engine=engine, n_workers=workers
+    judging = Judging(setup=ctx.ensure_object(Setup), choice=choice, engine=engine)
+    with judging.judged(
+        files, read(), hashes=sums_found, count=lambda: limit, retry_failed=output.retry_failed
+    ) as done:
+        result = BenchResult.read(done.path, wanted, part, limit=limit, tasks=tasks, commit=commit)
+    show(
+        result.to_dict(wall_s=done.wall_s),
+        lambda _: to_text(result, wall_s=done.wall_s),
+        as_json=as_json,
     )
-    with results_file(files) as results:
-        started = time.monotonic()
-        done = judge(
-            files,
-            read(),
-            judging,
-            hashes=found_sums,
-            into=results,
-            count=lambda: limit,
-            retry_failed=retry_failed,
-        )
-        wall_s = time.monotonic() - started
-        result = BenchResult.read(results, wanted, part, limit=limit, tasks=tasks, commit=commit)
-    # What an earlier call judged took time of its own, which nobody measured as a whole.
-    measured = wall_s if done.n_new == done.n_rows else None
-    if as_json:
-        click.echo(to_json(result.to_dict(wall_s=measured), indent=2))
-    else:
-        click.echo(to_text(result, wall_s=measured))
     ctx.exit(status_of(result.evaluation))
 
 

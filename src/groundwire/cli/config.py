@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 import click
 
+from groundwire.cli.console import show as show_result
 from groundwire.cli.inputs import TEXT_FILE, read_text
+from groundwire.cli.options import argument, option, with_options
 from groundwire.cli.status import ExitStatus
 from groundwire.errors import ConfigError
 from groundwire.text.files.reading import STDIN
-from groundwire.text.files.writing import to_json
 
 if TYPE_CHECKING:
     from groundwire.config import Config
@@ -38,9 +39,9 @@ def config(ctx: click.Context) -> None:
     short_help="Say what a file is, or what is wrong with it.",
     epilog="\b\nExit status:\n  0  it can be used\n  2  it cannot",
 )
-@click.argument("file", type=TEXT_FILE)
 @click.pass_context
-def check(ctx: click.Context, /, *, file: Path) -> None:
+@with_options
+def check(ctx: click.Context, /, *, file: Path = argument(type=TEXT_FILE)) -> None:
     """Say what FILE is, or everything that is wrong with it.
 
     Each problem comes with its line and with what is possible there.
@@ -51,19 +52,27 @@ def check(ctx: click.Context, /, *, file: Path) -> None:
 
 
 @config.command(short_help="Show the values in effect and their origins.")
-@click.argument("file", type=TEXT_FILE, required=False)
-@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 @click.pass_context
-def show(ctx: click.Context, /, *, file: Path | None, as_json: bool) -> None:
+@with_options
+def show(
+    ctx: click.Context,
+    /,
+    *,
+    file: Path | None = argument(type=TEXT_FILE, required=False),
+    as_json: bool = option("--json"),
+) -> None:
     """Show the values in effect and where each comes from, under Groundwire's names.
 
     Without FILE they are the defaults and what the environment sets. The output is a configuration
     file itself; secrets stand in it as ***.
+
+    Args:
+        as_json: Print it as JSON.
     """
     read = read_config(ctx, file)
     from groundwire.config.show import to_data, to_yaml
 
-    click.echo(to_json(to_data(read), indent=2) if as_json else to_yaml(read), nl=as_json)
+    show_result(to_data(read), lambda _: to_yaml(read).rstrip("\n"), as_json=as_json)
 
 
 def describe(config: "Config", *, name: str) -> Iterator[str]:

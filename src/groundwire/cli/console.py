@@ -1,22 +1,36 @@
-"""What commands write: colour where it is wanted, JSON that is safe everywhere."""
+"""Printing results: colour where it is wanted, JSON that is safe everywhere."""
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Literal, TextIO
 
 import click
 
+from groundwire.cli.options import option
+from groundwire.text.files.writing import replacing, to_json
+
 ColorChoice = Literal["auto", "always", "never"]
 
 #: The option of every command that colours.
-color_option = click.option(
+COLOR = option(
     "--color",
     type=click.Choice(["auto", "always", "never"]),
     default="auto",
-    show_default=True,
     help="Colour the text. auto: on a terminal; NO_COLOR and FORCE_COLOR are heeded.",
 )
+
+
+def show(
+    data: object, text: Callable[[bool], str], *, as_json: bool, color: ColorChoice = "never"
+) -> None:
+    """Print a result: as JSON, or as text, which is made for a terminal with colour or without."""
+    if as_json:
+        click.echo(to_json(data, indent=2))
+    else:
+        colored = wants_color(color)
+        click.echo(text(colored), color=colored)
 
 
 def wants_color(
@@ -34,3 +48,17 @@ def wants_color(
         return True
     stream = sys.stdout if stream is None else stream
     return stream.isatty() and environ.get("TERM") != "dumb"
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file whole, or leave the one that was there."""
+    with replacing(path) as stream:
+        stream.write(text)
+
+
+def say(*lines: str) -> None:
+    """Print lines on standard error; names in them may come from anywhere."""
+    from groundwire.render import visible
+
+    for line in lines:
+        click.echo(visible(line), err=True)

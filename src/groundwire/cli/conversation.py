@@ -1,48 +1,26 @@
 """``groundwire check --conversation``: a request and its response, through all stages."""
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from groundwire.cli.config import read_config
-from groundwire.cli.console import ColorChoice, wants_color
+from groundwire.cli.console import ColorChoice, show
 from groundwire.cli.detectors import Setup
 from groundwire.cli.inputs import read_text, refuse_shared_stdin
+from groundwire.cli.settings import with_values
 from groundwire.cli.status import exit_status
-from groundwire.detection.values import FrozenMapping, Outcome
+from groundwire.detection.values import Outcome
 from groundwire.errors import InputError
 from groundwire.evaluation.loading import DetectorChoice
 from groundwire.text.files.reading import STDIN
-from groundwire.text.files.writing import to_json
 
 if TYPE_CHECKING:
-    from groundwire.config import Config, SettingOrigin
+    from groundwire.config import Config
     from groundwire.pipeline import CheckedResponse
-
-
-class NotJsonError(InputError):
-    """A file that should be JSON is none."""
-
-    def __init__(self, name: str, problem: str, wanted: str) -> None:
-        super().__init__(name, problem, wanted)
-        self.name, self.problem, self.wanted = name, problem, wanted
-
-    def __str__(self) -> str:
-        return f"{self.name} is no JSON: {self.problem}. It should hold {self.wanted}."
-
-
-class NoAnswerError(InputError):
-    """A check was due, and there was nothing to check."""
-
-    def __str__(self) -> str:
-        return (
-            "A check was due, and the response has no answer text, so nothing was checked. Give "
-            "the text that the model wrote, as the content of its message."
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,12 +52,7 @@ class PipelineOptions:
             is_name = isinstance(point, str)
             values["similarity.threshold"] = None if is_name else point
             values["detector.operating_point"] = point if is_name else "balanced"
-        return replace(
-            config,
-            detector=replace(config.detector, **_of_section("detector", values)),
-            similarity=replace(config.similarity, **_of_section("similarity", values)),
-            origins=FrozenMapping({**config.origins, **dict.fromkeys(values, _command_line())}),
-        )
+        return with_values(config, values)
 
 
 #: Parameters of the command → settings.
@@ -108,13 +81,18 @@ def check_conversation(
     with setup.load_pipeline(config) as pipeline:
         checked = pipeline.check_response(pipeline.open(request), response)
     is_missing = _is_answer_missing(checked)
-    if as_json:
-        click.echo(to_json(checked.to_dict(), indent=2))
-    elif not is_missing:
-        colored = wants_color(color)
-        click.echo(response_to_terminal(checked, color=colored), color=colored)
+    if as_json or not is_missing:
+        show(
+            checked.to_dict(),
+            lambda colored: response_to_terminal(checked, color=colored),
+            as_json=as_json,
+            color=color,
+        )
     if is_missing:
-        raise NoAnswerError
+        raise InputError(
+            "A check was due, and the response has no answer text, so nothing was checked. Give "
+            "the text that the model wrote, as the content of its message."
+        )
     ctx.exit(exit_status([checked.outcome]))
 
 
@@ -138,7 +116,7 @@ def read_json(file: Path, *, wanted: str) -> object:
         wanted: What it should hold, for the error.
 
     Raises:
-        NotJsonError: If it is no JSON.
+        InputError: If it is no JSON.
         NotUtf8Error: If it is no UTF-8.
         OSError: If it cannot be read.
     """
@@ -148,17 +126,6 @@ def read_json(file: Path, *, wanted: str) -> object:
         return json.loads(text)
     except json.JSONDecodeError as error:
         problem = f"{error.msg} at line {error.lineno}, column {error.colno}"
-        raise NotJsonError(name, problem, wanted) from error
     except (RecursionError, ValueError) as error:  # nested too deep, or a number too long
-        raise NotJsonError(name, str(error), wanted) from error
-
-
-def _of_section(section: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    paths = (path.partition(".") for path in values)
-    return {name: values[f"{section}.{name}"] for of, _, name in paths if of == section}
-
-
-def _command_line() -> "SettingOrigin":
-    from groundwire.config import SettingOrigin
-
-    return SettingOrigin(source="the command line")
+        problem = str(error)
+    raise InputError(f"{name} is no JSON: {problem}. It should hold {wanted}.")

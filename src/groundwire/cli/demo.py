@@ -2,13 +2,13 @@
 
 import signal
 import threading
-from collections.abc import Sequence
 from contextlib import ExitStack
 from time import perf_counter
 
 import click
 
-from groundwire.cli.console import ColorChoice, color_option, wants_color
+from groundwire.cli.console import COLOR, ColorChoice, wants_color
+from groundwire.cli.options import option, with_options
 from groundwire.cli.serve import require_gateway
 from groundwire.cli.status import ExitStatus
 from groundwire.text.files.writing import to_json
@@ -39,40 +39,17 @@ Exit status:
 
 
 @click.command(epilog=EPILOG)
-@click.option(
-    "--pace",
-    type=click.IntRange(1, 1000),
-    default=25,
-    show_default=True,
-    metavar="N",
-    help="Tokens that the scripted model writes in a second.",
-)
-@click.option(
-    "--only",
-    "names",
-    type=click.Choice(NAMES),
-    multiple=True,
-    metavar="SCENE",
-    help="Walk through this scene alone; can be repeated.",
-)
-@click.option(
-    "--keep",
-    "keeps",
-    is_flag=True,
-    help="Go on serving after the walk, and print addresses, the key and a request to try.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print what came back as JSON, at the end.")
-@color_option
 @click.pass_context
+@with_options
 def demo(
     ctx: click.Context,
     /,
     *,
-    pace: int,
-    names: Sequence[str],
-    keeps: bool,
-    as_json: bool,
-    color: ColorChoice,
+    pace: int = option("--pace", "N", click.IntRange(1, 1000), default=25),
+    names: tuple[str, ...] = option("--only", "SCENE", click.Choice(NAMES)),
+    keeps: bool = option("--keep"),
+    as_json: bool = option("--json"),
+    color: ColorChoice = COLOR,
 ) -> None:
     """Show what a client sees through the gateway. It needs no key and no network.
 
@@ -80,6 +57,12 @@ def demo(
     HTTP: marks, warnings, refusals, both ways to release a stream, what is recorded. The model's
     answers are scripted and the verdicts are not: they are those of the embedded models, and each
     scene is checked.
+
+    Args:
+        pace: Tokens that the scripted model writes in a second.
+        names: Walk through this scene alone; can be repeated.
+        keeps: Go on serving after the walk, and print addresses, the key and a request to try.
+        as_json: Print what came back as JSON, at the end.
     """
     require_gateway()
     # All of this is heavy, and --help needs none of it.

@@ -6,7 +6,7 @@ import platform
 import re
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from importlib import metadata
 from typing import TypeVar
@@ -15,12 +15,13 @@ import click
 
 import groundwire.engine  # noqa: F401 - it turns telemetry off before ONNX Runtime is imported
 from groundwire import __version__
+from groundwire.cli.console import show
 from groundwire.cli.detectors import Setup
+from groundwire.cli.options import option, with_options
 from groundwire.cli.status import ExitStatus
 from groundwire.detection.values import Outcome
 from groundwire.errors import GroundwireError
 from groundwire.evaluation.loading import DetectorChoice
-from groundwire.text.files.writing import to_json
 
 #: What the main job needs. Importing each shows more than its version does: a package can be
 #: installed and broken.
@@ -67,13 +68,16 @@ class Checkup:
 @click.command(
     epilog="\b\nExit status:\n  0  the main job, checking an answer, works\n  2  it does not"
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
 @click.pass_context
-def doctor(ctx: click.Context, /, *, as_json: bool) -> None:
+@with_options
+def doctor(ctx: click.Context, /, *, as_json: bool = option("--json")) -> None:
     """Say what works here, what is missing, and how to install it.
 
     Checks the Python packages and the embedded models, and runs a real check on a small example.
     Nothing is fetched or sent.
+
+    Args:
+        as_json: Print the findings as JSON.
     """
     findings = [
         look_at_system(),
@@ -86,18 +90,8 @@ def doctor(ctx: click.Context, /, *, as_json: bool) -> None:
         look_at_cache(),
     ]
     works = all(finding.ok is not False for finding in findings)
-    if as_json:
-        report = {"ok": works, "version": __version__, "findings": list(map(asdict, findings))}
-        click.echo(to_json(report, indent=2))
-    else:
-        click.echo(f"groundwire {__version__}")
-        for finding in findings:
-            _print(finding)
-        click.echo(
-            "\nThe main job works."
-            if works
-            else "\nThe main job does not work; see the lines marked no."
-        )
+    report = {"ok": works, "version": __version__, "findings": list(map(asdict, findings))}
+    show(report, lambda _: "\n".join(_lines(findings, works=works)), as_json=as_json)
     ctx.exit(ExitStatus.PASSED if works else ExitStatus.FAILED)
 
 
@@ -240,8 +234,12 @@ def _timed(work: Callable[[], _T]) -> tuple[_T, float]:
     return work(), 1000 * (time.perf_counter() - start)
 
 
-def _print(finding: Checkup) -> None:
-    sign = {True: "ok", False: "no", None: "--"}[finding.ok]
-    click.echo(f"  {sign}  {finding.name:<14}{finding.detail}")
-    if finding.ok is False:
-        click.echo(f"      {finding.fix}")
+def _lines(findings: Sequence[Checkup], *, works: bool) -> Iterator[str]:
+    yield f"groundwire {__version__}"
+    for finding in findings:
+        sign = {True: "ok", False: "no", None: "--"}[finding.ok]
+        yield f"  {sign}  {finding.name:<14}{finding.detail}"
+        if finding.ok is False:
+            yield f"      {finding.fix}"
+    told = "works." if works else "does not work; see the lines marked no."
+    yield f"\nThe main job {told}"

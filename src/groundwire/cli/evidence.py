@@ -16,17 +16,6 @@ from groundwire.text.files.reading import STDIN
 _NEXT = 'It should hold a list such as [{"sid": "S0", "text": "..."}], or such an object a line.'
 
 
-class NotSpansError(InputError):
-    """A file that should hold spans holds something else."""
-
-    def __init__(self, name: str, problem: str) -> None:
-        super().__init__(name, problem)
-        self.name, self.problem = name, problem
-
-    def __str__(self) -> str:
-        return f"{self.name} holds no spans: {self.problem}. {_NEXT}"
-
-
 @dataclass(frozen=True, slots=True)
 class Named:
     """The value of an option such as ``S0=evidence.txt``: a text, or a file."""
@@ -67,7 +56,7 @@ def read_evidence(listed: Path | None, named: Iterable[Named]) -> list[object]:
     """All spans: those of a list first, so that ones without an id are numbered as they stand.
 
     Raises:
-        NotSpansError: If the list is none.
+        InputError: If the list is none.
         NotUtf8Error: If a file is not UTF-8.
         OSError: If it cannot be read.
     """
@@ -79,7 +68,7 @@ def read_spans_file(path: Path) -> list[object]:
     """The spans of a file: a JSON list, or JSON Lines.
 
     Raises:
-        NotSpansError: If it is neither.
+        InputError: If it is neither.
     """
     name, text = "standard input" if path == STDIN else str(path), read_text(path)
     try:
@@ -90,14 +79,14 @@ def read_spans_file(path: Path) -> list[object]:
         return data
     if isinstance(data, dict) and len(text.strip().splitlines()) == 1:
         return [data]
-    raise NotSpansError(name, f"it is a JSON {json_kind(data)}")
+    raise InputError(f"{name} holds no spans: it is a JSON {json_kind(data)}. {_NEXT}")
 
 
 def read_trace(path: Path) -> object:
     """The steps of a file, or the object that has them.
 
     Raises:
-        NotJsonError: If it is no JSON.
+        InputError: If it is no JSON.
     """
     return read_json(path, wanted='[{"idx": 0, "claim": "...", "cites": ["S0"]}]')
 
@@ -114,4 +103,5 @@ def _lines(text: str, name: str) -> Iterator[object]:
         try:
             yield json.loads(line)
         except (ValueError, RecursionError) as error:
-            raise NotSpansError(name, f"line {number:,} is no JSON") from error
+            problem = f"line {number:,} is no JSON"
+            raise InputError(f"{name} holds no spans: {problem}. {_NEXT}") from error

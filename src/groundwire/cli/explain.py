@@ -2,25 +2,18 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import click
 
-from groundwire.cli.check import Single, answer_options, detector_options, refuse_options
-from groundwire.cli.console import ColorChoice, color_option, wants_color
+from groundwire.cli.check import AnswerOptions, DetectorOptions, refuse_options
+from groundwire.cli.console import COLOR, ColorChoice, show
 from groundwire.cli.detectors import Setup
-from groundwire.cli.inputs import (
-    TEXT_FILE,
-    FiniteRange,
-    read_sources,
-    read_text_option,
-    refuse_empty,
-)
+from groundwire.cli.inputs import NAME, TEXT_FILE, FiniteRange, read_sources, read_text_option
+from groundwire.cli.options import group, option, with_options
 from groundwire.cli.status import exit_status
 from groundwire.detection.example import Source
 from groundwire.detection.values import Detection
 from groundwire.evaluation.loading import DetectorChoice, ExplainerChoice
-from groundwire.text.files.writing import to_json
 
 EPILOG = """\b
 Examples:
@@ -48,70 +41,43 @@ class ToExplain:
 
 
 @click.command(epilog=EPILOG)
-@answer_options
-@click.option(
-    "--detection",
-    "saved",
-    type=TEXT_FILE,
-    metavar="FILE",
-    help="What groundwire check --json printed, in place of a check. It needs the same sources.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-@color_option
-@detector_options
-@click.option(
-    "--model",
-    "explainer",
-    callback=refuse_empty,
-    metavar="NAME_OR_PATH",
-    help="What explains: a folder, of a reader or of an NLI model, or the id of an NLI model on "
-    "the hub.  [default: the embedded sentence head]",
-)
-@click.option(
-    "--model-revision", callback=refuse_empty, metavar="COMMIT", help="The commit of that model."
-)
-@click.option(
-    "--threshold",
-    type=_SHARE,
-    metavar="X",
-    default=0.9,
-    show_default=True,
-    help="Severity is one less where the explainer is less sure of its label.",
-)
-@click.option(
-    "--entailment-threshold",
-    type=_SHARE,
-    metavar="X",
-    default=0.75,
-    show_default=True,
-    help="Probability of entailment from which marked words are dropped.",
-)
-@click.option("--keep-entailed", is_flag=True, help="Drop nothing.")
 @click.pass_context
+@with_options
 def explain(
     ctx: click.Context,
     /,
     *,
-    saved: Path | None,
-    as_json: bool,
-    color: ColorChoice,
-    choice: DetectorChoice,
-    explainer: str | None,
-    model_revision: str | None,
-    threshold: float,
-    entailment_threshold: float,
-    keep_entailed: bool,
-    **single: Any,  # noqa: ANN401  # the options of Single
+    single: AnswerOptions = group(AnswerOptions),
+    saved: Path | None = option("--detection", type=TEXT_FILE),
+    as_json: bool = option("--json"),
+    color: ColorChoice = COLOR,
+    choice: DetectorChoice = group(DetectorOptions),
+    explainer: str | None = option("--model", "NAME_OR_PATH", NAME),
+    model_revision: str | None = option("--model-revision", "COMMIT", NAME),
+    threshold: float = option("--threshold", "X", _SHARE, default=0.9),
+    entailment_threshold: float = option("--entailment-threshold", "X", _SHARE, default=0.75),
+    keep_entailed: bool = option("--keep-entailed"),
 ) -> None:
     """Say why words of an answer are marked: what differs, how bad it is, what the source says.
 
     The answer is checked as groundwire check does, or a check of before is taken. Words that
     follow from the evidence are dropped, and listed as such.
+
+    Args:
+        saved: What groundwire check --json printed, in place of a check. It needs the same
+            sources.
+        as_json: Print the result as JSON.
+        explainer: What explains: a folder, of a reader or of an NLI model, or the id of an NLI
+            model on the hub.  [default: the embedded sentence head]
+        model_revision: The commit of that model.
+        threshold: Severity is one less where the explainer is less sure of its label.
+        entailment_threshold: Probability of entailment from which marked words are dropped.
+        keep_entailed: Drop nothing.
     """
     setup = ctx.ensure_object(Setup)
     if saved is not None:
         refuse_options(ctx, _OF_CHECK, "cannot be used with --detection: that check was made.")
-    found = _found(setup, choice, Single(**single, html=None), saved)
+    found = _found(setup, choice, single, saved)
     explained = setup.load_explainer(
         ExplainerChoice(
             model=explainer,
@@ -123,17 +89,20 @@ def explain(
             threads=choice.threads,
         )
     ).explain(found.detection, found.sources)
-    if as_json:
-        click.echo(to_json(explained.to_dict(), indent=2))
-    else:
-        from groundwire.render.findings import findings_to_terminal
+    from groundwire.render.findings import findings_to_terminal
 
-        colored = wants_color(color)
-        click.echo(findings_to_terminal(explained, color=colored), color=colored)
+    show(
+        explained.to_dict(),
+        lambda colored: findings_to_terminal(explained, color=colored),
+        as_json=as_json,
+        color=color,
+    )
     ctx.exit(exit_status([explained.detection.outcome]))
 
 
-def _found(setup: Setup, choice: DetectorChoice, single: Single, saved: Path | None) -> ToExplain:
+def _found(
+    setup: Setup, choice: DetectorChoice, single: AnswerOptions, saved: Path | None
+) -> ToExplain:
     """A check made now, or one that was saved."""
     if saved is None:
         if single.answer is None and single.answer_file is None:

@@ -4,7 +4,8 @@ import sys
 
 import click
 
-from groundwire.cli.inputs import FiniteRange, read_text, refuse_empty
+from groundwire.cli.inputs import NAME, FiniteRange, read_text
+from groundwire.cli.options import argument, option, with_options
 from groundwire.text.files.reading import STDIN
 from groundwire.text.files.writing import to_json
 
@@ -14,38 +15,26 @@ from groundwire.text.files.writing import to_json
     '  groundwire gate "When was Einstein born?" "Write a poem about autumn"\n'
     "  groundwire gate --json < prompts.txt"
 )
-@click.argument("texts", nargs=-1, metavar="[TEXT]...")
-@click.option(
-    "--threshold",
-    type=FiniteRange(0, 1, min_open=True),
-    metavar="X",
-    default=0.6,
-    show_default=True,
-    help="Probability from which a prompt needs a check.",
-)
-@click.option(
-    "--model",
-    callback=refuse_empty,
-    metavar="NAME_OR_PATH",
-    help="A folder, of a gate or of a sequence classifier, or the id of one on the hub.  "
-    "[default: the embedded gate]",
-)
-@click.option(
-    "--revision", callback=refuse_empty, metavar="COMMIT", help="The commit of a hub model."
-)
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@with_options
 def gate(
     *,
-    texts: tuple[str, ...],
-    threshold: float,
-    model: str | None,
-    revision: str | None,
-    as_json: bool,
+    texts: tuple[str, ...] = argument("[TEXT]..."),
+    threshold: float = option("--threshold", "X", FiniteRange(0, 1, min_open=True), default=0.6),
+    model: str | None = option("--model", "NAME_OR_PATH", NAME),
+    revision: str | None = option("--revision", "COMMIT", NAME),
+    as_json: bool = option("--json"),
 ) -> None:
     """Say which prompts call for an answer that has to be checked.
 
     Each TEXT is a prompt; without any, each line of standard input is one. A line tells the
     decision, the confidence in it, and the prompt.
+
+    Args:
+        threshold: Probability from which a prompt needs a check.
+        model: A folder, of a gate or of a sequence classifier, or the id of one on the hub.
+            [default: the embedded gate]
+        revision: The commit of a hub model.
+        as_json: One JSON object a line.
     """
     from groundwire.policy.gate import Gate
     from groundwire.render import visible

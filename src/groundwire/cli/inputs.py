@@ -43,20 +43,26 @@ class FiniteRange(click.FloatRange):
         return number
 
 
+class NameType(click.ParamType):  # type: ignore[type-arg] # older versions of click have none
+    """A name; an empty one is refused: it is often a shell variable that is not set."""
+
+    name = "text"
+
+    def convert(  # noqa: D102  # as click declares it
+        self, value: str, param: click.Parameter | None, ctx: click.Context | None
+    ) -> str:
+        if value == "":
+            self.fail("it is empty. Name one, or leave the option out.", param, ctx)
+        return value
+
+
+NAME = NameType()
 TEXT_FILE = FilePath(exists=True, dir_okay=False, readable=True, allow_dash=True, path_type=Path)
 READ_FILE = FilePath(exists=True, dir_okay=False, readable=True, path_type=Path)
 RESULT_FILE = FilePath(dir_okay=False, writable=True, path_type=Path)
 #: Results that are kept, or read: a file of JSON Lines, or a folder of Parquet files.
 RESULTS = FilePath(writable=True, path_type=Path)
 READ_RESULTS = FilePath(exists=True, readable=True, path_type=Path)
-
-
-#: Of commands that keep what became of each row.
-RETRY_FAILED = click.option(
-    "--retry-failed",
-    is_flag=True,
-    help="Continue an --output, and judge the rows in it again that failed.",
-)
 
 
 def refuse_empty(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:

@@ -8,15 +8,15 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import click
 
-from groundwire.cli.config import read_config
-from groundwire.cli.inputs import TEXT_FILE, FiniteRange, refuse_empty
+from groundwire.cli.console import say
+from groundwire.cli.inputs import NAME, FiniteRange
+from groundwire.cli.options import argument, group, option, with_options
 from groundwire.cli.serve import require_gateway
-from groundwire.cli.setting_options import setting_option, with_values
+from groundwire.cli.settings import StoreOptions
 from groundwire.cli.status import ExitStatus
 from groundwire.errors import SettingError
 from groundwire.text.files.writing import to_json
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from groundwire.control.audit import AuditEvent, AuditLog
     from groundwire.control.audit.control_events import ControlEvents
     from groundwire.control.store import Store
-    from groundwire.control.tenants import KeyRecord, Registry
+    from groundwire.control.tenants.record import KeyRecord
+    from groundwire.control.tenants.registry import Registry
 
 _T = TypeVar("_T")
 
@@ -53,11 +54,31 @@ Exit status:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Owner:
-    """Whose keys: a tenant's, or those of the admin plane."""
+class OwnerOptions:
+    """The options that say whose keys, and in which database.
 
-    tenant: str | None
-    role: str | None
+    Attributes:
+        tenant: Keys of a tenant's requests.
+        role: Keys of the admin plane; of a new one the role: admin (everything) or auditor (reads
+            everything, changes nothing).
+    """
+
+    tenant: str | None = option("--tenant", "ID", NAME)
+    role: str | None = option(
+        "--admin",
+        "[ROLE]",
+        click.Choice(["admin", "auditor"]),
+        is_flag=False,
+        flag_value="admin",
+    )
+    store: StoreOptions = group(StoreOptions)
+
+    def read(self, ctx: click.Context) -> "Config":
+        """The configuration in effect."""
+        if (self.tenant is None) == (self.role is None):
+            raise click.UsageError("Say whose keys: --tenant ID, or --admin.")
+        require_gateway()
+        return self.store.read(ctx)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,67 +97,29 @@ def keys() -> None:
     """
 
 
-def owner_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that say whose keys, and in which database."""
-    for option in (
-        setting_option(
-            "store.url",
-            "--store",
-            metavar="URL",
-            help="The database.  [default: that of the configuration]",
-        ),
-        click.option(
-            "--config",
-            "file",
-            type=TEXT_FILE,
-            metavar="FILE",
-            help="The configuration that the gateway runs with.",
-        ),
-        click.option(
-            "--admin",
-            "role",
-            is_flag=False,
-            flag_value="admin",
-            type=click.Choice(["admin", "auditor"]),
-            metavar="[ROLE]",
-            help="Keys of the admin plane; of a new one the role: admin (everything) or auditor "
-            "(reads everything, changes nothing).",
-        ),
-        click.option(
-            "--tenant", metavar="ID", callback=refuse_empty, help="Keys of a tenant's requests."
-        ),
-    ):
-        command = option(command)
-    return command
-
-
 @keys.command(short_help="Make a key, and print it once.")
-@owner_options
-@click.option("--name", metavar="TEXT", help="What people call it.")
-@click.option(
-    "--expires-in",
-    "days",
-    type=FiniteRange(min=0, min_open=True, max=36_500),
-    metavar="DAYS",
-    help="How long it is taken.  [default: until it is revoked]",
-)
 @click.pass_context
+@with_options
 def create(
     ctx: click.Context,
     /,
     *,
-    tenant: str | None,
-    role: str | None,
-    file: Path | None,
-    store: object,
-    name: str | None,
-    days: float | None,
+    owner: OwnerOptions = group(OwnerOptions),
+    name: str | None = option("--name", "TEXT"),
+    days: float | None = option(
+        "--expires-in", "DAYS", FiniteRange(min=0, min_open=True, max=36_500)
+    ),
 ) -> None:
-    """Make a key. It is printed on standard output, once, and kept nowhere."""
-    config, owner = _prepared(ctx, file, store), _owner(tenant, role)
+    """Make a key. It is printed on standard output, once, and kept nowhere.
+
+    Args:
+        name: What people call it.
+        days: How long it is taken.  [default: until it is revoked]
+    """
+    config = owner.read(ctx)
     expires_at = None if days is None else datetime.now(UTC) + timedelta(days=days)
 
-    from groundwire.control.tenants import Role
+    from groundwire.control.keys import Role
 
     done = _run(
         config,
@@ -150,73 +133,56 @@ def create(
     )
     made = done.value
     whose = f"tenant {owner.tenant}" if owner.role is None else f"the role {owner.role}"
-    _say(f"A key of {whose}, {made.record.id}. It is shown this once:")
+    say(f"A key of {whose}, {made.record.id}. It is shown this once:")
     click.echo(made.secret)
     _end(ctx, done)
 
 
 @keys.command("list", short_help="List keys.")
-@owner_options
-@click.option("--json", "as_json", is_flag=True, help="Print them as JSON Lines.")
 @click.pass_context
+@with_options
 def list_(
     ctx: click.Context,
     /,
     *,
-    tenant: str | None,
-    role: str | None,
-    file: Path | None,
-    store: object,
-    as_json: bool,
+    owner: OwnerOptions = group(OwnerOptions),
+    as_json: bool = option("--json"),
 ) -> None:
-    """List the keys of a tenant, or those of the admin plane, the latest first: never the keys
-    themselves."""  # noqa: D205, D209
-    config, owner = _prepared(ctx, file, store), _owner(tenant, role)
+    """List the keys of a tenant, or those of the admin plane, the latest first, by their ids.
+
+    Args:
+        as_json: Print them as JSON Lines.
+    """
+    config = owner.read(ctx)
     for each in _run(config, lambda registry: _all(registry, owner)).value:
         click.echo(to_json(_data(each)) if as_json else _line(each))
 
 
 @keys.command(short_help="Let a key be taken no more.")
-@click.argument("key_id", metavar="KEY")
-@owner_options
 @click.pass_context
+@with_options
 def revoke(
     ctx: click.Context,
     /,
     *,
-    key_id: str,
-    tenant: str | None,
-    role: str | None,
-    file: Path | None,
-    store: object,
+    key_id: str = argument("KEY"),
+    owner: OwnerOptions = group(OwnerOptions),
 ) -> None:
     """Let a key be taken no more, for good. KEY is its id, as the list has it."""
-    config, owner = _prepared(ctx, file, store), _owner(tenant, role)
+    config = owner.read(ctx)
     done = _run(
         config,
         lambda registry: registry.revoke_key(key_id, tenant=owner.tenant),
         lambda revoked, events: events.key_revoked(revoked),
     )
     revoked = done.value
-    _say(f"Revoked {key_id}." if revoked.is_new else f"{key_id} was revoked before.")
+    say(f"Revoked {key_id}." if revoked.is_new else f"{key_id} was revoked before.")
     _end(ctx, done)
-
-
-def _owner(tenant: str | None, role: str | None) -> Owner:
-    if (tenant is None) == (role is None):
-        raise click.UsageError("Say whose keys: --tenant ID, or --admin.")
-    return Owner(tenant=tenant, role=role)
-
-
-def _prepared(ctx: click.Context, file: Path | None, store: object) -> "Config":
-    require_gateway()
-    given = {} if store is None else {"store.url": store}
-    return with_values(read_config(ctx, file), given)
 
 
 def _end(ctx: click.Context, done: "_Done[Any]") -> None:
     if not done.is_recorded:
-        _say("warning: it is done, and could not be recorded in the audit log.")
+        say("warning: it is done, and could not be recorded in the audit log.")
         ctx.exit(ExitStatus.FLAGGED)
 
 
@@ -231,7 +197,8 @@ async def _done(config: "Config", work: _Work[_T], events: _Events[_T] | None) -
     from groundwire.control.audit.own_trail import check_own
     from groundwire.control.audit.redact import Redaction
     from groundwire.control.store import Store
-    from groundwire.control.tenants import ConfiguredTenants, Registry
+    from groundwire.control.tenants.configured import ConfiguredTenants
+    from groundwire.control.tenants.registry import Registry
 
     # First what could keep it from being recorded.
     keys = () if events is None else _signing_keys(config)
@@ -263,7 +230,7 @@ def _signing_keys(config: "Config") -> Sequence[bytes]:
     if not config.audit.enabled:
         return ()
     if config.audit.path == "-":
-        _say("This is not recorded: the audit log is what a gateway prints (audit.path: -).")
+        say("This is not recorded: the audit log is what a gateway prints (audit.path: -).")
         return ()
     from groundwire.control.audit.signing import known_keys
     from groundwire.control.folder import data_folder
@@ -298,7 +265,7 @@ async def _is_recorded(audit: "AuditLog", events: Sequence["AuditEvent"]) -> boo
     return await audit.close(timeout_s=RECORD_S) == 0
 
 
-async def _all(registry: "Registry", owner: Owner) -> "list[KeyRecord]":
+async def _all(registry: "Registry", owner: OwnerOptions) -> "list[KeyRecord]":
     found: list[KeyRecord] = []
     after = None
     while page := (
@@ -336,9 +303,3 @@ def _line(record: "KeyRecord") -> str:
     status = str(record.status)
     line = f"{record.id:<12}  {status:<8}  {created:<10}  {used:<15}  {whose}"
     return visible(f"{line}  {record.name}" if record.name else line)
-
-
-def _say(line: str) -> None:
-    from groundwire.render import visible
-
-    click.echo(visible(line), err=True)

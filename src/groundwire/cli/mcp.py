@@ -2,19 +2,20 @@
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import KW_ONLY, dataclass
-from importlib.util import find_spec
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
+from groundwire.cli.check import refuse_options
 from groundwire.cli.config import read_config
-from groundwire.cli.inputs import TEXT_FILE, refuse_empty
-from groundwire.cli.serve import say, with_options
-from groundwire.errors import MissingExtraError
+from groundwire.cli.console import say
+from groundwire.cli.inputs import NAME, TEXT_FILE
+from groundwire.cli.options import given_settings, group, names_of, option, with_options
+from groundwire.cli.settings import read_variable, require, with_values
 from groundwire.text.files.reading import STDIN
 
 if TYPE_CHECKING:
@@ -29,15 +30,16 @@ CLIENTS = ("claude-desktop", "claude-code", "cursor", "vscode", "windsurf", "gem
 
 STDIO, HTTP = "stdio", "streamable-http"
 
+#: Settings → the options that win over them.
+OPTIONS = {
+    "verify.verifier": "--verifier",
+    "verify.model": "--verifier-model",
+    "verify.base_url": "--base-url",
+    "verify.service_url": "--service-url",
+}
+
 #: Hosts that stand for all addresses.
 _EVERYWHERE = ("0.0.0.0", "::", "")
-
-SETTINGS_OF = {
-    "verifier": "verify.verifier",
-    "verifier_model": "verify.model",
-    "base_url": "verify.base_url",
-    "service_url": "verify.service_url",
-}
 
 EPILOG = """\b
 Examples:
@@ -55,194 +57,34 @@ Exit status:
 """
 
 
-def setting_option(*names: str, **settings: Any) -> Callable[[Any], Any]:  # noqa: ANN401
-    """An option that wins over the setting of :data:`SETTINGS_OF`."""
-    return click.option(*names, callback=_read_setting, **settings)
-
-
-def _read_setting(ctx: click.Context, param: click.Parameter, value: object) -> object:
-    if value is None:
-        return None
-    from groundwire.config.fields import describe_wrong
-    from groundwire.config.kinds import KindError
-    from groundwire.config.tree import SETTINGS
-
-    own = SETTINGS[SETTINGS_OF[str(param.name)]]
-    try:
-        return own.kind.read(value)
-    except KindError as error:
-        raise click.BadParameter(describe_wrong(own.path, value, error), ctx, param) from error
-
-
-def _read_path(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    if value is not None and not (value.startswith("/") and value.isascii() and "{" not in value):
+def _read_path(ctx: click.Context, param: click.Parameter, value: str) -> str:
+    if not (value.startswith("/") and value.isascii() and "{" not in value):
         raise click.BadParameter("it must begin with a slash, such as /mcp.", ctx, param)
     return value
 
 
-@click.command(epilog=EPILOG)
-@click.option(
-    "--transport",
-    type=click.Choice([STDIO, HTTP]),
-    default=STDIO,
-    show_default=True,
-    metavar="NAME",
-    help="stdio, for a client that starts this; streamable-http, for several clients.",
-)
-@click.option("--host", metavar="ADDRESS", help="The address to listen on.  [default: 127.0.0.1]")
-@click.option(
-    "--port",
-    type=click.IntRange(0, 65_535),
-    metavar="N",
-    help="The port to listen on; 0: any.  [default: 8765]",
-)
-@click.option(
-    "--path", metavar="PATH", callback=_read_path, help="Where it is served.  [default: /mcp]"
-)
-@click.option(
-    "--token-env",
-    metavar="NAME",
-    callback=refuse_empty,
-    help="The environment variable with the token that clients send as Authorization: Bearer. "
-    "Without one, this machine alone is served.",
-)
-@click.option(
-    "--allowed-host",
-    "hosts",
-    multiple=True,
-    metavar="NAME",
-    callback=lambda ctx, param, values: [refuse_empty(ctx, param, each) for each in values],
-    help="A name that clients reach it by (the header Host); can be repeated.  [default: --host]",
-)
-@click.option(
-    "--allowed-origin",
-    "origins",
-    multiple=True,
-    metavar="URL",
-    callback=lambda ctx, param, values: [refuse_empty(ctx, param, each) for each in values],
-    help="An origin of web pages that may call it, such as https://app.example.com; can be "
-    "repeated.",
-)
-@click.option(
-    "--config",
-    "file",
-    type=TEXT_FILE,
-    metavar="FILE",
-    help="The configuration: its sections verify, detector and explain. Environment variables win "
-    "over it, and options over both.",
-)
-@setting_option(
-    "--verifier",
-    metavar="NAME",
-    help="Who verifies claims: local, openai or service. With the last two, claims and evidence "
-    "leave this machine.  [default: local]",
-)
-@setting_option(
-    "--verifier-model", metavar="NAME", help="The model of an endpoint, if an agent names none."
-)
-@setting_option(
-    "--base-url",
-    metavar="URL",
-    help="Where an endpoint is.  [default: OPENAI_BASE_URL, or OpenAI's]",
-)
-@setting_option(
-    "--service-url", metavar="URL", help="Where a service is.  [default: BERRY_SERVICE_URL]"
-)
-@click.option(
-    "--evidence/--no-evidence",
-    "holds_evidence",
-    default=True,
-    help="Whether agents can have the server hold evidence.  [default: --evidence]",
-)
-@click.option(
-    "--held-only",
-    is_flag=True,
-    help="Refuse evidence that comes with a call: only what the server holds counts.",
-)
-@click.option(
-    "--root",
-    "roots",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    multiple=True,
-    metavar="DIR",
-    help="A folder whose files may be evidence, all of them; can be repeated.  [default: none]",
-)
-@click.option(
-    "--print-config",
-    "client",
-    type=click.Choice(CLIENTS),
-    metavar="CLIENT",
-    help=f"Print what a client wants in its configuration, and end: {', '.join(CLIENTS)}.",
-)
-@click.pass_context
-def mcp(
-    ctx: click.Context,
-    /,
-    *,
-    transport: str,
-    host: str | None,
-    port: int | None,
-    path: str | None,
-    token_env: str | None,
-    hosts: Sequence[str],
-    origins: Sequence[str],
-    file: Path | None,
-    holds_evidence: bool,
-    held_only: bool,
-    roots: Sequence[Path],
-    client: str | None,
-    **options: Any,  # noqa: ANN401 - of SETTINGS_OF
-) -> None:
-    """Serve agents: verify answers, check citations, hold evidence.
-
-    A server for the Model Context Protocol. Agents call detect_hallucination,
-    audit_trace_budget, check_answer and check_citations; who verifies, and where, is chosen here
-    and by no agent.
-    """
-    if file == STDIN:
-        raise click.UsageError("--config must name a file: standard input belongs to the client.")
-    if held_only and not holds_evidence:
-        raise click.UsageError("--held-only needs evidence that is held: leave --no-evidence out.")
-    given = {"host": host, "port": port, "path": path, "token_env": token_env}
-    own = Http(
-        host=host or "127.0.0.1",
-        port=8765 if port is None else port,
-        path=path or "/mcp",
-        token_env=token_env,
-        hosts=tuple(hosts),
-        origins=tuple(origins),
-    )
-    if transport == STDIO:
-        _refuse_http({**given, "allowed_host": hosts or None, "allowed_origin": origins or None})
-    chosen = {name: value for name, value in options.items() if value is not None}
-    start = ServerOptions(
-        ctx,
-        file=file,
-        options=chosen,
-        holds_evidence=holds_evidence,
-        held_only=held_only,
-        roots=roots,
-    )
-    if client is not None:
-        print_config(client, start, own if transport == HTTP else None)
-        return
-    require_mcp()
-    if transport == STDIO:
-        run_stdio(start)
-    else:
-        run_http(start, own)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Http:
-    """What the options say of HTTP."""
+class HttpOptions:
+    """The options of a server over HTTP.
 
-    host: str
-    port: int
-    path: str
-    token_env: str | None
-    hosts: tuple[str, ...]
-    origins: tuple[str, ...]
+    Attributes:
+        host: The address to listen on.
+        port: The port to listen on; 0: any.
+        path: Where it is served.
+        token_env: The environment variable with the token that clients send as Authorization:
+            Bearer. Without one, this machine alone is served.
+        hosts: A name that clients reach it by (the header Host); can be repeated.
+            [default: --host]
+        origins: An origin of web pages that may call it, such as https://app.example.com; can be
+            repeated.
+    """
+
+    host: str = option("--host", "ADDRESS", default="127.0.0.1")
+    port: int = option("--port", "N", click.IntRange(0, 65_535), default=8765)
+    path: str = option("--path", "PATH", callback=_read_path, default="/mcp")
+    token_env: str | None = option("--token-env", "NAME", NAME)
+    hosts: tuple[str, ...] = option("--allowed-host", "NAME", NAME)
+    origins: tuple[str, ...] = option("--allowed-origin", "URL", NAME)
 
     @property
     def host_name(self) -> str:
@@ -254,25 +96,41 @@ class Http:
         return f"http://{self.host_name}:{port}{self.path}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ServerOptions:
-    """What the options say of the tools."""
+    """The options of the tools.
 
-    ctx: click.Context
-    _: KW_ONLY
-    file: Path | None
-    options: dict[str, Any]
-    holds_evidence: bool
-    held_only: bool
-    roots: Sequence[Path]
+    Attributes:
+        file: The configuration: its sections verify, detector and explain. Environment variables
+            win over it, and options over both.
+        verifier: Who verifies claims: local, openai or service. With the last two, claims and
+            evidence leave this machine.  [default: local]
+        verifier_model: The model of an endpoint, if an agent names none.
+        base_url: Where an endpoint is.  [default: OPENAI_BASE_URL, or OpenAI's]
+        service_url: Where a service is.  [default: BERRY_SERVICE_URL]
+        holds_evidence: Whether agents can have the server hold evidence.  [default: --evidence]
+        held_only: Refuse evidence that comes with a call: only what the server holds counts.
+        roots: A folder whose files may be evidence, all of them; can be repeated.  [default: none]
+    """
+
+    file: Path | None = option("--config", type=TEXT_FILE)
+    verifier: object = option(OPTIONS["verify.verifier"], "NAME", setting="verify.verifier")
+    verifier_model: object = option(OPTIONS["verify.model"], "NAME", setting="verify.model")
+    base_url: object = option(OPTIONS["verify.base_url"], "URL", setting="verify.base_url")
+    service_url: object = option(OPTIONS["verify.service_url"], "URL", setting="verify.service_url")
+    holds_evidence: bool = option("--evidence/--no-evidence", default=True)
+    held_only: bool = option("--held-only")
+    roots: tuple[Path, ...] = option(
+        "--root", "DIR", click.Path(exists=True, file_okay=False, path_type=Path)
+    )
 
     def command(self) -> list[str]:
         """What starts this server from anywhere, found on no search path."""
         # -P: a folder that is open in an editor must not be where modules are looked for.
         words = [sys.executable, "-P", "-m", "groundwire", "mcp"]
         words += [] if self.file is None else ["--config", str(self.file.resolve())]
-        for name, value in self.options.items():
-            words += [f"--{name.replace('_', '-')}", str(value)]
+        for path, value in given_settings(self).items():
+            words += [OPTIONS[path], str(value)]
         words += [] if self.holds_evidence else ["--no-evidence"]
         words += ["--held-only"] if self.held_only else []
         for root in self.roots:
@@ -280,7 +138,7 @@ class ServerOptions:
         return words
 
     @contextmanager
-    def opened(self, *, has_sessions: bool) -> Iterator["Backend"]:
+    def opened(self, ctx: click.Context, *, has_sessions: bool) -> Iterator["Backend"]:
         """What the tools work with, until it is no longer needed.
 
         Raises:
@@ -291,10 +149,9 @@ class ServerOptions:
         from groundwire.mcp.models import Models
         from groundwire.mcp.sessions import Stores
 
-        settings = {SETTINGS_OF[name]: value for name, value in self.options.items()}
-        config = with_options(read_config(self.ctx, self.file), settings)
-        if config.verify.verifier != "local" and find_spec("openai") is None:
-            raise MissingExtraError(f"The verifier {config.verify.verifier}", "verify")
+        config = with_values(read_config(ctx, self.file), given_settings(self))
+        if config.verify.verifier != "local":
+            require(("openai",), f"The verifier {config.verify.verifier}", "verify")
         with closing(Models(config)) as models:
             yield Backend(
                 config=config,
@@ -306,17 +163,49 @@ class ServerOptions:
             )
 
 
-def require_mcp() -> None:
-    """Make sure that the extra is installed.
+@click.command(epilog=EPILOG)
+@click.pass_context
+@with_options
+def mcp(
+    ctx: click.Context,
+    /,
+    *,
+    transport: str = option("--transport", "NAME", click.Choice([STDIO, HTTP]), default=STDIO),
+    http: HttpOptions = group(HttpOptions),
+    server: ServerOptions = group(ServerOptions),
+    client: str | None = option(
+        "--print-config",
+        "CLIENT",
+        click.Choice(CLIENTS),
+        help=f"Print what a client wants in its configuration, and end: {', '.join(CLIENTS)}.",
+    ),
+) -> None:
+    """Serve agents: verify answers, check citations, hold evidence.
 
-    Raises:
-        MissingExtraError: If it is not.
+    A server for the Model Context Protocol. Agents call detect_hallucination,
+    audit_trace_budget, check_answer and check_citations; who verifies, and where, is chosen here
+    and by no agent.
+
+    Args:
+        transport: stdio, for a client that starts this; streamable-http, for several clients.
     """
-    if any(find_spec(name) is None for name in PACKAGES):
-        raise MissingExtraError("The MCP server", "mcp")
+    if server.file == STDIN:
+        raise click.UsageError("--config must name a file: standard input belongs to the client.")
+    if server.held_only and not server.holds_evidence:
+        raise click.UsageError("--held-only needs evidence that is held: leave --no-evidence out.")
+    if transport == STDIO:
+        refuse_options(ctx, names_of(HttpOptions), f"goes with --transport {HTTP}.")
+    if client is not None:
+        print_config(client, server, http if transport == HTTP else None)
+        return
+    require(PACKAGES, "The MCP server", "mcp")
+    if transport == STDIO:
+        run_stdio(ctx, server)
+    else:
+        run_http(ctx, server, http)
 
 
-def print_config(name: str, start: ServerOptions, http: Http | None) -> None:
+def print_config(name: str, start: ServerOptions, http: HttpOptions | None) -> None:
     """Print what a client wants; where it goes is said on standard error."""
     from groundwire.mcp.clients import CLIENTS as KNOWN
     from groundwire.mcp.clients import local_config, remote_config
@@ -352,21 +241,20 @@ def describe(backend: "Backend") -> Iterator[str]:
         yield f"evidence  held{only}; {f'files of {files}' if files else 'no files'}"
 
 
-def run_stdio(start: ServerOptions) -> None:
+def run_stdio(ctx: click.Context, start: ServerOptions) -> None:
     """Serve the client that started this process."""
     from groundwire.mcp.logs import log_to_stderr
     from groundwire.mcp.server import ToolServer
     from groundwire.mcp.stdio import serve_stdio
     from groundwire.mcp.toolbox import tools_of
 
-    with start.opened(has_sessions=True) as backend:
+    with start.opened(ctx, has_sessions=True) as backend:
         log_to_stderr()
-        for line in describe(backend):
-            say(line)
+        say(*describe(backend))
         serve_stdio(ToolServer(tools_of(backend)), says=say)
 
 
-def run_http(start: ServerOptions, own: Http) -> None:
+def run_http(ctx: click.Context, start: ServerOptions, own: HttpOptions) -> None:
     """Serve whoever may ask, until told to stop."""
     from groundwire.mcp.http import app_of, listen, serve_http
     from groundwire.mcp.logs import log_to_stderr
@@ -375,30 +263,26 @@ def run_http(start: ServerOptions, own: Http) -> None:
     from groundwire.mcp.toolbox import tools_of
 
     access = read_access(own)
-    with start.opened(has_sessions=False) as backend:
+    with start.opened(ctx, has_sessions=False) as backend:
         app = app_of(ToolServer(tools_of(backend)), access, path=own.path, limits=StoreLimits())
-        sockets = listen(own.host, own.port)
-        try:
+        with closing(listen(own.host, own.port)) as sock:
             log_to_stderr()
-            for line in describe(backend):
-                say(line)
-            address = own.url(sockets[0].getsockname()[1])
-            serve_http(app, sockets, address=address, says=say)
-        finally:
-            for each in sockets:
-                each.close()
+            say(*describe(backend))
+            address = own.url(sock.getsockname()[1])
+            serve_http(app, sock, address=address, says=say)
 
 
-def read_access(own: Http) -> "Access":
+def read_access(own: HttpOptions) -> "Access":
     """Who may ask.
 
     Raises:
         UsageError: If others could ask without a token, or by names that nobody allowed.
     """
-    from groundwire.mcp.http import Access, is_local
+    from groundwire.gateway.http.loopback import is_loopback
+    from groundwire.mcp.http import Access
 
-    token_hash = None if own.token_env is None else read_token(own.token_env)
-    if is_local(own.host):
+    token_hash = _token_hash(own.token_env)
+    if is_loopback(own.host):
         return Access(token_hash=token_hash, hosts=own.hosts, origins=own.origins)
     if token_hash is None:
         raise click.UsageError(
@@ -414,27 +298,7 @@ def read_access(own: Http) -> "Access":
     return Access(token_hash=token_hash, hosts=hosts, origins=own.origins, is_local=False)
 
 
-def read_token(variable: str) -> str:
-    """The hash of the token that an environment variable holds.
-
-    Raises:
-        UsageError: If it holds none.
-    """
+def _token_hash(variable: str | None) -> str | None:
     from groundwire.config.keys import KeyText, hash_of
-    from groundwire.config.kinds import Kind, KindError
 
-    text = os.environ.get(variable, "").strip()
-    try:
-        return hash_of(Kind(KeyText).read(text))
-    except KindError as error:
-        what = "holds no token" if text else "is not set"
-        raise click.UsageError(
-            f"The environment variable {variable!r} {what}. It must be {error.legal}."
-        ) from error
-
-
-def _refuse_http(given: dict[str, Any]) -> None:
-    for name, value in given.items():
-        if value is not None:
-            option = f"--{name.replace('_', '-')}"
-            raise click.UsageError(f"{option} goes with --transport {HTTP}.")
+    return None if variable is None else hash_of(read_variable(variable, KeyText, what="token"))

@@ -1,198 +1,253 @@
-"""Options of ``groundwire measure`` that several of its commands have."""
+"""Options that several commands of ``groundwire measure`` have, and what they mean."""
 
-from collections.abc import Callable
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
-from groundwire.cli.inputs import READ_FILE, FilePath, FiniteRange, refuse_empty
+from groundwire.cli.detectors import Setup
+from groundwire.cli.inputs import NAME, READ_FILE, FilePath, FiniteRange, read_text
+from groundwire.cli.options import option
+from groundwire.cli.progress import progress
+from groundwire.cli.status import ExitStatus
+from groundwire.evaluation.loading import DetectorChoice, ExplainerChoice
 
-_F = TypeVar("_F", bound=Callable[..., Any])
-_N = TypeVar("_N", int, float)
-
-DATA = FilePath(exists=True, path_type=Path)
-
-
-def _options(*options: Callable[[_F], _F]) -> Callable[[_F], _F]:
-    def decorated(command: _F) -> _F:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return decorated
+if TYPE_CHECKING:
+    from groundwire.evaluation.language_model import EndpointAddress
+    from groundwire.evaluation.measure.generate import Generated, Prompting
+    from groundwire.evaluation.measure.questions import AnyQuestion
+    from groundwire.evaluation.measure.rates import Prices
 
 
-column_option = click.option(
-    "--column",
-    "columns",
-    multiple=True,
-    metavar="FIELD=COLUMN",
-    help="Which column holds a field, if it has another name; can be repeated.",
-)
-by_option = click.option(
-    "--by",
-    metavar="COLUMN",
-    help="Tell the values of this column of the data apart as well.",
-)
-json_option = click.option("--json", "as_json", is_flag=True, help="Print the numbers as JSON.")
+class OrNone(click.ParamType):  # type: ignore[type-arg] # older versions of click have none
+    """A number from a lowest one on, or ``none`` to leave it to the endpoint."""
 
-question_options = _options(
-    click.option(
-        "--data",
-        type=DATA,
-        metavar="FILE",
-        help="Questions with their sources: JSON Lines, CSV, TSV or Parquet, or a folder of them.",
-    ),
-    click.option(
-        "--dataset",
-        callback=refuse_empty,
-        metavar="NAME",
-        help="A Hugging Face dataset in place of --data: TriviaQA (rc), Natural Questions, "
-        "HotpotQA, SQuAD, or any with columns that --column names.",
-    ),
-    click.option("--config", callback=refuse_empty, metavar="NAME", help="Its configuration."),
-    click.option("--split", default="validation", show_default=True, help="Its part."),
-    click.option("--dataset-revision", callback=refuse_empty, metavar="COMMIT", help="Its commit."),
-    column_option,
-    click.option(
-        "--limit",
-        type=click.IntRange(min=1),
-        metavar="N",
-        help="So many questions, drawn at random, the same each time.",
-    ),
-)
+    name = "number"
 
-price_options = _options(
-    click.option(
-        "--price-in",
-        "prices_in",
-        multiple=True,
-        metavar="[MODEL=]X",
-        help="Dollars for a million tokens that are read; can be repeated.",
-    ),
-    click.option(
-        "--price-out",
-        "prices_out",
-        multiple=True,
-        metavar="[MODEL=]X",
-        help="Dollars for a million tokens that are written; can be repeated.",
-    ),
-)
+    def __init__(self, kind: type[float], low: float) -> None:
+        self._kind, self._low = kind, low
 
-
-def _number_or_none(
-    kind: type[_N], low: float
-) -> Callable[[click.Context, click.Parameter, str], _N | None]:
-    """Reads a number, or ``none`` to leave it to the endpoint."""
-
-    def read(ctx: click.Context, param: click.Parameter, value: str) -> _N | None:
+    def convert(  # noqa: D102  # as click declares it
+        self, value: str, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float | None:
         if value == "none":
             return None
         try:
-            number = kind(value)
+            number = self._kind(value)
         except ValueError:
             number = None
-        if number is None or not low <= number < 2**53:
-            raise click.BadParameter(f"{value!r} is no number from {low:g}, or none.", ctx, param)
+        if number is None or not self._low <= number < 2**53:
+            self.fail(f"{value!r} is no number from {self._low:g}, or none.", param, ctx)
         return number
 
-    return read
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PriceOptions:
+    """The options that say what tokens cost.
+
+    Attributes:
+        prices_in: Dollars for a million tokens that are read; can be repeated.
+        prices_out: Dollars for a million tokens that are written; can be repeated.
+    """
+
+    prices_in: tuple[str, ...] = option("--price-in", "[MODEL=]X")
+    prices_out: tuple[str, ...] = option("--price-out", "[MODEL=]X")
+
+    def read(self) -> "Prices":
+        """The prices by model."""
+        from groundwire.evaluation.measure.rates import Prices
+
+        return Prices.of(self.prices_in, self.prices_out)
 
 
-generate_options = _options(
-    click.option(
-        "--model",
-        "models",
-        multiple=True,
-        required=True,
-        callback=lambda ctx, param, values: tuple(
-            refuse_empty(ctx, param, each) for each in dict.fromkeys(values)
-        ),
-        metavar="NAME",
-        help="The model that is asked, as the endpoint calls it; can be repeated.",
-    ),
-    click.option(
-        "--base-url",
-        callback=refuse_empty,
-        metavar="URL",
-        help="An endpoint that speaks chat completions.  [default: $OPENAI_BASE_URL or OpenAI's]",
-    ),
-    click.option(
-        "--api-key-env",
-        default="OPENAI_API_KEY",
-        show_default=True,
-        callback=refuse_empty,
-        metavar="NAME",
-        help="The variable of the environment that holds the key.",
-    ),
-    click.option("--no-key", is_flag=True, help="Send no key."),
-    click.option(
-        "--temperature",
-        callback=_number_or_none(float, 0),
-        default="0",
-        show_default=True,
-        metavar="X|none",
-    ),
-    click.option(
-        "--max-tokens",
-        callback=_number_or_none(int, 1),
-        default="1024",
-        show_default=True,
-        metavar="N|none",
-    ),
-    click.option(
-        "--seed",
-        callback=_number_or_none(int, 0),
-        default="none",
-        show_default=True,
-        metavar="N|none",
-    ),
-    click.option("--system", metavar="TEXT", help="What the model is told before the question."),
-    click.option("--system-file", type=READ_FILE, metavar="FILE", help="The same from a file."),
-    click.option(
-        "--concurrency",
-        type=click.IntRange(1, 256),
-        default=8,
-        show_default=True,
-        metavar="N",
-        help="Calls at a time.",
-    ),
-    click.option(
-        "--retries",
-        type=click.IntRange(0, 20),
-        default=5,
-        show_default=True,
-        metavar="N",
-        help="How often a call is made again after 429, 5xx, or if it fails or takes too long, "
-        "with longer and longer pauses.",
-    ),
-    click.option(
-        "--timeout",
-        "timeout_s",
-        type=FiniteRange(0, 3600, min_open=True),
-        default=120.0,
-        show_default=True,
-        metavar="S",
-        help="Seconds that a call may take, from the connection to the last byte.",
-    ),
-)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Questions:
+    """The options that say where questions come from.
 
-explainer_options = _options(
-    click.option(
-        "--explainer",
-        callback=refuse_empty,
-        metavar="NAME_OR_PATH",
-        help="What says how bad a finding is: a folder, or the id of an NLI model on the hub.  "
-        "[default: the embedded sentence head]",
-    ),
-    click.option(
-        "--explainer-revision",
-        callback=refuse_empty,
-        metavar="COMMIT",
-        help="The commit of that model.",
-    ),
-    click.option(
-        "--keep-entailed", is_flag=True, help="Drop nothing that follows from the evidence."
-    ),
-)
+    Attributes:
+        data: Questions with their sources: JSON Lines, CSV, TSV or Parquet, or a folder of them.
+        dataset: A Hugging Face dataset in place of --data: TriviaQA (rc), Natural Questions,
+            HotpotQA, SQuAD, or any with columns that --column names.
+        config: Its configuration.
+        split: Its part.
+        dataset_revision: Its commit.
+        columns: Which column holds a field, if it has another name; can be repeated.
+        limit: So many questions, drawn at random, the same each time.
+    """
+
+    data: Path | None = option("--data", type=FilePath(exists=True, path_type=Path))
+    dataset: str | None = option("--dataset", "NAME", NAME)
+    config: str | None = option("--config", "NAME", NAME)
+    split: str = option("--split", default="validation")
+    dataset_revision: str | None = option("--dataset-revision", "COMMIT", NAME)
+    columns: tuple[str, ...] = option("--column", "FIELD=COLUMN")
+    limit: int | None = option("--limit", "N", click.IntRange(min=1))
+
+    def __post_init__(self) -> None:
+        if (self.data is None) == (self.dataset is None):
+            raise click.UsageError("Give questions with --data, or a hub's with --dataset.")
+        if self.data is not None and (self.config or self.dataset_revision):
+            raise click.UsageError("--config and --dataset-revision concern --dataset.")
+
+    def read(self) -> "Iterator[AnyQuestion]":
+        """Read them from the first."""
+        from groundwire.evaluation.datasets.files import read_questions
+        from groundwire.evaluation.datasets.mapping import ColumnMapping
+        from groundwire.evaluation.measure.hub import HubTable, read_hub
+        from groundwire.evaluation.measure.questions import drawn
+
+        mapping = ColumnMapping.of(self.columns)
+        if self.data is not None:
+            return drawn(read_questions(self.data, mapping), self.limit)
+        assert self.dataset is not None
+        table = HubTable(
+            name=self.dataset,
+            config=self.config,
+            split=self.split,
+            revision=self.dataset_revision,
+            limit=self.limit,
+        )
+        return read_hub(table, mapping)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Generating:
+    """The options that say how models are asked.
+
+    Attributes:
+        models: The model that is asked, as the endpoint calls it; can be repeated.
+        base_url: An endpoint that speaks chat completions.  [default: $OPENAI_BASE_URL or OpenAI's]
+        api_key_env: The variable of the environment that holds the key.
+        no_key: Send no key.
+        system: What the model is told before the question.
+        system_file: The same from a file.
+        concurrency: Calls at a time.
+        retries: How often a call is made again after 429, 5xx, or if it fails or takes too long,
+            with longer and longer pauses.
+        timeout_s: Seconds that a call may take, from the connection to the last byte.
+    """
+
+    models: tuple[str, ...] = option("--model", "NAME", NAME, required=True)
+    base_url: str | None = option("--base-url", "URL", NAME)
+    api_key_env: str = option("--api-key-env", "NAME", NAME, default="OPENAI_API_KEY")
+    no_key: bool = option("--no-key")
+    temperature: float | None = option("--temperature", "X|none", OrNone(float, 0), default="0")
+    max_tokens: int | None = option("--max-tokens", "N|none", OrNone(int, 1), default="1024")
+    seed: int | None = option("--seed", "N|none", OrNone(int, 0), default="none")
+    system: str | None = option("--system", "TEXT")
+    system_file: Path | None = option("--system-file", type=READ_FILE)
+    concurrency: int = option("--concurrency", "N", click.IntRange(1, 256), default=8)
+    retries: int = option("--retries", "N", click.IntRange(0, 20), default=5)
+    timeout_s: float = option("--timeout", "S", FiniteRange(0, 3600, min_open=True), default=120.0)
+
+    def __post_init__(self) -> None:
+        if self.system is not None and self.system_file is not None:
+            raise click.UsageError("--system and --system-file exclude each other.")
+
+    def address(self) -> "EndpointAddress":
+        """Read where the models are."""
+        from groundwire.evaluation.language_model import EndpointAddress
+
+        variable = None if self.no_key else self.api_key_env
+        address = EndpointAddress.of(self.base_url, os.environ, variable=variable)
+        if address.is_plain:
+            click.echo(
+                "warning: --base-url is plain HTTP to another machine: questions and sources "
+                "travel unencrypted.",
+                err=True,
+            )
+        return address
+
+    def prompting(self) -> "Prompting":
+        """Read how they are asked."""
+        from groundwire.evaluation.measure.generate import SYSTEM, Prompting
+
+        system = SYSTEM if self.system is None else self.system
+        return Prompting(
+            models=tuple(dict.fromkeys(self.models)),
+            temperature=self.temperature,
+            max_tokens=self.max_tokens,
+            seed=self.seed,
+            system=system if self.system_file is None else read_text(self.system_file),
+        )
+
+    def to(self, questions: Questions, output: Path, prices: "Prices") -> ExitStatus:
+        """Ask what has no answer yet, and write the table of answers."""
+        from groundwire.evaluation.language_model import LanguageModel
+        from groundwire.evaluation.measure.generate import generate
+
+        prompting, address = self.prompting(), self.address()
+        with (
+            LanguageModel(address, timeout_s=self.timeout_s, max_retries=self.retries) as model,
+            _told() as tell,
+        ):
+            done = generate(
+                questions.read(),
+                model,
+                prompting,
+                output=output,
+                concurrency=self.concurrency,
+                on_row=tell,
+            )
+        _tell_generated(done, prices)
+        if done.n_failed == done.n:
+            return ExitStatus.FAILED
+        return ExitStatus.FLAGGED if done.n_failed else ExitStatus.PASSED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explaining:
+    """The options of the explainer.
+
+    Attributes:
+        explainer: What says how bad a finding is: a folder, or the id of an NLI model on the hub.
+            [default: the embedded sentence head]
+        explainer_revision: The commit of that model.
+        keep_entailed: Drop nothing that follows from the evidence.
+    """
+
+    explainer: str | None = option("--explainer", "NAME_OR_PATH", NAME)
+    explainer_revision: str | None = option("--explainer-revision", "COMMIT", NAME)
+    keep_entailed: bool = option("--keep-entailed")
+
+    def setup(self, setup: Setup, choice: DetectorChoice) -> Setup:
+        """Make what loads detectors load them with the explainer."""
+        from groundwire.evaluation.measure.explained import LoadExplained
+
+        wanted = ExplainerChoice(
+            model=self.explainer,
+            revision=self.explainer_revision,
+            drops_entailed=not self.keep_entailed,
+            device=choice.device if self.explainer else "cpu",
+            threads=choice.threads,
+        )
+        load = LoadExplained(
+            load=setup.load,
+            load_explainer=partial(setup.load_explainer, wanted),
+            keeps_entailed=self.keep_entailed,
+        )
+        return replace(setup, load=load)
+
+
+@contextmanager
+def _told() -> Iterator[Callable[[int], None]]:
+    with progress(lambda: None, is_interactive=sys.stderr.isatty()) as report:
+        yield lambda n: report(n, n)
+
+
+def _tell_generated(done: "Generated", prices: "Prices") -> None:
+    parts = [f"answers: {done.n:,}, {done.n_asked:,} of them new"]
+    if done.n_failed:
+        parts.append(f"{done.n_failed:,} without one, the first for: {done.first_problem}")
+    parts += [f"{done.n_cut:,} cut for their length"] if done.n_cut else []
+    for model, (n_read, n_written) in done.tokens.items():
+        cost = prices.cost(model, n_read, n_written)
+        dollars = "" if cost is None else f", ${cost:.4f}"
+        parts.append(f"{model} {n_read:,} tokens in, {n_written:,} out{dollars}")
+    click.echo("; ".join(parts), err=True)

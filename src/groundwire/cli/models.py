@@ -1,7 +1,11 @@
 """``groundwire models``: the models inside the package."""
 
+from collections.abc import Iterator
+
 import click
 
+from groundwire.cli.console import show
+from groundwire.cli.options import argument, option, with_options
 from groundwire.cli.status import ExitStatus
 from groundwire.engine.models import Manifest, find_model, list_models
 from groundwire.engine.models import verify as verify_files
@@ -13,31 +17,52 @@ from groundwire.text.files.writing import to_json
     invoke_without_command=True,
     epilog="\b\nExamples:\n  groundwire models\n  groundwire models verify",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print them as JSON.")
 @click.pass_context
-def models(ctx: click.Context, *, as_json: bool) -> None:
-    """List the embedded models, or verify that their files are intact."""
+@with_options
+def models(ctx: click.Context, /, *, as_json: bool = option("--json")) -> None:
+    """List the embedded models, or verify that their files are intact.
+
+    Args:
+        as_json: Print them as JSON.
+    """
     if ctx.invoked_subcommand is None:
-        _list(as_json=as_json)
+        ctx.invoke(list_, as_json=as_json)
     elif as_json:
         raise click.UsageError(f"Write --json after {ctx.invoked_subcommand}.")
 
 
 @models.command("list")
-@click.option("--json", "as_json", is_flag=True, help="Print them as JSON.")
-def list_(*, as_json: bool) -> None:
-    """List the embedded models."""
-    _list(as_json=as_json)
+@with_options
+def list_(*, as_json: bool = option("--json")) -> None:
+    """List the embedded models.
+
+    Args:
+        as_json: Print them as JSON.
+    """
+    manifests = list_models()
+    show(
+        [describe(manifest) for manifest in manifests],
+        lambda _: "\n".join(line for manifest in manifests for line in _lines(manifest)),
+        as_json=as_json,
+    )
 
 
 @models.command()
-@click.argument("names", nargs=-1, metavar="[NAME]...")
-@click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
 @click.pass_context
-def verify(ctx: click.Context, *, names: tuple[str, ...], as_json: bool) -> None:
+@with_options
+def verify(
+    ctx: click.Context,
+    /,
+    *,
+    names: tuple[str, ...] = argument("[NAME]..."),
+    as_json: bool = option("--json"),
+) -> None:
     """Hash the files of the models and compare them with their manifests.
 
     Without a NAME all models are verified. Exit status 2 if a file differs or is missing.
+
+    Args:
+        as_json: Print the findings as JSON.
     """
     manifests = [find_model(name) for name in names] or list_models()
     problems = {manifest.name: _problem(manifest) for manifest in manifests}
@@ -47,11 +72,12 @@ def verify(ctx: click.Context, *, names: tuple[str, ...], as_json: bool) -> None
             for name, problem in problems.items()
         ]
         click.echo(to_json(findings, indent=2))
-    for manifest in manifests if not as_json else ():
-        if problem := problems[manifest.name]:
-            click.echo(f"error: {manifest.name}: {problem}", err=True)
-        else:
-            click.echo(f"{manifest.name}: {_files(manifest)} as the manifest says")
+    else:
+        for manifest in manifests:
+            problem = problems[manifest.name]
+            found = f"error: {manifest.name}: {problem}"
+            fine = f"{manifest.name}: {_files(manifest)} as the manifest says"
+            click.echo(found if problem else fine, err=bool(problem))
     if not manifests:
         click.echo("error: no model is installed; install the package again.", err=True)
     if not manifests or any(problems.values()):
@@ -74,19 +100,14 @@ def describe(manifest: Manifest) -> dict[str, object]:
     }
 
 
-def _list(*, as_json: bool) -> None:
-    manifests = list_models()
-    if as_json:
-        click.echo(to_json([describe(manifest) for manifest in manifests], indent=2))
-        return
-    for manifest in manifests:
-        points = ", ".join(f"{name} {value:g}" for name, value in manifest.operating_points.items())
-        base = f", from {manifest.base}" if manifest.base else ""
-        click.echo(f"{manifest.name} {manifest.version}  ({manifest.kind}{base})")
-        click.echo(f"  size              {_files(manifest)}")
-        click.echo(f"  licence           {manifest.licence}")
-        click.echo(f"  revision          {manifest.revision}")
-        click.echo(f"  operating points  {points or 'none'}")
+def _lines(manifest: Manifest) -> Iterator[str]:
+    points = ", ".join(f"{name} {value:g}" for name, value in manifest.operating_points.items())
+    base = f", from {manifest.base}" if manifest.base else ""
+    yield f"{manifest.name} {manifest.version}  ({manifest.kind}{base})"
+    yield f"  size              {_files(manifest)}"
+    yield f"  licence           {manifest.licence}"
+    yield f"  revision          {manifest.revision}"
+    yield f"  operating points  {points or 'none'}"
 
 
 def _files(manifest: Manifest) -> str:

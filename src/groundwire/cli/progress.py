@@ -1,11 +1,16 @@
-"""How far a long run is: a bar on a terminal, a line now and then elsewhere."""
+"""How far a long run is: a bar on a terminal, a line now and then elsewhere, on standard error."""
 
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import click
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 #: Pause between two lines where there is no terminal.
 LINE_EVERY_S = 10.0
@@ -16,51 +21,77 @@ Report = Callable[[int, int], None]
 
 @contextmanager
 def progress(count: Callable[[], int | None], *, is_interactive: bool) -> Iterator[Report]:
-    """Report progress on standard error while the block runs.
+    """Report how many rows are judged while the block runs.
 
     Args:
         count: How many lines there are; ``None`` if nobody knows. Only a terminal asks.
         is_interactive: Whether there is a terminal to draw on.
     """
+    start = time.monotonic()
     if not is_interactive:
-        yield _lines()
+        say = lines()
+
+        def report(line: int, n_rows: int) -> None:
+            del line
+            rate = n_rows / max(time.monotonic() - start, 1e-9)
+            say(lambda: f"{count_rows(n_rows)}, {rate:.1f} rows/s")
+
+        yield report
         return
+    texts = ("{task.percentage:>3.0f}%", "{task.fields[rows]}", "{task.fields[rate]} rows/s")
+    with bar(*texts) as drawn:
+        task = drawn.add_task("", total=count(), rows=count_rows(0), rate="-")
+
+        def draw(line: int, n_rows: int) -> None:
+            rate = n_rows / max(time.monotonic() - start, 1e-9)
+            drawn.update(task, completed=line, rows=count_rows(n_rows), rate=f"{rate:.1f}")
+
+        yield draw
+
+
+@contextmanager
+def totals(what: str) -> Iterator[Callable[[int, int | None], None]]:
+    """Report how many things of how many are done while the block runs; ``None``: nobody knows."""
+    if not sys.stderr.isatty():
+        say = lines()
+        yield lambda done, total: say(lambda: count_of(done, what))
+        return
+    with bar("{task.percentage:>3.0f}%", "{task.completed:,}") as drawn:
+        update: Callable[..., Any] = partial(drawn.update, drawn.add_task("", total=None))
+        yield lambda done, total: update(completed=done, total=total)
+
+
+@contextmanager
+def bar(*texts: str) -> Iterator["Progress"]:
+    """A bar with texts beside it, and the time that is left."""
     # Rich costs a tenth of a second to import, and only a terminal can show what it draws.
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (
-        BarColumn(bar_width=None),
-        TextColumn("{task.percentage:>3.0f}%"),
-        TextColumn("{task.fields[rows]}"),
-        TextColumn("{task.fields[rate]} rows/s"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(file=sys.stderr), transient=True) as bar:
-        task = bar.add_task("", total=count(), rows=count_rows(0), rate="-")
-        start = time.monotonic()
+    columns = (BarColumn(bar_width=None), *map(TextColumn, texts), TimeRemainingColumn())
+    with Progress(*columns, console=Console(file=sys.stderr), transient=True) as drawn:
+        yield drawn
 
-        def report(line: int, n_rows: int) -> None:
-            rate = n_rows / max(time.monotonic() - start, 1e-9)
-            bar.update(task, completed=line, rows=count_rows(n_rows), rate=f"{rate:.1f}")
 
-        yield report
+def lines() -> Callable[..., None]:
+    """What prints a line, made when it is due: one in :data:`LINE_EVERY_S`, and the last."""
+    last = time.monotonic()
+
+    def say(text: Callable[[], str], *, is_last: bool = False) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if is_last or now - last >= LINE_EVERY_S:
+            last = now
+            click.echo(text(), err=True)
+
+    return say
 
 
 def count_rows(n_rows: int) -> str:
     """A number of rows for people."""
-    return f"{n_rows:,} {'row' if n_rows == 1 else 'rows'}"
+    return count_of(n_rows, "row")
 
 
-def _lines() -> Report:
-    start = last = time.monotonic()
-
-    def report(line: int, n_rows: int) -> None:
-        nonlocal last
-        del line
-        now = time.monotonic()
-        if now - last >= LINE_EVERY_S:
-            last = now
-            click.echo(f"{count_rows(n_rows)}, {n_rows / (now - start):.1f} rows/s", err=True)
-
-    return report
+def count_of(number: int, what: str) -> str:
+    """A number of things for people."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"

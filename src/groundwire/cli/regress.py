@@ -1,18 +1,20 @@
 """``groundwire regress``: fail a pipeline of tests if scores fell, or too much is hallucinated."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from groundwire.cli.annotations import github, wants_github
-from groundwire.cli.check import detector_options
+from groundwire.cli.check import DetectorOptions
+from groundwire.cli.console import show
 from groundwire.cli.inputs import READ_RESULTS
-from groundwire.cli.labelled import Labelled, judged_file, labelled_options
+from groundwire.cli.labelled import Labelled
+from groundwire.cli.options import group, option, with_options
 from groundwire.cli.status import ExitStatus
 from groundwire.errors import GroundwireError
 from groundwire.evaluation.loading import DetectorChoice
-from groundwire.text.files.writing import to_json
 
 if TYPE_CHECKING:
     from groundwire.evaluation.regress import Regression, RegressionCheck
@@ -36,86 +38,60 @@ Exit status:
 
 
 @click.command(epilog=EPILOG)
-@click.option(
-    "--baseline",
-    type=READ_RESULTS,
-    metavar="FILE",
-    help="What groundwire evaluate --json printed before; or the file of its --output, then each "
-    "answer is compared with itself.",
-)
-@click.option(
-    "--max-drop",
-    "drops",
-    multiple=True,
-    metavar="SCORE=POINTS",
-    help="By how many points of per cent a score may be worse, such as f1=1.0; can be repeated.",
-)
-@click.option(
-    "--max-rate",
-    type=float,
-    metavar="SHARE",
-    help="Which share of the answers may be hallucinated, such as 0.05; those that were not fully "
-    "checked might all be. Labels are not needed.",
-)
-@click.option(
-    "--annotations",
-    type=click.Choice(("github", "none", "auto")),
-    default="auto",
-    show_default=True,
-    help="Also print what failed as GitHub shows it beside a change; auto: where it runs.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print the comparison as JSON.")
-@labelled_options
-@detector_options
 @click.pass_context
+@with_options
 def regress(
     ctx: click.Context,
     /,
     *,
-    baseline: Path | None,
-    drops: tuple[str, ...],
-    max_rate: float | None,
-    annotations: str,
-    as_json: bool,
-    labelled: Labelled,
-    choice: DetectorChoice,
+    baseline: Path | None = option("--baseline", type=READ_RESULTS),
+    drops: tuple[str, ...] = option("--max-drop", "SCORE=POINTS"),
+    max_rate: float | None = option("--max-rate", "SHARE"),
+    annotations: str = option(
+        "--annotations", type=click.Choice(("github", "none", "auto")), default="auto"
+    ),
+    as_json: bool = option("--json"),
+    labelled: Labelled = group(Labelled),
+    choice: DetectorChoice = group(DetectorOptions),
 ) -> None:
     """Compare scores with a baseline, and fail if they fell.
 
     It also fails if more rows than before cannot be read or checked, or are not checked at all.
+
+    Args:
+        baseline: What groundwire evaluate --json printed before; or the file of its --output,
+            then each answer is compared with itself.
+        drops: By how many points of per cent a score may be worse, such as f1=1.0; can be
+            repeated.
+        max_rate: Which share of the answers may be hallucinated, such as 0.05; those that were
+            not fully checked might all be. Labels are not needed.
+        annotations: Also print what failed as GitHub shows it beside a change; auto: where it
+            runs.
+        as_json: Print the comparison as JSON.
     """
     if not drops and max_rate is None:
         raise click.UsageError("Give a limit: --max-drop SCORE=POINTS, --max-rate SHARE, or both.")
     if drops and baseline is None:
         raise click.UsageError("--max-drop is a drop from a baseline: give --baseline.")
     labelled.check(ctx)
-    is_github = wants_github(annotations)
-    try:
-        found = _compared(ctx, choice, labelled, baseline, drops, max_rate)
-    except GroundwireError as error:
-        _annotate([str(error)] if is_github else [], is_error_stream=as_json)
-        raise
-    click.echo(to_json(found.to_dict(), indent=2) if as_json else to_text(found))
-    failed = [check.told for check in found.checks if not check.is_passed]
-    _annotate(failed if is_github else [], is_error_stream=as_json)
-    ctx.exit(ExitStatus.PASSED if found.is_passed else ExitStatus.FLAGGED)
-
-
-def _compared(
-    ctx: click.Context,
-    choice: DetectorChoice,
-    labelled: Labelled,
-    baseline: Path | None,
-    drops: tuple[str, ...],
-    max_rate: float | None,
-) -> "Regression":
     from groundwire.evaluation.regress import AllowedChanges, Baseline, compare
 
-    # What can be refused is refused before anything is judged.
-    limits = AllowedChanges.of(drops, max_rate)
-    before = None if baseline is None else Baseline.read(baseline)
-    with judged_file(ctx, choice, labelled) as path:
-        return compare(path, before, limits)
+    def annotate(messages: Iterable[str]) -> None:
+        for line in github(messages, title=TITLE) if wants_github(annotations) else ():
+            click.echo(line, err=as_json)
+
+    try:
+        # What can be refused is refused before anything is judged.
+        limits = AllowedChanges.of(drops, max_rate)
+        before = None if baseline is None else Baseline.read(baseline)
+        with labelled.judged(ctx, choice) as path:
+            found = compare(path, before, limits)
+    except GroundwireError as error:
+        annotate([str(error)])
+        raise
+    show(found.to_dict(), lambda _: to_text(found), as_json=as_json)
+    annotate(check.told for check in found.checks if not check.is_passed)
+    ctx.exit(ExitStatus.PASSED if found.is_passed else ExitStatus.FLAGGED)
 
 
 def to_text(found: "Regression") -> str:
@@ -151,8 +127,3 @@ def _row(check: "RegressionCheck") -> tuple[str, ...]:
         worse += f" ({low} to {high})"
     before = "-" if check.before is None else f"{100 * check.before:.1f}"
     return (check.name, before, f"{100 * check.now:.1f}", worse, f"{check.allowed:g}", verdict)
-
-
-def _annotate(messages: list[str], *, is_error_stream: bool) -> None:
-    for line in github(messages, title=TITLE):
-        click.echo(line, err=is_error_stream)

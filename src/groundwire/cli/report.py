@@ -5,7 +5,9 @@ from pathlib import Path
 
 import click
 
+from groundwire.cli.console import write_text
 from groundwire.cli.inputs import READ_RESULTS, RESULT_FILE
+from groundwire.cli.options import argument, option, with_options
 from groundwire.text.files.writing import replacing
 
 EPILOG = """\b
@@ -25,51 +27,26 @@ Exit status:
 
 
 @click.command(epilog=EPILOG)
-@click.argument("results", type=READ_RESULTS)
-@click.option(
-    "--html",
-    type=RESULT_FILE,
-    metavar="FILE",
-    help="One page that stands alone: tables, plots, and the worst examples with filters.",
-)
-@click.option(
-    "--markdown",
-    type=RESULT_FILE,
-    metavar="FILE",
-    help="For a pull request: tables, and the worst errors folded.",
-)
-@click.option(
-    "--junit",
-    type=RESULT_FILE,
-    metavar="FILE",
-    help="A test for each row: a wrong verdict is a failure, a failed row an error. With "
-    "--baseline, what was wrong before is skipped.",
-)
-@click.option(
-    "--baseline",
-    type=READ_RESULTS,
-    metavar="FILE",
-    help="Results to hold these against, on the same rows: changes with their intervals.",
-)
-@click.option(
-    "--examples",
-    "n_examples",
-    type=click.IntRange(min=0),
-    default=300,
-    show_default=True,
-    metavar="N",
-    help="How many rows the page shows, the worst errors first.",
-)
+@with_options
 def report(
     *,
-    results: Path,
-    html: Path | None,
-    markdown: Path | None,
-    junit: Path | None,
-    baseline: Path | None,
-    n_examples: int,
+    results: Path = argument(type=READ_RESULTS),
+    html: Path | None = option("--html", type=RESULT_FILE),
+    markdown: Path | None = option("--markdown", type=RESULT_FILE),
+    junit: Path | None = option("--junit", type=RESULT_FILE),
+    baseline: Path | None = option("--baseline", type=READ_RESULTS),
+    n_examples: int = option("--examples", "N", click.IntRange(min=0), default=300),
 ) -> None:
-    """Make reports of a file of results."""
+    """Make reports of a file of results.
+
+    Args:
+        html: One page that stands alone: tables, plots, and the worst examples with filters.
+        markdown: For a pull request: tables, and the worst errors folded.
+        junit: A test for each row: a wrong verdict is a failure, a failed row an error. With
+            --baseline, what was wrong before is skipped.
+        baseline: Results to hold these against, on the same rows: changes with their intervals.
+        n_examples: How many rows the page shows, the worst errors first.
+    """
     outputs = {"--html": html, "--markdown": markdown, "--junit": junit}
     _refuse_shared({"RESULTS": results, "--baseline": baseline} | outputs)
     from groundwire.evaluation.reports.html import to_html
@@ -79,11 +56,9 @@ def report(
 
     summary = summarize(results, n_examples=n_examples, baseline=baseline)
     if html is not None:
-        with replacing(html) as stream:
-            stream.write(to_html(summary))
+        write_text(html, to_html(summary))
     if markdown is not None:
-        with replacing(markdown) as stream:
-            stream.write(to_markdown(summary))
+        write_text(markdown, to_markdown(summary))
     if junit is not None:
         with replacing(junit) as stream:
             write_junit(summary, results, stream)

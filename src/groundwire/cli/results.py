@@ -91,18 +91,12 @@ class ResultsTally:
         return ", ".join(counts) or "nothing"
 
 
-class ResultsExistError(InputError):
-    """The output file is there already; overwriting results takes a word from the user."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
-        self.path = path
-
-    def __str__(self) -> str:
-        return (
-            f"{self.path} exists. Continue it with --resume, replace it with --force, "
-            "or name another --output."
-        )
+def results_exist(path: Path) -> InputError:
+    """The error of an output that is there: overwriting results takes a word from the user."""
+    return InputError(
+        f"{path} exists. Continue it with --resume, replace it with --force, or name another "
+        "--output."
+    )
 
 
 class Printer:
@@ -118,7 +112,7 @@ def open_writer(path: Path | None, *, resume: bool, force: bool) -> Iterator["Wr
     """Open the output: a file, packed if its name ends in ``.gz``, or standard output.
 
     Raises:
-        ResultsExistError: If the file is there and neither ``resume`` nor ``force`` is set.
+        InputError: If the file is there and neither ``resume`` nor ``force`` is set.
     """
     if path is None:
         yield Printer()
@@ -127,7 +121,7 @@ def open_writer(path: Path | None, *, resume: bool, force: bool) -> Iterator["Wr
     try:
         raw = path.open(mode)
     except FileExistsError as error:
-        raise ResultsExistError(path) from error
+        raise results_exist(path) from error
     with raw:
         if path.suffix != ".gz":
             yield Writer(raw)

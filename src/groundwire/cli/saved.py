@@ -15,17 +15,6 @@ from groundwire.detection.values import (
 from groundwire.errors import InputError
 
 
-class SavedDetectionError(InputError):
-    """A file holds no detection that can be explained."""
-
-    def __init__(self, name: str, problem: str) -> None:
-        super().__init__(name, problem)
-        self.name, self.problem = name, problem
-
-    def __str__(self) -> str:
-        return f"{self.name} cannot be explained: {self.problem}"
-
-
 def read_detection(path: Path, *, answer: str | None, sources: Sequence[Source]) -> Detection:
     """Read a detection, and see that it belongs to an answer and to sources.
 
@@ -36,35 +25,31 @@ def read_detection(path: Path, *, answer: str | None, sources: Sequence[Source])
         sources: What the answer was held against, with the ids that the detection has.
 
     Raises:
-        SavedDetectionError: If it is no detection, or one of another answer or other sources.
+        InputError: If it is no detection, or one of another answer or other sources.
         NotUtf8Error: If the file is not UTF-8.
         OSError: If it cannot be read.
     """
-    name = path.name
+    begin = f"{path.name} cannot be explained:"
     try:
         detection = detection_of(json.loads(read_text(path)), answer)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise SavedDetectionError(
-            name,
-            f"it is no detection ({type(error).__name__}: {error}). Give what "
-            "groundwire check --json printed.",
+        raise InputError(
+            f"{begin} it is no detection ({type(error).__name__}: {error}). Give what groundwire "
+            "check --json printed."
         ) from error
     parts: list[Claim | Span] = [*detection.claims, *detection.spans]
     for part in parts:
         if detection.answer[part.start : part.end] != part.text:
-            raise SavedDetectionError(
-                name,
-                f"it is of another answer: characters {part.start}-{part.end} are not its "
-                f"{part.text[:60]!r}. Give the answer that was checked, or none.",
+            raise InputError(
+                f"{begin} it is of another answer: characters {part.start}-{part.end} are not its "
+                f"{part.text[:60]!r}. Give the answer that was checked, or none."
             )
     texts = {source.id: source.text for source in sources}
-    for claim in detection.claims:
-        for place in claim.evidence:
-            if texts.get(place.source_id, "")[place.start : place.end] != place.text:
-                raise SavedDetectionError(
-                    name,
-                    f"it is of other sources: {place.source_id} {place.start}-{place.end} is not "
-                    f"{place.text[:60]!r}. Give the sources of the check, by the same options in "
-                    "the same order.",
-                )
+    for place in (place for claim in detection.claims for place in claim.evidence):
+        if texts.get(place.source_id, "")[place.start : place.end] != place.text:
+            raise InputError(
+                f"{begin} it is of other sources: {place.source_id} {place.start}-{place.end} is "
+                f"not {place.text[:60]!r}. Give the sources of the check, by the same options in "
+                "the same order."
+            )
     return detection

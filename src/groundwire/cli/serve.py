@@ -1,10 +1,8 @@
 """``groundwire serve``: the gateway, from the command line."""
 
-import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
-from importlib.util import find_spec
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -12,9 +10,10 @@ from urllib.parse import urlsplit
 import click
 
 from groundwire.cli.config import read_config
-from groundwire.cli.inputs import TEXT_FILE, refuse_empty
-from groundwire.cli.setting_options import setting_option, with_values
-from groundwire.errors import MissingExtraError
+from groundwire.cli.console import say
+from groundwire.cli.inputs import NAME, TEXT_FILE
+from groundwire.cli.options import given_settings, group, option, with_options
+from groundwire.cli.settings import is_of_file, read_variable, require, with_values
 
 if TYPE_CHECKING:
     from socket import socket
@@ -27,19 +26,6 @@ PACKAGES = (
     *("aiohttp", "aiosqlite", "alembic", "asyncpg", "fastapi", "httptools", "msgspec"),
     *("prometheus_client", "sqlalchemy", "starlette", "uvicorn"),
 )
-
-#: Parameters of the command → settings.
-SETTINGS_OF = {
-    "upstream": "upstream.url",
-    "host": "gateway.host",
-    "port": "gateway.port",
-    "action": "check.action",
-    "release": "gateway.release",
-    "checks": "check.enabled",
-    "store": "store.url",
-    "admin": "admin.enabled",
-    "admin_port": "admin.port",
-}
 
 NO_UPSTREAM = """\
 There is no upstream to send requests to. Name one, for instance:
@@ -68,93 +54,51 @@ Exit status:
 """
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServeOptions:
+    """The options of the gateway.
+
+    Attributes:
+        upstream: Where the OpenAI-compatible API begins that answers, such as
+            https://api.openai.com/v1. Several upstreams stand in a configuration.
+        upstream_key_env: The environment variable that holds the upstream's key. Without one,
+            clients send theirs as Authorization, and the gateway's as X-Groundwire-Key.
+        host: The address to listen on.  [default: 127.0.0.1]
+        port: The port to listen on; 0: any.  [default: 8080]
+        file: The configuration; environment variables win over it, and options over both.
+        action: What is done about hallucinated answers: none, log, flag, header, body or block.
+            [default: log]
+        release: When a stream lets text go that may have to be withheld: sentence (once judged)
+            or deferred (at the end).  [default: sentence]
+        checks: Whether answers are checked at all.
+        store: The database of tenants, keys and the audit trail:
+            postgresql://user:password@host/name, or sqlite:///path.  [default: a file of SQLite
+            in gateway.data_dir]
+        admin: Whether there is an admin plane.  [default: there is]
+        admin_port: The port of the admin plane, on this machine unless admin.host says
+            otherwise; 0: any.  [default: 8090]
+        is_local_demo: Need no key on either port, and serve this machine only. Authorization
+            goes on to the upstream.
+    """
+
+    upstream: object = option("--upstream", "URL", setting="upstream.url")
+    upstream_key_env: str | None = option("--upstream-key-env", "NAME", NAME)
+    host: object = option("--host", "ADDRESS", setting="gateway.host")
+    port: object = option("--port", "N", setting="gateway.port")
+    file: Path | None = option("--config", type=TEXT_FILE)
+    action: object = option("--action", "ACTION", setting="check.action")
+    release: object = option("--release", "WHEN", setting="gateway.release")
+    checks: bool | None = option("--check/--no-check", setting="check.enabled")
+    store: object = option("--store", "URL", setting="store.url")
+    admin: bool | None = option("--admin/--no-admin", setting="admin.enabled")
+    admin_port: object = option("--admin-port", "N", setting="admin.port")
+    is_local_demo: bool = option("--local-demo")
+
+
 @click.command(epilog=EPILOG)
-@setting_option(
-    SETTINGS_OF["upstream"],
-    "--upstream",
-    metavar="URL",
-    help="Where the OpenAI-compatible API begins that answers, such as https://api.openai.com/v1. "
-    "Several upstreams stand in a configuration.",
-)
-@click.option(
-    "--upstream-key-env",
-    metavar="NAME",
-    callback=refuse_empty,
-    help="The environment variable that holds the upstream's key. Without one, clients send "
-    "theirs as Authorization, and the gateway's as X-Groundwire-Key.",
-)
-@setting_option(
-    SETTINGS_OF["host"],
-    "--host",
-    metavar="ADDRESS",
-    help="The address to listen on.  [default: 127.0.0.1]",
-)
-@setting_option(
-    SETTINGS_OF["port"],
-    "--port",
-    metavar="N",
-    help="The port to listen on; 0: any.  [default: 8080]",
-)
-@click.option(
-    "--config",
-    "file",
-    type=TEXT_FILE,
-    metavar="FILE",
-    help="The configuration; environment variables win over it, and options over both.",
-)
-@setting_option(
-    SETTINGS_OF["action"],
-    "--action",
-    metavar="ACTION",
-    help="What is done about hallucinated answers: none, log, flag, header, body or block.  "
-    "[default: log]",
-)
-@setting_option(
-    SETTINGS_OF["release"],
-    "--release",
-    metavar="WHEN",
-    help="When a stream lets text go that may have to be withheld: sentence (once judged) or "
-    "deferred (at the end).  [default: sentence]",
-)
-@click.option(
-    "--check/--no-check", "checks", default=None, help="Whether answers are checked at all."
-)
-@setting_option(
-    SETTINGS_OF["store"],
-    "--store",
-    metavar="URL",
-    help="The database of tenants, keys and the audit trail: postgresql://user:password@host/name, "
-    "or sqlite:///path.  [default: a file of SQLite in gateway.data_dir]",
-)
-@click.option(
-    "--admin/--no-admin",
-    default=None,
-    help="Whether there is an admin plane.  [default: there is]",
-)
-@setting_option(
-    SETTINGS_OF["admin_port"],
-    "--admin-port",
-    metavar="N",
-    help="The port of the admin plane, on this machine unless admin.host says otherwise; 0: any.  "
-    "[default: 8090]",
-)
-@click.option(
-    "--local-demo",
-    "is_local_demo",
-    is_flag=True,
-    help="Need no key on either port, and serve this machine only. Authorization goes on to the "
-    "upstream.",
-)
 @click.pass_context
-def serve(
-    ctx: click.Context,
-    /,
-    *,
-    file: Path | None,
-    upstream_key_env: str | None,
-    is_local_demo: bool,
-    **options: Any,  # noqa: ANN401 - of SETTINGS_OF
-) -> None:
+@with_options
+def serve(ctx: click.Context, /, *, options: ServeOptions = group(ServeOptions)) -> None:
     """Stand between applications and a language model, and check its answers.
 
     Serves the upstream's API under /v1, so a client needs another base URL and a key, and nothing
@@ -162,13 +106,12 @@ def serve(
     done about findings.
     """
     require_gateway()
-    given = {SETTINGS_OF[name]: value for name, value in options.items() if value is not None}
-    config = with_options(read_config(ctx, file), given)
-    if upstream_key_env is not None:
-        config = with_key(config, upstream_key_env)
+    config = with_upstream(read_config(ctx, options.file), given_settings(options))
+    if options.upstream_key_env is not None:
+        config = with_key(config, options.upstream_key_env)
     if not config.upstreams:
         raise click.UsageError(NO_UPSTREAM)
-    run(config, is_local_demo=is_local_demo)
+    run(config, is_local_demo=options.is_local_demo)
 
 
 def require_gateway() -> None:
@@ -177,18 +120,17 @@ def require_gateway() -> None:
     Raises:
         MissingExtraError: If it is not.
     """
-    if any(find_spec(name) is None for name in PACKAGES):
-        raise MissingExtraError("The gateway", "gateway")
+    require(PACKAGES, "The gateway", "gateway")
 
 
-def with_options(config: "Config", given: dict[str, Any]) -> "Config":
+def with_upstream(config: "Config", given: dict[str, Any]) -> "Config":
     """A configuration over which options have won."""
     changed = with_values(config, given)
     url = given.get("upstream.url")
     if url is None:
         return changed
     changed = replace(changed, listed=())
-    if config.upstream.url not in (None, url) and _is_of_file(config, "upstream.api_key"):
+    if config.upstream.url not in (None, url) and is_of_file(config, "upstream.api_key"):
         # It was given for another server, which is not to see it.
         changed = replace(changed, upstream=replace(changed.upstream, api_key=None))
         where = config.origins["upstream.api_key"]
@@ -196,27 +138,14 @@ def with_options(config: "Config", given: dict[str, Any]) -> "Config":
     return changed
 
 
-def _is_of_file(config: "Config", path: str) -> bool:
-    source = config.origins[path].source
-    return config.value(path) is not None and source not in os.environ
-
-
 def with_key(config: "Config", variable: str) -> "Config":
     """A configuration whose upstream has the key that a variable holds."""
     from groundwire.config.keys import Token
-    from groundwire.config.kinds import Kind, KindError
 
     if config.upstream.url is None:
         text = "goes with --upstream; upstreams of a configuration have keys of their own."
         raise click.UsageError(f"--upstream-key-env {text}" if config.upstreams else NO_UPSTREAM)
-    text = os.environ.get(variable, "")
-    try:
-        key = Kind(Token).read(text.strip())
-    except KindError as error:
-        what = "holds no key" if text else "is not set"
-        raise click.UsageError(
-            f"The environment variable {variable!r} {what}. It must be {error.legal}."
-        ) from error
+    key = read_variable(variable, Token, what="key")
     return replace(config, upstream=replace(config.upstream, api_key=key))
 
 
@@ -241,15 +170,14 @@ def run(config: "Config", *, is_local_demo: bool) -> None:
         admins = []
         if config.admin.enabled:
             admins = _held(stack, listen(config, is_admin=True, is_local_demo=is_local_demo))
-        for line in describe(config, is_local_demo=is_local_demo):
-            say(line)
+        say(*describe(config, is_local_demo=is_local_demo))
         if is_reachable(admins):
             say(REACHABLE.format(host=config.admin.host))
         log_to_stderr()
         control = ControlPlane(
             config,
             is_local_demo=is_local_demo,
-            on_start=lambda start: _say_all(describe_keys(config, start, address=address)),
+            on_start=lambda start: say(*describe_keys(config, start, address=address)),
         )
         app = create_app(
             config,
@@ -272,18 +200,6 @@ def _held(stack: ExitStack, sockets: "list[socket]") -> "list[socket]":
     for each in sockets:
         stack.callback(each.close)
     return sockets
-
-
-def say(line: str) -> None:
-    """A line on standard error; names in it may come from anywhere."""
-    from groundwire.render import visible
-
-    click.echo(visible(line), err=True)
-
-
-def _say_all(lines: Iterable[str]) -> None:
-    for line in lines:
-        say(line)
 
 
 def describe(config: "Config", *, is_local_demo: bool) -> Iterator[str]:

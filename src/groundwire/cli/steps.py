@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import click
 
-from groundwire.cli.progress import LINE_EVERY_S
+from groundwire.cli.progress import bar, lines
 
 
 class Steps:
@@ -46,20 +46,20 @@ class Steps:
 def steps() -> Iterator[Steps]:
     """Report steps on standard error while the block runs."""
     if not sys.stderr.isatty():
-        yield Steps(_lines(), lambda text: click.echo(text, err=True))
-        return
-    # Rich costs a tenth of a second to import, and only a terminal can show what it draws.
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
-    columns = (BarColumn(bar_width=None), MofNCompleteColumn(), TextColumn("{task.description}"))
-    with Progress(*columns, console=Console(file=sys.stderr), transient=True) as bar:
-        task = bar.add_task("reading the data", total=None)
+        say = lines()
 
         def show(number: int, total: int, text: str) -> None:
-            bar.update(task, completed=number, total=total, description=text)
+            say(lambda: f"step {number:,} of {total:,}: {text}", is_last=number == total)
 
-        yield Steps(show, lambda text: bar.console.print(text, markup=False, highlight=False))
+        yield Steps(show, lambda text: click.echo(text, err=True))
+        return
+    with bar("{task.completed}/{task.total}", "{task.description}") as drawn:
+        task = drawn.add_task("reading the data", total=None)
+
+        def draw(number: int, total: int, text: str) -> None:
+            drawn.update(task, completed=number, total=total, description=text)
+
+        yield Steps(draw, lambda text: drawn.console.print(text, markup=False, highlight=False))
 
 
 def duration(seconds: float) -> str:
@@ -68,16 +68,3 @@ def duration(seconds: float) -> str:
         return f"{seconds:.0f} s"
     hours, minutes = divmod(round(seconds / 60), 60)
     return f"{hours} h {minutes} min" if hours else f"{minutes} min"
-
-
-def _lines() -> Callable[[int, int, str], None]:
-    last = time.monotonic()
-
-    def show(number: int, total: int, text: str) -> None:
-        nonlocal last
-        now = time.monotonic()
-        if now - last >= LINE_EVERY_S or number == total:
-            last = now
-            click.echo(f"step {number:,} of {total:,}: {text}", err=True)
-
-    return show

@@ -1,19 +1,15 @@
 """``groundwire tune``: which threshold to run, by labelled answers."""
 
-from typing import TYPE_CHECKING
-
 import click
 
-from groundwire.cli.check import detector_options
-from groundwire.cli.inputs import refuse_empty
-from groundwire.cli.labelled import Labelled, judged_file, labelled_options
+from groundwire.cli.check import DetectorOptions
+from groundwire.cli.console import show
+from groundwire.cli.inputs import NAME
+from groundwire.cli.labelled import Labelled
+from groundwire.cli.options import group, option, with_options
 from groundwire.cli.status import ExitStatus
 from groundwire.evaluation.loading import DetectorChoice
 from groundwire.evaluation.tuning.target import LOW
-from groundwire.text.files.writing import to_json
-
-if TYPE_CHECKING:
-    from groundwire.evaluation.tuning.tuning import Tuning
 
 EPILOG = """\b
 Examples:
@@ -32,59 +28,40 @@ Exit status:
 
 
 @click.command(epilog=EPILOG, context_settings={"default_map": {"operating_point": str(LOW)}})
-@click.option(
-    "--target",
-    required=True,
-    metavar="TARGET",
-    help="fpr=RATE (at most this share of the grounded answers is flagged), precision=RATE, "
-    "recall=RATE, or f1 (as high as it gets, nothing is promised).",
-)
-@click.option(
-    "--confidence",
-    type=float,
-    default=0.95,
-    show_default=True,
-    metavar="SHARE",
-    help="How often a promise is to hold; above 0.5 and below 1.",
-)
-@click.option(
-    "--by",
-    callback=refuse_empty,
-    metavar="COLUMN",
-    help="A threshold for each value of a column as well, such as task or tenant.",
-)
-@click.option(
-    "--seed",
-    type=click.IntRange(0),
-    default=0,
-    show_default=True,
-    help="Of what is drawn; to be fixed before looking, as the target is.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print all of it as JSON, with the curve.")
-@labelled_options
-@detector_options
 @click.pass_context
+@with_options
 def tune(
     ctx: click.Context,
     /,
     *,
-    target: str,
-    confidence: float,
-    by: str | None,
-    seed: int,
-    as_json: bool,
-    labelled: Labelled,
-    choice: DetectorChoice,
+    target: str = option("--target", "TARGET", required=True),
+    confidence: float = option("--confidence", "SHARE", default=0.95),
+    by: str | None = option("--by", "COLUMN", NAME),
+    seed: int = option("--seed", type=click.IntRange(0), default=0),
+    as_json: bool = option("--json"),
+    labelled: Labelled = group(Labelled),
+    choice: DetectorChoice = group(DetectorOptions),
 ) -> None:
-    """Choose a threshold by labelled answers, with a guarantee where there can be one."""
+    """Choose a threshold by labelled answers, with a guarantee where there can be one.
+
+    Args:
+        target: fpr=RATE (at most this share of the grounded answers is flagged),
+            precision=RATE, recall=RATE, or f1 (as high as it gets, nothing is promised).
+        confidence: How often a promise is to hold; above 0.5 and below 1.
+        by: A threshold for each value of a column as well, such as task or tenant.
+        seed: Of what is drawn; to be fixed before looking, as the target is.
+        as_json: Print all of it as JSON, with the curve.
+    """
     from groundwire.evaluation.tuning.sample import read_sample
+    from groundwire.evaluation.tuning.snippet import to_yaml
+    from groundwire.evaluation.tuning.table import BEFOREHAND, promise, to_text
     from groundwire.evaluation.tuning.target import TuningTarget
     from groundwire.evaluation.tuning.tuning import require_confidence
     from groundwire.evaluation.tuning.tuning import tune as choose
 
     wanted = TuningTarget.parse(target)  # before anything is judged
     require_confidence(confidence)
-    with judged_file(ctx, choice, labelled) as path:
+    with labelled.judged(ctx, choice) as path:
         read = read_sample(path, by=by)
     found = choose(
         *(read.header, read.sample, wanted),
@@ -93,22 +70,11 @@ def tune(
         seed=seed,
         rows=read.rows,
     )
-    show(found, as_json=as_json)
-    is_right = found.is_held and found.rows.is_complete
-    ctx.exit(ExitStatus.PASSED if is_right else ExitStatus.FLAGGED)
-
-
-def show(found: "Tuning", *, as_json: bool) -> None:
-    """Print what was chosen: as JSON, or for people."""
-    from groundwire.evaluation.tuning.snippet import to_yaml
-    from groundwire.evaluation.tuning.table import BEFOREHAND, promise, to_text
-
-    if not as_json:
-        click.echo(to_text(found))
-        return
     told = {
         "told": [promise(found, each) for each in found.groups],
         "proviso": None if found.target.value is None else BEFOREHAND,
         "configuration": to_yaml(found),
     }
-    click.echo(to_json({**found.to_dict(), **told}, indent=2))
+    show(found.to_dict() | told, lambda _: to_text(found), as_json=as_json)
+    is_right = found.is_held and found.rows.is_complete
+    ctx.exit(ExitStatus.PASSED if is_right else ExitStatus.FLAGGED)

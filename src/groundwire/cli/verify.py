@@ -2,16 +2,16 @@
 
 import os
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from groundwire.cli.check import refuse_options
 from groundwire.cli.config import read_config
-from groundwire.cli.console import ColorChoice, color_option, wants_color
+from groundwire.cli.console import COLOR, ColorChoice, show
 from groundwire.cli.evidence import (
     Named,
     read_evidence,
@@ -25,17 +25,15 @@ from groundwire.cli.inputs import (
     read_text_option,
     refuse_shared_stdin,
 )
-from groundwire.cli.setting_options import setting_option, with_values
+from groundwire.cli.options import given_settings, group, option, with_options
+from groundwire.cli.settings import is_of_file, with_values
 from groundwire.cli.status import ExitStatus
-from groundwire.text.files.writing import to_json
 
 if TYPE_CHECKING:
-    from groundwire.config import Config
     from groundwire.config.tree import Verify
     from groundwire.verify.report import VerificationReport
     from groundwire.verify.subject import Subject
 
-_F = TypeVar("_F", bound=Callable[..., Any])
 _NO_STEPS = "The trace has no steps, so nothing was verified. Pass a trace with steps."
 
 EPILOG = """\b
@@ -55,170 +53,123 @@ Exit status:
   2  the verification, or that of a claim, could not take place, or the command was wrong
 """
 
-#: Setting → its option: metavar, help. Settings that are flags have no metavar.
-_OPTIONS: dict[str, tuple[str, str | None, str]] = {
-    "verifier": (
-        "--verifier",
-        "NAME",
-        "local (the embedded model; nothing leaves this machine), openai (an endpoint with "
-        "logprobs) or service. Both need a key, in OPENAI_API_KEY or in the configuration.  "
-        "[default: local]",
-    ),
-    "model": ("--verifier-model", "MODEL", "The model that an endpoint is asked for."),
-    "base_url": ("--base-url", "URL", "Where an endpoint is.  [default: OPENAI_BASE_URL]"),
-    "service_url": ("--service-url", "URL", "Where a service is.  [default: BERRY_SERVICE_URL]"),
-    "target": (
-        "--target",
-        "P",
-        "The probability that a claim must reach with its evidence, and not without.  "
-        "[default: 0.95]",
-    ),
-    "max_claims": (
-        "--max-claims",
-        "N",
-        "Claims that are verified; more is flagged.  [default: 25]",
-    ),
-    "require_citations": (
-        "--require-citations/--no-require-citations",
-        None,
-        "Flag a claim that cites nothing.",
-    ),
-    "context_mode": (
-        "--context-mode",
-        "MODE",
-        "What a claim is read with: cited, all, or auto (all if it cites nothing).  "
-        "[default: cited]",
-    ),
-    "claim_split": ("--claim-split", "WHERE", "Where claims end: sentences or lines."),
-    "citation_regex": (
-        "--citation-regex",
-        "REGEX",
-        "What a citation looks like, with a group id, in RE2's syntax.  "
-        "[default: [S0], [1], [S0, S1], [S1-S3]]",
-    ),
-    "rule": (
-        "--rule",
-        "RULE",
-        "signed, or kl: what is required against what was observed, without a sign.  "
-        "[default: signed]",
-    ),
-    "min_log_odds_gain": (
-        "--min-log-odds-gain",
-        "NATS",
-        "What the evidence must add to the log-odds of a claim.  [default: 0]",
-    ),
-    "units": ("--units", "UNITS", "Of information: bits or nats.  [default: bits]"),
-    "placeholder": ("--placeholder", "TEXT", "Stands for evidence that is taken away."),
-    "timeout_s": ("--timeout", "SECONDS", "For one call of endpoint or service.  [default: 60]"),
-    "temperature": ("--temperature", "X", "Of an endpoint, 0 to 2.  [default: 0]"),
-    "top_logprobs": ("--top-logprobs", "N", "Tokens an endpoint is asked for.  [default: 10]"),
-    "max_concurrency": ("--max-concurrency", "N", "Calls at a time, 1 to 64.  [default: 8]"),
-    "use_cache": (
-        "--use-cache/--no-use-cache",
-        None,
-        "Whether an endpoint is asked an equal question once.  [default: it is]",
-    ),
-    "group_claims": (
-        "--group-claims/--no-group-claims",
-        None,
-        "Whether claims with the same evidence share a call.  [default: they do]",
-    ),
-    "max_group_size": ("--max-group-size", "N", "Claims in such a call, 1 to 64.  [default: 8]"),
-    "max_group_prompt_chars": (
-        "--max-group-prompt-chars",
-        "N",
-        "Characters in such a call.  [default: 24000]",
-    ),
-    "include_prompts": (
-        "--include-prompts/--no-include-prompts",
-        None,
-        "Whether --json holds what an endpoint was asked.",
-    ),
-    "max_prompt_chars": ("--max-prompt-chars", "N", "Of each of these.  [default: 3000]"),
-}
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerifySettings:
+    """The options that win over settings of a verification: all of them but its key.
 
-def verify_options(command: _F) -> _F:
-    """An option for each setting of a verification but its key."""
-    for name, (option, metavar, text) in reversed(_OPTIONS.items()):
-        how: dict[str, Any] = {"default": None} if metavar is None else {"metavar": metavar}
-        command = setting_option(f"verify.{name}", option, name, help=text, **how)(command)
-    return command
+    Attributes:
+        verifier: local (the embedded model; nothing leaves this machine), openai (an
+            endpoint with logprobs) or service. Both need a key, in OPENAI_API_KEY or in the
+            configuration.  [default: local]
+        model: The model that an endpoint is asked for.
+        base_url: Where an endpoint is.  [default: OPENAI_BASE_URL]
+        service_url: Where a service is.  [default: BERRY_SERVICE_URL]
+        target: The probability that a claim must reach with its evidence, and not without.
+            [default: 0.95]
+        max_claims: Claims that are verified; more is flagged.  [default: 25]
+        require_citations: Flag a claim that cites nothing.
+        context_mode: What a claim is read with: cited, all, or auto (all if it cites
+            nothing).  [default: cited]
+        claim_split: Where claims end: sentences or lines.
+        citation_regex: What a citation looks like, with a group id, in RE2's syntax.
+            [default: [S0], [1], [S0, S1], [S1-S3]]
+        rule: signed, or kl: what is required against what was observed, without a sign.
+            [default: signed]
+        min_log_odds_gain: What the evidence must add to the log-odds of a claim.  [default:
+            0]
+        units: Of information: bits or nats.  [default: bits]
+        placeholder: Stands for evidence that is taken away.
+        timeout_s: For one call of endpoint or service.  [default: 60]
+        temperature: Of an endpoint, 0 to 2.  [default: 0]
+        top_logprobs: Tokens an endpoint is asked for.  [default: 10]
+        max_concurrency: Calls at a time, 1 to 64.  [default: 8]
+        use_cache: Whether an endpoint is asked an equal question once.  [default: it is]
+        group_claims: Whether claims with the same evidence share a call.  [default: they
+            do]
+        max_group_size: Claims in such a call, 1 to 64.  [default: 8]
+        max_group_prompt_chars: Characters in such a call.  [default: 24000]
+        include_prompts: Whether --json holds what an endpoint was asked.
+        max_prompt_chars: Of each of these.  [default: 3000]
+    """
+
+    verifier: object = option("--verifier", "NAME", setting="verify.verifier")
+    model: object = option("--verifier-model", "MODEL", setting="verify.model")
+    base_url: object = option("--base-url", "URL", setting="verify.base_url")
+    service_url: object = option("--service-url", "URL", setting="verify.service_url")
+    target: object = option("--target", "P", setting="verify.target")
+    max_claims: object = option("--max-claims", "N", setting="verify.max_claims")
+    require_citations: bool | None = option(
+        "--require-citations/--no-require-citations", setting="verify.require_citations"
+    )
+    context_mode: object = option("--context-mode", "MODE", setting="verify.context_mode")
+    claim_split: object = option("--claim-split", "WHERE", setting="verify.claim_split")
+    citation_regex: object = option("--citation-regex", "REGEX", setting="verify.citation_regex")
+    rule: object = option("--rule", "RULE", setting="verify.rule")
+    min_log_odds_gain: object = option(
+        "--min-log-odds-gain", "NATS", setting="verify.min_log_odds_gain"
+    )
+    units: object = option("--units", "UNITS", setting="verify.units")
+    placeholder: object = option("--placeholder", "TEXT", setting="verify.placeholder")
+    timeout_s: object = option("--timeout", "SECONDS", setting="verify.timeout_s")
+    temperature: object = option("--temperature", "X", setting="verify.temperature")
+    top_logprobs: object = option("--top-logprobs", "N", setting="verify.top_logprobs")
+    max_concurrency: object = option("--max-concurrency", "N", setting="verify.max_concurrency")
+    use_cache: bool | None = option("--use-cache/--no-use-cache", setting="verify.use_cache")
+    group_claims: bool | None = option(
+        "--group-claims/--no-group-claims", setting="verify.group_claims"
+    )
+    max_group_size: object = option("--max-group-size", "N", setting="verify.max_group_size")
+    max_group_prompt_chars: object = option(
+        "--max-group-prompt-chars", "N", setting="verify.max_group_prompt_chars"
+    )
+    include_prompts: bool | None = option(
+        "--include-prompts/--no-include-prompts", setting="verify.include_prompts"
+    )
+    max_prompt_chars: object = option("--max-prompt-chars", "N", setting="verify.max_prompt_chars")
 
 
 @click.command(epilog=EPILOG)
-@click.option("--answer", metavar="TEXT", help="The answer, with citations such as [S0].")
-@click.option("--answer-file", type=TEXT_FILE, metavar="FILE", help="A file with the answer.")
-@click.option(
-    "--trace",
-    type=TEXT_FILE,
-    metavar="FILE",
-    help='In place of an answer, steps of a plan or a reasoning trace: [{"idx": 0, "claim": "...", '
-    '"cites": ["S0"], "confidence": 0.9}], in JSON. confidence is the target of a step.',
-)
-@click.option(
-    "--span",
-    callback=read_named_files,
-    metavar="ID=FILE",
-    multiple=True,
-    help="Evidence: the id by which the answer cites it, and its file; can be repeated.",
-)
-@click.option(
-    "--span-text",
-    callback=read_named_texts,
-    metavar="ID=TEXT",
-    multiple=True,
-    help="The same with a text; can be repeated.",
-)
-@click.option(
-    "--spans",
-    "listed",
-    type=TEXT_FILE,
-    metavar="FILE",
-    help='All evidence in one file: [{"sid": "S0", "text": "..."}], or such an object a line.',
-)
-@click.option(
-    "--citations", is_flag=True, help="Also say what is wrong with the citations of each claim."
-)
-@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
-@click.option(
-    "--html",
-    type=RESULT_FILE,
-    metavar="FILE",
-    help="Also write the report as a page of its own, with the evidence.",
-)
-@color_option
-@verify_options
-@click.option(
-    "--config",
-    type=TEXT_FILE,
-    metavar="FILE",
-    help="A configuration, whose section verify holds; environment variables win over it, and "
-    "options over both.",
-)
 @click.pass_context
+@with_options
 def verify(
     ctx: click.Context,
     /,
     *,
-    answer: str | None,
-    answer_file: Path | None,
-    trace: Path | None,
-    span: tuple[Named, ...],
-    span_text: tuple[Named, ...],
-    listed: Path | None,
-    citations: bool,
-    as_json: bool,
-    html: Path | None,
-    color: ColorChoice,
-    config: Path | None,
-    **options: Any,  # noqa: ANN401 - of _OPTIONS
+    answer: str | None = option("--answer", "TEXT"),
+    answer_file: Path | None = option("--answer-file", type=TEXT_FILE),
+    trace: Path | None = option("--trace", type=TEXT_FILE),
+    span: tuple[Named, ...] = option("--span", "ID=FILE", callback=read_named_files),
+    span_text: tuple[Named, ...] = option("--span-text", "ID=TEXT", callback=read_named_texts),
+    listed: Path | None = option("--spans", type=TEXT_FILE),
+    citations: bool = option("--citations"),
+    as_json: bool = option("--json"),
+    html: Path | None = option("--html", type=RESULT_FILE),
+    color: ColorChoice = COLOR,
+    given: VerifySettings = group(VerifySettings),
+    config: Path | None = option("--config", type=TEXT_FILE),
 ) -> None:
     """Verify an answer claim by claim: does each follow from what it cites?
 
     Each claim is read with the evidence that it cites, and without. It passes if it reaches the
     target with it, and not without; how much the evidence adds is told in bits. Texts and files
     have options of their own; as a FILE, - is standard input.
+
+    Args:
+        answer: The answer, with citations such as [S0].
+        answer_file: A file with the answer.
+        trace: In place of an answer, steps of a plan or a reasoning trace: [{"idx": 0, "claim":
+            "...", "cites": ["S0"], "confidence": 0.9}], in JSON. confidence is the target of a
+            step.
+        span: Evidence: the id by which the answer cites it, and its file; can be repeated.
+        span_text: The same with a text; can be repeated.
+        listed: All evidence in one file: [{"sid": "S0", "text": "..."}], or such an object a
+            line.
+        citations: Also say what is wrong with the citations of each claim.
+        as_json: Print the report as JSON.
+        html: Also write the report as a page of its own, with the evidence.
+        config: A configuration, whose section verify holds; environment variables win over it,
+            and options over both.
     """
     if trace is not None:
         others = ("answer", "answer_file", "max_claims", "claim_split")
@@ -234,7 +185,10 @@ def verify(
         )
     files = [Path(each.value) for each in span]
     refuse_shared_stdin([answer_file, trace, listed, config, *files])
-    settings = read_settings(ctx, config, {k: v for k, v in options.items() if v is not None})
+    settings = read_settings(ctx, config, given_settings(given))
+    from groundwire.render.verification import WIDTH, report_to_terminal
+    from groundwire.text.screen import visible
+
     job = Job(
         answer=read_text_option(answer, answer_file, "--answer", "--answer-file"),
         steps=None if trace is None else read_trace(trace),
@@ -244,7 +198,16 @@ def verify(
     report = job.run(settings)
     if html is not None:
         html.write_text(job.page(report), encoding="utf-8")
-    show(report, as_json=as_json, color=color)
+    if report.error is not None and not as_json:
+        click.echo(f"error: {visible(report.error)}", err=True)
+    else:
+        width = shutil.get_terminal_size((WIDTH, 0)).columns
+        show(
+            report.to_dict(),
+            lambda colored: report_to_terminal(report, color=colored, width=width),
+            as_json=as_json,
+            color=color,
+        )
     ctx.exit(status_of(report))
 
 
@@ -299,40 +262,20 @@ class Job:
 def read_settings(ctx: click.Context, file: Path | None, given: Mapping[str, Any]) -> "Verify":
     """The settings in effect: options, else environment variables, else the file."""
     # What the environment has for endpoints counts only for who asks one, however that is said.
-    chosen = given.get("verifier")
+    chosen = given.get("verify.verifier")
     environ = os.environ | ({"GROUNDWIRE_VERIFY_VERIFIER": chosen} if chosen else {})
     config = read_config(ctx, file, environ=environ)
-    changed = with_values(config, {f"verify.{name}": value for name, value in given.items()})
-    for name in ("base_url", "service_url"):
-        if given.get(name) not in (None, config.value(f"verify.{name}")) and _has_own_key(config):
-            # It was given for another server, which is not to see it.
-            where = config.origins["verify.api_key"]
-            click.echo(f"warning: the key at {where} is for another server: not used.", err=True)
-            return replace(changed.verify, api_key=None)
-    return changed.verify
-
-
-def _has_own_key(config: "Config") -> bool:
-    """Whether a file has the key."""
-    return (
-        config.verify.api_key is not None
-        and config.origins["verify.api_key"].source not in os.environ
+    changed = with_values(config, given)
+    is_elsewhere = any(
+        given.get(path) not in (None, config.value(path))
+        for path in ("verify.base_url", "verify.service_url")
     )
-
-
-def show(report: "VerificationReport", *, as_json: bool, color: ColorChoice) -> None:
-    """Print a report; why there is none goes to standard error."""
-    from groundwire.render.verification import WIDTH, report_to_terminal
-    from groundwire.text.screen import visible
-
-    if as_json:
-        click.echo(to_json(report.to_dict(), indent=2))
-    elif report.error is not None:
-        click.echo(f"error: {visible(report.error)}", err=True)
-    else:
-        colored = wants_color(color)
-        width = shutil.get_terminal_size((WIDTH, 0)).columns
-        click.echo(report_to_terminal(report, color=colored, width=width), color=colored)
+    if is_elsewhere and is_of_file(config, "verify.api_key"):
+        # It was given for another server, which is not to see it.
+        where = config.origins["verify.api_key"]
+        click.echo(f"warning: the key at {where} is for another server: not used.", err=True)
+        return replace(changed.verify, api_key=None)
+    return changed.verify
 
 
 def status_of(report: "VerificationReport") -> ExitStatus:

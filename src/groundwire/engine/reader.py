@@ -10,12 +10,13 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
-from threading import Event, Lock
+from threading import Event
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from groundwire.detection.closest_lines import LINE_PIECES, closest_lines
 from groundwire.detection.evidence import SELECTED_PIECES, Evidence, Query, Selection, WordWeights
 from groundwire.detection.example import Source
 from groundwire.detection.passages import PASSAGE_PIECES, PASSAGE_RULES, CutSource, cut_source
@@ -23,14 +24,17 @@ from groundwire.detection.rules import MAX_LINES, Basis, RuleFindings, find
 from groundwire.detection.values import Entailment, EvidenceRef, Reason, Score
 from groundwire.engine.architecture import Architecture
 from groundwire.engine.cache import ByteCache
+from groundwire.engine.cross_encoder import CrossEncoder
 from groundwire.engine.features import FEATURE_RULES, N_FEATURES, NEUTRAL, match_features
-from groundwire.engine.models import Manifest
+from groundwire.engine.look import Calibration, CrossWeights, Look, least_supported
+from groundwire.engine.models import Manifest, companion
 from groundwire.engine.roles import RECALLED_SENTENCES, TextRole
 from groundwire.engine.runtime import KeysValues, RawScores, ReaderGraph
 from groundwire.engine.scheduler import Turns
 from groundwire.engine.scores import AnswerCalibration, ClaimScores, SentenceCalibration
-from groundwire.engine.sentence import ClaimPart, n_unknown_chars, parts_of
+from groundwire.engine.sentence import ClaimPart, n_unknown_chars, parts_of, question_parts
 from groundwire.engine.tokenizer import WordPieces
+from groundwire.engine.work import Work
 from groundwire.errors import DetectionError, ModelError, UnreadableError
 from groundwire.text.quantities import QuantityIndex
 from groundwire.text.segment import Segment, parse_citations
@@ -43,41 +47,8 @@ _Made = TypeVar("_Made")
 
 #: Passages that are read before any claim asks for them, best for the question first.
 PREFETCHED_PASSAGES = 32
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Calibration:
-    """The fitted map from logits to P(not supported): ``sigmoid(scale * logit + offset)``."""
-
-    scale: float = 1.0
-    offset: float = 0.0
-
-    def labels(self, logits: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Logits ``(n, 3)`` to probabilities ``(n, 3)`` of the three labels."""
-        wide = logits.astype(np.float64)
-        wrong = np.logaddexp(wide[:, 1], wide[:, 2])
-        # A sigmoid that does not overflow, however sure the model is.
-        doubt = np.exp(-np.logaddexp(0, -(self.scale * (wrong - wide[:, 0]) + self.offset)))
-        shares = np.exp(wide[:, 1:] - wrong[:, None])
-        return np.column_stack([1 - doubt, shares * doubt[:, None]]).astype(np.float32)
-
-
-class Work:
-    """Counts what was really done: passages and sentences read, second looks, word pieces."""
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._counts: Counter[str] = Counter()
-
-    def add(self, **counts: int) -> None:
-        """Add to the counts."""
-        with self._lock:
-            self._counts.update(counts)
-
-    def counts(self) -> dict[str, int]:
-        """The counts so far."""
-        with self._lock:
-            return dict(self._counts)
+# Word pieces of lines that a cross-encoder reads with a claim where they are all there is.
+_ALONE_PIECES = 400
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,6 +69,8 @@ class Reader:
     turns: Turns
     sentences: SentenceCalibration = field(default_factory=SentenceCalibration)
     lines: SentenceCalibration = field(default_factory=SentenceCalibration)
+    cross: CrossEncoder | None = None
+    cross_weights: CrossWeights = field(default_factory=CrossWeights)
     counter: Work = field(default_factory=Work)
     finds_conflicts: bool = True
     score: Score = field(default=Score.PROBABILITY, init=False)
@@ -131,7 +104,8 @@ class Reader:
                 f"this version computes those of rules {FEATURE_RULES}. Train it again with "
                 "groundwire train reader, or use the version of groundwire that it came with."
             )
-        folder: Path = manifest.folder
+        small = companion(manifest)
+        folder: Path = small.folder
         fitted = manifest.raw.get("answer_calibration")
         return cls(
             name=manifest.name,
@@ -140,7 +114,7 @@ class Reader:
             calibration=Calibration(**manifest.calibration),
             answers=AnswerCalibration(**fitted) if fitted else None,
             graph=ReaderGraph(
-                folder / "reader.onnx", Architecture.from_manifest(manifest.raw), threads=1
+                folder / "reader.onnx", Architecture.from_manifest(small.raw), threads=1
             ),
             pieces=WordPieces(folder / "tokenizer.json"),
             words=WordWeights.load(folder),
@@ -150,6 +124,8 @@ class Reader:
             turns=turns,
             sentences=SentenceCalibration(**(manifest.raw.get("sentence_calibration") or {})),
             lines=SentenceCalibration(**(manifest.raw.get("lines_calibration") or {})),
+            cross=CrossEncoder.of(manifest, threads=turns.n_turns),
+            cross_weights=CrossWeights(**(manifest.raw.get("cross_weights") or {})),
         )
 
     @classmethod
@@ -236,7 +212,7 @@ class ReaderSession:
         self._reader, self._threshold, self._tenant = reader, threshold, tenant
         self._question = question or ""
         asked = reader.pieces.encode(self._question).ids
-        self._question_parts = _question_parts(asked)
+        self._question_parts = question_parts(asked)
         self._question_ids = np.unique(np.concatenate([*self._question_parts, asked[:0]]))
         if sum(map(len, self._question_parts)) < len(asked):
             self.reasons[Reason.QUESTION_SHORTENED] = 1
@@ -325,7 +301,15 @@ class ReaderSession:
         if not parts or not self.evidence.passages:
             raise UnreadableError
         everything = range(len(self.evidence.passages))
-        return _whole([self._judge(part, everything, ()) for part in parts])
+        if self._reader.cross is not None:
+            return least_supported([self._crossed_alone(part, everything) for part in parts])
+        return least_supported([self._judge(part, everything, ()) for part in parts])
+
+    def _crossed_alone(self, part: ClaimPart, chosen: Sequence[int]) -> Look:
+        features = self._features(part, chosen)
+        scores = self._cross(part, Query.of(part.ids), chosen, features, budget=_ALONE_PIECES)
+        assert scores is not None
+        return Look(scores.pieces, scores.sentence, tuple(chosen))
 
     def _claim(
         self, segment: Segment, units: Sequence[tuple[ClaimPart, tuple[ClaimPart, ...]]]
@@ -345,24 +329,29 @@ class ReaderSession:
         find_all = partial(self._findings, units[0][0], query)
         # Beside the model, which takes longer and does not need what the rules find.
         beside = self._help(find_all, selections)
-        looks = [
+        readings = [
             self._look(part, earlier, selection)
             for (part, earlier), selection in zip(units, selections, strict=True)
         ]
+        looks = [look for look, _ in readings]
         chosen = sorted({index for look in looks for index in look.chosen})
         self.attended.update(chosen)
         findings = _helped(beside, find_all, selections)
         return ClaimScores(
             offsets=np.concatenate([part.ranges for part, _ in units]),
-            labels=np.concatenate([look.labels for look in looks]),
+            labels=np.concatenate([self._reader.calibration.labels(look.logits) for look in looks]),
             evidence=self.evidence.references(query, chosen),
             n_unread=sum(
                 n_unknown_chars(part, self._reader.pieces.unknown_id) for part, _ in units
             ),
-            entailment=self._reader.sentences.entailment(_whole(looks)),
+            entailment=self._reader.sentences.entailment(least_supported(looks)),
             conflicts=findings.conflicts,
             settled=findings.settled,
             is_line=findings.is_line,
+            logits=tuple(
+                np.concatenate(each)
+                for each in zip(*(models for _, models in readings), strict=True)
+            ),
         )
 
     def _findings(
@@ -390,48 +379,97 @@ class ReaderSession:
         return find(part.text, lines, basis).moved(part.places.tolist())
 
     def _select(self, part: ClaimPart, earlier: Sequence[ClaimPart]) -> Selection:
-        before = earlier[-1].ids if earlier else None
-        query = Query.of(part.ids, question=self._question_ids, before=before)
-        return self.evidence.select(query)
+        return self.evidence.select(self._query(part, earlier))
 
-    def _look(self, part: ClaimPart, earlier: Sequence[ClaimPart], selection: Selection) -> "_Look":
-        """Read a part with its evidence, and once more with other evidence if it looks wrong."""
+    def _query(self, part: ClaimPart, earlier: Sequence[ClaimPart]) -> Query:
+        before = earlier[-1].ids if earlier else None
+        return Query.of(part.ids, question=self._question_ids, before=before)
+
+    def _look(
+        self, part: ClaimPart, earlier: Sequence[ClaimPart], selection: Selection
+    ) -> tuple[Look, tuple[NDArray[np.float32], ...]]:
+        """Read a part with its evidence, and once more with other evidence if it looks wrong.
+
+        Returns:
+            What all models say together, and the logits of each, uncalibrated.
+        """
         context = [self._text(TextRole.QUESTION, ids) for ids in self._question_parts]
         if self._reader.graph.sizes.recalls:
             context += [self._text(TextRole.HISTORY, p.ids) for p in earlier]
-        look = self._judge(part, selection.first, context)
-        if not selection.second or 1 - look.labels[:, 0].min() < self._threshold:
-            return look
-        # One selection with the evidence is enough: the other does not hold it, and says so.
-        self._reader.counter.add(second_looks=1)
-        return look.or_better(self._judge(part, selection.second, context))
+        features = self._features(part, selection.first)
+        reach = tuple(sorted({*selection.first, *selection.second}))
+        crossed = self._cross(part, self._query(part, earlier), reach, features)
+        weights = self._reader.cross_weights
+        look = self._judge(part, selection.first, context, features)
+        mixed = look.mixed_with(crossed, weights)
+        if selection.second and self._is_doubted(mixed):
+            # One selection with the evidence is enough: the other does not hold it, and says so.
+            self._reader.counter.add(second_looks=1)
+            second = self._features(part, selection.second)
+            look = look.or_better(self._judge(part, selection.second, context, second))
+            mixed = look.mixed_with(crossed, weights)
+        if crossed is None:
+            return mixed, (look.logits,)
+        whole = np.broadcast_to(crossed.sentence, look.logits.shape)
+        return mixed, (look.logits, crossed.pieces, whole)
 
-    def _judge(
-        self, part: ClaimPart, chosen: Sequence[int], context: Sequence[KeysValues]
-    ) -> "_Look":
-        reader = self._reader
-        past = KeysValues.join([reader.graph.nothing, *self._passages(chosen), *context])
-        features = np.empty((len(part.ids) + 2, N_FEATURES), np.int64)
-        features[0] = features[-1] = NEUTRAL
-        features[1:-1] = match_features(
+    def _is_doubted(self, look: Look) -> bool:
+        labels = self._reader.calibration.labels(look.logits)
+        return bool(1 - labels[:, 0].min() >= self._threshold)
+
+    def _features(self, part: ClaimPart, chosen: Sequence[int]) -> NDArray[np.int64]:
+        """Match features of each word piece of a part over some passages, ``(n, 6)``."""
+        return match_features(
             part.ids,
             part.offsets,
             part.text,
             passages=[self.evidence.passages[index] for index in chosen],
             question_ids=self._question_ids,
             idf=self.evidence.words.idf,
-            unknown_id=reader.pieces.unknown_id,
+            unknown_id=self._reader.pieces.unknown_id,
         )
+
+    def _cross(
+        self,
+        part: ClaimPart,
+        query: Query,
+        reach: Sequence[int],
+        features: NDArray[np.int64],
+        *,
+        budget: int = LINE_PIECES,
+    ) -> RawScores | None:
+        """Read a part together with its closest lines, if there is a cross-encoder."""
+        reader = self._reader
+        if reader.cross is None:
+            return None
+        excerpts = closest_lines(self.evidence, query, reach, budget=budget)
+        asked = np.concatenate([*self._question_parts, part.ids[:0]])
+        with reader.turns.answer():
+            scores = reader.cross.read(part.ids, features, asked, excerpts, reader.pieces)
+        n_lines = sum(len(excerpt.ids) for excerpt in excerpts)
+        reader.counter.add(claims_crossed=1, pieces_crossed=len(part.ids) + n_lines)
+        _require_finite(scores)
+        return scores
+
+    def _judge(
+        self,
+        part: ClaimPart,
+        chosen: Sequence[int],
+        context: Sequence[KeysValues],
+        features: NDArray[np.int64] | None = None,
+    ) -> Look:
+        reader = self._reader
+        past = KeysValues.join([reader.graph.nothing, *self._passages(chosen), *context])
+        codes = np.empty((len(part.ids) + 2, N_FEATURES), np.int64)
+        codes[0] = codes[-1] = NEUTRAL
+        codes[1:-1] = self._features(part, chosen) if features is None else features
         with reader.turns.answer():
             verdict: RawScores = reader.graph.read_sentence(
-                _with_specials(part.ids, reader.pieces), features, past
+                _with_specials(part.ids, reader.pieces), codes, past
             )
         reader.counter.add(sentences_read=1, pieces_judged=len(part.ids))
-        # Before calibration: it would make a sure verdict of an infinite logit.
-        if not (np.isfinite(verdict.pieces).all() and np.isfinite(verdict.sentence).all()):
-            raise DetectionError("The model's output is not a number.")
-        labels = reader.calibration.labels(verdict.pieces)
-        return _Look(labels, verdict.sentence, tuple(chosen))
+        _require_finite(verdict)
+        return Look(verdict.pieces, verdict.sentence, tuple(chosen))
 
     def _passages(self, chosen: Sequence[int]) -> list[KeysValues]:
         """Passages in this order; those that nobody has read yet side by side."""
@@ -466,35 +504,6 @@ class ReaderSession:
         return (self._tenant, rules, int(role), digest)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Look:
-    """What a part looks like beside some passages.
-
-    Attributes:
-        labels: Calibrated probabilities of each word piece, shape ``(n, 3)``.
-        sentence: Logits of the part as a whole, shape ``(3,)``.
-        chosen: The passages.
-    """
-
-    labels: NDArray[np.float32]
-    sentence: NDArray[np.float32]
-    chosen: tuple[int, ...]
-
-    @property
-    def support(self) -> float:
-        """Log-odds that the part as a whole is supported, uncalibrated."""
-        return float(self.sentence[0] - np.logaddexp(self.sentence[1], self.sentence[2]))
-
-    def or_better(self, other: "_Look") -> "_Look":
-        """Of each word piece, and of the whole, the more favourable of two readings."""
-        is_better = (other.labels[:, 0] > self.labels[:, 0])[:, None]
-        return _Look(
-            np.where(is_better, other.labels, self.labels),
-            other.sentence if other.support > self.support else self.sentence,
-            tuple(dict.fromkeys((*self.chosen, *other.chosen))),
-        )
-
-
 def _helped(helper: Future[_Made] | None, job: Callable[[_Given], _Made], given: _Given) -> _Made:
     """What a helper makes, or made here if it has not begun."""
     # It may wait behind others that wait for this.
@@ -503,22 +512,14 @@ def _helped(helper: Future[_Made] | None, job: Callable[[_Given], _Made], given:
     return helper.result()
 
 
-def _whole(looks: Sequence[_Look]) -> NDArray[np.float32]:
-    """Logits of a claim in several parts: it is entailed if each is, so the least one counts."""
-    return min(looks, key=lambda look: look.support).sentence
+def _require_finite(scores: RawScores) -> None:
+    # Before calibration: it would make a sure verdict of an infinite logit.
+    if not (np.isfinite(scores.pieces).all() and np.isfinite(scores.sentence).all()):
+        raise DetectionError("The model's output is not a number.")
 
 
 def _with_specials(ids: NDArray[np.int32], pieces: WordPieces) -> list[int]:
     return [pieces.cls_id, *ids.tolist(), pieces.sep_id]
-
-
-def _question_parts(ids: NDArray[np.int32]) -> list[NDArray[np.int32]]:
-    """A question in at most two texts: what is asked stands at its beginning or at its end."""
-    if not len(ids):
-        return []
-    if len(ids) <= PASSAGE_PIECES:
-        return [ids]
-    return [ids[:PASSAGE_PIECES], ids[max(PASSAGE_PIECES, len(ids) - PASSAGE_PIECES) :]]
 
 
 def n_threads(threads: int | None) -> int:

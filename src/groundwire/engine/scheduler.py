@@ -26,6 +26,7 @@ class Turns:
             n_turns: How many there are at a time, at least 1: one for each thread that is to
                 compute.
         """
+        self.n_turns = n_turns
         self._lock = Lock()
         self._n_free = n_turns
         self._answers: deque[Lock] = deque()

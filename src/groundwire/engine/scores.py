@@ -113,6 +113,9 @@ class ClaimScores:
         settled: Ranges of the answer, ``[start, end)``, that plainly follow from the evidence, such
             as a sum of two of its numbers.
         is_line: Whether the claim is a line of the evidence, word for word.
+        logits: What each model says of the word pieces before calibration, each of shape
+            ``(n, 3)``: the reader; the cross-encoder of each piece, and of the claim as a whole.
+            Calibration is fitted on them.
     """
 
     offsets: NDArray[np.int32]
@@ -125,6 +128,7 @@ class ClaimScores:
     conflicts: tuple[Conflict, ...] = ()
     settled: tuple[tuple[int, int], ...] = ()
     is_line: bool = False
+    logits: tuple[NDArray[np.float32], ...] = ()
 
     @classmethod
     def compared(

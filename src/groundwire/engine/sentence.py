@@ -82,3 +82,12 @@ def without_citations(answer: str, segment: Segment) -> str:
         start, end = citation.start - segment.start, citation.end - segment.start
         text = text[:start] + " " * (end - start) + text[end:]
     return text
+
+
+def question_parts(ids: NDArray[np.int32]) -> list[NDArray[np.int32]]:
+    """A question in at most two texts: what is asked stands at its beginning or at its end."""
+    if not len(ids):
+        return []
+    if len(ids) <= PASSAGE_PIECES:
+        return [ids]
+    return [ids[:PASSAGE_PIECES], ids[max(PASSAGE_PIECES, len(ids) - PASSAGE_PIECES) :]]

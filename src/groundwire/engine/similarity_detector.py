@@ -21,11 +21,11 @@ from groundwire.detection.values import EvidenceRef, Reason, Score
 from groundwire.engine.cache import ByteCache
 from groundwire.engine.embedder import Embedder, HashEmbedder, NeuralEmbedder
 from groundwire.engine.models import DEFAULT_MODEL, EMBEDDERS, ENCODER, find_model
-from groundwire.engine.reader import Work
 from groundwire.engine.scheduler import Turns
 from groundwire.engine.scores import ClaimScores
 from groundwire.engine.sentence import parts_of, without_citations
 from groundwire.engine.tokenizer import WordPieces
+from groundwire.engine.work import Work
 from groundwire.errors import DetectionError
 from groundwire.text.emphasis import without_emphasis
 from groundwire.text.segment import Segment

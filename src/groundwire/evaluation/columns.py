@@ -92,6 +92,14 @@ class Columns:
         """Which of them scores count: see :func:`.sums.counted`."""
         return counted(self.hallucinated, self.failed)
 
+    @property
+    def ious(self) -> Floats:
+        """Intersection over union of the characters of each; 1 where nothing is marked."""
+        both, predicted, gold = self.characters.T.astype(np.float64)
+        union = predicted + gold - both
+        ious: Floats = np.divide(both, union, out=np.ones(len(self)), where=union > 0)
+        return ious
+
     def take(self, which: Bools) -> Self:
         """Select answers; if all are selected, nothing is copied."""
         if which.all():

@@ -15,51 +15,41 @@ from groundwire.evaluation.calibration import brier, reliability
 from groundwire.evaluation.columns import Collector, Columns
 from groundwire.evaluation.confusion import Judged, detection_in, overlaps
 from groundwire.evaluation.intervals import N_RESAMPLES, SEED
-from groundwire.evaluation.judged_row import SCHEMA, Header, JudgedRow, ResultsError
+from groundwire.evaluation.judged_row import SCHEMA, Header, JudgedRow, requiring_results
 from groundwire.evaluation.no_verdict import RowCounts
 from groundwire.evaluation.results_file import read_header, read_judged
 from groundwire.evaluation.scores import PREVALENCES, defined, scores_of
 from groundwire.text.files.reading import fingerprint
 from groundwire.text.files.writing import to_json
 
-#: The scores of a group, by their names in JSON.
+#: The parts of an evaluation, by their names in JSON.
 _SCORES = (
     *("n_answers", "n_scored", "n_contexts", "n_hallucinated", "n_flagged", "example"),
     *("span", "span_lettucedetect", "claims", "baseline_flag_all", "prevalence"),
+    *("tasks", "labels", "calibration", "coverage", "latency_ms", "fingerprint"),
 )
+#: Those that an evaluation without labelled answers has as well.
+_NEEDED = ("n_answers", *_SCORES[-6:])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluation:
     """Scores of a detector on labelled data, and all that is needed to interpret them.
 
-    Mappings are JSON data: ratios in [0, 1], ``None`` where undefined.
-
     Attributes:
         header: The detector and the data.
         counts: How many rows there are, and why some have no verdict or no label.
-        scores: Of all answers that are labelled, as :func:`.scores.scores_of` has them; of
-            those without a verdict, the hallucinated ones count as missed, and no others.
-        tasks: The same by task; those of no task under an empty name.
-        labels: Marked stretches by label, and by the data's own word for it: how many there are,
-            and in how many of them the detector marked something.
-        calibration: How well the probabilities of answers are calibrated; ``None`` without any.
-        coverage: How many answers were not fully checked, and why.
-        latency_ms: Of a check that came to a verdict: percentiles.
+        scores: JSON data, with ratios in [0, 1] and ``None`` where undefined: the scores of all
+            labelled answers, as :func:`.scores.scores_of` has them; the same by task (``tasks``);
+            marked stretches by label (``labels``); ``calibration``, ``coverage``, ``latency_ms``;
+            and the ``fingerprint`` of the rows with their labels, whatever their order.
         seconds: Time of all checks together.
-        fingerprint: Of the rows with their labels, whatever their order.
     """
 
     header: Header
     counts: RowCounts
     scores: Mapping[str, Any]
-    tasks: Mapping[str, Mapping[str, Any]]
-    labels: Mapping[str, Mapping[str, Any]]
-    calibration: Mapping[str, Any] | None
-    coverage: Mapping[str, Any]
-    latency_ms: Mapping[str, float] | None
     seconds: float
-    fingerprint: str
 
     @classmethod
     def read(cls, path: Path, *, prevalences: Sequence[float] = PREVALENCES) -> Self:
@@ -68,13 +58,8 @@ class Evaluation:
         Raises:
             ResultsError: If it is none.
         """
-        try:
+        with requiring_results(path):
             return cls.of(read_header(path), read_judged(path), prevalences=prevalences)
-        except ResultsError:
-            raise
-        except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
-            problem = f"a row of it is not as results are ({type(error).__name__}: {error})"
-            raise ResultsError(path, None, problem) from error
 
     @classmethod
     def of(
@@ -93,24 +78,22 @@ class Evaluation:
         for row in rows:
             tally.add(row)
         columns = tally.answers.columns()
-        return cls(
-            header=header,
-            counts=tally.counts,
-            scores=scores_of(columns, prevalences=prevalences),
-            tasks={
+        scores = {
+            **scores_of(columns, prevalences=prevalences),
+            "tasks": {
                 name: scores_of(of_task, prevalences=prevalences)
                 for name, of_task in columns.by_task().items()
             },
-            labels=tally.labels(),
-            calibration=_calibration(columns),
-            coverage={
+            "labels": tally.labels(),
+            "calibration": _calibration(columns),
+            "coverage": {
                 "n_incomplete": int((~columns.complete).sum()),
                 "reasons": dict(sorted(tally.reasons.items())),
             },
-            latency_ms=_percentiles(columns.latency_ms[~np.isnan(columns.latency_ms)]),
-            seconds=tally.seconds,
-            fingerprint=f"{tally.fingerprint:016x}",
-        )
+            "latency_ms": _percentiles(columns.latency_ms[~np.isnan(columns.latency_ms)]),
+            "fingerprint": f"{tally.fingerprint:016x}",
+        }
+        return cls(header=header, counts=tally.counts, scores=scores, seconds=tally.seconds)
 
     def to_dict(self, *, wall_s: float | None = None) -> dict[str, Any]:
         """As JSON data.
@@ -126,16 +109,10 @@ class Evaluation:
             "threshold": detector.threshold,
             "detector": detector.to_dict(),
             **self.scores,
-            "tasks": dict(self.tasks),
-            "labels": dict(self.labels),
-            "calibration": self.calibration,
-            "coverage": dict(self.coverage),
-            "latency_ms": self.latency_ms,
             "seconds": seconds,
             "examples_per_s": round(n_checked / seconds, 3) if seconds and n_checked else None,
             "bootstrap": {"unit": "context", "n_resamples": N_RESAMPLES, "seed": SEED},
             "data": dict(self.header.data),
-            "fingerprint": self.fingerprint,
             "command": self.header.command,
             "groundwire": self.header.version,
         }
@@ -147,20 +124,11 @@ class Evaluation:
         Raises:
             KeyError: If it is something else; so do TypeError and ValueError.
         """
-        names = (
-            "tasks",
-            "labels",
-            "calibration",
-            "coverage",
-            "latency_ms",
-            "seconds",
-            "fingerprint",
-        )
         return cls(
             header=Header.from_dict({**data, "schema": SCHEMA}),
             counts=RowCounts.from_dict(data),
-            scores={name: data[name] for name in _SCORES if name in data},
-            **{name: data[name] for name in names},
+            scores={name: data[name] for name in _SCORES if name in data or name in _NEEDED},
+            seconds=data["seconds"],
         )
 
 

@@ -1,17 +1,23 @@
 """Contents of a results file: a header, and a row for each judged answer."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
 from groundwire import __version__
 from groundwire.detection.values import DetectorInfo, Score
+from groundwire.errors import InputError
 from groundwire.evaluation.loading import DifferentDetectorError
 from groundwire.text.files.writing import WrittenError, other_data
 
 #: Version of the format.
 SCHEMA = 1
+
+
+#: Errors that data of another shape than results raises.
+UNLIKE_RESULTS = (KeyError, TypeError, AttributeError, ValueError, OverflowError, RecursionError)
 
 
 class ResultsError(WrittenError):
@@ -118,6 +124,22 @@ class JudgedRow:
             TypeError: If it is no row of results; so does KeyError.
         """
         return cls(**{**data, "sources": tuple(data["sources"]), "gold": tuple(data["gold"])})
+
+
+@contextmanager
+def requiring_results(path: Path) -> Iterator[None]:
+    """Refuse a file whose rows are not those of results.
+
+    Raises:
+        ResultsError: In place of :data:`UNLIKE_RESULTS`.
+    """
+    try:
+        yield
+    except InputError:
+        raise
+    except UNLIKE_RESULTS as error:
+        problem = f"a row of it is not as results are ({type(error).__name__}: {error})"
+        raise ResultsError(path, None, problem) from error
 
 
 def require_same(path: Path, before: Header, now: Header) -> None:

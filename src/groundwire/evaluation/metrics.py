@@ -113,11 +113,6 @@ class AnswerCounts:
         return ratio(self.n_flagged - self.n_both, self.n - self.n_hallucinated)
 
     @property
-    def balanced_accuracy(self) -> float:
-        """Mean of recall and of the share of grounded answers that are not flagged."""
-        return (self.recall + 1 - self.false_positive_rate) / 2
-
-    @property
     def flag_all_f1(self) -> float:
         """F1 of flagging every answer, which needs no detector."""
         every = Overlap(both=self.n_hallucinated, predicted=self.n, gold=self.n_hallucinated)

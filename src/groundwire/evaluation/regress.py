@@ -181,27 +181,21 @@ class Baseline:
         else:
             return cls(scores=Evaluation.read(path).to_dict(), results=path)
         try:
-            scores = json.loads(path.read_text(encoding="utf-8"))
-            _require_scores(scores)
-        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+            data = json.loads(path.read_text(encoding="utf-8"))
+            scores = Evaluation.from_dict(data).to_dict()
+        except (
+            OSError,
+            ValueError,
+            LookupError,
+            TypeError,
+            AttributeError,
+            RecursionError,
+        ) as error:
             raise RegressError(
                 f"{path} is no baseline ({type(error).__name__}: {error}). Give what groundwire "
                 "evaluate --json printed, or the file of its --output."
             ) from error
         return cls(scores=scores)
-
-
-def _require_scores(scores: object) -> None:
-    if not isinstance(scores, dict):
-        raise TypeError("it is no object")
-    for name in (*_SAME, *(key for key, _ in COUNTS.values())):
-        # A set without labels has no number of hallucinated answers.
-        if not isinstance(scores.get(name, 0 if name == "n_hallucinated" else None), int):
-            raise KeyError(name)
-    if not isinstance(scores["fingerprint"], str):
-        raise TypeError("fingerprint is no text")
-    if not isinstance(scores["data"], dict) or not scores["data"]:
-        raise ValueError("data names no file")
 
 
 def compare(results: Path, baseline: Baseline | None, limits: AllowedChanges) -> Regression:

@@ -39,35 +39,13 @@ class Run:
     n_new: int
 
 
-def run(
-    detector: AnyDetector,
-    rows: Iterable[AnyRow],
-    *,
-    output: Path,
-    header: Header,
-    replace: bool = False,
-    retry_failed: bool = False,
-    on_row: OnRow = lambda _: None,
-) -> Run:
-    """Judge in this process all rows that have no result yet, as :func:`run_on` does."""
-    return run_on(
-        here(detector),
-        rows,
-        output=output,
-        header=header,
-        replace=replace,
-        retry_failed=retry_failed,
-        on_row=on_row,
-    )
-
-
 def here(detector: AnyDetector) -> Judging:
     """Make a function that judges in this process, with the threads of the detector."""
     return lambda blocks: (judge_block(detector, block) for block in blocks)
 
 
-def run_on(
-    judging: Judging,
+def run(
+    judging: Judging | AnyDetector,
     rows: Iterable[AnyRow],
     *,
     output: Path,
@@ -80,7 +58,7 @@ def run_on(
     """Judge all rows that have no result yet, and append their results.
 
     Args:
-        judging: Judges blocks; :func:`here`, or an engine of :mod:`.scale`.
+        judging: A detector to judge with in this process, or an engine of :mod:`.scale`.
         rows: All of the data, from its beginning.
         output: The results, as :func:`.results_file.open_results` has them; made, or continued.
         header: The data and the detector.
@@ -93,6 +71,7 @@ def run_on(
         ResultsError: If the results belong to another run, or are packed.
         DifferentDetectorError: If they were made by another detector.
     """
+    judge = judging if callable(judging) else here(judging)
     if output.suffix == ".gz":
         raise ResultsError(output, None, "results are appended to, so they are not packed")
     results = open_results(output)
@@ -106,7 +85,7 @@ def run_on(
     first = [*islice(blocks, 1)]  # what can fail comes before the file is there
     with (
         results.writer(header, replace=replace) as writer,
-        closing(judging(chain(first, blocks))) as batches,
+        closing(judge(chain(first, blocks))) as batches,
     ):
         for judged in batches:
             for row in judged:

@@ -97,16 +97,13 @@ def _spans(answers: Columns, n_resamples: int, seed: int) -> dict[str, Any]:
     if not len(marked):
         return {"span": None, "span_lettucedetect": None}
     bootstrap = Bootstrap.of(marked.contexts, n_resamples=n_resamples, seed=seed)
-    both, predicted, gold = marked.characters.T.astype(np.float64)
-    union = predicted + gold - both
-    iou = np.divide(both, union, out=np.ones(len(marked)), where=union > 0)
     overlap = _overlap(marked.characters)
     return {
         "span": {
             "n_answers": len(marked),
             **_with_ends(of_spans(marked.characters, bootstrap)),
             "iou": defined(overlap.iou),
-            "mean_iou": float(iou.mean()),
+            "mean_iou": float(marked.ious.mean()),
         },
         "span_lettucedetect": _with_ends(of_spans(marked.pairs, bootstrap)),
     }

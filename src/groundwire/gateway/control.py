@@ -25,6 +25,7 @@ from groundwire.control.audit.retention import Retention
 from groundwire.control.audit.signing import signing_keys
 from groundwire.control.audit.trail import Trail
 from groundwire.control.folder import data_folder
+from groundwire.control.keys import Role
 from groundwire.control.logins import Logins
 from groundwire.control.store import (
     Store,
@@ -34,8 +35,10 @@ from groundwire.control.store import (
     wait_until_open,
 )
 from groundwire.control.store.opening import pauses
-from groundwire.control.tenants import Directory, Registry, Role, Watcher
+from groundwire.control.tenants.directory import Directory
 from groundwire.control.tenants.first_start import FirstStart, prepare
+from groundwire.control.tenants.registry import Registry
+from groundwire.control.tenants.watching import Watcher
 from groundwire.gateway.control_state import PATIENCE_S, ControlState
 from groundwire.gateway.http.problems import SERVER, Problem
 from groundwire.pipeline import Pipeline

@@ -1,5 +1,6 @@
-"""What of a client's request goes to the upstream beside its body: headers and query."""
+"""A client's request as the upstream gets it."""
 
+from collections.abc import AsyncIterator
 from urllib.parse import unquote
 
 from starlette.requests import Request
@@ -7,17 +8,44 @@ from starlette.requests import Request
 from groundwire.control.keys import holds_key
 from groundwire.gateway.http.problems import Problem
 from groundwire.gateway.middleware import state
-from groundwire.gateway.upstream.headers import Pairs
+from groundwire.gateway.upstream.asking import Upload, UpstreamRequest
 
 
-def client_headers(request: Request) -> Pairs:
-    """The headers of a request as they came, with our trace id in place of the client's."""
-    pairs = [
+def forwarded(
+    request: Request,
+    *,
+    path: str,
+    body: bytes | AsyncIterator[bytes],
+    model: str | None,
+    accept_encoding: str | None = None,
+) -> UpstreamRequest:
+    """A client's request as it is put to upstreams, with our trace id in place of the client's.
+
+    Args:
+        request: The client's.
+        path: What follows ``/v1/``.
+        body: What is sent.
+        model: The model to route by.
+        accept_encoding: Which codings the response may have; ``None``: as the client says.
+
+    Raises:
+        Problem: 400, if the query has what no URL may hold, or what may be a key of ours.
+    """
+    headers = [
         (name.decode("latin-1"), value.decode("latin-1"))
         for name, value in request.scope["headers"]
         if name != b"x-trace-id"
     ]
-    return [*pairs, ("X-Trace-ID", state.trace_id(request))]
+    return UpstreamRequest(
+        method=request.method,
+        path=path,
+        query=query_of(request),
+        headers=(*headers, ("X-Trace-ID", state.trace_id(request))),
+        body=body if isinstance(body, bytes) else Upload(body),
+        model=model,
+        passes_authorization=state.caller(request).passes_authorization,
+        accept_encoding=accept_encoding,
+    )
 
 
 def query_of(request: Request) -> str:

@@ -10,7 +10,7 @@ from groundwire.config.tree import Admin
 from groundwire.control.audit import Keeping, unchecked_endpoint_event
 from groundwire.gateway import unchecked
 from groundwire.gateway.chat.recording import Recorder
-from groundwire.gateway.forwarded import client_headers, query_of, require_no_key
+from groundwire.gateway.forwarded import forwarded, require_no_key
 from groundwire.gateway.http.coding import CodingError, Decoder
 from groundwire.gateway.http.incoming import Incoming
 from groundwire.gateway.http.problems import INVALID_REQUEST, Problem
@@ -26,7 +26,6 @@ from groundwire.gateway.model_list import all_models
 from groundwire.gateway.paths import RequestTarget, target_of
 from groundwire.gateway.services import Services
 from groundwire.gateway.upstream import UpstreamReply
-from groundwire.gateway.upstream.asking import UpstreamRequest
 from groundwire.gateway.upstream.headers import Pairs
 from groundwire.gateway.upstream.routing import EVERYTHING
 
@@ -70,15 +69,10 @@ async def _answer(request: Request, target: RequestTarget, incoming: Incoming) -
         await _allow(request, target, services, model=model)
         marks = [unchecked.MARK_HEADER]
     if request.method == "GET" and target.is_model_list and len(services.upstreams.all) > 1:
-        return await all_models(services.upstreams, _ask_for_models(request, target))
+        ask = forwarded(request, path=target.path, body=b"", model=None, accept_encoding="identity")
+        return await all_models(services.upstreams, ask)
     reply = await services.upstreams.send(
-        method=request.method,
-        path=target.path,
-        query=query_of(request),
-        headers=client_headers(request),
-        body=body,
-        model=model,
-        caller=state.caller(request),
+        forwarded(request, path=target.path, body=body, model=model)
     )
     return _streamed(reply, incoming, marks, services)
 
@@ -195,16 +189,3 @@ def _model_of(body: bytes, coding: str, *, max_bytes: int) -> str | None:
     except (CodingError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     return model if isinstance(model, str) else None
-
-
-def _ask_for_models(request: Request, target: RequestTarget) -> UpstreamRequest:
-    return UpstreamRequest(
-        method="GET",
-        path=target.path,
-        query=query_of(request),
-        headers=tuple(client_headers(request)),
-        body=b"",
-        model=None,
-        passes_authorization=state.caller(request).passes_authorization,
-        accept_encoding="identity",
-    )

@@ -1,6 +1,6 @@
 """The tools for evidence that the server holds: add, list, get, search."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Annotated, Any
 
 from pydantic import BaseModel, Field
@@ -168,7 +168,7 @@ class HeldEvidence:
         spans = self._held(call, own)
         reader = self.backend.models.reader
         found = search(own.query, spans, reader, most=own.limit, tenant=call.tenant)
-        data = {"found": [each.to_dict() for each in found], "total": len(spans)}
+        data = {"found": [asdict(each) for each in found], "total": len(spans)}
         return ToolResult(data=data, text=hits_text(found, n=len(spans)))
 
     def _add(self, call: Call, own: NoteInput, text: str, place: FileRange | None) -> ToolResult:

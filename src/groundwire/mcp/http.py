@@ -16,7 +16,6 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from groundwire.config.keys import key_hash
-from groundwire.gateway.http.loopback import is_loopback
 from groundwire.mcp.server import ToolServer
 from groundwire.mcp.store import StoreLimits
 
@@ -104,51 +103,20 @@ def app_of(server: ToolServer, access: Access, *, path: str, limits: StoreLimits
     return app if access.token_hash is None else TokenCheck(app, access.token_hash)
 
 
-def listen(host: str, port: int) -> list[socket.socket]:
-    """Take the port, on all addresses that a host stands for.
+def listen(host: str, port: int) -> socket.socket:
+    """Take the port of a host.
 
     Raises:
         NoAddressError: If it cannot be had.
     """
-    sockets: list[socket.socket] = []
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        for family, address in addresses_of(host, port):
-            # Of port 0 the first gets any free one, and the others the same.
-            taken = sockets[0].getsockname()[1] if sockets else port
-            made = socket.create_server((address, taken), family=family, backlog=128)
-            made.setblocking(False)
-            sockets.append(made)
+        return socket.create_server((host, port), family=family, backlog=128)
     except OSError as error:
-        for each in sockets:
-            each.close()
         raise NoAddressError(
             f"Port {port} of {host} cannot be had: {error.strerror}. Choose another with --port, "
-            "or 0 for any free one."
+            "or 0 for any free one; --host is an address of this machine, or 0.0.0.0 for all."
         ) from error
-    return sockets
-
-
-def addresses_of(host: str, port: int) -> list[tuple[socket.AddressFamily, str]]:
-    """All addresses that a host stands for.
-
-    Raises:
-        NoAddressError: If there are none.
-    """
-    try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-    except OSError as error:
-        text = f"The host {host!r} is no address of this machine: {error.strerror}."
-        raise NoAddressError(f"{text} Use 127.0.0.1, or 0.0.0.0 for all addresses.") from error
-    return list(dict.fromkeys((family, str(address[0])) for family, *_, address in found))
-
-
-def is_local(host: str) -> bool:
-    """Whether this machine alone can reach a host.
-
-    Raises:
-        NoAddressError: If it is no address.
-    """
-    return all(is_loopback(address) for _, address in addresses_of(host, 0))
 
 
 def http_server(app: ASGIApp) -> uvicorn.Server:
@@ -170,11 +138,11 @@ def http_server(app: ASGIApp) -> uvicorn.Server:
 
 
 def serve_http(
-    app: ASGIApp, sockets: Sequence[socket.socket], *, address: str, says: Callable[[str], None]
+    app: ASGIApp, sock: socket.socket, *, address: str, says: Callable[[str], None]
 ) -> None:
     """Serve until SIGTERM or Ctrl-C."""
     for each in (signal.SIGINT, signal.SIGTERM):
         # The server ends at these signals, and raises them once more when it has ended.
         signal.signal(each, lambda *_: None)
     says(f"Listening on {address} (Ctrl-C ends it).")
-    http_server(app).run(sockets=list(sockets))
+    http_server(app).run(sockets=[sock])

@@ -1,10 +1,10 @@
-"""What judges: loaded when the first call needs it, once, and shared by all."""
+"""The models of a server: loaded when the first call needs them, once, and shared by all calls."""
 
-from threading import Lock
+from threading import RLock
 from typing import TYPE_CHECKING
 
 from groundwire.config import Config
-from groundwire.engine.models import DEFAULT_MODEL
+from groundwire.engine.models import DEFAULT_MODEL, READERS
 
 if TYPE_CHECKING:
     from groundwire.detector import Detector
@@ -24,7 +24,7 @@ class Models:
 
     def __init__(self, config: Config) -> None:
         self._config = config
-        self._lock = Lock()
+        self._lock = RLock()
         self._detector: Detector | None = None
         self._embedded: Detector | None = None
         self._verifier: LocalVerifier | None = None
@@ -36,8 +36,29 @@ class Models:
         Raises:
             GroundwireError: If it cannot be loaded.
         """
+        from groundwire.pipeline.load import load_detector
+
         with self._lock:
-            return self._loaded()
+            if self._detector is None:
+                self._detector = load_detector(self._config)
+            return self._detector
+
+    @property
+    def embedded(self) -> "Detector":
+        """The embedded detector.
+
+        Raises:
+            GroundwireError: If it cannot be loaded.
+        """
+        from groundwire.detector import Detector
+
+        own = self._config.detector
+        if own.name in READERS:
+            return self.detector
+        with self._lock:
+            if self._embedded is None:
+                self._embedded = Detector.load(threads=own.threads, cache_mb=own.cache_mb)
+            return self._embedded
 
     @property
     def reader(self) -> "Reader":
@@ -48,8 +69,7 @@ class Models:
         """
         from groundwire.engine.reader import Reader
 
-        with self._lock:
-            judge = self._loaded_embedded().judge
+        judge = self.embedded.judge
         assert isinstance(judge, Reader)
         return judge
 
@@ -64,12 +84,12 @@ class Models:
 
         with self._lock:
             if self._verifier is None:
-                self._verifier = LocalVerifier.of(self._loaded_embedded())
+                self._verifier = LocalVerifier.of(self.embedded)
             return self._verifier.within(Scope(tenant=tenant))
 
     @property
     def explainer(self) -> "Explainer":
-        """Says why words are marked. It drops none of them: the outcome is the detector's.
+        """The explainer. It drops no marked words: the outcome is the detector's.
 
         Raises:
             GroundwireError: If it cannot be loaded.
@@ -94,28 +114,8 @@ class Models:
         return n_threads(self._config.detector.threads)
 
     def close(self) -> None:
-        """Let go of the threads."""
+        """Release the threads."""
         with self._lock:
             for each in (self._detector, self._embedded):
                 if each is not None:
                     each.close()
-
-    def _loaded(self) -> "Detector":
-        from groundwire.pipeline.load import load_detector
-
-        if self._detector is None:
-            self._detector = load_detector(self._config)
-        return self._detector
-
-    def _loaded_embedded(self) -> "Detector":
-        from groundwire.detector import Detector
-
-        own = self._config.detector
-        if self._embedded is None:
-            is_one = own.name == DEFAULT_MODEL
-            self._embedded = (
-                self._loaded()
-                if is_one
-                else Detector.load(threads=own.threads, cache_mb=own.cache_mb)
-            )
-        return self._embedded

@@ -2,8 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 from groundwire.detection.evidence import Query
 from groundwire.detection.example import Source
@@ -31,16 +30,6 @@ class SearchHit:
     end: int
     line: str
 
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON data."""
-        return {
-            "sid": self.sid,
-            "score": self.score,
-            "start": self.start,
-            "end": self.end,
-            "line": self.line[:_MAX_LINE_CHARS],
-        }
-
 
 def search(
     query: str, spans: Sequence[HeldSpan], reader: Reader, *, most: int, tenant: str
@@ -67,13 +56,9 @@ def search(
                 score=max(0.0, math.floor(float(score) * 1e4) / 1e4),
                 start=line.start,
                 end=line.end,
-                line=line.text,
+                line=line.text[:_MAX_LINE_CHARS],
             )
         if len(found) == most:
             break
-    every = [
-        SearchHit(sid=sid, score=each.score, start=each.start, end=each.end, line=each.line)
-        for text, each in found.items()
-        for sid in alike[text]
-    ]
+    every = [replace(each, sid=sid) for text, each in found.items() for sid in alike[text]]
     return every[:most]

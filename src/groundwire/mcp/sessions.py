@@ -1,10 +1,10 @@
-"""Whose evidence is whose: each session has a store of its own, and sees no other."""
+"""The evidence of each session, which no other session sees."""
 
 import secrets
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from threading import Lock
+from threading import RLock
 from time import monotonic
 
 from groundwire.mcp.arguments import CallError
@@ -29,7 +29,7 @@ class _Entry:
 
 @dataclass(slots=True)
 class Stores:
-    """The stores of all sessions.
+    """The stores of all sessions; threads may share it.
 
     Without a session there is a handle: whoever has it sees what is held under it.
 
@@ -44,27 +44,26 @@ class Stores:
     clock: Callable[[], float] = monotonic
     _entries: OrderedDict[str, _Entry] = field(default_factory=OrderedDict)
     _numberings: OrderedDict[str, int] = field(default_factory=OrderedDict)
-    _lock: Lock = field(default_factory=Lock)
+    _lock: RLock = field(default_factory=RLock)
 
     def of(self, session: str | None, handle: str | None = None) -> EvidenceStore | None:
         """The store of a session, or of a handle; ``None`` if nothing is held there yet.
 
         Raises:
-            CallError: If there is a handle, and it is none.
+            CallError: If there is a handle, and nothing is held under it.
         """
-        key = handle if handle is not None else session
+        key = session if handle is None else handle
         with self._lock:
             self._forget_idle()
-            # A session's name is no handle, whoever got to know it.
-            is_known = key is not None and (handle is None or handle.startswith(HANDLE))
-            entry = self._entries.get(key) if is_known and key is not None else None
+            entry = self._entries.get(key) if key is not None else None
+            # The name of a session is not a handle, whoever got to know it.
+            if handle is not None and (entry is None or not handle.startswith(HANDLE)):
+                raise CallError(
+                    "Nothing is held under this handle; what is not used for "
+                    f"{self.limits.idle_s / 60:g} minutes is forgotten. Add the spans again: "
+                    "add_span without evidence gives a new handle."
+                )
             if entry is None or key is None:
-                if handle is not None:
-                    raise CallError(
-                        "Nothing is held under this handle; what is not used for "
-                        f"{self.limits.idle_s / 60:g} minutes is forgotten. Add the spans again: "
-                        "add_span without evidence gives a new handle."
-                    )
                 return None
             entry.used = self.clock()
             self._entries.move_to_end(key)
@@ -85,46 +84,34 @@ class Stores:
             The span, and the handle that it is found with.
 
         Raises:
-            CallError: If the handle is none, or there is no room.
+            CallError: If nothing is held under the handle, or there is no room.
         """
-        store = self.of(session, handle)
-        self._check_total(len(text.encode()))
-        if store is not None:
-            return store.add(text, note=note, place=place), handle
-        made = f"{HANDLE}{secrets.token_urlsafe(18)}" if session is None else None
-        key = made or str(session)
-        store = self._open(key)
-        try:
-            return store.add(text, note=note, place=place), made
-        except CallError:
-            if made is not None:  # nobody will ever know it
-                with self._lock:
-                    del self._entries[made]
-            raise
-
-    def _open(self, key: str) -> EvidenceStore:
         with self._lock:
-            if key in self._entries:  # another call of the session was faster
-                return self._entries[key].store
-            if len(self._entries) >= self.limits.max_sessions:
-                raise CallError(
-                    f"{self.limits.max_sessions:,} sessions hold evidence, and that is the most. "
-                    "Pass the spans with the call, or try again later."
-                )
+            store = self.of(session, handle)
+            self._check_room(len(text.encode()), is_new=store is None)
+            if store is not None:
+                return store.add(text, note=note, place=place), handle
+            made = f"{HANDLE}{secrets.token_urlsafe(18)}" if session is None else None
+            key = made or str(session)
             # An id that was given once means one text for as long as the session lasts.
-            store = EvidenceStore(self.limits, first=self._numberings.pop(key, 0))
+            store = EvidenceStore(self.limits, first=self._numberings.get(key, 0))
+            span = store.add(text, note=note, place=place)
+            self._numberings.pop(key, None)
             self._entries[key] = _Entry(store, self.clock())
-            return store
+            return span, made
 
-    def _check_total(self, n_bytes: int) -> None:
-        with self._lock:
-            total = sum(each.store.n_bytes for each in self._entries.values())
-        if total + n_bytes > self.limits.max_total_bytes:
-            raise CallError(
+    def _check_room(self, n_bytes: int, *, is_new: bool) -> None:
+        total = sum(each.store.n_bytes for each in self._entries.values())
+        if is_new and len(self._entries) >= self.limits.max_sessions:
+            full = f"{self.limits.max_sessions:,} sessions hold evidence, and that is the most"
+        elif total + n_bytes > self.limits.max_total_bytes:
+            full = (
                 f"{total:,} bytes of evidence are held for all sessions, and "
-                f"{self.limits.max_total_bytes:,} are the most. Pass the spans with the call, or "
-                "try again later."
+                f"{self.limits.max_total_bytes:,} are the most"
             )
+        else:
+            return
+        raise CallError(f"{full}. Pass the spans with the call, or try again later.")
 
     def _forget_idle(self) -> None:
         until = self.clock() - self.limits.idle_s

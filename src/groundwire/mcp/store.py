@@ -5,9 +5,8 @@ So an agent cites what is there and cannot pass another text under the same id l
 
 import hashlib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
-from threading import Lock
 from typing import Any
 
 from groundwire.mcp.arguments import MAX_SPANS, CallError
@@ -28,10 +27,6 @@ class FileRange:
     path: str
     start_line: int
     end_line: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON data."""
-        return {"path": self.path, "start_line": self.start_line, "end_line": self.end_line}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +58,7 @@ class HeldSpan:
             "n_chars": len(self.text),
             "sha256": hashlib.sha256(self.text.encode()).hexdigest(),
             **({"note": self.note} if self.note else {}),
-            **(self.place.to_dict() if self.place else {}),
+            **(asdict(self.place) if self.place else {}),
         }
 
 
@@ -89,7 +84,7 @@ class StoreLimits:
 
 
 class EvidenceStore:
-    """The spans of one session; threads may share it.
+    """The spans of one session.
 
     Attributes:
         n_bytes: UTF-8 of its spans.
@@ -98,7 +93,6 @@ class EvidenceStore:
     def __init__(self, limits: StoreLimits, *, first: int = 0) -> None:
         """Begin empty, with ids from ``S`` and this number on."""
         self._limits, self._first = limits, first
-        self._lock = Lock()
         self._spans: dict[str, HeldSpan] = {}
         self.n_bytes = 0
 
@@ -116,21 +110,20 @@ class EvidenceStore:
                 f"The text has {len(text):,} characters, and a span has at most "
                 f"{limits.max_span_chars:,}. Add the parts that matter."
             )
-        with self._lock:
-            for known in self._spans.values():
-                if (known.text, known.note, known.place) == (text, note, place):
-                    return known
-            if len(self._spans) >= limits.max_spans:
-                raise CallError(f"{limits.max_spans:,} spans are held, and that is the most.")
-            if self.n_bytes + n_bytes > limits.max_bytes:
-                raise CallError(
-                    f"{self.n_bytes:,} bytes are held, this text has {n_bytes:,}, and "
-                    f"{limits.max_bytes:,} are the most. Add shorter texts."
-                )
-            sid = f"S{self.next_number}"
-            self._spans[sid] = HeldSpan(sid=sid, text=text, note=note, place=place)
-            self.n_bytes += n_bytes
-            return self._spans[sid]
+        for known in self.spans:
+            if (known.text, known.note, known.place) == (text, note, place):
+                return known
+        if len(self._spans) >= limits.max_spans:
+            raise CallError(f"{limits.max_spans:,} spans are held, and that is the most.")
+        if self.n_bytes + n_bytes > limits.max_bytes:
+            raise CallError(
+                f"{self.n_bytes:,} bytes are held, this text has {n_bytes:,}, and "
+                f"{limits.max_bytes:,} are the most. Add shorter texts."
+            )
+        span = HeldSpan(sid=f"S{self.next_number}", text=text, note=note, place=place)
+        self._spans[span.sid] = span
+        self.n_bytes += n_bytes
+        return span
 
     @property
     def next_number(self) -> int:
@@ -140,8 +133,7 @@ class EvidenceStore:
     @property
     def spans(self) -> tuple[HeldSpan, ...]:
         """All spans, in the order they were added."""
-        with self._lock:
-            return tuple(self._spans.values())
+        return tuple(self._spans.values())
 
     def get(self, sid: str) -> HeldSpan:
         """The span with this id.

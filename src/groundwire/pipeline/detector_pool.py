@@ -5,7 +5,7 @@ from functools import partial
 
 from groundwire.detection.values import Score
 from groundwire.detector import Detector
-from groundwire.engine.models import DEFAULT_MODEL, ENCODER, find_model
+from groundwire.engine.models import DETECTORS, ENCODER, find_model, find_reader
 from groundwire.errors import ConfigError, UnknownModelError
 from groundwire.pipeline.lazy import Lazy
 from groundwire.policy.detector_selection import Chosen, Detectors
@@ -13,8 +13,6 @@ from groundwire.policy.policy import Overrides
 
 #: Makes a detector beside the configured one, by its name.
 Make = Callable[[str], Detector]
-
-_MANIFESTS = {DEFAULT_MODEL: DEFAULT_MODEL, "similarity": ENCODER}
 
 
 class Judges:
@@ -93,9 +91,10 @@ class Judges:
         """The named thresholds of a detector."""
         if name == self.known.first:
             return tuple(self.first.judge.operating_points)
-        if name in _MANIFESTS:
-            return tuple(find_model(_MANIFESTS[name]).operating_points)
-        return ("balanced",)
+        if name == "similarity":
+            return tuple(find_model(ENCODER).operating_points)
+        manifest = find_reader(name) if name in DETECTORS else None
+        return ("balanced",) if manifest is None else tuple(manifest.operating_points)
 
     def close(self) -> None:
         """Let go of the threads, which are those of the first."""

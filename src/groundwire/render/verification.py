@@ -11,7 +11,6 @@ from groundwire.text.quotes import excerpt
 from groundwire.text.screen import one_line
 from groundwire.verify.budget import Amount
 from groundwire.verify.citations import CitationFinding, CitationStatus
-from groundwire.verify.doubts import ReadoutByWords
 from groundwire.verify.report import ClaimReport, VerificationReport
 from groundwire.verify.rule import ClaimStatus
 from groundwire.verify.verifier import Judged, Readout
@@ -138,7 +137,7 @@ def describe_citations(finding: CitationFinding) -> str:
 def doubts_of(detail: ClaimReport) -> tuple[MarkedStretch, ...]:
     """Give the unsupported words of a flagged claim, if the verifier marks words."""
     posterior = detail.posterior
-    return posterior.doubts if detail.flagged and isinstance(posterior, ReadoutByWords) else ()
+    return posterior.doubts if detail.flagged and isinstance(posterior, Readout) else ()
 
 
 def probability(judged: Judged | None) -> str:

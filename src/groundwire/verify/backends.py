@@ -1,4 +1,4 @@
-"""The verifiers by name. What is not named is never opened, whatever the environment holds."""
+"""Opens verifiers by name. None is opened that is not named, whatever the environment holds."""
 
 import os
 from collections.abc import Iterator
@@ -20,11 +20,11 @@ _loading = Lock()
 
 @contextmanager
 def opened(settings: Verify, scope: Scope = ANYONE) -> Iterator[Verifier]:
-    """The verifier ``local`` or ``openai``, for as long as it is needed.
+    """Open the verifier ``local`` or ``openai``, for as long as it is needed.
 
     Args:
-        settings: Which one, and how it is asked.
-        scope: For whom.
+        settings: Settings of the verification.
+        scope: Tenant of the claims, and when to stop.
 
     Raises:
         NotVerifiedError: If it cannot be reached with the key and URL that are given.
@@ -44,7 +44,7 @@ def opened(settings: Verify, scope: Scope = ANYONE) -> Iterator[Verifier]:
 
 @cache
 def _local() -> "LocalVerifier":
-    """The embedded one; it is loaded once, and keeps what it has read."""
+    """The embedded verifier, which is loaded once and keeps what it has read."""
     from groundwire.verify.local import LocalVerifier
 
     return LocalVerifier.load()

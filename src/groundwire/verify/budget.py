@@ -24,27 +24,27 @@ CLIP = 1e-12
 
 
 class Units(StrEnum):
-    """What an amount of information is counted in; a bit is ln 2 nats."""
+    """Units of information; a bit is ln 2 nats."""
 
     BITS = "bits"
     NATS = "nats"
 
     @property
     def log(self) -> Callable[[float], float]:
-        """The logarithm that counts in it."""
+        """The logarithm whose results are in this unit."""
         return log2 if self is Units.BITS else log
 
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """All that an amount of information may be: from ``min`` to ``max``, both possible."""
+    """A range of an amount of information, from ``min`` to ``max``, both possible."""
 
     min: float
     max: float
 
 
 def kl(to: float, start: float, units: Units = Units.BITS) -> float:
-    """KL(to ‖ start): what it takes to move from one probability to another; 0 or more.
+    """KL(to ‖ start): the information that moves one probability to another; 0 or more.
 
     >>> round(kl(0.95, 0.3), 3), round(kl(0.5, 0.5), 3)
     (1.389, 0.0)
@@ -62,7 +62,7 @@ def kl_bits(to: float, start: float) -> float:
 def observed(
     posterior: ProbabilityInterval, prior: ProbabilityInterval, units: Units = Units.BITS
 ) -> Amount:
-    """What the evidence brings: KL(p₁ ‖ p₀) over the box of both.
+    """The information that the evidence brings: KL(p₁ ‖ p₀) over the box of both ranges.
 
     >>> observed(ProbabilityInterval.exactly(0.97), ProbabilityInterval.exactly(0.97)).max
     0.0
@@ -73,12 +73,15 @@ def observed(
 
 
 def required(target: float, prior: ProbabilityInterval, units: Units = Units.BITS) -> Amount:
-    """What the claim needs: KL(τ ‖ p₀). Above the target it grows again, with the wrong sign."""
+    """The information that a claim needs: KL(τ ‖ p₀).
+
+    Where the prior is above the target it grows again, with the wrong sign.
+    """
     return observed(ProbabilityInterval.exactly(target), prior, units)
 
 
 def gap(needed: Amount, brought: Amount) -> Amount:
-    """What is missing; below 0 there is enough."""
+    """The information that is missing; below 0 there is enough."""
     return Amount(needed.min - brought.max, needed.max - brought.min)
 
 

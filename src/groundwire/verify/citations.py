@@ -1,24 +1,22 @@
-"""What follows for a citation from what a claim's readings say: pure rules over probabilities.
+"""Findings about citations, by rules over the probabilities of a claim with different spans.
 
-:mod:`groundwire.verify.forensics` makes the readings.
+:mod:`groundwire.verify.forensics` reads these probabilities.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
 from groundwire.detection.values import FrozenMapping
-from groundwire.engine.settings import is_number
-from groundwire.errors import SettingError
 from groundwire.verify.budget import kl_bits, log_odds
 from groundwire.verify.claims import VerifiableClaim
-from groundwire.verify.doubts import Doubt
 from groundwire.verify.rule import ClaimStatus
+from groundwire.verify.verifier import Doubt
 
 
 class CitationStatus(StrEnum):
-    """What became of a claim's citations."""
+    """Status of the citations of a claim."""
 
     SUPPORTED = "supported"
     DECORATIVE = "decorative"  # supported, and a span that it cites adds nothing
@@ -33,7 +31,7 @@ class CitationStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CitationThresholds:
-    """Where probabilities become findings; chosen by ``benchmarks/citations.py``.
+    """Thresholds of the findings, chosen by ``benchmarks/citations.py``.
 
     Attributes:
         supports: P(YES) from which what a claim cites supports it; the documented target, so that a
@@ -53,23 +51,13 @@ class CitationThresholds:
     attributes: float = 0.0
     completes: float = 0.1
 
-    def __post_init__(self) -> None:
-        for name in ("supports", "corroborates"):
-            value = getattr(self, name)
-            if not is_number(value) or not 0 < value < 1:
-                raise SettingError(name, value, "between 0 and 1")
-        for name in ("adds_bits", "attributes", "completes"):
-            value = getattr(self, name)
-            if not is_number(value) or not value >= 0:
-                raise SettingError(name, value, "0 or more bits")
-
 
 DEFAULTS = CitationThresholds()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimProbabilities:
-    """P(YES) of one claim with different spans. What was not asked is not there.
+    """P(YES) of one claim with different spans, as far as it was read.
 
     Attributes:
         cited: With all that it cites.
@@ -88,23 +76,23 @@ class ClaimProbabilities:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CitationFinding:
-    """What is known of the citations of one claim.
+    """The finding about the citations of one claim.
 
     Attributes:
         idx: Number of the claim.
         claim: What it states.
-        status: What became of its citations.
+        status: Status of its citations.
         cites: Ids of the spans that it cites and that were given.
         fabricated: Ids that name no span, as written.
-        supported_by: What the claim rests on: the cited spans that it needs, the span that it
-            should have cited, or both.
+        supported_by: Spans that the claim rests on: the cited spans that it needs, the span that
+            it should have cited, or both.
         decorative: Cited spans that add nothing.
-        bits: Id of a cited span → what it adds to the others: KL(with all ‖ without it) in bits,
+        bits: Id of a cited span → bits that it adds to the others, KL(with all ‖ without it);
             negative if the claim is likelier without it.
-        unsupported: What of the claim its citations do not support; empty if the verifier does not
-            read word by word.
+        unsupported: Stretches of the claim that its citations do not support; empty if the verifier
+            does not read word by word.
         probability: P(YES) with what it cites; ``None`` if that was not read.
-        error: What kept it from being checked.
+        error: Why it could not be checked.
     """
 
     idx: int
@@ -134,14 +122,7 @@ class CitationFinding:
             "decorative": list(self.decorative),
             "bits": dict(self.bits),
             "unsupported": [
-                {
-                    "start": doubt.start,
-                    "end": doubt.end,
-                    "text": doubt.text,
-                    "label": str(doubt.label),
-                    "probability": doubt.probability,
-                }
-                for doubt in self.unsupported
+                asdict(doubt) | {"label": str(doubt.label)} for doubt in self.unsupported
             ],
             "probability": self.probability,
             "error": self.error,
@@ -151,28 +132,48 @@ class CitationFinding:
 def classify(
     claim: VerifiableClaim, readings: ClaimProbabilities, thresholds: CitationThresholds = DEFAULTS
 ) -> CitationFinding:
-    """What follows from the readings of a claim; pure."""
-    finding = _Finding(claim, readings, thresholds)
+    """Decide what is wrong with the citations of a claim, by its readings alone."""
+    bits = _added_bits(readings)
+    best = _best_support(claim, readings, thresholds)
+
+    def found(
+        status: CitationStatus,
+        *,
+        supported_by: tuple[str, ...] = (),
+        decorative: tuple[str, ...] = (),
+    ) -> CitationFinding:
+        return CitationFinding(
+            idx=claim.idx,
+            claim=claim.text,
+            status=status,
+            cites=claim.cites,
+            fabricated=claim.unknown,
+            supported_by=supported_by,
+            decorative=decorative,
+            bits=bits,
+            probability=readings.cited,
+        )
+
     if claim.unknown:
-        return finding.made(CitationStatus.FABRICATED_ID, rests_on=finding.best_support())
+        return found(CitationStatus.FABRICATED_ID, supported_by=best)
     if not claim.cites:
-        return finding.made(CitationStatus.UNCITED, rests_on=finding.best_support())
+        return found(CitationStatus.UNCITED, supported_by=best)
     if (readings.cited or 0.0) >= thresholds.supports:
-        decorative = finding.decorative()
+        decorative = _decorative(claim, readings, bits, thresholds)
         status = CitationStatus.DECORATIVE if decorative else CitationStatus.SUPPORTED
         needed = tuple(sid for sid in claim.cites if sid not in decorative)
-        return finding.made(status, rests_on=needed, decorative=decorative)
-    if completing := finding.completing():
-        return finding.made(CitationStatus.PARTIAL, rests_on=(*claim.cites, completing))
-    if other := finding.attributed():
-        return finding.made(CitationStatus.MISATTRIBUTED, rests_on=(other,))
-    if readings.says_no:
-        return finding.made(CitationStatus.CONTRADICTED)
-    return finding.made(CitationStatus.UNSUPPORTED)
+        return found(status, supported_by=needed, decorative=decorative)
+    if readings.cited is not None:
+        if completing := _completing(readings, readings.cited, thresholds):
+            return found(CitationStatus.PARTIAL, supported_by=(*claim.cites, completing))
+        gain = log_odds(readings.alone[best[0]]) - log_odds(readings.cited) if best else -1.0
+        if best and gain >= thresholds.attributes:
+            return found(CitationStatus.MISATTRIBUTED, supported_by=best)
+    return found(CitationStatus.CONTRADICTED if readings.says_no else CitationStatus.UNSUPPORTED)
 
 
 def agreeing(finding: CitationFinding, status: ClaimStatus) -> CitationFinding:
-    """A finding beside what became of its claim: what was refuted is nowhere called supported.
+    """Make a finding agree with the status of its claim: a refuted claim is nowhere supported.
 
     With other spans than those it cites (``context_mode``) a claim may fail that its citations
     support.
@@ -187,83 +188,53 @@ def agreeing(finding: CitationFinding, status: ClaimStatus) -> CitationFinding:
     return replace(finding, status=refuted[status], supported_by=(), decorative=())
 
 
-@dataclass(frozen=True, slots=True)
-class _Finding:
-    """One claim with its readings, on the way to a finding."""
+def _added_bits(readings: ClaimProbabilities) -> dict[str, float]:
+    """The bits that each cited span adds to the others, with their sign."""
+    with_all = readings.cited
+    if with_all is None:
+        return {}
+    return {
+        sid: round(kl_bits(with_all, left) * (1 if with_all >= left else -1), 4)
+        for sid, left in readings.without.items()
+    }
 
-    claim: VerifiableClaim
-    readings: ClaimProbabilities
-    thresholds: CitationThresholds
 
-    def bits(self) -> dict[str, float]:
-        """What each cited span adds to the others, with its sign."""
-        with_all = self.readings.cited
-        if with_all is None:
-            return {}
-        return {
-            sid: round(kl_bits(with_all, left) * (1 if with_all >= left else -1), 4)
-            for sid, left in self.readings.without.items()
-        }
+def _decorative(
+    claim: VerifiableClaim,
+    readings: ClaimProbabilities,
+    bits: Mapping[str, float],
+    thresholds: CitationThresholds,
+) -> tuple[str, ...]:
+    """Cited spans that add nothing and would not carry the claim by themselves.
 
-    def decorative(self) -> tuple[str, ...]:
-        """Cited spans that add nothing and would not carry the claim by themselves.
+    Of two spans that both say it, neither adds anything to the other, and neither is decoration.
+    Where none of them says it alone, and each could be left out, all stay.
+    """
+    idle = tuple(
+        sid
+        for sid in claim.cites
+        if bits.get(sid, 0.0) < thresholds.adds_bits
+        and readings.alone.get(sid, 0.0) < thresholds.corroborates
+    )
+    return idle if len(idle) < len(claim.cites) else ()
 
-        Of two spans that both say it, neither adds anything to the other, and neither is
-        decoration. Where none of them says it alone, and each could be left out, all stay.
-        """
-        bits = self.bits()
-        if len(self.claim.cites) < 2:
-            return ()
-        idle = tuple(
-            sid
-            for sid in self.claim.cites
-            if bits.get(sid, 0.0) < self.thresholds.adds_bits
-            and self.readings.alone.get(sid, 0.0) < self.thresholds.corroborates
-        )
-        return idle if len(idle) < len(self.claim.cites) else ()
 
-    def completing(self) -> str | None:
-        """The span that supports the rest of what the cited ones support in part."""
-        cited, beside = self.readings.cited, self.readings.beside
-        if cited is None or not beside:
-            return None
-        best = max(beside, key=lambda sid: beside[sid])
-        needed = self.thresholds.completes
-        gain = log_odds(beside[best]) - log_odds(cited)
-        share = log_odds(beside[best]) - log_odds(self.readings.alone.get(best, 0.0))
-        return best if gain >= needed and share >= needed else None
+def _completing(
+    readings: ClaimProbabilities, cited: float, thresholds: CitationThresholds
+) -> str | None:
+    """The span that supports the rest of what the cited ones support in part."""
+    if not readings.beside:
+        return None
+    best = max(readings.beside, key=lambda sid: readings.beside[sid])
+    together = log_odds(readings.beside[best])
+    parts = (cited, readings.alone.get(best, 0.0))
+    return best if all(together - log_odds(p) >= thresholds.completes for p in parts) else None
 
-    def attributed(self) -> str | None:
-        """The span that the claim should have cited."""
-        best = self.best_support()
-        if not best or self.readings.cited is None:
-            return None
-        gain = log_odds(self.readings.alone[best[0]]) - log_odds(self.readings.cited)
-        return best[0] if gain >= self.thresholds.attributes else None
 
-    def best_support(self) -> tuple[str, ...]:
-        """The span that supports the claim best by itself, if one does."""
-        alone = {s: p for s, p in self.readings.alone.items() if s not in self.claim.cites}
-        best = max(alone, key=lambda sid: alone[sid], default=None)
-        if best is None or alone[best] < self.thresholds.supports:
-            return ()
-        return (best,)
-
-    def made(
-        self,
-        status: CitationStatus,
-        *,
-        rests_on: Iterable[str] = (),
-        decorative: tuple[str, ...] = (),
-    ) -> CitationFinding:
-        return CitationFinding(
-            idx=self.claim.idx,
-            claim=self.claim.text,
-            status=status,
-            cites=self.claim.cites,
-            fabricated=self.claim.unknown,
-            supported_by=tuple(rests_on),
-            decorative=decorative,
-            bits=self.bits(),
-            probability=self.readings.cited,
-        )
+def _best_support(
+    claim: VerifiableClaim, readings: ClaimProbabilities, thresholds: CitationThresholds
+) -> tuple[str, ...]:
+    """The span, other than the cited ones, that supports the claim best by itself, if one does."""
+    alone = {sid: p for sid, p in readings.alone.items() if sid not in claim.cites}
+    best = max(alone, key=lambda sid: alone[sid], default=None)
+    return () if best is None or alone[best] < thresholds.supports else (best,)

@@ -1,4 +1,4 @@
-"""Which spans a claim cites: its ids, as written, → the ids of spans.
+"""From the ids that a claim writes to the ids of the spans that it cites.
 
 An id means the span of that name. ``[12]`` may also mean ``S12``, and ``[S12]`` the span ``12``. If
 there is none, ``[12]`` counted from 1 may mean ``S11``, but only if nothing in the answer speaks
@@ -24,12 +24,12 @@ class Normalization:
 
 @dataclass(frozen=True, slots=True)
 class Cites:
-    """What some written ids mean.
+    """The meaning of some written ids.
 
     Attributes:
         ids: Ids of spans, each once, in order.
         normalizations: Those that were not taken literally.
-        unknown: What names no span, as written.
+        unknown: Ids that name no span, as written.
     """
 
     ids: tuple[str, ...]
@@ -39,14 +39,14 @@ class Cites:
 
 @dataclass(frozen=True, slots=True)
 class IdMap:
-    """Reads ids as one answer writes them."""
+    """Reads the ids that one answer writes."""
 
     known: frozenset[str]
     counts_from_one: bool = False
 
     @classmethod
     def of(cls, known: Iterable[str], written: Iterable[str]) -> "IdMap":
-        """Tell from all ids that an answer writes how it counts.
+        """Make a map for an answer, which tells by all of its ids whether it counts from 1.
 
         >>> IdMap.of(["S0", "S1"], ["2"]).read(["2"]).ids
         ('S1',)
@@ -74,7 +74,7 @@ class IdMap:
         return next((each for each in candidates if each in self.known), None)
 
     def read(self, written: Collection[str]) -> Cites:
-        """What the ids of one claim mean."""
+        """Read the ids of one claim."""
         ids: dict[str, None] = {}
         normalizations: dict[Normalization, None] = {}
         unknown: dict[str, None] = {}

@@ -1,21 +1,22 @@
-"""From an answer to claims that can be verified one by one, with the spans that they cite.
+"""The claims of an answer, with the spans that they cite.
 
-Claims are the segmenter's sentences, or lines. A citation belongs to the claim it stands in; one
-after the full stop to the sentence before it, one alone on a line to the line before. ``[S0]``,
-``[1]``, ``[S0, S1]`` and ``[S1-S3]`` are citations, and so are the brackets that
-:mod:`groundwire.verify.brackets` reads. A regular expression with a group ``id`` reads others in
-place of all of these.
+Claims are the segmenter's sentences, or lines. A citation belongs to the claim it stands in; after
+the full stop to the sentence before it, alone on a line to the line before. ``[S0]``, ``[1]``,
+``[S0, S1]`` and ``[S1-S3]`` are citations, and so are the brackets that
+:mod:`groundwire.verify.brackets` reads. A regular expression with a group ``id`` replaces all of
+these.
 """
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Self
 
 from groundwire.text.keywords import PatternError, compile_pattern
 from groundwire.text.segment import Citation, parse_citations, segment
 from groundwire.verify.brackets import bracketed
-from groundwire.verify.citing import Cites, IdMap, Normalization
+from groundwire.verify.citing import IdMap, Normalization
 from groundwire.verify.errors import invalid_argument
 
 #: Much for a citation, and little enough for strangers to choose patterns.
@@ -62,6 +63,13 @@ class VerifiableClaim:
         """Whether it cites anything, known or not."""
         return bool(self.raw_cites)
 
+    def resolved(self, ids: IdMap) -> Self:
+        """The same claim with the meaning of the ids that it cites."""
+        found = ids.read(self.raw_cites)
+        return replace(
+            self, cites=found.ids, normalizations=found.normalizations, unknown=found.unknown
+        )
+
 
 @dataclass(slots=True)
 class _Piece:
@@ -98,35 +106,34 @@ def read_claims(
     written = [tuple(dict.fromkeys(id_ for m in p.marks for id_ in m.ids)) for p in pieces]
     ids = IdMap.of(known, (id_ for each in written for id_ in each))
     return tuple(
-        _claim(idx, piece, raw, ids.read(raw), text=_text_of(piece, read), written=answer)
+        VerifiableClaim(
+            idx=idx,
+            text=_text_of(piece, read),
+            raw_text=answer[piece.start : piece.end],
+            raw_cites=raw,
+        ).resolved(ids)
         for idx, (piece, raw) in enumerate(zip(pieces, written, strict=True))
     )
 
 
 def bare_text(text: str, marks: Iterable[tuple[int, int]]) -> str:
-    """A text without some stretches of it, its spaces tidied.
+    """Cut stretches out of a text, and tidy its spaces.
 
     >>> bare_text("It is tall [S0].", [(11, 15)])
     'It is tall.'
     """
     parts, position = [], 0
-    for start, end in sorted(_wrapped(text, *mark) for mark in marks):
+    for start, end in sorted(marks):
         parts.append(text[position:start])
         position = max(position, end)
     joined = " ".join(" ".join([*parts, text[position:]]).split())
     return _SPACE_BEFORE_MARK.sub("", _EMPTY_BRACKETS.sub("", joined)).strip()
 
 
-def _wrapped(text: str, start: int, end: int) -> tuple[int, int]:
-    """A mark with the brackets around it, as of ``[[S1]]`` and ``[[1]](https://...)``."""
-    wraps = _WRAPS.match(text, end) if text[start - 1 : start] == "[" else None
-    return (start - 1, wraps.end()) if wraps else (start, end)
-
-
 def find_citations(
     text: str, known: frozenset[str], citation_regex: str | None = None
 ) -> tuple[Citation, ...]:
-    """All citations of a text, in order.
+    """Find all citations of a text, in order.
 
     Raises:
         NotVerifiedError: If the regular expression cannot be used.
@@ -134,46 +141,43 @@ def find_citations(
     if citation_regex is not None:
         return tuple(_matches(text, citation_regex))
     plain = parse_citations(text)
-    more = bracketed(text, known, taken=plain)
-    found = _without_indices(text, (*plain, *more))
-    return tuple(sorted(found, key=lambda each: each.start))
+    found = [*plain, *bracketed(text, known, taken=plain)]
+    # The index of a variable, x[0], names an element of it.
+    return tuple(
+        _with_outer_brackets(text, each)
+        for each in sorted(found, key=lambda each: each.start)
+        if not _VARIABLE.search(text[max(0, each.start - 2) : each.start])
+    )
+
+
+def _with_outer_brackets(text: str, mark: Citation) -> Citation:
+    """A citation with the brackets around it, as of ``[[S1]]`` and ``[[1]](https://...)``."""
+    wraps = _WRAPS.match(text, mark.end) if text[mark.start - 1 : mark.start] == "[" else None
+    if wraps is None:
+        return mark
+    return Citation(start=mark.start - 1, end=wraps.end(), ids=mark.ids)
 
 
 def _pieces(
     answer: str, known: frozenset[str], claim_split: str, citation_regex: str | None
 ) -> list[_Piece]:
+    marks = find_citations(answer, known, citation_regex)
+    text = _blanked(answer, marks)
     if claim_split == "lines":
-        marks = find_citations(answer, known, citation_regex)
-        return _assigned(
-            [_Piece(s, e, []) for s, e in _lines(_blanked(answer, marks))], marks, answer
-        )
-    if citation_regex is not None:
-        marks = tuple(_matches(answer, citation_regex))
-        found = segment(_blanked(answer, marks))
-        return _assigned([_Piece(each.start, each.end, []) for each in found], marks, answer)
-    more = _without_indices(answer, bracketed(answer, known, taken=parse_citations(answer)))
-    found = segment(_blanked(answer, more))
-    own = [_Piece(each.start, each.end, _without_indices(answer, each.citations)) for each in found]
-    return _assigned(own, more, answer)
+        ranges = list(_lines(text))
+    else:
+        ranges = [(each.start, each.end) for each in segment(text)]
+    return _assigned([_Piece(start, end, []) for start, end in ranges], marks, answer)
 
 
 def _without_definitions(answer: str, known: frozenset[str]) -> str:
-    """The answer with blanks in place of the lines that tell where spans are on the web."""
+    """Blank out the lines that give the web addresses of spans."""
     ids = IdMap(known)
 
     def blank(line: re.Match[str]) -> str:
         return line.group() if ids.meaning(line[1].strip()) is None else " " * len(line.group())
 
     return _DEFINITION.sub(blank, answer) if "]:" in answer else answer
-
-
-def _without_indices(text: str, citations: Iterable[Citation]) -> list[Citation]:
-    """Citations that are not the index of a variable: ``x[0]`` names an element of it."""
-    return [
-        each
-        for each in citations
-        if not _VARIABLE.search(text[max(0, each.start - 2) : each.start])
-    ]
 
 
 def _lines(text: str) -> Iterator[tuple[int, int]]:
@@ -186,7 +190,7 @@ def _lines(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _blanked(text: str, marks: Iterable[Citation]) -> str:
-    """The text with blanks in place of citations, so that offsets stay."""
+    """Blank out citations, so that offsets stay."""
     parts, position = [], 0
     for mark in marks:
         parts += [text[position : mark.start], " " * (mark.end - mark.start)]
@@ -210,6 +214,7 @@ def _assigned(pieces: list[_Piece], marks: Iterable[Citation], text: str) -> lis
             )
         ):
             pieces[after].marks.append(mark)
+            pieces[after].start = min(pieces[after].start, mark.start)
         elif before >= 0:
             pieces[before].marks.append(mark)
             pieces[before].end = max(pieces[before].end, mark.end)
@@ -217,7 +222,7 @@ def _assigned(pieces: list[_Piece], marks: Iterable[Citation], text: str) -> lis
 
 
 def _with_text(pieces: Iterable[_Piece], answer: str) -> list[_Piece]:
-    """Pieces that state something; the citations of others go to the one before, else after."""
+    """Keep pieces with words; the citations of others go to the piece before, or else after."""
     kept: list[_Piece] = []
     waiting: list[Citation] = []
     for piece in pieces:
@@ -241,20 +246,6 @@ def _text_of(piece: _Piece, answer: str) -> str:
     return bare_text(answer[piece.start : piece.end], inside)
 
 
-def _claim(
-    idx: int, piece: _Piece, raw: tuple[str, ...], cites: Cites, *, text: str, written: str
-) -> VerifiableClaim:
-    return VerifiableClaim(
-        idx=idx,
-        text=text,
-        raw_text=written[piece.start : piece.end],
-        cites=cites.ids,
-        raw_cites=raw,
-        normalizations=cites.normalizations,
-        unknown=cites.unknown,
-    )
-
-
 def _matches(text: str, pattern: str) -> Iterator[Citation]:
     for match in compiled_citation(pattern)(text):
         id_ = (match.group("id") or "").strip()
@@ -264,7 +255,7 @@ def _matches(text: str, pattern: str) -> Iterator[Citation]:
 
 @lru_cache(maxsize=16)
 def compiled_citation(pattern: str) -> Callable[[str], Iterator["re.Match[str]"]]:
-    """What finds the citations that a regular expression describes.
+    """The function that finds the citations a regular expression describes.
 
     Raises:
         NotVerifiedError: If it cannot be used.

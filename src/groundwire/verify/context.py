@@ -1,4 +1,4 @@
-"""What a claim is read with, and what it is read with once its evidence is taken away."""
+"""The evidence that a claim is read with, and what is left of it without the cited spans."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ class Contexts:
     Attributes:
         evidence: Id of a span → the span, in the order they were given.
         mode: ``cited``; ``all``; or ``auto``, which is all for a claim that cites nothing.
-        placeholder: What stands for evidence that is taken away.
+        placeholder: Text in place of evidence that is taken away.
     """
 
     evidence: Mapping[str, EvidenceText]
@@ -46,7 +46,7 @@ class Contexts:
         return ClaimQuestion(claim=claim.text, evidence=evidence)
 
     def prior(self, claim: VerifiableClaim) -> ClaimQuestion:
-        """The claim without what it cites; without all of it, if it cites nothing."""
+        """The claim without the spans it cites, or without any span if it cites none."""
         sids = self.sids(claim)
         taken = frozenset(claim.cites) or frozenset(sids)
         evidence = tuple(

@@ -1,8 +1,8 @@
-"""What is wrong with a citation: claim by claim, which span supports what, and which adds nothing.
+"""Looks into the citations of claims: which span supports what, and which adds nothing.
 
-A claim is read with what it cites, and with each of these left out. If it is not supported so, or
-cites nothing that is known, it is read with every other span, alone and beside those it cites. What
-follows from the answers is told by :mod:`groundwire.verify.citations`.
+A claim is read with the spans it cites, and with each of these left out. If they do not support it,
+or it cites no known span, it is read with every other span, alone and beside those it cites. The
+rules over the answers are in :mod:`groundwire.verify.citations`.
 """
 
 from collections import Counter
@@ -19,7 +19,6 @@ from groundwire.verify.citations import (
     classify,
 )
 from groundwire.verify.claims import VerifiableClaim
-from groundwire.verify.doubts import ReadoutByWords
 from groundwire.verify.verifier import (
     FREE,
     CallCost,
@@ -34,18 +33,18 @@ from groundwire.verify.verifier import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CitationReport:
-    """What is wrong with the citations of the claims that were scored.
+    """The findings about the citations of the claims that were scored.
 
     Attributes:
         findings: One for each claim, in their order.
-        cost: What it took to find out, beside what the claims took.
+        cost: Cost of these findings, beside that of the claims.
     """
 
     findings: tuple[CitationFinding, ...]
     cost: CallCost = FREE
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON."""
+        """As JSON data."""
         return {
             "statuses": dict(sorted(Counter(str(f.status) for f in self.findings).items())),
             "verifier_api_calls_estimated": round(self.cost.calls, 6),
@@ -67,9 +66,9 @@ def check_citations(
     Args:
         claims: With the ids they cite.
         spans: Id → span, in the order they were given.
-        verifier: What reads. One that answers in words of its own costs up to 2 n + 2 questions a
-            claim, with n spans; a claim that its citations support costs one more than these.
-        thresholds: Where probabilities become findings.
+        verifier: The verifier. An endpoint answers up to 2 n + 2 questions for each claim, with n
+            spans; a claim that its citations support takes fewer.
+        thresholds: Thresholds of the findings.
 
     Returns:
         One finding for each claim, in their order. A verifier that fails leaves it ``unchecked``.
@@ -80,7 +79,7 @@ def check_citations(
 def read_citations(
     claims: Sequence[VerifiableClaim], spans: Mapping[str, EvidenceText], verifier: Verifier
 ) -> tuple[ClaimProbabilities, ...]:
-    """All that :func:`classify` may ever look at, whatever the thresholds are: to choose them."""
+    """Read all that :func:`classify` may look at by any thresholds, in order to choose them."""
     cases = _read(claims, spans, verifier, CitationThresholds(supports=1 - 1e-12))
     return tuple(case.readings() for case in cases)
 
@@ -98,7 +97,7 @@ def _read(
 
 
 class _Case:
-    """One claim while it is being read: sets of spans, and what was answered for each."""
+    """One claim while it is being read: sets of spans, and the answer for each."""
 
     def __init__(self, claim: VerifiableClaim, spans: Mapping[str, EvidenceText]) -> None:
         self.claim, self.spans = claim, spans
@@ -106,7 +105,7 @@ class _Case:
         self.answers: dict[frozenset[str], Judged] = {}
 
     def first(self) -> list[frozenset[str]]:
-        """What every claim that cites something is read with."""
+        """The sets of spans that every claim with citations is read with."""
         cites = self.claim.cites
         if not cites:
             return []
@@ -114,7 +113,7 @@ class _Case:
         return wanted + [frozenset({sid}) for sid in cites]
 
     def second(self, thresholds: CitationThresholds) -> list[frozenset[str]]:
-        """What is read if that does not support it."""
+        """The further sets that are read if the cited spans do not support it."""
         cited = self._yes(frozenset(self.claim.cites)) if self.claim.cites else None
         if not self.claim.unknown and cited is not None and cited >= thresholds.supports:
             return []
@@ -124,12 +123,12 @@ class _Case:
         return wanted
 
     def question(self, sids: frozenset[str]) -> ClaimQuestion:
-        """The claim with these spans; without any, what it cites is shown as taken away."""
+        """The question about the claim with some spans."""
         evidence = tuple(each for sid, each in self.spans.items() if sid in sids)
         return ClaimQuestion(claim=self.claim.text, evidence=evidence)
 
     def readings(self) -> ClaimProbabilities:
-        """What was answered, as numbers."""
+        """The answers, as numbers."""
         cites = frozenset(self.claim.cites)
         cited = self.answers.get(cites) if cites else None
         no = cited.no.low if isinstance(cited, Readout) else 0.0
@@ -143,7 +142,7 @@ class _Case:
         )
 
     def finding(self, thresholds: CitationThresholds) -> CitationFinding:
-        """What follows; unchecked if an answer is missing that it would rest on."""
+        """The finding; ``unchecked`` if an answer is missing."""
         failures = [each for each in self.answers.values() if isinstance(each, VerifierFailure)]
         if failures and not self.claim.unknown:
             return CitationFinding(
@@ -155,7 +154,7 @@ class _Case:
             )
         found = classify(self.claim, self.readings(), thresholds)
         cited = self.answers.get(frozenset(self.claim.cites))
-        if found.status in _SOUND or not isinstance(cited, ReadoutByWords):
+        if found.status in _SOUND or not isinstance(cited, Readout):
             return found
         return replace(found, unsupported=cited.doubts)
 
@@ -164,17 +163,17 @@ class _Case:
         return {sid: p for sid, p in found.items() if p is not None}
 
     def _yes(self, sids: frozenset[str]) -> float | None:
-        """The least that P(YES) may be."""
+        """The lowest possible P(YES) with some spans."""
         answer = self.answers.get(sids)
         return answer.yes.low if isinstance(answer, Readout) else None
 
 
-#: What leaves no words of a claim without support.
+#: Statuses of claims without unsupported words.
 _SOUND = frozenset({CitationStatus.SUPPORTED, CitationStatus.DECORATIVE, CitationStatus.UNCITED})
 
 
 def _ask(verifier: Verifier, wanted: Sequence[tuple[_Case, Sequence[frozenset[str]]]]) -> None:
-    """Ask about all claims at once: what verifiers share among questions is shared."""
+    """Ask about all claims at once, so that verifiers can share work among questions."""
     pairs = [
         (case, sids)
         for case, sets in wanted

@@ -1,4 +1,4 @@
-"""Which questions share a call: those about the same evidence, as far as a call may grow."""
+"""Groups of questions about the same evidence, which share a call of an endpoint."""
 
 from collections.abc import Iterator, Sequence
 
@@ -9,7 +9,7 @@ from groundwire.verify.verifier import ClaimQuestion
 def plan_groups(
     questions: Sequence[ClaimQuestion], *, max_size: int, max_chars: int
 ) -> Iterator[tuple[int, ...]]:
-    """Divide questions, no two of them equal, into calls: positions, each in one of them.
+    """Divide questions, no two of them equal, into calls. Each call is a tuple of positions.
 
     A question whose own prompt is longer than ``max_chars`` has a call of its own.
     """

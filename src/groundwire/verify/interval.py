@@ -1,4 +1,4 @@
-"""What is known of a probability: a range, which is a point where it was measured exactly."""
+"""Ranges of probabilities; a probability that was measured exactly is a point."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -6,14 +6,14 @@ from typing import Self
 
 @dataclass(frozen=True, slots=True)
 class ProbabilityInterval:
-    """All that a probability may be; both ends are possible.
+    """A range in which a probability lies; both ends are possible.
 
     >>> ProbabilityInterval(0.0, 0.05).overlaps(ProbabilityInterval.exactly(0.05))
     True
 
     Attributes:
-        low: The least it may be, in [0, 1].
-        high: The most, in [``low``, 1].
+        low: Its lowest possible value, in [0, 1].
+        high: Its highest possible value, in [``low``, 1].
 
     Raises:
         ValueError: If ``0 <= low <= high <= 1`` does not hold, which is so of NaN.
@@ -31,7 +31,7 @@ class ProbabilityInterval:
 
     @classmethod
     def exactly(cls, probability: float) -> Self:
-        """A probability that was measured."""
+        """The range of a probability that was measured."""
         return cls(probability, probability)
 
     def overlaps(self, other: "ProbabilityInterval") -> bool:
@@ -42,5 +42,5 @@ class ProbabilityInterval:
         return self.low <= probability <= self.high
 
 
-#: Nothing is known.
+#: The range of a probability of which nothing is known.
 UNKNOWN = ProbabilityInterval(0.0, 1.0)

@@ -1,6 +1,6 @@
-"""Claims → reports: what needs no verifier first, then each with its evidence, then without."""
+"""Claims → reports: first what needs no verifier, then each claim with its evidence and without."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from groundwire.config.tree import Verify
@@ -11,12 +11,11 @@ from groundwire.verify.hygiene import asserts
 from groundwire.verify.report import ClaimReport
 from groundwire.verify.rule import (
     ClaimDecision,
+    ClaimStatus,
     DecisionRule,
-    Measures,
-    Standing,
+    Why,
     after_posterior,
     after_prior,
-    before_reading,
     measure,
 )
 from groundwire.verify.verifier import (
@@ -30,61 +29,101 @@ from groundwire.verify.verifier import (
 )
 
 
-@dataclass(slots=True, kw_only=True)
-class _Draft:
-    """A claim on its way to a report."""
-
-    claim: VerifiableClaim
-    target: float
-    is_missing_citations: bool
-    has_empty_context: bool
-    decision: ClaimDecision | None
-    posterior: Judged | None = None
-    prior: Judged | None = None
-
-
 def judge_claims(
     claims: Sequence[VerifiableClaim], contexts: Contexts, verifier: Verifier, settings: Verify
 ) -> tuple[ClaimReport, ...]:
     """Verify claims. Priors are read only where the posterior leaves the claim a chance."""
-    rule = DecisionRule(settings.rule)
-    drafts = [_draft(claim, contexts, settings) for claim in claims]
-    pending = [draft for draft in drafts if draft.decision is None]
-    asked = ask(verifier, [contexts.posterior(draft.claim) for draft in pending])
-    for draft, judged in zip(pending, asked, strict=True):
-        draft.posterior = judged
-        draft.decision = after_posterior(judged, target=draft.target, rule=rule)
-    pending = [draft for draft in pending if draft.decision is None]
-    asked = ask(verifier, [contexts.prior(draft.claim) for draft in pending])
-    for draft, judged in zip(pending, asked, strict=True):
-        draft.prior = judged
-        draft.decision = after_prior(judged, _measures(draft, settings), rule=rule)
-    return tuple(_report(draft, contexts, settings) for draft in drafts)
+    rule, units = DecisionRule(settings.rule), Units(settings.units)
+    targets = [settings.target if each.target is None else each.target for each in claims]
+    decisions = [before_reading(each, contexts, settings) for each in claims]
+    posteriors = _answers(verifier, claims, decisions, contexts.posterior)
+    for at, posterior in enumerate(posteriors):
+        if posterior is not None:
+            decisions[at] = after_posterior(posterior, target=targets[at], rule=rule)
+    priors = _answers(verifier, claims, decisions, contexts.prior)
+    reports = []
+    for at, claim in enumerate(claims):
+        posterior, prior = posteriors[at], priors[at]
+        measures = measure(
+            posterior,
+            prior,
+            target=targets[at],
+            min_gain=settings.min_log_odds_gain,
+            units=units,
+        )
+        decision = decisions[at] if prior is None else after_prior(prior, measures, rule=rule)
+        assert decision is not None  # a claim that was left had its prior read
+        reports.append(
+            ClaimReport(
+                claim=claim,
+                target=targets[at],
+                decision=decision,
+                measures=measures,
+                posterior=posterior,
+                prior=prior,
+                is_missing_citations=settings.require_citations and not claim.has_citations,
+                has_empty_context=not contexts.sids(claim),
+                evidence=contexts.sids(claim),
+                units=units,
+            )
+        )
+    return tuple(reports)
+
+
+def before_reading(
+    claim: VerifiableClaim, contexts: Contexts, settings: Verify
+) -> ClaimDecision | None:
+    """The decision that needs no verifier, the first that holds; ``None`` if there is none."""
+    is_missing = settings.require_citations and not claim.has_citations
+    ladder = (
+        (not contexts.evidence, ClaimStatus.NO_SPANS, Why.NO_SPANS),
+        (bool(claim.unknown), ClaimStatus.UNKNOWN_CITATIONS, Why.UNKNOWN_CITATIONS),
+        (is_missing, ClaimStatus.MISSING_CITATIONS, Why.MISSING_CITATIONS),
+        (not asserts(claim.text), ClaimStatus.NOT_A_CLAIM, Why.ASSERTS_NOTHING),
+        (not contexts.sids(claim), ClaimStatus.EMPTY_CONTEXT, Why.NO_CITED_SPANS),
+        (not contexts.has_evidence(claim), ClaimStatus.EMPTY_CONTEXT, Why.NOTHING_IS_EVIDENCE),
+    )
+    return next((ClaimDecision.of(status, why) for holds, status, why in ladder if holds), None)
+
+
+def _answers(
+    verifier: Verifier,
+    claims: Sequence[VerifiableClaim],
+    decisions: Sequence[ClaimDecision | None],
+    question: Callable[[VerifiableClaim], ClaimQuestion],
+) -> list[Judged | None]:
+    """Ask about the claims that are not decided upon; ``None`` for the others."""
+    pending = [each for each, decision in zip(claims, decisions, strict=True) if decision is None]
+    answers = iter(ask(verifier, [question(each) for each in pending]))
+    return [next(answers) if decision is None else None for decision in decisions]
 
 
 def ask(verifier: Verifier, questions: Sequence[ClaimQuestion]) -> Sequence[Judged]:
-    """Ask a verifier; whatever it does in place of answering counts as no answer."""
+    """Ask a verifier; whatever it does instead of answering counts as no answer."""
     if not questions:
         return ()
     try:
         judged = list(verifier.judge(questions))
     except Exception as error:  # noqa: BLE001 - a verifier may be anyone's; nothing was verified
         # Its message may quote the claim, which has no place in a report's error.
-        return _failed(questions, f"The verifier failed: {type(error).__name__}.")
-    if len(judged) != len(questions):
-        return _failed(questions, f"The verifier gave {len(judged)} of {len(questions)} answers.")
-    if not all(isinstance(each, Readout | VerifierFailure) for each in judged):
-        return _failed(questions, "The verifier gave an answer of an unknown kind.")
-    return judged
+        problem = f"The verifier failed: {type(error).__name__}."
+    else:
+        if len(judged) != len(questions):
+            problem = f"The verifier gave {len(judged)} of {len(questions)} answers."
+        elif not all(isinstance(each, Readout | VerifierFailure) for each in judged):
+            problem = "The verifier gave an answer of an unknown kind."
+        else:
+            return judged
+    return [VerifierFailure(kind=FailureKind.VERIFIER, error=problem)] * len(questions)
 
 
 @dataclass(slots=True)
-class Asking:
-    """A verifier that never breaks, asked by :func:`ask`.
+class CountedVerifier:
+    """A verifier that never raises, and whose costs are added up.
 
     Attributes:
-        verifier: The one that is asked.
-        cost: What its answers took so far.
+        verifier: The verifier that is asked.
+        cost: The cost of its answers so far.
     """
 
     verifier: Verifier
@@ -101,65 +140,15 @@ class Asking:
         return self.verifier.model
 
     def judge(self, questions: Sequence[ClaimQuestion]) -> Sequence[Judged]:
-        """Its answers; a failure in place of each that it does not give."""
+        """Answer each question; a failure stands for each answer that is missing."""
         judged = ask(self.verifier, questions)
         self.cost = sum((each.cost for each in judged), self.cost)
         return judged
 
 
 def failures_of_all(details: Sequence[ClaimReport]) -> tuple[VerifierFailure, ...]:
-    """What the verifier gave in place of answers, if there is a finding about no claim at all."""
+    """The failures of the verifier, if it left no finding about any claim."""
     failed = tuple(
         each.posterior for each in details if isinstance(each.posterior, VerifierFailure)
     )
     return failed if len(failed) == len(details) else ()
-
-
-def _failed(questions: Sequence[ClaimQuestion], error: str) -> list[Judged]:
-    return [VerifierFailure(kind=FailureKind.VERIFIER, error=error) for _ in questions]
-
-
-def _draft(claim: VerifiableClaim, contexts: Contexts, settings: Verify) -> _Draft:
-    is_missing = settings.require_citations and not claim.has_citations
-    has_context = bool(contexts.sids(claim))
-    standing = Standing(
-        has_spans=bool(contexts.evidence),
-        has_unknown_citations=bool(claim.unknown),
-        is_missing_citations=is_missing,
-        asserts=asserts(claim.text),
-        has_context=has_context,
-        has_evidence=contexts.has_evidence(claim),
-    )
-    return _Draft(
-        claim=claim,
-        target=settings.target if claim.target is None else claim.target,
-        is_missing_citations=is_missing,
-        has_empty_context=not has_context,
-        decision=before_reading(standing),
-    )
-
-
-def _measures(draft: _Draft, settings: Verify) -> Measures:
-    return measure(
-        draft.posterior,
-        draft.prior,
-        target=draft.target,
-        min_gain=settings.min_log_odds_gain,
-        units=Units(settings.units),
-    )
-
-
-def _report(draft: _Draft, contexts: Contexts, settings: Verify) -> ClaimReport:
-    assert draft.decision is not None  # the last stage decides all
-    return ClaimReport(
-        claim=draft.claim,
-        target=draft.target,
-        decision=draft.decision,
-        measures=_measures(draft, settings),
-        posterior=draft.posterior,
-        prior=draft.prior,
-        is_missing_citations=draft.is_missing_citations,
-        has_empty_context=draft.has_empty_context,
-        evidence=contexts.sids(draft.claim),
-        units=Units(settings.units),
-    )

@@ -32,27 +32,30 @@ from groundwire.detection.rules import Conflict
 from groundwire.detection.spans import FlaggedSpan, reduce_tokens, trim, whole_words
 from groundwire.detection.values import Label, Reason
 from groundwire.detector import Detector
-from groundwire.engine.models import Manifest, find_reader
-from groundwire.engine.reader import Calibration, Reader
+from groundwire.engine.cross_encoder import CROSS_GRAPH
+from groundwire.engine.look import Calibration
+from groundwire.engine.models import READER_SMALL, Manifest, find_reader
+from groundwire.engine.reader import Reader
 from groundwire.engine.scores import ClaimScores, SentenceCalibration
 from groundwire.errors import ModelError
 from groundwire.text.segment import Segment
 from groundwire.text.segment.characters import ALNUM
-from groundwire.verify.doubts import Doubt, ReadoutByWords
 from groundwire.verify.interval import ProbabilityInterval
 from groundwire.verify.measured import ClaimMap, Measured
 from groundwire.verify.verifier import (
     ANYONE,
     ClaimQuestion,
+    Doubt,
     FailureKind,
     Judged,
+    Readout,
     Scope,
     Verdict,
     VerifierFailure,
 )
 
-#: The reader's graph in a manifest.
-_GRAPH = "reader.onnx"
+# The graph that decides: the first of these that a manifest has.
+_GRAPHS = (CROSS_GRAPH, "reader.onnx")
 #: Claims that wait for a thread at a time. Answers in flight need the same threads, and must not
 #: stand behind all claims of a verification.
 _MAX_WAITING = 8
@@ -84,7 +87,7 @@ class Looked:
 
     @property
     def conflicts(self) -> tuple[Conflict, ...]:
-        """What rules find plainly wrong in it, in reading order."""
+        """Conflicts that the rules find in it, in reading order."""
         return self.judged.conflicts
 
 
@@ -114,9 +117,9 @@ class LocalVerifier:
         """Put a verifier together; :meth:`load` is the usual way.
 
         Args:
-            reader: What reads.
-            claim_map: From what it says to probabilities.
-            scope: For whom, and until when.
+            reader: The reader.
+            claim_map: The map from its scores to probabilities.
+            scope: Tenant of the claims, and when to stop.
         """
         self._reader, self._map, self._scope = reader, claim_map, scope
         # The map is fitted on what the model says itself, so that other maps may change.
@@ -164,6 +167,8 @@ class LocalVerifier:
             ModelError: If it has another judge, or there is no map for its reader.
         """
         reader, manifest = _reader(detector), _manifest(model)
+        if model is None and reader.revision != manifest.revision:
+            manifest = _manifest(READER_SMALL)
         if reader.revision != manifest.revision:
             raise ModelError(
                 f"The detector has revision {reader.revision} of the reader, and model="
@@ -172,7 +177,7 @@ class LocalVerifier:
         return cls(reader, _map(manifest))
 
     def within(self, scope: Scope) -> Self:
-        """The same for somebody: the model is shared, what it has read is not."""
+        """The same verifier for another scope: it shares the model, and nothing that was read."""
         return type(self)(self._reader, self._map, scope=scope)
 
     @property
@@ -182,12 +187,12 @@ class LocalVerifier:
 
     @property
     def claim_map(self) -> ClaimMap:
-        """The fitted map; its ``provenance`` says what it is worth."""
+        """The fitted map; its ``provenance`` tells its quality."""
         return self._map
 
     @property
     def work(self) -> dict[str, int]:
-        """What was really done so far: texts and sentences read, word pieces."""
+        """Counts of the work so far: texts and sentences read, word pieces."""
         return self._reader.work
 
     def judge(self, questions: Sequence[ClaimQuestion]) -> list[Judged]:
@@ -259,12 +264,12 @@ class LocalVerifier:
             return _failure(looked)
         return self._readout(looked)
 
-    def _readout(self, looked: Looked) -> ReadoutByWords:
+    def _readout(self, looked: Looked) -> Readout:
         yes = self.probability(looked)
         against = 0.0 if looked.measured.is_bare else self._contradicted(looked.scores)
         against = 1.0 if looked.conflicts else against
         doubts = self._doubts(looked)
-        return ReadoutByWords(
+        return Readout(
             yes=ProbabilityInterval.exactly(yes),
             no=ProbabilityInterval.exactly((1 - yes) * against),
             unsure=ProbabilityInterval.exactly((1 - yes) * (1 - against)),
@@ -302,7 +307,7 @@ class LocalVerifier:
 
 
 def _label(looked: Looked, span: FlaggedSpan) -> Label:
-    """What some words are: what a rule says of them, or else what the model finds likelier."""
+    """The label of some words: that of a rule, or else the one the model finds likelier."""
     if looked.measured.is_bare:
         # What is not there says nothing otherwise.
         return Label.UNSUPPORTED
@@ -316,7 +321,7 @@ def _label(looked: Looked, span: FlaggedSpan) -> Label:
 
 
 def _verdict(doubts: Sequence[Doubt], yes: float) -> Verdict:
-    """What a detector would say of the claim at its balanced threshold.
+    """The verdict that a detector would give at its balanced threshold.
 
     Not the likeliest of the three: few claims are wrong, so YES is likelier than NO even where a
     word is contradicted.
@@ -331,7 +336,7 @@ _Key = tuple[str, tuple[str, ...]]
 
 
 def _key(question: ClaimQuestion) -> _Key:
-    """What decides the answer. The order of spans does not: the reader has its own."""
+    """The parts of a question that decide the answer. The order of spans is not one of them."""
     texts = (each.text for each in question.evidence if not each.is_redacted)
     return question.claim, tuple(sorted({text for text in texts if ALNUM.search(text)}))
 
@@ -363,7 +368,12 @@ def _manifest(model: str | Path | None) -> Manifest:
 
 
 def _map(manifest: Manifest) -> ClaimMap:
-    return ClaimMap.read(manifest.folder, graph=manifest.files[_GRAPH].sha256)
+    return ClaimMap.read(manifest.folder, graph=graph_hash(manifest))
+
+
+def graph_hash(manifest: Manifest) -> str:
+    """SHA-256 of the graph that a map of claims belongs to."""
+    return next(manifest.files[name].sha256 for name in _GRAPHS if name in manifest.files)
 
 
 def _reader(detector: Detector) -> Reader:

@@ -1,4 +1,4 @@
-"""From the logarithms of token probabilities to P(yes), P(no) and P(unsure). Pure."""
+"""P(yes), P(no) and P(unsure) from the logarithms of token probabilities."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from groundwire.verify.verifier import Readout, TopToken, Verdict, verdict_of
 
 @dataclass(frozen=True, slots=True)
 class TokenPosition:
-    """One token of an answer, with the likeliest tokens in its place; it is one of them or not."""
+    """One token of an answer, with the likeliest tokens at its place, which may include it."""
 
     token: TopToken
     top: tuple[TopToken, ...]
@@ -26,7 +26,7 @@ def read_single(positions: Sequence[TokenPosition]) -> Readout:
 
 
 def read_group(text: str, positions: Sequence[TokenPosition], n: int) -> tuple[Readout, ...] | None:
-    """The answers about ``n`` claims; ``None`` unless letters, lines and tokens agree in all of it.
+    """Read the answers about ``n`` claims; ``None`` unless all letters, lines and tokens agree.
 
     A reading that is off by one would give each claim its neighbour's verdict, so there is no
     partial one.
@@ -40,11 +40,11 @@ def read_group(text: str, positions: Sequence[TokenPosition], n: int) -> tuple[R
 
 
 def readout(position: TokenPosition) -> Readout:
-    """P(yes), P(no) and P(unsure) at one token: sums over the spellings of each that are told.
+    """Read P(yes), P(no) and P(unsure) at one token, as sums over the spellings of each.
 
-    Others may be among the tokens that are not, so each verdict may be as much likelier as all of
-    those together. If no likeliest tokens are told, anything is possible of a verdict that is not
-    there.
+    Other spellings may be among the tokens that the endpoint left out, so each verdict may be
+    likelier by all of those together. If it gave no likeliest tokens at all, a verdict that is not
+    there may have any probability.
     """
     top, written = position.top, position.token
     told = (*top, written) if written.token not in {each.token for each in top} else top

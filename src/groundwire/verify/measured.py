@@ -1,4 +1,4 @@
-"""What the reader says of a claim, in numbers, and the fitted map from these to P(supported).
+"""Measures of a claim that was read, and the fitted map from these to P(supported).
 
 The sentence output judges the claim as a whole; a claim is also supported only if none of its words
 is doubtful. Neither is best alone, so a logistic map takes both.
@@ -6,11 +6,12 @@ is doubtful. Neither is best alone, so a logistic map takes both.
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
+from pydantic import BaseModel, ConfigDict
 
 from groundwire.engine.scores import ClaimScores
 from groundwire.errors import ModelError
@@ -23,7 +24,7 @@ _LEAST = 1e-6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """A claim as it was read, uncalibrated.
+    """Uncalibrated measures of a claim that was read.
 
     Attributes:
         whole: Log-odds, by the sentence output, that the claim is supported.
@@ -58,19 +59,29 @@ class Measured:
 
     @property
     def features(self) -> tuple[float, float, float]:
-        """What the map weighs."""
+        """The numbers that the map weighs."""
         return self.whole, self.words, self.unsupported
+
+
+class _Stored(BaseModel):
+    model_config = ConfigDict(allow_inf_nan=False)
+
+    graph: str
+    weights: tuple[float, float, float]
+    offset: float
+    bare_offset: float
+    provenance: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimMap:
-    """The fitted map from what was measured to P(the evidence supports the claim).
+    """The fitted map from measures to P(the evidence supports the claim).
 
     Attributes:
-        weights: Of ``whole``, ``words`` and ``unsupported``.
-        offset: Of claims that were read with evidence.
-        bare_offset: Of claims that were read without.
-        provenance: What it was fitted on, how, and what it is worth.
+        weights: Weights of ``whole``, ``words`` and ``unsupported``.
+        offset: Offset for claims that were read with evidence.
+        bare_offset: Offset for claims that were read without.
+        provenance: Data that it was fitted on, the method, and its quality.
     """
 
     weights: tuple[float, float, float]
@@ -95,39 +106,22 @@ class ClaimMap:
             f"--model {folder} (docs/verify-local.md)."
         )
         try:
-            raw = json.loads(path.read_text("utf-8"))
-            whole, words, unsupported = map(float, raw["weights"])
-            found = cls(
-                weights=(whole, words, unsupported),
-                offset=float(raw["offset"]),
-                bare_offset=float(raw["bare_offset"]),
-                provenance=dict(raw["provenance"]),
-            )
-            fitted_for = str(raw["graph"])
+            stored = _Stored.model_validate_json(path.read_bytes())
         except FileNotFoundError as error:
             raise ModelError(f"{path} is not there, so claims have no scale. {remedy}") from error
-        except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
-            problem = f"{path} cannot be read ({type(error).__name__})"
-            raise ModelError(f"{problem}. {remedy}") from error
-        if not np.isfinite([*found.weights, found.offset, found.bare_offset]).all():
-            raise ModelError(f"{path} holds what is not a number. {remedy}")
-        if fitted_for != graph:
+        except (OSError, ValueError) as error:
+            raise ModelError(f"{path} cannot be read. {remedy}") from error
+        if stored.graph != graph:
             raise ModelError(
-                f"{path} was fitted for another graph ({fitted_for[:12]}, and this is "
+                f"{path} was fitted for another graph ({stored.graph[:12]}, and this is "
                 f"{graph[:12]}), so its probabilities mean nothing here. {remedy}"
             )
-        return found
+        return cls(**stored.model_dump(exclude={"graph"}))
 
     def write(self, folder: Path, *, graph: str) -> None:
         """Write it into a model folder; arguments are those of :meth:`read`."""
-        raw = {
-            "graph": graph,
-            "weights": list(self.weights),
-            "offset": self.offset,
-            "bare_offset": self.bare_offset,
-            "provenance": dict(self.provenance),
-        }
-        (folder / FILE_NAME).write_text(json.dumps(raw, indent=2) + "\n", "utf-8")
+        text = json.dumps({"graph": graph, **asdict(self)}, indent=2)
+        (folder / FILE_NAME).write_text(text + "\n", "utf-8")
 
     def log_odds(self, measured: Measured) -> float:
         """Log-odds that the claim is supported, in nats."""

@@ -4,7 +4,7 @@ Answer and evidence leave this machine, so only ``verifier="openai"`` chooses it
 environment alone sends nothing anywhere.
 """
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from types import TracebackType
@@ -16,7 +16,7 @@ from groundwire.verify.endpoint import OPENAI_URL, Completion, VerifierEndpoint
 from groundwire.verify.errors import NotVerifiedError
 from groundwire.verify.grouping import plan_groups
 from groundwire.verify.logprobs import read_group, read_single
-from groundwire.verify.prompts import Prompt, prompt_for
+from groundwire.verify.prompts import prompt_for
 from groundwire.verify.settings import DEFAULT_MODEL
 from groundwire.verify.verifier import (
     ANYONE,
@@ -129,7 +129,8 @@ class OpenAIVerifier:
         """Make one call about claims that have the same evidence."""
         n, own, cost = len(group), self._settings, CallCost()
         prompt = prompt_for([each.claim for each in group], group[0].evidence)
-        key = self._key(prompt)
+        endpoint = (self._endpoint.base_url, self._api_key, self.model, own.top_logprobs)
+        key = key_of(self._scope.tenant, *endpoint, prompt)
         readouts = self._cache.get(key) if self._cache is not None else None
         if readouts is not None:
             cost = CallCost(is_cached=True, is_grouped=n > 1)
@@ -159,16 +160,6 @@ class OpenAIVerifier:
             self._cache.put(key, readouts)
         cost = replace(cost, is_grouped=n > 1)
         return tuple(replace(each, prompt=prompt.text, cost=cost) for each in readouts)
-
-    def _key(self, prompt: Prompt) -> Hashable:
-        return key_of(
-            prompt,
-            tenant=self._scope.tenant,
-            base_url=self._endpoint.base_url,
-            api_key=self._api_key,
-            model=self.model,
-            top_logprobs=self._settings.top_logprobs,
-        )
 
 
 #: Failures after which no other call of the same verification can succeed.

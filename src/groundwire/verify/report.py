@@ -1,6 +1,6 @@
-"""What a verification found: frozen, and as the documented JSON.
+"""Reports of verifications, as frozen values and as the documented JSON.
 
-Where something was not measured it is ``null``: a prior that was skipped brings no gap.
+A value that was not measured is ``null``: a skipped prior has no gap.
 """
 
 from collections import Counter
@@ -17,13 +17,13 @@ from groundwire.verify.verifier import CallCost, Judged, Readout, VerifierFailur
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimReport:
-    """What was found of one claim.
+    """The report on one claim.
 
     Attributes:
         claim: The claim, with its citations.
         target: The probability it had to reach.
         decision: Its status and the reasons.
-        measures: What its evidence says in numbers.
+        measures: Amounts of information, required and observed.
         posterior: The verifier's answer with its evidence; ``None`` if it was not asked.
         prior: The answer without; ``None`` if it was not asked.
         is_missing_citations: Whether it cites nothing and had to.
@@ -45,17 +45,17 @@ class ClaimReport:
 
     @property
     def status(self) -> ClaimStatus:
-        """What became of it."""
+        """Its status."""
         return self.decision.status
 
     @property
     def flagged(self) -> bool:
-        """Whether it is not supported as it has to be."""
+        """Whether it did not pass."""
         return self.decision.is_flagged
 
     @property
     def error(self) -> str | None:
-        """Why the verifier gave no answer."""
+        """The error of the verifier, if it gave no answer."""
         failed = (
             each for each in (self.posterior, self.prior) if isinstance(each, VerifierFailure)
         )
@@ -115,7 +115,7 @@ class ClaimReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportWords:
-    """What a report calls what it is about."""
+    """Names of the counts in a report."""
 
     scored: str = "claims_scored"
     flagged: str = "flagged_claims"
@@ -127,7 +127,7 @@ STEPS = ReportWords(scored="steps_scored", flagged="flagged_steps")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerificationSetup:
-    """What a verification was made with."""
+    """Settings and verifier of a verification, as its report names them."""
 
     backend: str
     verifier_model: str
@@ -144,18 +144,17 @@ class VerificationSetup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerificationReport:
-    """What was found of an answer, or of a trace.
+    """The report on an answer, or on a trace.
 
     Attributes:
-        setup: What it was made with.
+        setup: Settings and verifier.
         details: One report for each claim that was scored, in their order.
         unscored: Claims beyond ``max_claims``, which flag the report.
         has_unscored: Whether a service left claims out.
-        n_lost: Claims that were to be scored and of which there is no report.
-        lost: What the verifier gave in place of answers to them; it counts as calls.
-        citations: What is wrong with the citations; ``None`` if that was not asked. It flags
-            nothing.
-        error: Why there is no verification; ``None`` if there is one. Then ``details`` is empty.
+        n_lost: Number of claims that were to be scored and have no report.
+        lost: Failures of the verifier about them; they count as calls.
+        citations: Findings about the citations; ``None`` if nobody asked. They flag nothing.
+        error: Why there is no verification, with empty ``details``; ``None`` if there is one.
         error_type: The kind of error, one word.
     """
 
@@ -171,7 +170,7 @@ class VerificationReport:
 
     @property
     def flagged(self) -> bool:
-        """Whether anything is not supported as it has to be, or was not verified."""
+        """Whether a claim did not pass, or was not verified."""
         return self.error is not None or self.truncated or any(d.flagged for d in self.details)
 
     @property
@@ -186,7 +185,7 @@ class VerificationReport:
 
     @property
     def cost(self) -> CallCost:
-        """What all answers of the verifier took."""
+        """The cost of all answers of the verifier."""
         return sum((each.cost for each in self._judged()), CallCost())
 
     @property

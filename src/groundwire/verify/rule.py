@@ -1,4 +1,4 @@
-"""What follows from a verifier's answers: a status for each claim, the first that holds.
+"""Decisions by a verifier's answers: a status for each claim, the first that holds.
 
 ``signed`` (default) asks that a claim be believed with its evidence, and not without: P(yes) at or
 above the target, the prior below it, and log-odds that the evidence raised. ``kl`` is the plain
@@ -9,6 +9,7 @@ claim's citations first.
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Self
 
 from groundwire.verify.budget import Amount, Units, gap, log_odds_gain, observed, required
 from groundwire.verify.verifier import Judged, Readout, Verdict, VerifierFailure
@@ -22,7 +23,7 @@ class DecisionRule(StrEnum):
 
 
 class ClaimStatus(StrEnum):
-    """What became of a claim. All but ``passed`` flag it."""
+    """Status of a claim. All but ``passed`` flag it."""
 
     NO_SPANS = "no_spans"
     UNKNOWN_CITATIONS = "unknown_citations"
@@ -67,6 +68,11 @@ class ClaimDecision:
     status: ClaimStatus
     reasons: tuple[Why, ...] = ()
 
+    @classmethod
+    def of(cls, status: ClaimStatus, *reasons: Why) -> Self:
+        """The decision of a status, with reasons."""
+        return cls(status=status, reasons=reasons)
+
     @property
     def is_flagged(self) -> bool:
         """Whether the claim is flagged."""
@@ -77,42 +83,13 @@ PASSED = ClaimDecision(status=ClaimStatus.PASSED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
-    """What can be told of a claim before a verifier reads it."""
-
-    has_spans: bool
-    has_unknown_citations: bool
-    is_missing_citations: bool
-    asserts: bool
-    has_context: bool
-    has_evidence: bool
-
-
-def before_reading(standing: Standing) -> ClaimDecision | None:
-    """The decision that needs no verifier; ``None`` if one has to read the claim."""
-    if not standing.has_spans:
-        return ClaimDecision(status=ClaimStatus.NO_SPANS, reasons=(Why.NO_SPANS,))
-    if standing.has_unknown_citations:
-        return ClaimDecision(status=ClaimStatus.UNKNOWN_CITATIONS, reasons=(Why.UNKNOWN_CITATIONS,))
-    if standing.is_missing_citations:
-        return ClaimDecision(status=ClaimStatus.MISSING_CITATIONS, reasons=(Why.MISSING_CITATIONS,))
-    if not standing.asserts:
-        return ClaimDecision(status=ClaimStatus.NOT_A_CLAIM, reasons=(Why.ASSERTS_NOTHING,))
-    if not standing.has_context:
-        return ClaimDecision(status=ClaimStatus.EMPTY_CONTEXT, reasons=(Why.NO_CITED_SPANS,))
-    if not standing.has_evidence:
-        return ClaimDecision(status=ClaimStatus.EMPTY_CONTEXT, reasons=(Why.NOTHING_IS_EVIDENCE,))
-    return None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Measures:
-    """What two answers say together; ``None`` where one was not measured.
+    """Measures of two answers together; ``None`` where one was not measured.
 
     Attributes:
-        required: What the claim needs.
-        observed: What its evidence brings.
-        gap: What is missing.
+        required: Information that the claim needs.
+        observed: Information that its evidence brings.
+        gap: Information that is missing.
         gain: How far the evidence moves the log-odds, in nats whatever the units.
         supports_target: Whether the posterior surely reaches the target.
         is_prior_below_target: Whether the prior surely stays below it.
@@ -142,7 +119,7 @@ def measure(
     min_gain: float = 0.0,
     units: Units = Units.BITS,
 ) -> Measures:
-    """Measure what was answered; nothing stands in for an answer that there is not."""
+    """Measure the answers; nothing stands in for a missing one."""
     post = posterior if isinstance(posterior, Readout) else None
     before = prior if isinstance(prior, Readout) else None
     supports = None if post is None else post.yes.low >= target
@@ -170,38 +147,35 @@ def after_posterior(
 ) -> ClaimDecision | None:
     """The decision that needs no prior; ``None`` if the prior has to be read."""
     if isinstance(posterior, VerifierFailure):
-        return ClaimDecision(status=ClaimStatus.VERIFIER_ERROR, reasons=(Why.POSTERIOR_ERROR,))
+        return ClaimDecision.of(ClaimStatus.VERIFIER_ERROR, Why.POSTERIOR_ERROR)
     if rule is DecisionRule.KL:
         return None if says_anything(posterior) else _NO_VERDICT
-    below = Why.POSTERIOR_BELOW_TARGET
     is_enough = posterior.yes.low >= target
+    below = () if is_enough else (Why.POSTERIOR_BELOW_TARGET,)
     if says_no(posterior):
         # Whatever the target: a low one asks for less certainty, not for less than a yes.
-        reasons = (Why.VERIFIER_SAYS_NO,) if is_enough else (Why.VERIFIER_SAYS_NO, below)
-        return ClaimDecision(status=ClaimStatus.CONTRADICTED, reasons=reasons)
+        return ClaimDecision.of(ClaimStatus.CONTRADICTED, Why.VERIFIER_SAYS_NO, *below)
     if is_enough:
         return None
     if posterior.yes.high >= target:
-        why = Why.POSTERIOR_STRADDLES_TARGET
-        return ClaimDecision(status=ClaimStatus.AMBIGUOUS_VERIFIER, reasons=(why,))
-    return ClaimDecision(status=ClaimStatus.NOT_ENTAILED, reasons=(below,))
+        return ClaimDecision.of(ClaimStatus.AMBIGUOUS_VERIFIER, Why.POSTERIOR_STRADDLES_TARGET)
+    return ClaimDecision.of(ClaimStatus.NOT_ENTAILED, *below)
 
 
 def after_prior(prior: Judged, measures: Measures, *, rule: DecisionRule) -> ClaimDecision:
     """The decision once both were asked."""
     if isinstance(prior, VerifierFailure):
-        return ClaimDecision(status=ClaimStatus.VERIFIER_ERROR, reasons=(Why.PRIOR_ERROR,))
+        return ClaimDecision.of(ClaimStatus.VERIFIER_ERROR, Why.PRIOR_ERROR)
     if rule is DecisionRule.KL:
         return _by_budget(measures) if says_anything(prior) else _NO_VERDICT
     if not measures.is_prior_below_target:
-        return ClaimDecision(status=ClaimStatus.PRIOR_LEAK, reasons=(Why.PRIOR_AT_OR_ABOVE_TARGET,))
+        return ClaimDecision.of(ClaimStatus.PRIOR_LEAK, Why.PRIOR_AT_OR_ABOVE_TARGET)
     if not measures.is_dependent:
-        why = Why.GAIN_BELOW_MINIMUM
-        return ClaimDecision(status=ClaimStatus.INSUFFICIENT_EVIDENCE_GAIN, reasons=(why,))
+        return ClaimDecision.of(ClaimStatus.INSUFFICIENT_EVIDENCE_GAIN, Why.GAIN_BELOW_MINIMUM)
     return PASSED
 
 
-_NO_VERDICT = ClaimDecision(status=ClaimStatus.AMBIGUOUS_VERIFIER, reasons=(Why.NO_VERDICT,))
+_NO_VERDICT = ClaimDecision.of(ClaimStatus.AMBIGUOUS_VERIFIER, Why.NO_VERDICT)
 
 
 def _by_budget(measures: Measures) -> ClaimDecision:
@@ -209,11 +183,11 @@ def _by_budget(measures: Measures) -> ClaimDecision:
         return PASSED
     is_short = measures.gap is None or measures.gap.min > 0
     why = Why.BUDGET_INSUFFICIENT if is_short else Why.MAY_ADD_NOTHING
-    return ClaimDecision(status=ClaimStatus.UNDER_BUDGET, reasons=(why,))
+    return ClaimDecision.of(ClaimStatus.UNDER_BUDGET, why)
 
 
 def says_anything(answer: Readout) -> bool:
-    """Whether a verifier gave any verdict a probability; budgets are of nothing without."""
+    """Whether a verifier gave any verdict a probability, which budgets need."""
     least = max(answer.yes.low, answer.no.low, answer.unsure.low)
     return answer.verdict is not None or least > 0
 

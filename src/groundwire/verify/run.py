@@ -16,7 +16,7 @@ from groundwire.verify.claims import VerifiableClaim
 from groundwire.verify.context import Contexts
 from groundwire.verify.errors import NotVerifiedError, invalid_argument
 from groundwire.verify.forensics import CitationReport, check_citations
-from groundwire.verify.judging import Asking, failures_of_all, judge_claims
+from groundwire.verify.judging import CountedVerifier, failures_of_all, judge_claims
 from groundwire.verify.report import ClaimReport, VerificationReport, VerificationSetup
 from groundwire.verify.settings import DEFAULT_MODEL, DEFAULTS, arguments_of, read_settings
 from groundwire.verify.spans import CitedSpan, read_spans
@@ -117,7 +117,7 @@ _NO_CITATIONS = (
 
 
 def refused(subject: Subject, backend: str, *, error_type: str, error: str) -> VerificationReport:
-    """The report of a call that was not even begun."""
+    """The report of a call that did not begin."""
     return _unverified(_setup(DEFAULTS, subject, backend), None, error=error, error_type=error_type)
 
 
@@ -186,17 +186,17 @@ def _by_verifier(
 def _citations(
     details: Sequence[ClaimReport], job: _Job, contexts: Contexts, verifier: Verifier
 ) -> CitationReport:
-    asking = Asking(verifier)
+    counted = CountedVerifier(verifier)
     found = check_citations(
         [detail.claim for detail in details],
         contexts.evidence,
-        asking,
+        counted,
         thresholds=replace(THRESHOLDS, supports=job.settings.target),
     )
     findings = tuple(
         agreeing(finding, detail.status) for finding, detail in zip(found, details, strict=True)
     )
-    return CitationReport(findings=findings, cost=asking.cost)
+    return CitationReport(findings=findings, cost=counted.cost)
 
 
 def _by_service(job: _Job, setup: VerificationSetup) -> VerificationReport:
@@ -225,7 +225,7 @@ def _by_service(job: _Job, setup: VerificationSetup) -> VerificationReport:
 
 
 def _payload(job: _Job) -> dict[str, Any]:
-    """The documented arguments, and of the others those that were changed."""
+    """The data that a service is sent: documented arguments, and others that were changed."""
     given, usual = arguments_of(job.settings), arguments_of(DEFAULTS)
     sent = {
         name: value

@@ -1,4 +1,4 @@
-"""Reads a service's JSON report. What it leaves out stays unknown; what contradicts is an error.
+"""Reads a service's JSON report. Values that it leaves out stay unknown; contradictions are errors.
 
 Only the verifier ``service`` imports this file: pydantic comes with its extra.
 """

@@ -28,7 +28,7 @@ OF_THE_PROGRAM = frozenset({"max_group_size", "max_group_prompt_chars", "rule", 
 
 
 def read_settings(arguments: Mapping[str, Any]) -> Verify:
-    """Settings from the arguments of a call.
+    """Read settings from the arguments of a call.
 
     Raises:
         NotVerifiedError: If one has a value that is not possible.

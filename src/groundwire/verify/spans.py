@@ -1,4 +1,4 @@
-"""The evidence an answer may cite: spans with ids, read from what callers have."""
+"""Spans of evidence with their ids, read from what callers pass."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

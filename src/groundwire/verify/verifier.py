@@ -1,4 +1,4 @@
-"""What a verifier is: it reads a claim beside evidence and says yes, no, or that it cannot tell.
+"""The interface of verifiers, which read a claim with evidence and say yes, no, or cannot tell.
 
 Three are built in, ``local``, ``openai`` and ``service``; any object with :class:`Verifier`'s name
 and method is another. A verifier only reads: what follows from its answers is decided elsewhere.
@@ -9,11 +9,12 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Protocol
 
+from groundwire.detection.values import Label
 from groundwire.verify.interval import ProbabilityInterval
 
 
 class Verdict(StrEnum):
-    """What a verifier says of a claim."""
+    """The verdict of a verifier on a claim."""
 
     YES = "YES"
     NO = "NO"
@@ -71,7 +72,7 @@ class ClaimQuestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallCost:
-    """What one answer took. Shares of the calls of a group add up to whole calls.
+    """The cost of one answer. Shares of the calls of a group add up to whole calls.
 
     Attributes:
         calls: Requests to an endpoint, retries not counted; 0 from a cache or a local model.
@@ -112,17 +113,38 @@ class TopToken:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Doubt:
+    """A stretch of a claim that the evidence it was read with does not support.
+
+    Attributes:
+        start: First character of the claim; ``claim[start:end] == text``.
+        end: One past the last.
+        text: The words.
+        label: ``unsupported`` or ``contradicted``.
+        probability: P(not supported) of its most doubtful word piece, in [0, 1].
+    """
+
+    start: int
+    end: int
+    text: str
+    label: Label
+    probability: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Readout:
-    """What a verifier answered.
+    """The answer of a verifier about one claim.
 
     Attributes:
         yes: P(the evidence states or implies the claim).
         no: P(it says otherwise).
         unsure: P(neither).
-        generated: What it said, as written.
-        topk: The tokens that these probabilities were read from; empty if there are none.
-        prompt: What it was asked, in words; empty if nothing was put in words.
-        cost: What it took.
+        generated: The verdict as written.
+        topk: Tokens that these probabilities were read from; empty if there are none.
+        prompt: The question in words; empty if nothing was put in words.
+        cost: Calls and tokens it took.
+        doubts: Stretches of the claim that are not supported, in reading order, disjoint; empty of
+            a verifier that does not read word by word.
     """
 
     yes: ProbabilityInterval
@@ -132,10 +154,11 @@ class Readout:
     topk: tuple[TopToken, ...] = ()
     prompt: str = ""
     cost: CallCost = FREE
+    doubts: tuple[Doubt, ...] = ()
 
     @property
     def verdict(self) -> Verdict | None:
-        """What was said, if it is one of the three."""
+        """The verdict, if it is one of the three."""
         return verdict_of(self.generated)
 
 
@@ -159,13 +182,13 @@ class FailureKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerifierFailure:
-    """There is no answer; never to be read as one.
+    """A missing answer, which never counts as one.
 
     Attributes:
-        kind: Why.
+        kind: Kind of the failure.
         error: What happened and what to do, without claim, evidence or key.
-        prompt: What it was asked, in words.
-        cost: What it took nonetheless.
+        prompt: The question in words.
+        cost: Calls and tokens it took nonetheless.
     """
 
     kind: FailureKind
@@ -183,20 +206,19 @@ def _never() -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """For whom a verification is made, and until when.
+    """The tenant of a verification, and when to stop.
 
     Attributes:
-        tenant: Whose claims and spans these are: what was read or answered for one is never used
-            for another.
-        is_over: Asked before each claim is read; once it says so, nobody waits any more, and what
-            is left is not read.
+        tenant: Cache namespace: nothing that was read or answered for one tenant is used for
+            another.
+        is_over: Asked before each claim is read; once it is true, the other claims are not read.
     """
 
     tenant: str = ""
     is_over: Callable[[], bool] = _never
 
     def given_up(self) -> VerifierFailure | None:
-        """What becomes of a claim that nobody waits for any more."""
+        """The failure of a claim that nobody waits for any more; ``None`` before that."""
         if not self.is_over():
             return None
         return VerifierFailure(

@@ -1,4 +1,4 @@
-"""Keys and URLs that a call, or else the environment, gives to the verifier that was asked for."""
+"""Keys and URLs of verifiers, from a call or else from the environment."""
 
 from collections.abc import Mapping
 
@@ -10,7 +10,7 @@ KEY_VARIABLE = "OPENAI_API_KEY"
 
 
 def wanted_key(settings: Verify, environ: Mapping[str, str]) -> str:
-    """The key.
+    """Read the key of an endpoint or a service.
 
     Raises:
         NotVerifiedError: If there is none, or it cannot stand in an HTTP header.
@@ -29,7 +29,7 @@ def wanted_key(settings: Verify, environ: Mapping[str, str]) -> str:
 
 
 def wanted_url(given: str | None, environ: Mapping[str, str], variable: str) -> str | None:
-    """The URL that was given, or else that of the environment; ``None`` if there is none.
+    """Read the URL that was given, or else that of the environment; ``None`` if there is none.
 
     Raises:
         NotVerifiedError: If it is plain HTTP to another machine, or not a URL.

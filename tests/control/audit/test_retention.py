@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from datetime import timedelta
 from itertools import groupby
 from typing import Any
 
@@ -16,13 +15,13 @@ from sqlalchemy import func, select, text
 from groundwire.control.audit import AuditEvent, AuditLog, EventType, StoreSink
 from groundwire.control.audit import retention as module
 from groundwire.control.audit.filters import Filter
-from groundwire.control.audit.retention import Expired, Retention, RetentionError, prune
+from groundwire.control.audit.retention import Expired, Retention, RetentionError
 from groundwire.control.audit.trail import Trail
 from groundwire.control.audit.verdict import TrailStatus
 from groundwire.control.audit.verify_store import verify_store
 from groundwire.control.store import Store, moments
 from groundwire.control.store.tables import audit_details, audit_records, audit_writers
-from tests.control.audit.filled import KEY, START, Written, at, made
+from tests.control.audit.filled import KEY, Written, at, made
 from tests.tiers import costly
 
 DAY = 86_400
@@ -57,9 +56,9 @@ async def pruned(
 ) -> Expired:
     """Prune on a day, and see that the trail is intact."""
     by.now = days * DAY
-    done = await prune(
-        store, at(by.now), retention_days=retention, detail_days=details, audit=by, keys=[KEY]
-    )
+    done = await Retention(
+        store, by, retention_days=retention, detail_days=details, keys=[KEY]
+    ).prune(at(by.now))
     assert await status(store) == []
     return done
 
@@ -323,8 +322,8 @@ async def test_a_chain_loses_nothing_if_its_last_old_record_was_changed(
             await connection.execute(text(f"UPDATE audit_records SET {change} WHERE seq = 3"))
         await by.start(25 * DAY)
         wrong, by.now = await status(store), 35 * DAY
-        done = await prune(
-            store, at(by.now), retention_days=30, detail_days=None, audit=by, keys=[KEY]
+        done = await Retention(store, by, retention_days=30, detail_days=None, keys=[KEY]).prune(
+            at(by.now)
         )
         assert (done.n_records, done.refused) == (0, (chain.writer,))
         assert await left(store, chain.writer) == [1, 2, 3, 4, 5]
@@ -345,8 +344,8 @@ async def test_a_beginning_that_somebody_removed_stays_missing(opened: Opened) -
             own = audit_records.delete().where(audit_records.c.writer == chain.writer)
             await connection.execute(own.where(audit_records.c.seq == 1))
         chain.now = 80 * DAY
-        done = await prune(
-            store, at(chain.now), retention_days=30, detail_days=None, audit=chain, keys=[KEY]
+        done = await Retention(store, chain, retention_days=30, detail_days=None, keys=[KEY]).prune(
+            at(chain.now)
         )
         assert done.n_records == 3
         assert any("record 1 missing" in each for each in await status(store))
@@ -369,8 +368,8 @@ async def test_nothing_goes_that_could_not_be_announced(opened: Opened) -> None:
         await chain.start(0)
         await days_of(chain, 1, 2, detail=True)
         with pytest.raises(RetentionError, match="Nothing was removed"):
-            await prune(
-                store, at(90 * DAY), retention_days=30, detail_days=1, audit=Refusing(), keys=[KEY]
+            await Retention(store, Refusing(), retention_days=30, detail_days=1, keys=[KEY]).prune(
+                at(90 * DAY)
             )
         assert await left(store, chain.writer) == [1, 2, 3]
         assert await details(store) == 2
@@ -439,7 +438,9 @@ async def test_who_writes_meanwhile_is_not_kept_waiting(opened: Opened, store_ur
         audit = AuditLog(StoreSink(Store(store_url), [KEY]), key=KEY)
         await audit.open()
         done = asyncio.create_task(
-            prune(store, at(90 * DAY), retention_days=30, detail_days=1, audit=audit, keys=[KEY])
+            Retention(store, audit, retention_days=30, detail_days=1, keys=[KEY]).prune(
+                at(90 * DAY)
+            )
         )
         n_settled = 0
         while not done.done():
@@ -459,14 +460,15 @@ async def test_a_failure_is_logged_and_tried_again(
         chain = Written(store)
         await chain.start(0)
         await days_of(chain, 1, 2)
-        failing = Retention(store, Refusing(), retention_days=1, detail_days=None, keys=[KEY])
-        now = START + timedelta(days=60)
-        assert await failing.once(now) is None
-        assert "The audit trail cannot be pruned: RetentionError" in caplog.text
-        working = Retention(store, chain, retention_days=1, detail_days=None, keys=[KEY])
-        done = await working.once(now)
-        assert done is not None
-        assert done.n_records == 2
+        failing = Retention(
+            store, Refusing(), retention_days=1, detail_days=None, keys=[KEY], every_s=0.01
+        )
+        await failing.open()
+        async with asyncio.timeout(30):
+            while caplog.text.count("The audit trail cannot be pruned: RetentionError") < 2:
+                await asyncio.sleep(0.01)
+        await failing.close()
+        assert await left(store, chain.writer) == [1, 2, 3]
 
 
 @pytest.mark.asyncio

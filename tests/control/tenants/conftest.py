@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import pytest_asyncio
 
 from groundwire.control.store import Store
-from groundwire.control.tenants import Registry
+from groundwire.control.tenants.registry import Registry
 
 
 @pytest_asyncio.fixture

@@ -10,7 +10,10 @@ from typing import Any
 
 from groundwire.config import Config
 from groundwire.control.store import Store
-from groundwire.control.tenants import Directory, Registry, Watcher, prepare
+from groundwire.control.tenants.directory import Directory
+from groundwire.control.tenants.first_start import prepare
+from groundwire.control.tenants.registry import Registry
+from groundwire.control.tenants.watching import Watcher
 
 PATIENCE_S = 30.0
 

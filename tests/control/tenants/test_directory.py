@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from groundwire.config import Config, parse
 from groundwire.config.keys import key_hash
-from groundwire.control.keys import AdminKey, Key, Keyring, Keys
-from groundwire.control.tenants import Directory, KeyRecord, Role, TenantRecord, TenantSnapshot
+from groundwire.control.keys import AdminKey, Key, Keyring, Keys, Role
+from groundwire.control.tenants.directory import Directory
+from groundwire.control.tenants.record import KeyRecord, TenantRecord, TenantSnapshot
 from groundwire.errors import ConfigError
 from groundwire.policy.policy import Action, Overrides
 

@@ -11,8 +11,9 @@ from groundwire import Pipeline, Source
 from groundwire.config import Config, parse
 from groundwire.config.tenants import KINDS
 from groundwire.config.tree import SETTINGS
-from groundwire.control.tenants import Directory, TenantRecord, TenantSnapshot
+from groundwire.control.tenants.directory import Directory
 from groundwire.control.tenants.effective import Effective, effective, setting_of
+from groundwire.control.tenants.record import TenantRecord, TenantSnapshot
 from groundwire.errors import ConfigError
 from groundwire.policy.policy import (
     HallucinationPlugin,

@@ -6,9 +6,12 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from groundwire.config import Config, parse
+from groundwire.control.keys import Role
 from groundwire.control.store import Store
 from groundwire.control.store.moments import now
-from groundwire.control.tenants import Directory, FirstStart, Registry, Role, prepare
+from groundwire.control.tenants.directory import Directory
+from groundwire.control.tenants.first_start import FirstStart, prepare
+from groundwire.control.tenants.registry import Registry
 
 pytestmark = pytest.mark.asyncio
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from groundwire.control.tenants import Registry
+from groundwire.control.tenants.registry import Registry
 
 pytestmark = [pytest.mark.merge, pytest.mark.asyncio]
 

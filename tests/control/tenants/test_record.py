@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.control.tenants import KeyRecord, KeyStatus, NewKey, TenantRecord
-from groundwire.control.tenants.record import over
+from groundwire.control.tenants.record import KeyRecord, KeyStatus, NewKey, TenantRecord, over
 from groundwire.policy.policy import Action, OnError, Overrides
 
 NOON = datetime(2030, 1, 1, 12, tzinfo=UTC)

@@ -8,15 +8,15 @@ from sqlalchemy import insert, text, update
 
 from groundwire.config import parse
 from groundwire.control.store import Store, tables
-from groundwire.control.tenants import (
+from groundwire.control.tenants.configured import ConfiguredTenants
+from groundwire.control.tenants.errors import (
     ConfiguredError,
-    ConfiguredTenants,
     InvalidTenantError,
-    Registry,
     TenantExistsError,
     UnknownTenantError,
     VersionMismatchError,
 )
+from groundwire.control.tenants.registry import Registry
 from groundwire.control.tenants.stored_keys import MAX_PAGE
 from groundwire.errors import ConfigError
 from groundwire.policy.policy import Action, Overrides

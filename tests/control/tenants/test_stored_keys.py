@@ -8,20 +8,19 @@ from sqlalchemy import select
 
 from groundwire.config import parse
 from groundwire.config.keys import key_hash
+from groundwire.control.keys import Role
 from groundwire.control.store import Store, tables
 from groundwire.control.store.moments import now
-from groundwire.control.tenants import (
+from groundwire.control.tenants.configured import ConfiguredTenants
+from groundwire.control.tenants.errors import (
     ConfiguredError,
-    ConfiguredTenants,
     InvalidKeyError,
     InvalidTenantError,
-    KeyStatus,
     LastAdminKeyError,
-    Registry,
-    Revoked,
-    Role,
     UnknownKeyError,
 )
+from groundwire.control.tenants.record import KeyStatus, Revoked
+from groundwire.control.tenants.registry import Registry
 
 pytestmark = pytest.mark.asyncio
 

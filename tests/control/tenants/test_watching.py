@@ -12,8 +12,9 @@ from sqlalchemy import text
 
 from groundwire.config import Config
 from groundwire.control.store import Store, StoreError, StoreUnavailableError
-from groundwire.control.tenants import Directory, Registry, Watcher
-from groundwire.control.tenants.watching import backoff_s
+from groundwire.control.tenants.directory import Directory
+from groundwire.control.tenants.registry import Registry
+from groundwire.control.tenants.watching import Watcher, backoff_s
 from groundwire.policy.policy import Action
 from tests.postgres import Postgres, programs
 

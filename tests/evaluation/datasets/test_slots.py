@@ -9,9 +9,7 @@ import pytest
 from groundwire.detection.values import Label
 from groundwire.errors import DatasetError
 from groundwire.evaluation.datasets.files import FailedRow, NumberedAnswer
-from groundwire.evaluation.datasets.formats import reader
-from groundwire.evaluation.datasets.mapping import ColumnMapping
-from groundwire.evaluation.datasets.slots import read_slots
+from groundwire.evaluation.datasets.slots import each_slot, read_slots
 
 ROW = {
     "id": "x",
@@ -78,7 +76,7 @@ def test_a_row_that_cannot_be_read_is_told_and_the_others_are_read(tmp_path: Pat
     broken = {**ROW, "id": "z", "answer": "It {{is||is not}}."}
     lines = [json.dumps(ROW), "{bad", json.dumps(broken), json.dumps({**ROW, "id": "y"})]
     path.write_text("\n".join(lines), encoding="utf-8")
-    found = list(reader(path, format="slots", mapping=ColumnMapping())())
+    found = list(each_slot(path))
     assert [row.row for row in found] == list(range(1, 9))
     failed = {row.place: row.problem for row in found if isinstance(row, FailedRow)}
     assert failed.keys() == {f"{path}:2", f"{path}:3"}

@@ -50,7 +50,7 @@ def test_a_file_that_holds_no_results_is_refused(tmp_path: Path) -> None:
     lines = path.read_text(encoding="utf-8").splitlines()
     damaged = json.loads(lines[1]) | {"gold": [{"start": 0, "end": 9999, "label": "", "kind": ""}]}
     path.write_text(f"{lines[0]}\n{json.dumps(damaged)}\n", encoding="utf-8")
-    with pytest.raises(ResultsError, match=r"results\.jsonl.*row 1 is no row of results"):
+    with pytest.raises(ResultsError, match=r"results\.jsonl.*a row of it is not as results are"):
         summarize(path)
 
 

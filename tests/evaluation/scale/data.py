@@ -11,7 +11,7 @@ from groundwire.evaluation.evaluation import Evaluation
 from groundwire.evaluation.judged_row import Header
 from groundwire.evaluation.judging import Judging
 from groundwire.evaluation.loading import DetectorChoice, load_detector
-from groundwire.evaluation.run import run_on
+from groundwire.evaluation.run import run
 from groundwire.evaluation.scale.workers import Recipe
 from tests.evaluation.datasets.tables import json_lines, write
 from tests.evaluation.results import without_times
@@ -69,5 +69,5 @@ def header() -> Header:
 
 def scores(judging: Judging, rows: Sequence[AnyRow], output: Path, block_rows: int = 8) -> bytes:
     """What an engine makes of rows, without times."""
-    run_on(judging, rows, output=output, header=header(), block_rows=block_rows)
+    run(judging, rows, output=output, header=header(), block_rows=block_rows)
     return without_times(Evaluation.read(output).to_dict())

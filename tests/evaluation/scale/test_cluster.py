@@ -17,7 +17,7 @@ pytest.importorskip("ray.data", reason="needs the ray extra")
 
 from groundwire.evaluation.loading import DetectorChoice, load_detector  # noqa: E402
 from groundwire.evaluation.results_file import read_judged  # noqa: E402
-from groundwire.evaluation.run import here, run_on  # noqa: E402
+from groundwire.evaluation.run import here, run  # noqa: E402
 from groundwire.evaluation.scale.cluster import on_ray, start_local  # noqa: E402
 from groundwire.evaluation.scale.parts import parts_of  # noqa: E402
 from groundwire.evaluation.scale.workers import Recipe, WorkerError  # noqa: E402
@@ -89,7 +89,7 @@ def test_a_worker_with_another_detector_judges_nothing(tmp_path: Path) -> None:
     rows = rows_of(some_answers(2))
     other = Recipe(load=load_detector, choice=CHOICE, info=header().detector)
     with pytest.raises(WorkerError, match="Ray could not go on"):
-        run_on(on_ray(other, 1), rows, output=tmp_path / "r.jsonl", header=header())
+        run(on_ray(other, 1), rows, output=tmp_path / "r.jsonl", header=header())
     assert list(read_judged(tmp_path / "r.jsonl")) == []
 
 

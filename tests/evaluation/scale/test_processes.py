@@ -19,13 +19,16 @@ from groundwire.evaluation.evaluation import Evaluation
 from groundwire.evaluation.judging import Block, judge_block
 from groundwire.evaluation.loading import AnyDetector, DetectorChoice, load_detector
 from groundwire.evaluation.results_file import read_header, read_judged
-from groundwire.evaluation.run import here, run_on
+from groundwire.evaluation.run import here, run
 from groundwire.evaluation.scale.processes import on_processes
 from groundwire.evaluation.scale.workers import Recipe, WorkerError
 from tests.evaluation.datasets.tables import json_lines, write
 from tests.evaluation.results import failed, header, rows_of, some_answers, without_times
 from tests.evaluation.scale.data import CHOICE, generated, info, recipe, rows_in, scores
 from tests.fakes import FIXED, FixedDetector
+
+#: Each test starts processes, and each of them imports the library.
+pytestmark = pytest.mark.merge
 
 #: A bound on how long a process may take here; none comes near it.
 PATIENCE_S = 120
@@ -64,14 +67,11 @@ def test_processes_give_exactly_the_numbers_of_this_one(tmp_path: Path) -> None:
     assert scores(on_processes(recipe(), 2), rows, tmp_path / "b.jsonl") == alone
 
 
-@pytest.mark.parametrize("n_workers", [1, 3])
-def test_each_row_has_one_result_however_many_workers_there_are(
-    tmp_path: Path, n_workers: int
-) -> None:
+def test_each_row_has_one_result_with_more_workers_than_processors(tmp_path: Path) -> None:
     rows: list[AnyRow] = [*rows_of(some_answers(11)), failed(12)]
     output = tmp_path / "r.jsonl"
-    judging = on_processes(fixed_recipe(), n_workers)
-    run_on(judging, rows, output=output, header=header(), block_rows=2)
+    judging = on_processes(fixed_recipe(), 3)
+    run(judging, rows, output=output, header=header(), block_rows=2)
     assert sorted(row.row for row in read_judged(output)) == list(range(1, 13))
 
 
@@ -80,10 +80,10 @@ def test_a_worker_that_ends_is_told_and_the_rest_can_be_judged_later(tmp_path: P
     output = tmp_path / "r.jsonl"
     judging = on_processes(Recipe(load=dying, choice=DetectorChoice(), info=FIXED), 1)
     with pytest.raises(WorkerError, match=r"ended unforeseen.*--resume judges the rest"):
-        run_on(judging, rows, output=output, header=header(), block_rows=3)
+        run(judging, rows, output=output, header=header(), block_rows=3)
     assert [row.row for row in read_judged(output)] == [*range(1, 10)]
     again = on_processes(fixed_recipe(), 1)
-    assert run_on(again, rows, output=output, header=header()).n_new == 11
+    assert run(again, rows, output=output, header=header()).n_new == 11
 
 
 def test_a_worker_with_another_detector_or_version_judges_nothing(tmp_path: Path) -> None:
@@ -94,7 +94,7 @@ def test_a_worker_with_another_detector_or_version_judges_nothing(tmp_path: Path
     }
     for problem, other in others.items():
         with pytest.raises(WorkerError, match=problem):
-            run_on(on_processes(other, 1), rows, output=tmp_path / "r.jsonl", header=header())
+            run(on_processes(other, 1), rows, output=tmp_path / "r.jsonl", header=header())
 
 
 def test_no_more_is_read_ahead_than_there_are_workers() -> None:
@@ -112,7 +112,6 @@ def test_no_more_is_read_ahead_than_there_are_workers() -> None:
     assert n_read == 9
 
 
-@pytest.mark.merge
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="asks Linux who its children are")
 def test_the_workers_of_a_process_that_is_killed_end_and_the_same_command_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

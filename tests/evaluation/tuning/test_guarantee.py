@@ -8,7 +8,6 @@ import pytest
 from scipy.stats import binom, norm
 
 from groundwire.evaluation.metrics import Bools, Floats
-from groundwire.evaluation.tuning.binomial import most_losses
 from groundwire.evaluation.tuning.guarantee import (
     Guarantee,
     flagged_losses,
@@ -68,7 +67,10 @@ def violations(
     return n_wrong, n_made
 
 
-@pytest.mark.parametrize("share", [0.0, 0.5, 0.95])
+@pytest.mark.parametrize(
+    "share",
+    [0.5, pytest.param(0.0, marks=pytest.mark.merge), pytest.param(0.95, marks=pytest.mark.merge)],
+)
 def test_the_false_block_rate_is_kept_as_often_as_stated(share: float) -> None:
     def draw(rng: np.random.Generator) -> LabelledSample:
         contexts, scores = correlated(rng, 150, 4, share)
@@ -80,6 +82,7 @@ def test_the_false_block_rate_is_kept_as_often_as_stated(share: float) -> None:
     assert 0.2 * ALPHA * N_SETS < n_wrong <= MOST  # kept, and not by asking for far too much
 
 
+@pytest.mark.merge
 def test_answers_taken_for_trials_of_their_own_would_break_the_promise() -> None:
     def draw(rng: np.random.Generator) -> LabelledSample:
         contexts, scores = correlated(rng, 150, 6, 0.9)
@@ -89,6 +92,7 @@ def test_answers_taken_for_trials_of_their_own_would_break_the_promise() -> None
     assert n_wrong > MOST
 
 
+@pytest.mark.merge
 def test_the_recall_is_kept_as_often_as_stated() -> None:
     def draw(rng: np.random.Generator) -> LabelledSample:
         contexts, scores = correlated(rng, 120, 3, 0.5)
@@ -107,6 +111,7 @@ def precision_at(threshold: float) -> float:
     return float(np.dot(widths, shares) / sum(widths))
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize("n_copies", [1, 4])
 def test_the_precision_is_kept_as_often_as_stated(n_copies: int) -> None:
     def draw(rng: np.random.Generator) -> LabelledSample:
@@ -160,32 +165,6 @@ def test_a_target_that_only_contexts_keep_is_not_promised() -> None:
     assert found.n_losses / found.n < 0.06
     assert found.answers_lost == pytest.approx(180 / 870)
     assert found.best == pytest.approx(180 / 870)
-
-
-def hoeffding_bentkus(mean: float, n: int, rate: float) -> float:
-    """The p-value of Bates et al. (2021, https://arxiv.org/abs/2101.02703) for means in [0, 1]."""
-    low = min(mean, rate)
-    terms = [(low, rate), (1 - low, 1 - rate)]
-    divergence = sum(part * np.log(part / whole) for part, whole in terms if part)
-    tail = np.e * binom.cdf(np.ceil(n * mean - 1e-9), n, rate)
-    return float(min(np.exp(-n * divergence), tail))
-
-
-@pytest.mark.parametrize(
-    ("rate", "true", "n"), [(0.01, 0.003, 1000), (0.05, 0.025, 400), (0.1, 0.06, 300)]
-)
-def test_one_answer_a_context_shows_more_than_means_with_a_bound_that_is_not_exact(
-    rate: float, true: float, n: int
-) -> None:
-    rng = np.random.default_rng(3)
-    most = most_losses(n, rate, 0.05)
-    drawn = means = 0
-    for _ in range(300):
-        share = rng.beta(true * 7 / 3, (1 - true) * 7 / 3, n)  # correlation 0.3 in a context
-        losses = rng.binomial(6, share) / 6
-        drawn += (rng.random(n) < losses).sum() <= most
-        means += hoeffding_bentkus(float(losses.mean()), n, rate) <= 0.05
-    assert drawn > means > 0
 
 
 # How trials are drawn.

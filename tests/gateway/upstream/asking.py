@@ -7,12 +7,9 @@ from typing import Any
 
 from groundwire.config.tree import UpstreamDefaults
 from groundwire.config.upstreams import Upstream
-from groundwire.gateway.http.caller import Caller
 from groundwire.gateway.upstream import UpstreamReply, Upstreams
-from groundwire.policy.policy import Overrides
+from groundwire.gateway.upstream.asking import UpstreamRequest
 from tests.gateway.wire import ScriptedUpstream, eventually
-
-CALLER = Caller(tenant="acme", key_id="k1", passes_authorization=False, overrides=Overrides())
 
 MAX_BYTES = 50_000_000
 
@@ -58,12 +55,12 @@ async def ask(upstreams: Upstreams, **changes: Any) -> UpstreamReply:  # noqa: A
         "method": "POST",
         "path": "chat/completions",
         "query": "",
-        "headers": [("Content-Type", "application/json")],
+        "headers": (("Content-Type", "application/json"),),
         "body": b'{"model": "m"}',
         "model": "m",
-        "caller": CALLER,
+        "passes_authorization": False,
     }
-    return await upstreams.send(**(request | changes))
+    return await upstreams.send(UpstreamRequest(**(request | changes)))
 
 
 async def until(holds: Callable[[], bool]) -> None:

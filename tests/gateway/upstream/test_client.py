@@ -2,7 +2,6 @@ import asyncio
 import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,7 +10,8 @@ from groundwire.config import parse
 from groundwire.config.upstreams import Upstream
 from groundwire.gateway.http.problems import Problem
 from groundwire.gateway.upstream import UpstreamReply, Upstreams
-from tests.gateway.upstream.asking import CALLER, MAX_BYTES, Observed, ask, asking, until
+from groundwire.gateway.upstream.asking import Upload
+from tests.gateway.upstream.asking import MAX_BYTES, Observed, ask, asking, until
 from tests.gateway.wire import Gate, Script, ScriptedUpstream, completion
 
 pytestmark = [pytest.mark.merge, pytest.mark.asyncio]
@@ -89,11 +89,10 @@ async def test_the_key_of_the_upstream_stands_in_place_of_the_callers(
 ) -> None:
     server.otherwise(OK)
     config = parse(f"upstream: {{url: '{server.url}/', api_key: sk-up}}", name="groundwire.yaml")
-    own = replace(CALLER, passes_authorization=True)
     async with Upstreams.of(config) as upstreams:
-        for caller in (CALLER, own):
+        for passes in (False, True):
             headers = [("Authorization", "Bearer gw_or_own")]
-            await (await ask(upstreams, headers=headers, caller=caller)).close()
+            await (await ask(upstreams, headers=headers, passes_authorization=passes)).close()
     assert [each.all("authorization") for each in server.requests] == [
         ["Bearer sk-up"],
         ["Bearer gw_or_own"],
@@ -113,7 +112,7 @@ async def test_bytes_beyond_ascii_in_a_header_stay_as_they_are(server: ScriptedU
 async def test_a_body_in_pieces_is_sent_in_pieces(server: ScriptedUpstream) -> None:
     server.script(OK)
     async with asking(server) as upstreams:
-        reply = await ask(upstreams, body=pieces(b"ab", b"", b"cd"))
+        reply = await ask(upstreams, body=Upload(pieces(b"ab", b"", b"cd")))
         await reply.close()
     assert server.requests[0].body == b"abcd"
     assert server.requests[0].header("transfer-encoding") == "chunked"
@@ -123,7 +122,7 @@ async def test_a_length_that_is_known_is_said(server: ScriptedUpstream) -> None:
     server.script(OK)
     async with asking(server) as upstreams:
         headers = [("Content-Length", "4")]
-        await (await ask(upstreams, headers=headers, body=pieces(b"ab", b"cd"))).close()
+        await (await ask(upstreams, headers=headers, body=Upload(pieces(b"ab", b"cd")))).close()
     assert server.requests[0].all("content-length") == ["4"]
     assert server.requests[0].header("transfer-encoding") is None
 
@@ -142,7 +141,7 @@ async def test_a_body_may_still_be_sent_when_the_response_has_begun(
                 await has_begun.wait()
 
     async with asking(server) as upstreams:
-        reply = await ask(upstreams, body=body())
+        reply = await ask(upstreams, body=Upload(body()))
         has_begun.set()
         await until(lambda: n_sent == 3)
         gate.open()
@@ -159,7 +158,7 @@ async def test_what_the_pieces_raise_is_raised(server: ScriptedUpstream) -> None
 
     async with asking(server) as upstreams:
         with pytest.raises(OddError):
-            await ask(upstreams, body=failing())
+            await ask(upstreams, body=Upload(failing()))
         assert upstreams.states() == {"a": "up"}
 
 
@@ -345,7 +344,7 @@ async def test_a_caller_who_is_slow_to_send_is_not_the_upstreams_fault(
             yield b"x"
 
     async with asking(server, response_timeout_s=1.0) as upstreams:
-        assert (await answered(upstreams, body=slowly())).status == 200
+        assert (await answered(upstreams, body=Upload(slowly()))).status == 200
 
 
 async def test_a_body_in_pieces_goes_to_another_upstream_only_if_none_was_taken(
@@ -354,9 +353,9 @@ async def test_a_body_in_pieces_goes_to_another_upstream_only_if_none_was_taken(
     server.script(Script.error(503))
     other.script(OK)
     async with asking(nobody, other) as upstreams:
-        assert (await answered(upstreams, body=pieces(b"ab"))).upstream == "b"
+        assert (await answered(upstreams, body=Upload(pieces(b"ab")))).upstream == "b"
     async with asking(server, other) as upstreams:
-        assert (await answered(upstreams, body=pieces(b"ab"))).status == 503
+        assert (await answered(upstreams, body=Upload(pieces(b"ab")))).status == 503
     assert len(other.requests) == 1
 
 

@@ -24,8 +24,9 @@ from sklearn.linear_model import LogisticRegression
 from groundwire.detection.rules import Conflict
 from groundwire.detection.values import Claim, Label
 from groundwire.engine.architecture import Architecture
+from groundwire.engine.look import Calibration, CrossWeights
 from groundwire.engine.models import Manifest
-from groundwire.engine.reader import Calibration, Reader
+from groundwire.engine.reader import Reader
 from groundwire.engine.scores import AnswerCalibration, ClaimScores, SentenceCalibration
 from groundwire.evaluation.calibration import brier, ece_by_chance, reliability
 from groundwire.evaluation.datasets import sets
@@ -50,6 +51,10 @@ _MAX_FALSE_POSITIVES = 0.02
 _MIN_RECALL = 0.90
 _GRID = np.round(np.linspace(0.01, 0.99, 99), 2)
 _FOLDS = 5
+# Of a context's answers, each so many-th is also read by lines alone, which takes as long again.
+_LINES_EVERY = 2
+#: Weights of the cross-encoder's logits beside the reader's that are tried.
+_WEIGHTS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0)
 _LABELS = (Label.SUPPORTED, Label.UNSUPPORTED, Label.CONTRADICTED)
 #: Upper ends of the buckets of passages that calibration is looked at in.
 _BUCKETS = (1, 3, 6, 1_000_000)
@@ -71,6 +76,7 @@ class Scored:
         conflicts: What rules find wrong in it, and count where the model doubts enough.
         settled: Ranges of it that plainly follow.
         claims: What the reader says of its claims as a whole.
+        models: Logits of each model, uncalibrated, each of shape ``(n, 3)``.
     """
 
     context: str
@@ -84,6 +90,16 @@ class Scored:
     conflicts: tuple[Conflict, ...] = ()
     settled: tuple[tuple[int, int], ...] = ()
     claims: tuple[ScoredClaim, ...] = ()
+    models: tuple[NDArray[np.float32], ...] = ()
+
+    def mixed(self, weights: CrossWeights) -> "Scored":
+        """The same answer with other weights of the cross-encoder, if there is one."""
+        if len(self.models) < 3:
+            return self
+        reader, pieces, claim = (logits.astype(np.float64) for logits in self.models)
+        wide = reader + weights.pieces * pieces + weights.claim * claim
+        wrong = np.logaddexp(wide[:, 1], wide[:, 2])
+        return replace(self, logits=wrong - wide[:, 0], contradicted=np.exp(wide[:, 2] - wrong))
 
     @property
     def is_hallucinated(self) -> bool:
@@ -114,7 +130,7 @@ def score(reader: Reader, records: Iterable[LabelledContext]) -> list[Scored]:
     scored = []
     for record in records:
         lines = SourceLines(record.sources)
-        for answer in record.answers:
+        for n, answer in enumerate(record.answers):
             reading = plain.open(
                 record.sources, record.question, threshold=_SECOND_LOOK_AT, tenant=""
             )
@@ -139,8 +155,12 @@ def score(reader: Reader, records: Iterable[LabelledContext]) -> list[Scored]:
                     offsets=offsets,
                     conflicts=tuple(found for claim in read for found in claim.conflicts),
                     settled=tuple(found for claim in read for found in claim.settled),
+                    models=tuple(
+                        np.concatenate(each)
+                        for each in zip(*(claim.logits for claim in read), strict=True)
+                    ),
                     claims=tuple(
-                        _claim(plain, lines, answer, place, claim)
+                        _claim(plain, None if n % _LINES_EVERY else lines, answer, place, claim)
                         for place, claim in zip(segments, claims, strict=True)
                         if claim.entailment is not None
                     ),
@@ -150,7 +170,11 @@ def score(reader: Reader, records: Iterable[LabelledContext]) -> list[Scored]:
 
 
 def _claim(
-    reader: Reader, lines: SourceLines, answer: MarkedAnswer, place: Segment, scores: ClaimScores
+    reader: Reader,
+    lines: SourceLines | None,
+    answer: MarkedAnswer,
+    place: Segment,
+    scores: ClaimScores,
 ) -> ScoredClaim:
     """What is said of a claim as a whole, as it was read and by its best lines alone."""
     assert scores.entailment is not None
@@ -169,7 +193,7 @@ def _claim(
         label=max(marks, default=0),
         doubt=float(np.log(p) - np.log1p(-p)),
         whole=np.log(np.clip(shares, 1e-7, 1)),
-        lines=sentences.by_lines(reader, lines, claim),
+        lines=sentences.by_lines(reader, lines, claim) if lines else None,
     )
 
 
@@ -233,6 +257,25 @@ def can_fit(scored: Sequence[Scored]) -> bool:
     return len({answer.is_hallucinated for answer in scored}) == 2
 
 
+def choose_weights(scored: Sequence[Scored]) -> CrossWeights:
+    """The weights of the cross-encoder by which word pieces and answers are told apart best."""
+    gold = np.array([answer.is_hallucinated for answer in scored])
+    targets = np.concatenate([answer.labels for answer in scored]) > 0
+
+    def loss(weights: CrossWeights) -> float:
+        mixed = [answer.mixed(weights).logits for answer in scored]
+        tops = np.array([logits.max() for logits in mixed])
+        return _cross_entropy(np.concatenate(mixed), targets) + _cross_entropy(tops, gold)
+
+    return min((CrossWeights(pieces=p, claim=c) for p in _WEIGHTS for c in _WEIGHTS), key=loss)
+
+
+def _cross_entropy(logits: NDArray[np.float64], targets: NDArray[np.bool_]) -> float:
+    scale, offset = _platt(logits, targets)
+    signed = np.where(targets, 1, -1) * (scale * logits + offset)
+    return float(np.logaddexp(0, -signed).mean())
+
+
 def choose(scored: Sequence[Scored], calibration: Calibration) -> dict[str, float]:
     """Thresholds by name.
 
@@ -288,7 +331,9 @@ def character_f1(scored: Iterable[Scored], calibration: Calibration, threshold: 
     return float(np.nan_to_num(f1_of(sums)))
 
 
-def calibrate(folder: Path, scored: Sequence[Scored]) -> Fitted:
+def calibrate(
+    folder: Path, scored: Sequence[Scored], *, weights: CrossWeights | None = None
+) -> Fitted:
     """Fit on answers that a folder has read, and write what was fitted into its manifest.
 
     Raises:
@@ -300,6 +345,8 @@ def calibrate(folder: Path, scored: Sequence[Scored]) -> Fitted:
         folder,
         sizes=Architecture.from_manifest(manifest.raw),
         version=manifest.version,
+        companion=manifest.raw.get("companion"),
+        cross_weights=asdict(weights) if weights else None,
         operating_points=fitted.thresholds,
         calibration={"scale": fitted.pieces.scale, "offset": fitted.pieces.offset},
         answer_calibration={"scale": fitted.answers.scale, "offset": fitted.answers.offset},
@@ -489,8 +536,11 @@ def main() -> None:
     for name, folder in (("model", options.model), ("other", options.compare)):
         if folder is not None:
             scored = score(open_reader(folder, options.threads), records)
+            weights = choose_weights(scored) if len(scored[0].models) > 1 else None
+            if weights is not None:
+                scored = [answer.mixed(weights) for answer in scored]
             if name == "model":
-                print(calibrate(folder, scored))  # noqa: T201
+                print(calibrate(folder, scored, weights=weights), weights)  # noqa: T201
             scores[name] = report(scored)
             print(f"{folder}\n{table(scores[name])}")  # noqa: T201
     if options.json:

@@ -232,6 +232,72 @@ def reader(*, lora: bool, device: str, **options: Any) -> None:  # noqa: ANN401 
 
 @train.command()
 @labelled_answers
+@click.option(
+    "--out",
+    type=FOLDER,
+    metavar="DIR",
+    required=True,
+    help="Where checkpoints go, and the model: DIR/model.",
+)
+@click.option("--resume", is_flag=True, help="Go on from the last checkpoint in --out.")
+@click.option("--threads", type=click.IntRange(1, 256), metavar="N", help="CPU threads.")
+@click.option(
+    "--base",
+    type=WEIGHTS,
+    metavar="FILE",
+    required=True,
+    help="model.safetensors of all-mpnet-base-v2 or all-MiniLM-L6-v2.",
+)
+@click.option(
+    "--layers",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Keep the first N layers of --base.  [default: all]",
+)
+@click.option(
+    "--checkpoint-every",
+    type=click.IntRange(min=1),
+    metavar="N",
+    default=20,
+    show_default=True,
+    help="Steps between two checkpoints; every third is scored on validation.",
+)
+@click.option(
+    "--curve-contexts",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Validation contexts of each kind that are scored on the way.  [default: all]",
+)
+@click.option(
+    "--version",
+    metavar="TEXT",
+    default="0.1.0",
+    show_default=True,
+    callback=refuse_empty,
+    help="Of the weights, for the manifest.",
+)
+@options_of(Lora, prefix="lora-")
+@options_of(Recipe)
+def cross(**options: Any) -> None:  # noqa: ANN401  # as click passes it
+    """Train the cross-encoder of reader-base: it reads each claim together with its closest lines.
+
+    It is calibrated beside the embedded reader. DIR/model is then a folder for --detector.
+    """
+    require_packages("Training the cross-encoder")
+    from groundwire_training.cross_run import CrossRun, train_cross
+
+    run = CrossRun(
+        recipe=taken(Recipe, options),
+        lora=taken(Lora, options, prefix="lora_"),
+        **{name: value for name, value in options.items() if name in _names(CrossRun)},
+    )
+    with told() as report:
+        folder = train_cross(run, report)
+    click.echo(f"Model: {folder}", err=True)
+
+
+@train.command()
+@labelled_answers
 @common_options
 @click.option(
     "--base",

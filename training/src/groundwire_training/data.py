@@ -12,9 +12,9 @@ from groundwire.detection.evidence import Evidence, Query, WordWeights
 from groundwire.detection.passages import PASSAGE_PIECES, Passage, cut_source
 from groundwire.engine.features import N_FEATURES, NEUTRAL, TABLE_ROWS, match_features
 from groundwire.engine.roles import RECALLED_SENTENCES
-from groundwire.engine.sentence import parts_of
+from groundwire.engine.sentence import ClaimPart, parts_of
 from groundwire.engine.tokenizer import WordPieces
-from groundwire.evaluation.datasets.sets import LabelledContext
+from groundwire.evaluation.datasets.sets import LabelledContext, MarkedAnswer
 from groundwire.text.segment import segment
 from groundwire_training.model import Group
 
@@ -51,6 +51,24 @@ def labels_of(offsets: NDArray[np.int32], spans: Sequence[tuple[int, int, int]])
     ]
 
 
+def sentence_labels(part: ClaimPart, answer: MarkedAnswer) -> tuple[list[int], int]:
+    """The label of each word piece of a sentence, and of the sentence as a whole."""
+    labels = labels_of(part.ranges, answer.spans)
+    label = max(labels, default=0)
+    offsets = part.ranges
+    for start, end, doubt in answer.doubts:
+        shared = (offsets[:, 0] < end) & (offsets[:, 1] > start)
+        if not shared.any():
+            continue
+        labels = [
+            UNKNOWN if is_shared and not known else known
+            for known, is_shared in zip(labels, shared.tolist(), strict=True)
+        ]
+        is_here = doubt > 0 and part.places[0] <= start and end <= part.places[-1] + 1
+        label = label or (doubt if is_here else IGNORED)
+    return labels, label
+
+
 def sentences_of(
     record: LabelledContext, evidence: Evidence, pieces: WordPieces, *, question: bool = True
 ) -> list[Sentence]:
@@ -72,20 +90,10 @@ def sentences_of(
                 idf=evidence.words.idf,
                 unknown_id=pieces.unknown_id,
             )
-            labels = labels_of(part.ranges, answer.spans)
-            label = max(labels, default=0)
-            offsets = part.ranges
-            for start, end, doubt in answer.doubts:
-                shared = (offsets[:, 0] < end) & (offsets[:, 1] > start)
-                if not shared.any():
-                    continue
-                labels = [
-                    UNKNOWN if is_shared and not known else known
-                    for known, is_shared in zip(labels, shared.tolist(), strict=True)
-                ]
-                is_here = doubt > 0 and part.places[0] <= start and end <= part.places[-1] + 1
-                label = label or (doubt if is_here else IGNORED)
-            sentences.append(Sentence(part.ids, features, labels, label, chosen, index, offsets))
+            labels, label = sentence_labels(part, answer)
+            sentences.append(
+                Sentence(part.ids, features, labels, label, chosen, index, part.ranges)
+            )
             before = part.ids
     return sentences
 

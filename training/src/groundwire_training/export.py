@@ -31,9 +31,11 @@ import numpy as np
 import onnx
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
+from onnx.external_data_helper import set_external_data
 from torch import Tensor
 
 from groundwire.engine.architecture import POSITIONS, Architecture
+from groundwire.engine.cross_encoder import CROSS_GRAPH, CROSS_WORDS
 from groundwire.engine.features import N_FEATURES
 from groundwire.engine.roles import TextRole
 
@@ -112,6 +114,69 @@ def export(weights: dict[str, Tensor], sizes: Architecture, path: Path, *, int8:
     model = build(weights, sizes, int8=int8)
     onnx.checker.check_model(model)
     path.write_bytes(model.SerializeToString())
+
+
+def build_cross(weights: dict[str, Tensor], sizes: Architecture, *, int8: bool) -> onnx.ModelProto:
+    """Write the graph of a cross-encoder: one row of a claim and its lines to the claim's logits.
+
+    Inputs are ``ids``, ``roles`` ``(L,)``, ``features`` ``(L, 6)`` and ``claim_end`` ``(1,)``, one
+    past the claim's last piece; outputs are ``logits`` ``(claim_end - 1, 3)`` and ``claim``
+    ``(1, 3)``, from the first piece and the mean of the claim's.
+
+    Args:
+        weights: The state of a :class:`groundwire_training.cross.CrossModel`.
+        sizes: Of that model.
+        int8: As in :func:`build`.
+    """
+    w = {name: tensor.detach().float().cpu().numpy() for name, tensor in weights.items()}
+    g = _Graph(sizes)
+    scalars = [g.weight(f"scalar_{n}", np.array(n, np.int64)) for n in (0, 1)]
+    g.add("Shape", ["ids"], "n_own", start=0, end=1)
+    g.add("Squeeze", ["n_own"], "length")
+    g.add("Range", [scalars[0], "length", scalars[1]], "positions")
+    x = _embeddings(g, w, int8=int8)
+    if sizes.has_relative_bias:
+        _relative_bias(g, w)
+    for i in range(sizes.layers):
+        x = _layer(g, w, i, x, int8=int8, has_past=False)
+    g.add("Slice", [x, g.weight("one", np.array([1], np.int64)), "claim_end"], "own_rows")
+    _head(g, w, "head", "own_rows", "logits")
+    g.add("Gather", [x, g.weight("first", np.array([0], np.int64))], "cls", axis=0)
+    g.add("ReduceMean", ["own_rows"], "mean_row", axes=[0], keepdims=1)
+    g.add("Concat", ["cls", "mean_row"], "pooled", axis=1)
+    _head(g, w, "sentence_head", "pooled", "claim")
+    shapes: dict[str, list[str | int]] = {
+        "ids": ["L"],
+        "roles": ["L"],
+        "features": ["L", N_FEATURES],
+        "claim_end": [1],
+    }
+    inputs = [
+        helper.make_tensor_value_info(name, TensorProto.INT64, shape)
+        for name, shape in shapes.items()
+    ]
+    outputs = [
+        helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["N", 3]),
+        helper.make_tensor_value_info("claim", TensorProto.FLOAT, [1, 3]),
+    ]
+    return _wrapped(helper.make_graph(g.nodes, "cross", inputs, outputs, g.weights))
+
+
+def export_cross(
+    weights: dict[str, Tensor], sizes: Architecture, folder: Path, *, int8: bool
+) -> None:
+    """Write the graph of a cross-encoder, its table of word pieces in a file of its own.
+
+    So no file is larger than package indexes take.
+    """
+    model = build_cross(weights, sizes, int8=int8)
+    table = next(tensor for tensor in model.graph.initializer if tensor.name == "word")
+    (folder / CROSS_WORDS).write_bytes(table.raw_data)
+    set_external_data(table, CROSS_WORDS, offset=0, length=len(table.raw_data))
+    table.ClearField("raw_data")
+    path = folder / CROSS_GRAPH
+    path.write_bytes(model.SerializeToString())
+    onnx.checker.check_model(str(path))
 
 
 def build_encoder(
@@ -241,8 +306,10 @@ def _attention(g: _Graph, i: int, q: str, k: str, v: str) -> str:
 
 
 def _own_attention(g: _Graph, i: int, q: str, k: str, v: str) -> str:
-    g.add("FusedMatMul", [q, k], f"scores_{i}", transB=1)
-    g.add("Softmax", [f"scores_{i}"], f"shares_{i}", axis=2)
+    own = g.add("FusedMatMul", [q, k], f"scores_own_{i}", transB=1)
+    if g.sizes.has_relative_bias:
+        own = g.add("Add", [own, "near_bias"], f"scores_near_{i}")
+    g.add("Softmax", [own], f"shares_{i}", axis=2)
     g.add("MatMul", [f"shares_{i}", v], f"seen_{i}_heads")
     return _rows(g, i)
 

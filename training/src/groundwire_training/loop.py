@@ -87,8 +87,16 @@ class Loader:
 
     def step(self, number: int) -> list[Group]:
         """The groups of one step; the same for the same number and seed."""
+        rng = random.Random(self.recipe.seed * 1_000_003 + number)
+        groups = [self._group(record, rng) for record in self._records(number, rng)]
+        return [group for group in groups if group is not None]
+
+    def records(self, number: int) -> list[LabelledContext]:
+        """The records of one step, as they are drawn for it."""
+        return self._records(number, random.Random(self.recipe.seed * 1_000_003 + number))
+
+    def _records(self, number: int, rng: random.Random) -> list[LabelledContext]:
         recipe = self.recipe
-        rng = random.Random(recipe.seed * 1_000_003 + number)
         judged = self._turn("ragtruth", self.ragtruth, number, recipe.ragtruth_per_step)
         written = [
             *self._turn("slots", self.slots, number, recipe.slots_per_step),
@@ -102,9 +110,11 @@ class Loader:
         records += [
             self._strange(sets.draw(r, recipe.answers, rng), rng) for r in self._contrasting(number)
         ]
-        records = [self._withheld(self._reformatted(record, rng), rng) for record in records]
-        groups = [self._group(record, rng) for record in records]
-        return [group for group in groups if group is not None]
+        return [self._withheld(self._reformatted(record, rng), rng) for record in records]
+
+    def mixed_in(self, record: LabelledContext, rng: random.Random) -> LabelledContext:
+        """A record with sources of others among its own, now and then."""
+        return self._padded(record, rng) if rng.random() < self.recipe.padded_share else record
 
     def whole(self, record: LabelledContext) -> tuple[Group, LabelledContext] | None:
         """A record as it is deployed: nothing mixed in, every passage that is selected."""
@@ -194,8 +204,8 @@ class Loader:
         return replace(record, sources=read_sources(sources))
 
     def _group(self, record: LabelledContext, rng: random.Random | None) -> Group | None:
-        if rng is not None and rng.random() < self.recipe.padded_share:
-            record = self._padded(record, rng)
+        if rng is not None:
+            record = self.mixed_in(record, rng)
         evidence = data.evidence_of(record, self.pieces, self.words)
         with_question = rng is None or rng.random() >= self.recipe.no_question_share
         sentences = data.sentences_of(record, evidence, self.pieces, question=with_question)

@@ -9,12 +9,15 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
+from torch import Tensor
+
 from groundwire.engine.architecture import MINILM, MPNET, Architecture
+from groundwire.engine.cross_encoder import CROSS_GRAPH, CROSS_WORDS
 from groundwire.engine.features import FEATURE_RULES
-from groundwire.engine.models import MANIFEST_NAME
+from groundwire.engine.models import MANIFEST_NAME, READER_BASE, find_model
 from groundwire_training.bases import read_weights
 from groundwire_training.described import described
-from groundwire_training.export import export
+from groundwire_training.export import export, export_cross
 
 #: What a model folder takes over from the folder of tables.
 TABLES = ("tokenizer.json", "words.npz")
@@ -58,6 +61,36 @@ def package(
     )
 
 
+def package_cross(
+    weights: Mapping[str, Tensor],
+    sizes: Architecture,
+    out: Path,
+    *,
+    version: str,
+    int8: bool = True,
+) -> None:
+    """Write the folder of a cross-encoder, to be calibrated beside the embedded reader.
+
+    Args:
+        weights: The state of a :class:`groundwire_training.cross.CrossModel`, adapters merged.
+        sizes: Of that model.
+        out: The folder to write.
+        version: Of the weights.
+        int8: Whether to quantise.
+    """
+    out.mkdir(parents=True, exist_ok=True)
+    export_cross(dict(weights), sizes, out, int8=int8)
+    small = find_model()
+    write_manifest(
+        out,
+        sizes=sizes,
+        version=version,
+        operating_points=small.operating_points,
+        calibration=small.calibration,
+        companion=small.revision,
+    )
+
+
 def write_manifest(
     folder: Path,
     *,
@@ -68,6 +101,8 @@ def write_manifest(
     answer_calibration: Mapping[str, float] | None = None,
     sentence_calibration: Mapping[str, float] | None = None,
     lines_calibration: Mapping[str, float] | None = None,
+    companion: str | None = None,
+    cross_weights: Mapping[str, float] | None = None,
 ) -> None:
     """Describe a model folder, with the hash of every file as it is now.
 
@@ -80,10 +115,16 @@ def write_manifest(
         answer_calibration: Of answers.
         sentence_calibration: Of claims, as the detector reads them.
         lines_calibration: Of claims that are read with a few lines alone.
+        companion: Revision of the embedded reader beside which a cross-encoder was fitted.
+        cross_weights: Of the cross-encoder's logits beside that reader's.
     """
-    names = [name for name in (GRAPH, *TABLES, "MODEL_CARD.md") if (folder / name).exists()]
+    names = [
+        name
+        for name in (GRAPH, CROSS_GRAPH, CROSS_WORDS, *TABLES, "MODEL_CARD.md")
+        if (folder / name).exists()
+    ]
     manifest = {
-        "name": "reader",
+        "name": READER_BASE if companion else "reader",
         "version": version,
         "kind": "reader",
         "licence": "Apache-2.0",
@@ -97,6 +138,11 @@ def write_manifest(
         "answer_calibration": dict(answer_calibration) if answer_calibration else None,
         "sentence_calibration": dict(sentence_calibration) if sentence_calibration else None,
         "lines_calibration": dict(lines_calibration) if lines_calibration else None,
+        **(
+            {"companion": companion, "cross_weights": dict(cross_weights or {})}
+            if companion
+            else {}
+        ),
         "files": {name: described(folder / name) for name in names},
     }
     text = json.dumps(manifest, indent=2) + "\n"

@@ -33,10 +33,9 @@ from groundwire.evaluation.datasets.slots import read_slots
 from groundwire.evaluation.intervals import Bootstrap, ScoreInterval
 from groundwire.evaluation.metrics import Ranking, ratios
 from groundwire.text.segment import segment
-from groundwire.verify.local import LocalVerifier, Looked, ruled
+from groundwire.verify.local import LocalVerifier, Looked, graph_hash, ruled
 from groundwire.verify.measured import ClaimMap, Measured
 from groundwire_training.calibrate import validation_records
-from groundwire_training.package import GRAPH
 
 #: The documented target.
 TARGET = 0.95
@@ -366,7 +365,7 @@ def main() -> None:
         provenance=provenance,
     )
     if not options.dry_run:
-        complete.write(manifest.folder, graph=manifest.files[GRAPH].sha256)
+        complete.write(manifest.folder, graph=graph_hash(manifest))
     result = {"weights": fitted.weights, "offset": fitted.offset, "bare": fitted.bare_offset}
     text = json.dumps({**result, **provenance, **found}, indent=1)
     print(text)  # noqa: T201
@@ -379,7 +378,7 @@ def unfitted(manifest: Manifest) -> LocalVerifier:
     from groundwire.engine.reader import Reader
 
     nothing = ClaimMap(weights=(1.0, 0.0, 0.0), offset=0.0, bare_offset=0.0, provenance={})
-    return LocalVerifier(Reader.load_alone(manifest, threads=1, cache_bytes=256_000_000), nothing)
+    return LocalVerifier(Reader.load_alone(manifest, threads=2, cache_bytes=256_000_000), nothing)
 
 
 def provenance_of(

@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from typing import Any, Protocol
 
 from sqlalchemy import ColumnElement, Table, and_, delete, func, select, tuple_
@@ -103,102 +102,135 @@ class Expired:
         )
 
 
-async def find_expired(
-    store: Store,
-    now: datetime,
-    *,
-    retention_days: float | None,
-    detail_days: float | None,
-    keys: Sequence[bytes],
-) -> Expired:
-    """Find what is older than it is to be kept. Nothing is removed.
+class Retention:
+    """Removes what is older than it is to be kept: once, or every hour."""
 
-    Args:
-        store: The store of the trail.
-        now: The present moment.
-        retention_days: How long records are kept; ``None``: for ever.
-        detail_days: How long details are kept; ``None``: as long as their records.
-        keys: The keys that may have signed chains.
+    def __init__(
+        self,
+        store: Store,
+        audit: Settles,
+        *,
+        retention_days: float | None,
+        detail_days: float | None,
+        keys: Sequence[bytes],
+        every_s: float = EVERY_S,
+    ) -> None:
+        """Make it; :meth:`open` starts the hourly task.
 
-    Raises:
-        StoreError: If the database fails.
-    """
-    async with store.reading() as connection:
-        claims = Claims(keys)
-        for record in await telling(connection):
-            claims.learn(record)
-        found = await connection.execute(select(audit_writers).order_by(_WRITERS.writer))
-        rows = [row for row in map(HeadRow.read, found.mappings()) if row and row.is_signed(keys)]
-        removed, refused = dict[str, Head](), list[str]()
-        if retention_days is not None:
-            before = moments.of_datetime(_days_before(now, retention_days))
-            for row in rows:
+        Args:
+            store: The store of the trail.
+            audit: The log that writes into this store.
+            retention_days: How long records are kept; ``None``: for ever.
+            detail_days: How long details are kept; ``None``: as long as their records.
+            keys: The keys that may have signed chains.
+            every_s: About so many seconds are between two removals.
+        """
+        self._store, self._audit, self._keys, self._every_s = store, audit, keys, every_s
+        self._retention_days, self._detail_days = retention_days, detail_days
+        self._task: asyncio.Task[None] | None = None
+
+    async def find(self, now: datetime) -> Expired:
+        """Find what is older than it is to be kept. Nothing is removed.
+
+        Raises:
+            StoreError: If the database fails.
+        """
+        oldest = _days_before(now, self._retention_days)
+        before = moments.of_datetime(oldest or _MIN)
+        async with self._store.reading() as connection:
+            claims = Claims(self._keys)
+            for record in await telling(connection):
+                claims.learn(record)
+            found = await connection.execute(select(audit_writers).order_by(_WRITERS.writer))
+            read = map(HeadRow.read, found.mappings())
+            rows = [row for row in read if row is not None and row.is_signed(self._keys)]
+            removed, refused = dict[str, Head](), list[str]()
+            for row in rows if oldest is not None else ():
                 last = await _last_expired(connection, row, before)
-                if last is not None and _is_older(last, before, keys):
+                if last is not None and self._is_older(last, before):
                     removed[last.writer] = last.head
                 elif last is not None:
                     refused.append(last.writer)
-        referred = {row.head.writer for row in rows} | claims.seen.keys()
-        again = claims.removed.keys() & referred - removed.keys()
-        expired = Expired(
-            removed=tuple(removed.values()),
-            details_before=None if detail_days is None else _days_before(now, detail_days),
-            refused=tuple(refused),
-            said=tuple(claims.removed[writer] for writer in sorted(again)),
-            said_before=claims.details_before,
-            forgotten=tuple(
-                row.head.writer for row in rows if claims.is_removed(row.head.writer, row.head.seq)
-            ),
-        )
-        counts = Counter[str]()
-        for table, condition in expired.conditions:
-            query = select(func.count()).select_from(table).where(condition)
-            counts[table.name] += await connection.scalar(query) or 0
-    n_records, n_details = counts[audit_records.name], counts[audit_details.name]
-    return replace(expired, n_records=n_records, n_details=n_details)
+            referred = {row.head.writer for row in rows} | claims.seen.keys()
+            again = claims.removed.keys() & referred - removed.keys()
+            expired = Expired(
+                removed=tuple(removed.values()),
+                details_before=_days_before(now, self._detail_days),
+                refused=tuple(refused),
+                said=tuple(claims.removed[writer] for writer in sorted(again)),
+                said_before=claims.details_before,
+                forgotten=tuple(
+                    head.writer
+                    for head in (row.head for row in rows)
+                    if claims.is_removed(head.writer, head.seq)
+                ),
+            )
+            counts = Counter[str]()
+            for table, condition in expired.conditions:
+                query = select(func.count()).select_from(table).where(condition)
+                counts[table.name] += await connection.scalar(query) or 0
+        n_records, n_details = counts[audit_records.name], counts[audit_details.name]
+        return replace(expired, n_records=n_records, n_details=n_details)
 
+    async def prune(self, now: datetime) -> Expired:
+        """Remove what is older than it is to be kept, and return what that was.
 
-async def prune(
-    store: Store,
-    now: datetime,
-    *,
-    retention_days: float | None,
-    detail_days: float | None,
-    audit: Settles,
-    keys: Sequence[bytes],
-) -> Expired:
-    """Remove what is older than it is to be kept, and return what that was.
+        Raises:
+            RetentionError: If the removal could not be announced.
+            StoreError: If the database fails: some may be removed, and the rest is the next time.
+        """
+        expired = await self.find(now)
+        if expired.refused:
+            log.error(
+                "%d chains of the audit trail are not as they were written, and lose nothing: run "
+                "groundwire audit verify",
+                len(expired.refused),
+            )
+        if expired.n_records or expired.n_details:
+            if not await self._audit.settle([expired.announcement()]):
+                raise RetentionError
+            for table, condition in expired.conditions:
+                await _remove(self._store, table, condition)
+            log.info(
+                "Retention removed %d records and %d details from the audit trail",
+                expired.n_records,
+                expired.n_details,
+            )
+        for writer in expired.forgotten:
+            async with self._store.writing() as connection:
+                await connection.execute(delete(audit_writers).where(_WRITERS.writer == writer))
+        return expired
 
-    Args:
-        store: The store of the trail.
-        now: The present moment.
-        retention_days: How long records are kept; ``None``: for ever.
-        detail_days: How long details are kept; ``None``: as long as their records.
-        audit: The log that writes into this store.
-        keys: The keys that may have signed chains.
+    async def open(self) -> None:
+        """Start the hourly task, if anything is ever to be removed."""
+        if self._retention_days is not None or self._detail_days is not None:
+            self._task = asyncio.create_task(self._run(), name="retention")
 
-    Raises:
-        RetentionError: If the removal could not be announced.
-        StoreError: If the database fails: some may be removed, and the rest is the next time.
-    """
-    expired = await find_expired(
-        store, now, retention_days=retention_days, detail_days=detail_days, keys=keys
-    )
-    if expired.refused:
-        log.error(
-            "%d chains of the audit trail are not as they were written, and lose nothing: run "
-            "groundwire audit verify",
-            len(expired.refused),
-        )
-    if expired.n_records or expired.n_details:
-        if not await audit.settle([expired.announcement()]):
-            raise RetentionError
-        for table, condition in expired.conditions:
-            await _remove(store, table, condition)
-    for writer in expired.forgotten:
-        async with store.writing() as connection:
-            await connection.execute(delete(audit_writers).where(_WRITERS.writer == writer))
-    return expired
+    async def close(self) -> None:
+        """Stop; what is not removed yet is removed the next time."""
+        task, self._task = self._task, None
+        if task is not None:
+            task.cancel()
+            await asyncio.wait([task])
+
+    async def _run(self) -> None:
+        while True:
+            # Not at once, and not at the same time as other gateways.
+            await asyncio.sleep(self._every_s * random.uniform(1 - JITTER, 1 + JITTER))
+            try:
+                await self.prune(datetime.now(UTC))
+            except Exception as error:  # noqa: BLE001 - the next hour is another chance
+                log.error("The audit trail cannot be pruned: %s", type(error).__name__)
+
+    def _is_older(self, record: AuditRecord, before: int) -> bool:
+        """Return whether a record is signed and says itself that it is too old.
+
+        Otherwise somebody could change the column of the moment, and have retention remove records.
+        """
+        with suppress(TypeError, AttributeError):  # SQLite takes values of any type
+            if signer(record, self._keys) is not None:
+                return bool(columns_of(json.loads(record.line))["moment"] < before)
+        return False
 
 
 async def _last_expired(
@@ -219,17 +251,6 @@ async def _last_expired(
     return None if found is None else AuditRecord(**found, detail=None)
 
 
-def _is_older(record: AuditRecord, before: int, keys: Sequence[bytes]) -> bool:
-    """Return whether a record is signed and says itself that it is too old.
-
-    Otherwise somebody could change the column of the moment, and have retention remove records.
-    """
-    with suppress(TypeError, AttributeError):  # SQLite takes values of any type
-        if signer(record, keys) is not None:
-            return bool(columns_of(json.loads(record.line))["moment"] < before)
-    return False
-
-
 async def _remove(store: Store, table: Table, condition: ColumnElement[bool]) -> None:
     """Remove rows in pieces, from the beginning of each chain: what is left is a valid trail."""
     key = (table.c.writer, table.c.seq)
@@ -247,79 +268,12 @@ def _is_of(columns: Any, writer: str, seq: int) -> ColumnElement[bool]:  # noqa:
     return and_(columns.writer == writer, columns.seq <= seq)
 
 
-def _days_before(now: datetime, days: float) -> datetime:
+def _days_before(now: datetime, days: float | None) -> datetime | None:
     """Return a moment of the past in whole milliseconds, as events have them."""
+    if days is None:
+        return None
     try:
         before = now.astimezone(UTC) - timedelta(days=days)
     except OverflowError:
         return _MIN
     return before.replace(microsecond=before.microsecond // 1000 * 1000)
-
-
-class Retention:
-    """Removes what is older than it is to be kept, every hour."""
-
-    def __init__(
-        self,
-        store: Store,
-        audit: Settles,
-        *,
-        retention_days: float | None,
-        detail_days: float | None,
-        keys: Sequence[bytes],
-        every_s: float = EVERY_S,
-    ) -> None:
-        """Make it; :meth:`open` starts it.
-
-        Args:
-            store: The store of the trail.
-            audit: The log that writes into this store.
-            retention_days: How long records are kept; ``None``: for ever.
-            detail_days: How long details are kept; ``None``: as long as their records.
-            keys: The keys that may have signed chains.
-            every_s: About so many seconds are between two removals.
-        """
-        self._prune = partial(
-            prune,
-            store,
-            retention_days=retention_days,
-            detail_days=detail_days,
-            audit=audit,
-            keys=keys,
-        )
-        self._is_needed = retention_days is not None or detail_days is not None
-        self._every_s = every_s
-        self._task: asyncio.Task[None] | None = None
-
-    async def open(self) -> None:
-        """Start, if anything is ever to be removed."""
-        if self._is_needed:
-            self._task = asyncio.get_running_loop().create_task(self._run(), name="retention")
-
-    async def close(self) -> None:
-        """Stop; what is not removed yet is removed the next time."""
-        task, self._task = self._task, None
-        if task is not None:
-            task.cancel()
-            await asyncio.wait([task])
-
-    async def once(self, now: datetime) -> Expired | None:
-        """Remove what is too old; ``None`` if that failed, which the log says."""
-        try:
-            expired = await self._prune(now)
-        except Exception as error:  # noqa: BLE001 - the next hour is another chance
-            log.error("The audit trail cannot be pruned: %s", type(error).__name__)
-            return None
-        if expired.n_records or expired.n_details:
-            log.info(
-                "Retention removed %d records and %d details from the audit trail",
-                expired.n_records,
-                expired.n_details,
-            )
-        return expired
-
-    async def _run(self) -> None:
-        # Not at once, and not at the same time as other gateways.
-        while True:
-            await asyncio.sleep(self._every_s * random.uniform(1 - JITTER, 1 + JITTER))
-            await self.once(datetime.now(UTC))

@@ -8,7 +8,6 @@ import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from ipaddress import IPv6Address
-from itertools import accumulate
 from typing import Any, TypeAlias
 
 from groundwire.text.keywords import compile_pattern
@@ -99,8 +98,12 @@ def phones(text: str) -> Iterator[Range]:
 def cards(text: str) -> Iterator[Range]:
     """Numbers of 13 to 19 digits whose last digit is that of Luhn's sum; none begins with 0."""
     for start, end in _found(_DIGITS, text):
-        groups = list(_groups(text, start, end))
-        yield from ((groups[i][0], groups[j][1]) for i, j in _cards_in(text, groups))
+        groups, first = list(_groups(text, start, end)), 0
+        while first < len(groups):
+            last = _card_end(text, groups, first)
+            if last is not None:
+                yield groups[first][0], groups[last][1]
+            first = 1 + (first if last is None else last)
 
 
 def ibans(text: str) -> Iterator[Range]:
@@ -189,35 +192,21 @@ def _groups(text: str, start: int, end: int) -> Iterator[Range]:
             begin = at + 1
 
 
-def _cards_in(text: str, groups: Sequence[Range]) -> Iterator[tuple[int, int]]:
-    """First and last group of each number in some groups of digits; of two, the longer."""
-    digits = "".join(text[start:end] for start, end in groups)
-    sums = _luhn_sums(digits)
-    begins = [0, *accumulate(end - start for start, end in groups)]
-    ending_at = {begin: i - 1 for i, begin in enumerate(begins)}
-    first = 0
-    while first < len(groups):
-        begin = begins[first]
-        ends = (begin + n for n in reversed(_CARD_DIGITS) if begin + n in ending_at)
-        valid = (end for end in ends if digits[begin] != "0" and _is_luhn(sums, begin, end))
-        if (end := next(valid, None)) is not None:
-            yield first, ending_at[end]
-            first = ending_at[end]
-        first += 1
+def _card_end(text: str, groups: Sequence[Range], first: int) -> int | None:
+    """Return the last group of the longest card number that begins with a group of digits."""
+    digits, found = "", None
+    for last in range(first, min(first + _CARD_DIGITS[-1], len(groups))):
+        start, end = groups[last]
+        digits += text[start:end]
+        if len(digits) in _CARD_DIGITS and digits[0] != "0" and _is_luhn(digits):
+            found = last
+    return found
 
 
-def _luhn_sums(digits: str) -> tuple[Sequence[int], Sequence[int]]:
-    """Sums of all digits before each, with every second doubled: those at 0, 2..., at 1, 3..."""
-    plain = [int(digit) for digit in digits]
-    doubled = [2 * digit - 9 * (digit > 4) for digit in plain]
-    at_even, at_odd = list(plain), list(plain)
-    at_even[::2], at_odd[1::2] = doubled[::2], doubled[1::2]
-    return [0, *accumulate(at_even)], [0, *accumulate(at_odd)]
-
-
-def _is_luhn(sums: tuple[Sequence[int], Sequence[int]], begin: int, end: int) -> bool:
-    before = sums[end % 2]  # the digit before the last is doubled
-    return (before[end] - before[begin]) % 10 == 0
+def _is_luhn(digits: str) -> bool:
+    """Return whether the last digit is the check digit of Luhn's algorithm."""
+    doubled = sum(2 * int(each) - 9 * (each > "4") for each in digits[-2::-2])
+    return (sum(map(int, digits[-1::-2])) + doubled) % 10 == 0
 
 
 def _iban_end(text: str, start: int) -> int | None:

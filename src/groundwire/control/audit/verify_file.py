@@ -1,7 +1,7 @@
 """Verifies a trail in files: the files of a gateway, oldest first, or an export."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,13 +11,8 @@ from groundwire.control.audit.record import AuditRecord, Head, columns_of, compa
 from groundwire.control.audit.verdict import TamperKind, TrailVerdict
 from groundwire.control.audit.verify import TrailVerifier
 
-#: Called with the number of bytes that have been read, and of all bytes.
-Report = Callable[[int, int], None]
-
 #: A longer line is read in pieces, and none of them is a record.
 _MAX_LINE_BYTES = 256_000_000
-
-_BATCH_BYTES = 2**20
 
 _PROBLEMS = {TamperKind.UNSIGNED: "no chain", TamperKind.EDITED: "not as a gateway writes it"}
 
@@ -28,7 +23,6 @@ def verify_files(
     *,
     anchors: Sequence[Head] = (),
     is_partial: bool = False,
-    report: Report = lambda done, total: None,
 ) -> TrailVerdict:
     """Verify the trail in files.
 
@@ -37,7 +31,6 @@ def verify_files(
         keys: The keys that may have signed chains.
         anchors: Where chains stood at an earlier time.
         is_partial: Whether the files are a part of a trail, so that gaps are not findings.
-        report: Called with the progress.
 
     Raises:
         OSError: If a file cannot be read.
@@ -48,8 +41,7 @@ def verify_files(
             found = read_line(raw)
             if isinstance(found, AuditRecord) and found.type in TELLING:
                 verifier.learn(found)
-    total = sum(path.stat().st_size for path in paths)
-    n_bytes = n_reported = n_torn = n_unsigned = 0
+    n_torn = n_unsigned = 0
     for path, number, raw in _lines(paths):
         found = read_line(raw)
         if isinstance(found, AuditRecord):
@@ -60,10 +52,6 @@ def verify_files(
             n_unsigned += 1  # an earlier release wrote it
         else:
             verifier.find(found, f"line {number} of {path.name} is {_PROBLEMS[found]}")
-        n_bytes += len(raw)
-        if n_bytes - n_reported >= _BATCH_BYTES:
-            n_reported = n_bytes
-            report(n_bytes, total)
     if n_unsigned:
         verifier.note(f"{_lines_are(n_unsigned)} unsigned, before the first chain")
     if n_torn:

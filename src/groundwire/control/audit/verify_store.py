@@ -1,7 +1,7 @@
 """Verifies the trail in a store as it is at one moment, while others go on writing."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 from sqlalchemy import RowMapping, Select, and_, select
@@ -15,19 +15,12 @@ from groundwire.control.audit.verify import TrailVerifier
 from groundwire.control.store import Store
 from groundwire.control.store.tables import audit_details, audit_records, audit_writers
 
-#: Called with the number of records that have been read, and of about all records.
-Report = Callable[[int, int], None]
-
 #: Rows that are in memory at a time.
 _BATCH = 1000
 
 
 async def verify_store(
-    store: Store,
-    keys: Sequence[bytes],
-    *,
-    anchors: Sequence[Head] = (),
-    report: Report = lambda done, total: None,
+    store: Store, keys: Sequence[bytes], *, anchors: Sequence[Head] = ()
 ) -> TrailVerdict:
     """Verify the trail in a store. A thread computes the hashes: the event loop stays free.
 
@@ -35,7 +28,6 @@ async def verify_store(
         store: The store, which is open.
         keys: The keys that may have signed chains.
         anchors: Where chains stood at an earlier time.
-        report: Called with the progress.
 
     Raises:
         StoreError: If it cannot be read.
@@ -43,12 +35,10 @@ async def verify_store(
     verifier = TrailVerifier(keys, anchors=anchors)
     async with store.reading() as connection:
         rows = await _rows(connection, verifier)
-        total = sum(row.head.seq for row in rows)
         for record in await telling(connection):
             verifier.learn(record)
         async for batch in _batches(connection, _records()):
             await asyncio.to_thread(_feed, verifier, batch)
-            report(verifier.n_records, max(total, verifier.n_records))
     return verifier.finish(rows)
 
 

@@ -3,7 +3,6 @@
 import errno
 import os
 import sqlite3
-import tempfile
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -66,29 +65,10 @@ def _make_folder(folder: Path) -> None:
 
 
 def _make_file(path: Path) -> None:
-    """Make an empty file that only this user can read, from its first moment on.
-
-    It gets its name once nobody has it open: a file that is closed loses all locks that this
-    process has on it, those of another connection too.
-    """
-    # mkstemp makes files of mode 0600 at most, whatever the umask.
-    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    os.close(handle)
-    try:
-        Path(temporary).chmod(0o600)
-        with suppress(FileExistsError):  # another process was faster, and its file is the one
-            _name(Path(temporary), path)
-    finally:
-        Path(temporary).unlink()
-
-
-def _name(temporary: Path, path: Path) -> None:
-    try:
-        path.hardlink_to(temporary)
-    except FileExistsError:
-        raise
-    except (OSError, NotImplementedError):  # a file system without links
+    """Make an empty file that only this user can read, unless another process was faster."""
+    with suppress(FileExistsError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        path.chmod(0o600)  # whatever the umask
 
 
 def _require_access(path: Path) -> None:

@@ -5,7 +5,9 @@ SHA-256 and its size. Nothing here reads a weight; the engine does.
 """
 
 import hashlib
+import importlib.util
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,10 +17,18 @@ from typing import Any, Self
 from groundwire.errors import CorruptModelError, ModelError, UnknownModelError
 
 DEFAULT_MODEL = "reader"
+#: The embedded reader alone, and the one that a cross-encoder joins: the best that is installed is
+#: what ``reader`` means.
+READER_SMALL, READER_BASE = "reader-small", "reader-base"
+READERS = (DEFAULT_MODEL, READER_SMALL, READER_BASE)
+#: The environment variable that says what ``reader`` means: one of the other two, or a folder.
+READER_VARIABLE = "GROUNDWIRE_READER"
+#: What installs ``reader-base``: a package of data alone.
+BASE_PACKAGE = "groundwire_reader_base"
 ENCODER = "minilm"
 GATE = "gate"
 #: What judges without any model from outside the package.
-DETECTORS = ("reader", "similarity", "similarity:hash")
+DETECTORS = (*READERS, "similarity", "similarity:hash")
 #: What the detector that compares is called, and its embedder.
 EMBEDDERS = {"similarity": "neural", "similarity:neural": "neural", "similarity:hash": "hash"}
 MANIFEST_NAME = "manifest.json"
@@ -109,17 +119,21 @@ class Manifest:
     def revision(self) -> str:
         """What pins the model: a short hash over the hashes of its files."""
         listing = "".join(f"{name}\0{self.files[name].sha256}\n" for name in sorted(self.files))
+        listing += str(self.raw.get("companion", ""))
         return hashlib.sha256(listing.encode()).hexdigest()[:12]
 
 
 def list_models(root: Path | None = None) -> list[Manifest]:
-    """The models of a folder, by name; without one, those inside the package.
+    """The models of a folder, by name; without one, those that are installed with the package.
 
     Raises:
         ModelError: If a manifest cannot be read.
     """
     folders = (path.parent for path in (root or _ROOT).glob(f"*/{MANIFEST_NAME}"))
-    return sorted(map(Manifest.read, folders), key=lambda manifest: manifest.name)
+    found = list(map(Manifest.read, folders))
+    if root is None and (base := _base()) is not None:
+        found.append(base)
+    return sorted(found, key=lambda manifest: manifest.name)
 
 
 def find_model(name: str = DEFAULT_MODEL, root: Path | None = None) -> Manifest:
@@ -136,24 +150,61 @@ def find_model(name: str = DEFAULT_MODEL, root: Path | None = None) -> Manifest:
 
 
 def find_reader(model: str | Path | None = None) -> Manifest | None:
-    """The reader that is meant: the embedded one, or that of a folder; ``None`` if it is no reader.
+    """The reader that is meant: an embedded one, or that of a folder; ``None`` if it is no reader.
 
     Args:
-        model: ``None`` or ``"reader"``; a folder with a manifest; anything else is no reader.
+        model: ``None`` or ``"reader"`` for the best that is installed, or the one that the
+            environment variable ``GROUNDWIRE_READER`` names; ``"reader-small"``,
+            ``"reader-base"``; a folder with a manifest; anything else is no reader.
 
     Raises:
-        ModelError: If the folder has a manifest that cannot be read or names another kind of model.
+        ModelError: If the folder has a manifest that cannot be read or names another kind of model,
+            or ``reader-base`` is not installed.
         UnknownModelError: If the embedded reader is not there.
     """
-    if model is None or str(model) == DEFAULT_MODEL:
-        return find_model(DEFAULT_MODEL)
-    folder = Path(model)
+    name = DEFAULT_MODEL if model is None else str(model)
+    if name == DEFAULT_MODEL:
+        name = os.environ.get(READER_VARIABLE) or DEFAULT_MODEL
+    if name in READERS:
+        base = None if name == READER_SMALL else _base()
+        if base is None and name == READER_BASE:
+            raise ModelError(
+                "reader-base is not installed: its weights are a package of their own. Install it "
+                "with `pip install ./models/reader-base` from a checkout, or take reader-small."
+            )
+        return base or find_model(DEFAULT_MODEL)
+    folder = Path(name)
     if not (folder / MANIFEST_NAME).is_file():
         return None
     manifest = Manifest.read(folder)
     if manifest.kind != "reader":
         raise ModelError(f"{folder} holds a model of kind {manifest.kind!r}, not a reader.")
     return manifest
+
+
+def companion(manifest: Manifest) -> Manifest:
+    """The reader whose passages a cross-encoder's manifest builds on; of others, itself.
+
+    Raises:
+        ModelError: If the embedded reader has other weights than it was fitted with.
+    """
+    wanted = manifest.raw.get("companion")
+    if wanted is None:
+        return manifest
+    small = find_model(DEFAULT_MODEL)
+    if small.revision != wanted:
+        raise ModelError(
+            f"{manifest.folder} was fitted beside revision {wanted} of the embedded reader, and "
+            f"this is revision {small.revision}. Install the reader-base of this version."
+        )
+    return small
+
+
+def _base() -> Manifest | None:
+    spec = importlib.util.find_spec(BASE_PACKAGE)
+    if spec is None or spec.origin is None:
+        return None
+    return Manifest.read(Path(spec.origin).parent)
 
 
 def verify(manifest: Manifest) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from math import isnan
 from typing import Any, Self
 
-from groundwire.detection.example import Example, read_sources, require_text
+from groundwire.detection.example import Example, Source, read_sources, require_text
 from groundwire.detection.rows import RowError, json_kind
 from groundwire.detection.values import Label
 from groundwire.errors import SettingError
@@ -140,14 +140,7 @@ class ColumnMapping:
             raise RowError("the question is empty")
         require_text(text, "question")
         sources = read_sources(_sources(self._need(row, "sources")))
-        return AskedQuestion(
-            id=self.id_of(row) or str(number),
-            task=self.task_of(row),
-            context_id=_name(self._get(row, "context_id"), "context_id") or context_of(sources),
-            text=text,
-            sources=sources,
-            columns=self.others_of(row),
-        )
+        return AskedQuestion(text=text, sources=sources, **self._names(row, number, sources))
 
     def answer(self, row: Mapping[str, Any], number: int) -> LabelledAnswer:
         """Read a row as a labelled answer.
@@ -170,18 +163,14 @@ class ColumnMapping:
         spans = _spans(self._get(row, "spans"), example.answer)
         label = self._get(row, "label")
         is_hallucinated = None if label is None else self._means_hallucinated(label)
-        context_id = self._get(row, "context_id")
         return LabelledAnswer(
-            id=self.id_of(row) or str(number),
-            task=self.task_of(row),
-            context_id=_name(context_id, "context_id") or context_of(example.sources),
+            **self._names(row, number, example.sources),
             example=example,
             spans=spans or (),
             quality=_name(self._get(row, "quality"), "quality") or "good",
             model=_name(self._get(row, "model"), "model") or "",
             known=_known(spans, is_hallucinated),
             label=is_hallucinated,
-            columns=self.others_of(row),
         )
 
     def unpacked(self, row: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -193,6 +182,18 @@ class ColumnMapping:
         if column is None or column not in row:
             return row
         return {**row, column: _listed(row[column])}
+
+    def _names(
+        self, row: Mapping[str, Any], number: int, sources: Iterable[Source]
+    ) -> dict[str, Any]:
+        """Read the fields that answers and questions share."""
+        context_id = _name(self._get(row, "context_id"), "context_id")
+        return {
+            "id": self.id_of(row) or str(number),
+            "task": self.task_of(row),
+            "context_id": context_id or context_of(sources),
+            "columns": self.others_of(row),
+        }
 
     def _column(self, row: Mapping[str, Any], name: str) -> str | None:
         if name in self.columns:

@@ -12,7 +12,7 @@ from hashlib import sha256
 from itertools import chain, islice
 from pathlib import Path
 from threading import Lock
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from groundwire.errors import GroundwireError
 from groundwire.evaluation.datasets.asked import AskedQuestion
@@ -144,61 +144,15 @@ class Generated:
         used[1] += reply.completion_tokens
 
 
-class Replies:
-    """A file of finished replies, by a hash of their requests. Safe to share between threads.
-
-    No key of an endpoint is in it. A line that was cut short is passed over.
-
-    Attributes:
-        n_new: Replies that were put into it.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self._found: dict[str, ModelReply] = {}
-        self.n_new = 0
-        self._lock = Lock()
-        self._stream = path.open("a+b")
-        self._stream.seek(0)
-        line = b"\n"
-        for line in self._stream:
-            try:
-                row = json.loads(line)
-                key = row.pop("request")
-                self._found[key] = ModelReply(**row)
-            except (ValueError, KeyError, TypeError, AttributeError):
-                continue
-        if not line.endswith(b"\n"):
-            self._stream.write(b"\n")
-
-    def close(self) -> None:
-        """Close the file."""
-        self._stream.close()
-
-    def get(self, key: str) -> ModelReply | None:
-        """Find the reply to a request."""
-        return self._found.get(key)
-
-    def put(self, key: str, reply: ModelReply) -> None:
-        """Append a reply to the file."""
-        with self._lock:
-            self._found[key] = reply
-            self.n_new += 1
-            self._stream.write(to_json({"request": key, **asdict(reply)}).encode() + b"\n")
-            self._stream.flush()
-
-
 def replies_path(output: Path) -> Path:
     """Name the file of replies beside a table of answers."""
     return output.with_name(f"{output.stem}.replies")
 
 
-@dataclass(frozen=True, slots=True)
-class _Wanted:
-    """A question for one model."""
-
-    question: AnyQuestion
-    model: str
-    is_named: bool  # whether the model is part of the id
+#: A question for one model.
+_Wanted: TypeAlias = tuple[AnyQuestion, str]
+#: A reply, or the reason why there is none.
+_Found: TypeAlias = ModelReply | GenerationError | FailedRow
 
 
 def generate(
@@ -224,59 +178,80 @@ def generate(
     Raises:
         StoppedError: If a failure is final, or too many come in a row.
     """
-    replies, done, n_failed = Replies(replies_path(output)), Generated(), 0
-    asker = _Asker(asks, prompting, replies)
-    wanted = (
-        _Wanted(question, model, len(prompting.models) > 1)
-        for question in questions
-        for model in prompting.models
-    )
+    asker, done, n_failed = _Asker(asks, prompting, replies_path(output)), Generated(), 0
+    wanted = ((question, model) for question in questions for model in prompting.models)
+    is_named = len(prompting.models) > 1
     try:
         with replacing(output) as stream:
-            for each, reply in _in_order(wanted, asker.ask, concurrency):
+            for (question, model), reply in _in_order(wanted, asker.ask, concurrency):
                 if isinstance(reply, GenerationError):
                     n_failed += 1
                     if reply.is_final or n_failed >= MAX_IN_A_ROW:
                         raise StoppedError(1 if reply.is_final else n_failed, str(reply))
                 elif isinstance(reply, ModelReply):
                     n_failed = 0
-                done.add(each.model, reply)
-                stream.write(to_json(_row(each, reply)) + "\n")
+                done.add(model, reply)
+                row = _row(question, model, reply, is_named=is_named)
+                stream.write(to_json(row) + "\n")
                 on_row(done.n)
     finally:
-        replies.close()
-    done.n_asked = replies.n_new
+        asker.close()
+    done.n_asked = asker.n_new
     return done
 
 
-_Found = ModelReply | GenerationError | FailedRow
-
-
 class _Asker:
-    """Makes calls for requests without a reply; after a final failure no more."""
+    """Makes calls, and keeps their replies in a file by a hash of the request. Thread-safe.
 
-    def __init__(self, asks: Asks, prompting: Prompting, replies: Replies) -> None:
-        self._asks, self._prompting, self._replies = asks, prompting, replies
+    A request that has a reply is not made again, and none is made after a final failure. The file
+    has no key of an endpoint; an incomplete line of it is ignored.
+
+    Attributes:
+        n_new: Replies of this run.
+    """
+
+    def __init__(self, asks: Asks, prompting: Prompting, path: Path) -> None:
+        self.n_new = 0
+        self._asks, self._prompting = asks, prompting
         self._final: GenerationError | None = None
+        self._replies: dict[str, ModelReply] = {}
+        self._lock = Lock()
+        self._stream = path.open("a+b")
+        self._stream.seek(0)
+        line = b"\n"
+        for line in self._stream:
+            try:
+                row = json.loads(line)
+                key = row.pop("request")
+                self._replies[key] = ModelReply(**row)
+            except (ValueError, KeyError, TypeError, AttributeError):
+                continue
+        if not line.endswith(b"\n"):
+            self._stream.write(b"\n")
+
+    def close(self) -> None:
+        self._stream.close()
 
     def ask(self, wanted: _Wanted) -> _Found:
-        question = wanted.question
+        question, model = wanted
         if isinstance(question, FailedRow):
             return question
         url = self._asks.base_url
-        body = self._prompting.body(question.question, wanted.model, url)
+        body = self._prompting.body(question.question, model, url)
         key = sha256(json.dumps([url, body], sort_keys=True).encode()).hexdigest()
-        if (found := self._replies.get(key)) is not None:
+        if (found := self._replies.get(key) or self._final) is not None:
             return found
-        if self._final is not None:
-            return self._final
         try:
             reply = self._asks.ask(body)
         except GenerationError as error:
             if error.is_final:
                 self._final = error
             return error
-        self._replies.put(key, reply)
+        with self._lock:
+            self.n_new += 1
+            self._replies[key] = reply
+            self._stream.write(to_json({"request": key, **asdict(reply)}).encode() + b"\n")
+            self._stream.flush()
         return reply
 
 
@@ -299,9 +274,8 @@ def _in_order(
             pool.shutdown(wait=False, cancel_futures=True)  # if it was given up
 
 
-def _row(wanted: _Wanted, reply: _Found) -> dict[str, Any]:
+def _row(question: AnyQuestion, model: str, reply: _Found, *, is_named: bool) -> dict[str, Any]:
     """Make a row of the table of answers; without an answer it has the error."""
-    question = wanted.question
     if isinstance(question, FailedRow):
         id_, known = question.id, {}
     else:
@@ -318,9 +292,9 @@ def _row(wanted: _Wanted, reply: _Found) -> dict[str, Any]:
             ],
         }
     own = {
-        "id": f"{id_}@{wanted.model}" if wanted.is_named else id_,
+        "id": f"{id_}@{model}" if is_named else id_,
         "question_id": id_,
-        "model": wanted.model,
+        "model": model,
     }
     if isinstance(reply, ModelReply):
         return known | own | asdict(reply)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from groundwire.detection.values import DetectorInfo, Label, Outcome
 from groundwire.errors import InputError
-from groundwire.evaluation.judged_row import Header, JudgedRow, ResultsError
+from groundwire.evaluation.judged_row import Header, JudgedRow, ResultsError, requiring_results
 from groundwire.evaluation.results_file import open_results
 
 #: The outcome of an answer that could not be read, made or checked.
@@ -115,14 +115,11 @@ def read_verdicts(path: Path, *, by: str | None = None) -> Verdicts:
         NoColumnError: If no row has that column.
     """
     results, found, columns = open_results(path), [], dict[str, None]()
-    try:
+    with requiring_results(path):
         header = results.header()
         for row in results.rows():
             columns |= dict.fromkeys(row.columns)
             found.append(JudgedAnswer.of(row, by))
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        problem = f"a row of it is not as results are ({type(error).__name__}: {error})"
-        raise ResultsError(path, None, problem) from error
     if not found:
         raise ResultsError(path, None, "it has no rows")
     if by is not None and by not in columns:

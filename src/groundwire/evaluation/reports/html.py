@@ -7,18 +7,10 @@ from typing import Any
 from groundwire.detection.values import Claim, Detection, Label, Score
 from groundwire.evaluation.datasets.labelled import Known
 from groundwire.evaluation.no_verdict import told
+from groundwire.evaluation.reports import tables
 from groundwire.evaluation.reports.kinds import MEANINGS, ReportRow, RowKind
 from groundwire.evaluation.reports.plots import Plot, at, of_bins, of_curve, top_of
 from groundwire.evaluation.reports.summary import Summary
-from groundwire.evaluation.reports.tables import (
-    bins_table,
-    coverage_table,
-    failures_table,
-    labels_table,
-    prevalence_table,
-    scores_table,
-    tasks_table,
-)
 from groundwire.evaluation.reports.words import MARK_MEANINGS, Mark, marked
 from groundwire.evaluation.table import percent
 from groundwire.render import describe_detector, excerpt, explain_outcome
@@ -27,8 +19,6 @@ from groundwire.render.html import page
 
 #: Longest piece of evidence that is quoted, in characters.
 _QUOTE_CHARS = 320
-#: Length from which a question is folded, and the characters that are shown of it.
-_LONG_QUESTION, _QUESTION_CHARS = 300, 120
 #: Columns that a card shows elsewhere.
 _SHOWN_ELSEWHERE = frozenset({"task", "id", "question", "answer", "context_id"})
 
@@ -48,21 +38,12 @@ def to_html(summary: Summary) -> str:
         detector=describe_detector(detector),
         parts=dict(_parts(summary)),
         sentence=sentence(summary),
-        tiles=list(_tiles(scores)),
         counts=_counts(scores) if scores["example"] else {},
         on_page={each.kind for each in examples},
         figures=list(_figures(summary)),
         reliability=of_bins(scores["calibration"]["bins"]) if scores["calibration"] else None,
         at=at,
-        tables={
-            "scores": scores_table(summary) if scores["example"] else None,
-            "tasks": tasks_table(scores),
-            "labels": labels_table(scores),
-            "prevalence": prevalence_table(scores),
-            "bins": bins_table(scores),
-            "coverage": coverage_table(scores),
-            "failed": failures_table(scores),
-        },
+        tables=tables,
         without="; ".join(told(scores)),
         marks=[
             (mark, MARK_MEANINGS[mark])
@@ -70,7 +51,7 @@ def to_html(summary: Summary) -> str:
             if mark is not Mark.FLAGGED or any(each.row.known != Known.SPANS for each in examples)
         ],
         filters=_filters(summary),
-        cards=map(_card, examples),
+        facts=_facts,
         RowKind=RowKind,
         meanings=MEANINGS,
         percent=percent,
@@ -137,22 +118,6 @@ def _counts(scores: Mapping[str, Any]) -> dict[RowKind, int]:
     }
 
 
-def _tiles(scores: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
-    example, span = scores["example"], scores["span"]
-    if not example:
-        return
-    yield (
-        *("F1 of answers", percent(example["f1"])),
-        f"{percent(scores['baseline_flag_all']['f1'])} if all are flagged",
-    )
-    yield "Precision", percent(example["precision"]), "of flagged answers"
-    yield "Recall", percent(example["recall"]), "of hallucinated answers"
-    yield "False-positive rate", percent(example["fpr"]), "of other answers"
-    yield "AUROC", percent(example["auroc"]), "over all thresholds"
-    if span:
-        yield "F1 of characters", percent(span["f1"]), f"{span['n_answers']:,} answers"
-
-
 def _figures(summary: Summary) -> Iterator[Plot]:
     """Plot what the threshold trades."""
     curves, scores = summary.curves, summary.scores["example"]
@@ -194,36 +159,13 @@ def _filters(summary: Summary) -> list[tuple[str, str, list[tuple[str, str]]]]:
     ]
 
 
-# Cards.
-
-
-def _card(example: ReportRow) -> dict[str, Any]:
-    """Prepare a row for the template."""
-    row = example.row
-    question = (row.question or "").strip() and row.question
-    return {
-        "example": example,
-        "row": row,
-        "detection": example.detection,
-        "facts": " · ".join(filter(None, _facts(example))),
-        "question": question,
-        "short": " ".join(question.split())[:_QUESTION_CHARS]
-        if question and len(question) > _LONG_QUESTION
-        else "",
-        "labels": [
-            ", ".join(dict.fromkeys(filter(None, (str(mark["label"]), str(mark["kind"])))))
-            for mark in row.gold
-        ],
-        "is_known_as_whole": row.known == Known.ANSWER,
-    }
-
-
 def _facts(example: ReportRow) -> Iterator[str]:
     row, detection = example.row, example.detection
-    yield f"task {row.task}" if row.task else ""
+    if row.task:
+        yield f"task {row.task}"
     if detection is not None:
         yield f"outcome {detection.outcome}"
-        yield _doubt(example, detection)
+        yield from _doubt(example, detection)
         if detection.probability is not None:
             yield f"P(answer hallucinated) {detection.probability:.2f}"
     for name, value in row.columns.items():
@@ -231,13 +173,14 @@ def _facts(example: ReportRow) -> Iterator[str]:
             yield f"{name} {value}"
 
 
-def _doubt(example: ReportRow, detection: Detection) -> str:
+def _doubt(example: ReportRow, detection: Detection) -> Iterator[str]:
     if example.judged is None or not example.judged.has_verdict:
-        return ""
-    threshold = detection.detector.threshold
+        return
+    doubt, threshold = example.judged.probability, detection.detector.threshold
     if detection.detector.score is Score.SIMILARITY:
-        return f"lowest similarity {1 - example.judged.probability:.2f} (threshold {threshold:g})"
-    return f"highest doubt of a claim {example.judged.probability:.2f} (threshold {threshold:g})"
+        yield f"lowest similarity {1 - doubt:.2f} (threshold {threshold:g})"
+    else:
+        yield f"highest doubt of a claim {doubt:.2f} (threshold {threshold:g})"
 
 
 def _claim_facts(claim: Claim) -> Iterator[str]:

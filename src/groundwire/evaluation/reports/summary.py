@@ -9,7 +9,7 @@ from typing import Any
 
 from groundwire.detection.values import DetectorInfo
 from groundwire.evaluation.evaluation import Evaluation
-from groundwire.evaluation.judged_row import Header, JudgedRow, ResultsError
+from groundwire.evaluation.judged_row import Header, JudgedRow, requiring_results
 from groundwire.evaluation.reports.compared import BaselineComparison, Key, KnownRow, compare
 from groundwire.evaluation.reports.curves import Curves, curves_of
 from groundwire.evaluation.reports.kinds import ReportRow, RowKind
@@ -80,8 +80,9 @@ def examples_of(path: Path) -> Iterator[ReportRow]:
         ResultsError: If it is no file of results.
     """
     detector = read_header(path).detector
-    for row in read_judged(path):
-        yield _example(path, row, detector)
+    with requiring_results(path):
+        for row in read_judged(path):
+            yield ReportRow.of(row, detector)
 
 
 class _Reading:
@@ -95,15 +96,16 @@ class _Reading:
         self._kept: list[tuple[tuple[int, float, int], int, ReportRow]] = []
 
     def scores(self, path: Path) -> dict[str, Any]:
-        header = read_header(path)
-        return Evaluation.of(header, self._watched(path, header.detector)).to_dict()
+        with requiring_results(path):
+            header = read_header(path)
+            return Evaluation.of(header, self._watched(path, header.detector)).to_dict()
 
     def examples(self) -> tuple[ReportRow, ...]:
         return tuple(sorted((each for *_, each in self._kept), key=lambda each: each.rank))
 
     def _watched(self, path: Path, detector: DetectorInfo) -> Iterator[JudgedRow]:
         for row in read_judged(path):
-            example = _example(path, row, detector)
+            example = ReportRow.of(row, detector)
             self.counts[example.kind] += 1
             self._remember(example)
             self._keep(example)
@@ -122,11 +124,3 @@ class _Reading:
             heapq.heappush(self._kept, entry)
         elif self._kept and entry[0] > self._kept[0][0]:
             heapq.heapreplace(self._kept, entry)
-
-
-def _example(path: Path, row: JudgedRow, detector: DetectorInfo) -> ReportRow:
-    try:
-        return ReportRow.of(row, detector)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        problem = f"row {row.row} is no row of results ({type(error).__name__}: {error})"
-        raise ResultsError(path, None, problem) from error

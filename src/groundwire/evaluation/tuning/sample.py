@@ -1,7 +1,7 @@
 """The sample that a threshold is chosen by: labelled answers with their scores."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Self
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from groundwire.detection.values import DetectorInfo, Label, Score
 from groundwire.errors import InputError
-from groundwire.evaluation.judged_row import Header, JudgedRow, ResultsError
+from groundwire.evaluation.judged_row import Header, JudgedRow, requiring_results
 from groundwire.evaluation.metrics import Bools, Floats
 from groundwire.evaluation.no_verdict import RowCounts
 from groundwire.evaluation.results_file import read_header, read_judged
@@ -99,13 +99,7 @@ class LabelledSample:
 
     def where(self, mask: Bools) -> "LabelledSample":
         """Select answers."""
-        return LabelledSample(
-            self.contexts[mask],
-            self.scores[mask],
-            self.hallucinated[mask],
-            self.failed[mask],
-            self.groups[mask],
-        )
+        return LabelledSample(*(getattr(self, each.name)[mask] for each in fields(self)))
 
     def by_group(self) -> Iterator[tuple[str, "LabelledSample"]]:
         """Group the answers, by name of the group."""
@@ -140,13 +134,8 @@ def read_sample(path: Path, *, by: str | None = None) -> ReadSample:
         SampleError: If no answer in it has a label, one is there twice, or the column is not there.
     """
     header, counts = read_header(path), RowCounts()
-    try:
+    with requiring_results(path):
         sample = sample_of(_counted(read_judged(path), counts), header.detector.score, by=by)
-    except (ResultsError, SampleError):
-        raise
-    except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
-        problem = f"a row of it is not as results are ({type(error).__name__}: {error})"
-        raise ResultsError(path, None, problem) from error
     if not len(sample):
         raise SampleError(_nothing(counts))
     return ReadSample(header=header, sample=sample, rows=counts)

@@ -10,7 +10,7 @@ from typing import cast
 from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Scope
 
-from groundwire.control.tenants import Role
+from groundwire.control.keys import Role
 from groundwire.gateway.control import ControlPlane
 from groundwire.gateway.http.caller import OPEN
 from groundwire.gateway.http.problems import AUTHENTICATION, PERMISSION, Problem

@@ -4,9 +4,8 @@ from functools import partial
 from typing import Any
 
 from fastapi import FastAPI
-from fastapi.openapi.utils import get_openapi
 
-from groundwire import __version__
+from groundwire.gateway.http.openapi import openapi_document
 
 DESCRIPTION = """\
 Tenants, their policies and keys, and the audit trail.
@@ -21,26 +20,6 @@ has the header `X-Trace-ID`; every error has a `type`, a `code`, a `message` and
 can be done, a `next_step`.
 """
 
-_SECURITY = {
-    "bearer": {
-        "type": "http",
-        "scheme": "bearer",
-        "description": "An admin key, `gwa_...`.",
-    },
-    "apiKey": {
-        "type": "apiKey",
-        "in": "header",
-        "name": "X-API-Key",
-        "description": "The same key.",
-    },
-}
-
-_TAGS = [
-    {"name": "Tenants", "description": "Who there is, and what holds for them."},
-    {"name": "Keys", "description": "Of tenants and of the admin plane."},
-    {"name": "Audit", "description": "What was found, done and changed."},
-]
-
 
 def describe(app: FastAPI) -> None:
     """Have an app answer ``/openapi.json`` with our document."""
@@ -49,26 +28,16 @@ def describe(app: FastAPI) -> None:
 
 def _document(app: FastAPI) -> dict[str, Any]:
     if app.openapi_schema is None:
-        found = get_openapi(
+        app.openapi_schema = openapi_document(
             title=app.title,
-            version=__version__,
             summary="Tenants, policies, keys and the audit trail.",
             description=DESCRIPTION,
             routes=app.routes,
-            license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
-            tags=_TAGS,
+            tags={
+                "Tenants": "Who there is, and what holds for them.",
+                "Keys": "Of tenants and of the admin plane.",
+                "Audit": "What was found, done and changed.",
+            },
+            keys={"Authorization": "An admin key, `gwa_...`.", "X-API-Key": "The same key."},
         )
-        found["servers"] = [{"url": "/"}]
-        found["components"]["securitySchemes"] = _SECURITY
-        found["security"] = [{name: []} for name in _SECURITY]
-        _tell_headers(found)
-        app.openapi_schema = found
     return app.openapi_schema
-
-
-def _tell_headers(document: dict[str, Any]) -> None:
-    """What every response has beside its body."""
-    for item in document["paths"].values():
-        for operation in item.values():
-            for response in operation["responses"].values():
-                response["headers"] = {"X-Trace-ID": {"schema": {"type": "string"}}}

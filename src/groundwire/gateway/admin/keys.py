@@ -5,8 +5,10 @@ from collections.abc import Awaitable, Callable
 from fastapi import APIRouter, Request
 
 from groundwire.control.audit.cursor import InvalidCursorError, to_cursor
-from groundwire.control.tenants import KeyRecord, Registry, UnknownKeyError
-from groundwire.control.tenants import NewKey as Made
+from groundwire.control.tenants.errors import UnknownKeyError
+from groundwire.control.tenants.record import KeyRecord
+from groundwire.control.tenants.record import NewKey as Made
+from groundwire.control.tenants.registry import Registry
 from groundwire.gateway.admin.auth import admin
 from groundwire.gateway.admin.models import (
     Cursor,

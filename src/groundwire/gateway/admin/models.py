@@ -11,7 +11,8 @@ from fastapi import Path, Query
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, WithJsonSchema
 
 from groundwire.config.tenants import KINDS
-from groundwire.control.tenants import KeyStatus, Role
+from groundwire.control.keys import Role
+from groundwire.control.tenants.record import KeyStatus
 
 #: Entries of a page.
 MAX_LIMIT = 500

@@ -6,7 +6,7 @@ from typing import Any
 from groundwire.control.audit.cursor import InvalidCursorError
 from groundwire.control.audit.filters import InvalidFilterError
 from groundwire.control.store import StoreError
-from groundwire.control.tenants import (
+from groundwire.control.tenants.errors import (
     ConfiguredError,
     InvalidKeyError,
     InvalidTenantError,

@@ -6,8 +6,9 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body, Request, Response
 
 from groundwire.control.audit.cursor import to_cursor
-from groundwire.control.tenants import Changed, Registry, TenantRecord
 from groundwire.control.tenants.effective import effective
+from groundwire.control.tenants.record import Changed, TenantRecord
+from groundwire.control.tenants.registry import Registry
 from groundwire.gateway.admin.examples import DVARA, POLICY
 from groundwire.gateway.admin.models import (
     Cursor,

@@ -100,8 +100,7 @@ async def list_events(
 ) -> Response:
     """Events of the audit trail, without details. With a cursor, keep filters and order.
 
-    What was there when the first page was read stands on one page and no other. A page may be
-    short, even empty, and have a next one.
+    What was there when the first page was read stands on one page and no other.
     """
     page = await control_of(request).trail.page(
         asked, cursor=cursor, limit=limit, newest_first=order == "newest"

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import replace
 from functools import partial
 from time import perf_counter, time
 from typing import Any, TypeVar
@@ -20,7 +21,7 @@ from groundwire.gateway.chat.marks import outcome_headers
 from groundwire.gateway.chat.observed import ObservedBody, ObservedStream
 from groundwire.gateway.chat.recording import Recorder, StreamReport
 from groundwire.gateway.chat.release import Release
-from groundwire.gateway.forwarded import client_headers, query_of
+from groundwire.gateway.forwarded import forwarded
 from groundwire.gateway.http.problems import Problem
 from groundwire.gateway.http.refusals import RefusalCode, blocked, refused
 from groundwire.gateway.http.streamed import Streamed, gone_response, until_disconnect
@@ -144,19 +145,17 @@ class Exchange:
             raise refused(RefusalCode.AUDIT_UNAVAILABLE)
 
     async def _send(self, *, is_read: bool = True) -> UpstreamReply:
-        headers = client_headers(self._request)
-        return await self._services.upstreams.send(
-            method="POST",
+        ask = forwarded(
+            self._request,
             path=_PATH,
-            query=query_of(self._request),
-            # What is sent on is not compressed.
-            headers=[pair for pair in headers if pair[0] != "content-encoding"],
             body=self._chat.forwarded,
             model=self._chat.model,
-            caller=self._caller,
             # A response that is read here need not be compressed first.
             accept_encoding="identity" if is_read else None,
         )
+        # What is sent on is not compressed.
+        plain = tuple(pair for pair in ask.headers if pair[0] != "content-encoding")
+        return await self._services.upstreams.send(replace(ask, headers=plain))
 
     # Without a check.
 

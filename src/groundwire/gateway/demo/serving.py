@@ -129,11 +129,24 @@ def _serving(app: ASGIApp, config: Config, failures: Sequence[Exception] = ()) -
 
 
 def _is_ready(address: str) -> bool:
-    connection = HTTPConnection(urlsplit(address).netloc, timeout=PATIENCE_S)
     try:
-        connection.request("GET", "/readyz")
-        return connection.getresponse().status in (200, 404)  # the model has no probe
+        return fetch(f"{address}/readyz")[0] in (200, 404)  # the model has no probe
     except (HTTPException, OSError):
         return False
+
+
+def fetch(url: str) -> tuple[int, str]:
+    """The status and the text of an open address, such as the metrics.
+
+    Raises:
+        OSError: If the connection breaks off.
+        HTTPException: If what comes is no HTTP.
+    """
+    parts = urlsplit(url)
+    connection = HTTPConnection(parts.netloc, timeout=PATIENCE_S)
+    try:
+        connection.request("GET", parts.path)
+        response = connection.getresponse()
+        return response.status, response.read().decode()
     finally:
         connection.close()

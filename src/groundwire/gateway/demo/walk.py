@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from groundwire.gateway.demo.model import NAME, ScriptedModel
-from groundwire.gateway.demo.serving import Gateways, RunningGateway
+from groundwire.gateway.demo.serving import Gateways, RunningGateway, fetch
 
 TIMEOUT_S = 60.0
 #: How long an event may take to reach the audit log, which is written beside the response.
@@ -232,7 +232,7 @@ def play(
         if "audit" in scene.expects:
             reply.audit = _recorded(gateway, reply.headers.get("x-trace-id", ""))
         if "metrics" in scene.expects:
-            lines = _get(f"{gateway.url}/metrics").splitlines()
+            lines = fetch(f"{gateway.url}/metrics")[1].splitlines()
             reply.metrics = [x for x in lines if x.startswith(_COUNTERS) and x[-4:] != " 0.0"]
         return Played(scene=scene, reply=reply, held=tuple(compare(scene.expects, reply)))
     except (HTTPException, OSError, ValueError, KeyError, TypeError, AttributeError) as error:
@@ -281,16 +281,6 @@ def _events(response: HTTPResponse) -> Iterator[Any]:
         kind, _, said = line.decode().rstrip("\r\n").partition(": ")
         if kind == "data":
             yield None if said == "[DONE]" else json.loads(said)
-
-
-def _get(url: str) -> str:
-    parts = urlsplit(url)
-    connection = HTTPConnection(parts.netloc, timeout=TIMEOUT_S)
-    try:
-        connection.request("GET", parts.path)
-        return connection.getresponse().read().decode()
-    finally:
-        connection.close()
 
 
 def _recorded(gateway: RunningGateway, trace_id: str) -> list[Mapping[str, Any]]:

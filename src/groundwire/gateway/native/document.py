@@ -10,11 +10,10 @@ from importlib import resources
 from typing import Any
 
 from fastapi import FastAPI
-from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 
-from groundwire import __version__
 from groundwire.gateway.chat.chat import create
+from groundwire.gateway.http.openapi import openapi_document
 from groundwire.gateway.native.described import REF, described, errors, request_examples
 from groundwire.gateway.native.models import CHAT_BODY
 from groundwire.gateway.native.route import JSON
@@ -34,7 +33,6 @@ _TEXT = {"type": "string"}
 _TRUE = {"type": "string", "enum": ["true"]}
 #: Headers of an answer. Those of a streamed answer tell only what is known before it begins.
 _CHAT_HEADERS: dict[str, tuple[str, dict[str, Any]]] = {
-    "X-Trace-ID": ("Ties response, log and audit record together.", _TEXT),
     "x-groundwire-outcome": (
         "The outcome of the check: hallucinated, unavailable, partial, unverified, skipped or "
         "grounded.",
@@ -60,52 +58,24 @@ def describe(app: FastAPI) -> None:
 @cache
 def document() -> dict[str, Any]:
     """The document, as JSON data; it is not to be changed."""
-    found = get_openapi(
+    found = openapi_document(
         title="Groundwire",
-        version=__version__,
         summary="Checks answers against their sources.",
         description=DESCRIPTION,
         routes=[*router.routes, _chat_route()],
-        license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
-        tags=[
-            {"name": "Checks", "description": "Answers, held against sources."},
-            {"name": "HaluGate", "description": "What HaluGate's clients call."},
-            {"name": "Proxy", "description": "OpenAI's API, with answers checked."},
-        ],
+        tags={
+            "Checks": "Answers, held against sources.",
+            "HaluGate": "What HaluGate's clients call.",
+            "Proxy": "OpenAI's API, with answers checked.",
+        },
+        keys={
+            "Authorization": "A key of the gateway, `gw_...`, as an OpenAI client sends its key.",
+            "X-API-Key": "The same key.",
+            "X-Groundwire-Key": "The same key; Authorization then belongs to the upstream.",
+        },
     )
-    found["servers"] = [{"url": "/"}]
-    schemas = found["components"]["schemas"]
-    for name in ("HTTPValidationError", "ValidationError"):
-        schemas.pop(name, None)
-    for item in found["paths"].values():
-        # FastAPI adds its own error to operations that document none of this status.
-        if "HTTPValidationError" in json.dumps(item["post"]["responses"].get("422", {})):
-            del item["post"]["responses"]["422"]
-    schemas |= published_schemas()
-    found["components"]["securitySchemes"] = _SECURITY
-    found["security"] = [{name: []} for name in _SECURITY]
+    found["components"]["schemas"] |= published_schemas()
     return found
-
-
-_SECURITY = {
-    "bearer": {
-        "type": "http",
-        "scheme": "bearer",
-        "description": "A key of the gateway, `gw_...`, as an OpenAI client sends its key.",
-    },
-    "apiKey": {
-        "type": "apiKey",
-        "in": "header",
-        "name": "X-API-Key",
-        "description": "The same key.",
-    },
-    "ownKey": {
-        "type": "apiKey",
-        "in": "header",
-        "name": "X-Groundwire-Key",
-        "description": "The same key; Authorization then belongs to the upstream.",
-    },
-}
 
 
 def _chat_route() -> APIRoute:

@@ -42,7 +42,19 @@ class Upload:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpstreamRequest:
-    """A request; see :meth:`.client.Upstreams.send`."""
+    """A request to an upstream.
+
+    Attributes:
+        method: Of HTTP.
+        path: What follows ``/v1/``, percent-encoded, such as ``chat/completions``.
+        query: As written, without the question mark.
+        headers: The caller's, as they came; see :func:`.headers.going_up`.
+        body: All of it, or its pieces. Pieces cannot be sent twice: once the first is asked for,
+            no other upstream is.
+        model: The model to route by; ``None``: the request names none.
+        passes_authorization: Whether credentials in ``headers`` are for the upstream.
+        accept_encoding: Which codings the response may have; ``None``: as the caller says.
+    """
 
     method: str
     path: str

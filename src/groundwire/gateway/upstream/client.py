@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from random import Random
 from typing import Protocol, Self
 
@@ -13,7 +13,6 @@ from yarl import URL
 from groundwire.config import Config
 from groundwire.config.tree import UpstreamDefaults
 from groundwire.config.upstreams import Upstream
-from groundwire.gateway.http.caller import Caller
 from groundwire.gateway.upstream import errors, routing
 from groundwire.gateway.upstream.asking import Upload, UpstreamRequest
 from groundwire.gateway.upstream.health import Health, HealthRules
@@ -105,50 +104,18 @@ class Upstreams:
         """How the upstreams are, by name: ``up`` or ``down``, in the order they are configured."""
         return {name: "up" if each.is_up else "down" for name, each in self._health.items()}
 
-    async def send(
-        self,
-        *,
-        method: str,
-        path: str,
-        query: str,
-        headers: Iterable[tuple[str, str]],
-        body: bytes | AsyncIterator[bytes],
-        model: str | None,
-        caller: Caller,
-        accept_encoding: str | None = None,
-    ) -> UpstreamReply:
+    async def send(self, ask: UpstreamRequest) -> UpstreamReply:
         """Ask, and have the head of a response.
 
         The next upstream that serves the model is asked if one cannot be reached, or says 429, 500,
         502, 503 or 504; if all do, the last response that came is the one. After a time-out nobody
         else is asked. If the caller's task is cancelled, so is the request.
 
-        Args:
-            method: Of HTTP.
-            path: What follows ``/v1/``, percent-encoded, such as ``chat/completions``.
-            query: As written, without the question mark.
-            headers: The caller's, as they came; see :func:`.headers.going_up`.
-            body: All of it, or its pieces. Pieces cannot be sent twice: once the first is asked
-                for, no other upstream is.
-            model: What to route by; ``None``: the request names none.
-            caller: Whose request it is.
-            accept_encoding: Which codings the response may have; ``None``: as the caller says.
-
         Raises:
             Problem: 502, 503 or 504 if no upstream answered; 404 if none serves the model.
-            Exception: Whatever ``body`` raises.
+            Exception: Whatever the pieces of the body raise.
         """
-        ask = UpstreamRequest(
-            method=method,
-            path=path,
-            query=query,
-            headers=tuple(headers),
-            body=body if isinstance(body, bytes) else Upload(body),
-            model=model,
-            passes_authorization=caller.passes_authorization,
-            accept_encoding=accept_encoding,
-        )
-        candidates = self._candidates(model)
+        candidates = self._candidates(ask.model)
         try:
             return await self._best(candidates, ask)
         except errors.UnansweredError as error:

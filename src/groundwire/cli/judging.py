@@ -1,0 +1,205 @@
+"""Judging labelled answers for the commands that score: by what, into which file, how far it is."""
+
+import shlex
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from groundwire.cli.batch import Files
+from groundwire.cli.detectors import Setup
+from groundwire.cli.inputs import RESULTS
+from groundwire.cli.options import option
+from groundwire.cli.progress import count_rows, progress
+from groundwire.cli.results import results_exist
+from groundwire.evaluation.loading import DetectorChoice
+
+if TYPE_CHECKING:
+    from groundwire.detection.values import DetectorInfo
+    from groundwire.evaluation import judging
+    from groundwire.evaluation.datasets.files import AnyRow
+
+#: Megabytes for sources that a detector compared. Answers to one context are judged together, so
+#: one that is done does not come back; and what is compared is small.
+SIMILARITY_CACHE_MB = 4.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineOptions:
+    """The options that say where answers are judged.
+
+    Attributes:
+        engine: What judges: this machine, or the Ray cluster that RAY_ADDRESS names (extra ray).
+        workers: Processes that judge, each with a model of its own and one thread.  [default:
+            local: this process alone, with all its threads; ray: one for each processor]
+    """
+
+    engine: str = option("--engine", type=click.Choice(("local", "ray")), default="local")
+    workers: int | None = option("--workers", "N", click.IntRange(1, 4096))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutputOptions:
+    """The options that say where results of judging are kept.
+
+    Attributes:
+        output: Keep what became of each row: reports and thresholds are made of it, and --resume
+            continues it. JSON Lines; if the name ends in .parquet, a folder of Parquet files.
+        resume: Continue an --output that was cut short.
+        retry_failed: Continue an --output, and judge the rows in it again that failed.
+        force: Replace an --output that exists.
+    """
+
+    output: Path | None = option("--output", type=RESULTS)
+    resume: bool = option("--resume")
+    retry_failed: bool = option("--retry-failed")
+    force: bool = option("--force")
+
+    def files(self, data: Path) -> Files:
+        """The input and the output; options that do not go together are refused."""
+        if self.retry_failed and self.output is None:
+            raise click.UsageError("--retry-failed concerns the file of --output: name it.")
+        if self.output and data.is_dir() and self.output.resolve().parent == data.resolve():
+            # The results would be data of the next run.
+            raise click.UsageError("--output is in the folder of --data: name one elsewhere.")
+        resume = self.resume or self.retry_failed
+        return Files(batch=data, output=self.output, resume=resume, force=self.force)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """Answers that were judged.
+
+    Attributes:
+        path: The results.
+        wall_s: How long it took; ``None`` if an earlier call judged some of them.
+    """
+
+    path: Path
+    wall_s: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judging:
+    """A detector, and where it runs.
+
+    Attributes:
+        setup: Loads detectors.
+        choice: Which one.
+        engine: ``local`` or ``ray``, and how many processes.
+    """
+
+    setup: Setup
+    choice: DetectorChoice
+    engine: EngineOptions
+
+    @contextmanager
+    def judged(
+        self,
+        files: Files,
+        rows: "Iterator[AnyRow]",
+        *,
+        hashes: Mapping[str, str],
+        count: Callable[[], int | None],
+        retry_failed: bool = False,
+    ) -> Iterator[Judged]:
+        """Judge rows that have no result yet, and tell how far it is.
+
+        Args:
+            files: Where results go; without an output, into a file that is gone afterwards.
+            rows: All of the data.
+            hashes: SHA-256 of each file of the data, by its name.
+            count: How many rows there are, if that can be said.
+            retry_failed: Whether rows that failed before are judged again.
+
+        Raises:
+            InputError: If the output is there, and is neither to be continued nor replaced.
+        """
+        from groundwire.evaluation.judged_row import Header
+        from groundwire.evaluation.run import run
+
+        with _results_file(files) as path:
+            start = time.monotonic()
+            with (
+                self._started() as (info, how, block_rows),
+                _rows_told(count, hint=files.output is not None) as tell,
+            ):
+                command = shlex.join(["groundwire", *sys.argv[1:]])
+                done = run(
+                    how,
+                    rows,
+                    output=path,
+                    header=Header(detector=info, data=hashes, command=command),
+                    replace=files.force,
+                    retry_failed=retry_failed,
+                    on_row=tell,
+                    block_rows=block_rows,
+                )
+            is_whole = done.n_new == done.n_rows
+            yield Judged(path=path, wall_s=time.monotonic() - start if is_whole else None)
+
+    @contextmanager
+    def _started(self) -> "Iterator[tuple[DetectorInfo, judging.Judging, int]]":
+        """What judges, how, and how many rows at a time; the detector is gone afterwards."""
+        from groundwire.engine.models import EMBEDDERS
+        from groundwire.evaluation.run import here
+        from groundwire.text.files.reading import MAX_BLOCK_ROWS
+
+        choice, engine = self.choice, self.engine
+        if choice.cache_mb is None and choice.model in EMBEDDERS:
+            choice = replace(choice, cache_mb=SIMILARITY_CACHE_MB)
+        detector = self.setup.load(choice)
+        try:
+            if engine.engine == "local" and engine.workers is None:
+                yield detector.info, here(detector), MAX_BLOCK_ROWS
+                return
+        finally:
+            if close := getattr(detector, "close", None):
+                close()
+        from groundwire.evaluation.scale.workers import BATCH_ROWS, Recipe
+
+        recipe = Recipe(load=self.setup.load, choice=choice, info=detector.info)
+        del detector  # each worker has its own
+        if engine.engine == "ray":
+            from groundwire.evaluation.scale.cluster import on_ray
+
+            yield recipe.info, on_ray(recipe, engine.workers), BATCH_ROWS
+            return
+        from groundwire.evaluation.scale.processes import on_processes
+
+        yield recipe.info, on_processes(recipe, engine.workers or 1), BATCH_ROWS
+
+
+@contextmanager
+def _results_file(files: Files) -> Iterator[Path]:
+    if files.output is None:
+        with tempfile.TemporaryDirectory(prefix="groundwire-") as folder:
+            yield Path(folder) / "results.jsonl"
+        return
+    if files.output.exists() and not files.resume and not files.force:
+        raise results_exist(files.output)
+    yield files.output
+
+
+@contextmanager
+def _rows_told(count: Callable[[], int | None], *, hint: bool) -> Iterator[Callable[[int], None]]:
+    n_rows = n_new = 0
+    with progress(count, is_interactive=sys.stderr.isatty()) as report:
+
+        def tell(n_done: int) -> None:
+            nonlocal n_rows, n_new
+            n_rows, n_new = n_done, n_new + 1
+            report(n_rows, n_new)
+
+        try:
+            yield tell
+        except KeyboardInterrupt:
+            more = " --resume continues." if hint else ""
+            click.echo(f"Stopped after {count_rows(n_rows)}.{more}", err=True)
+            raise

@@ -1,0 +1,38 @@
+"""Groups of commands that are imported when they are called."""
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
+
+import click
+
+
+class LazyGroup(click.Group):
+    """A group some of whose commands are imported when they are called.
+
+    ``lazy`` is the name of a command → where it is (``module:attribute``), and its line in the list
+    of commands. The lines stand there, so that ``--help`` of the group imports none of them.
+    """
+
+    def __init__(self, *args: Any, lazy: Mapping[str, tuple[str, str]], **settings: Any) -> None:  # noqa: ANN401
+        super().__init__(*args, **settings)
+        self._lazy = lazy
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Their names, most used first."""
+        return [*super().list_commands(ctx), *self._lazy]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of this name, imported if need be."""
+        if cmd_name not in self._lazy:
+            return super().get_command(ctx, cmd_name)
+        module, _, attribute = self._lazy[cmd_name][0].partition(":")
+        command = getattr(import_module(module), attribute)
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands without importing them."""
+        own = [(name, each.get_short_help_str(100)) for name, each in self.commands.items()]
+        with formatter.section("Commands"):
+            formatter.write_dl([*own, *((name, line) for name, (_, line) in self._lazy.items())])

@@ -1,0 +1,206 @@
+"""Options of commands: declared in the signature of a function, or in a class that several share.
+
+The help of an option is the entry of its parameter under ``Args:`` in the docstring of the
+function, or under ``Attributes:`` in that of the class::
+
+    @click.command()
+    @with_options
+    def greet(*, name: str | None = option("--name", "TEXT"), tone: Tone = group(Tone)) -> None:
+        \"\"\"Greet somebody.
+
+Args:
+            name: Who is greeted.
+        \"\"\"
+"""
+
+import inspect
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, fields
+from functools import wraps
+from types import UnionType
+from typing import Any, get_args, get_origin
+
+import click
+
+from groundwire.cli.inputs import FilePath
+
+_SECTION = re.compile(r"^(?:Args|Attributes):\n", re.MULTILINE)
+_ENTRY = re.compile(r"^    (\w+): (.*(?:\n {5,}.*)*)", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Declared:
+    """An option or an argument that a function or a class declares."""
+
+    names: tuple[str, ...]
+    settings: Mapping[str, Any]
+    setting: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Group:
+    """A class of options that several commands share."""
+
+    options: type
+
+
+def option(
+    names: str,
+    metavar: str | None = None,
+    type: Any = None,  # noqa: ANN401 - a type of click's
+    *,
+    setting: str = "",
+    **settings: Any,  # noqa: ANN401 - of click.option
+) -> Any:  # noqa: ANN401 - the default of a parameter of any type
+    """Declare an option. Its annotation says whether it is a flag or can be repeated.
+
+    Args:
+        names: As on the command line: ``--data``, ``--check/--no-check``.
+        metavar: Stands for the value in the help.
+        type: What reads the value, where the annotation does not say it.
+        setting: The setting that the option wins over: the value is read as a configuration's is.
+        settings: Of :func:`click.option`.
+    """
+    given = {"metavar": metavar, "type": type, **settings}
+    return Declared((names,), given, setting)
+
+
+def argument(metavar: str | None = None, type: Any = None, **settings: Any) -> Any:  # noqa: ANN401
+    """Declare an argument; the parameters are those of :func:`option`."""
+    return Declared((), {"metavar": metavar, "type": type, **settings})
+
+
+def group(options: type) -> Any:  # noqa: ANN401 - the default of a parameter of any type
+    """Declare a group of options; the annotation of the parameter is the class made of them."""
+    return Group(options)
+
+
+def with_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options that its signature declares."""
+    text, helps = _described(function.__doc__)
+    parameters: list[click.Parameter] = []
+    makers: dict[str, Callable[[dict[str, Any]], object]] = {}
+    for each in inspect.signature(function).parameters.values():
+        if isinstance(each.default, Declared):
+            parameters.append(_parameter(each.name, each.default, each.annotation, helps))
+        elif isinstance(each.default, Group):
+            parameters += _of_group(each.default.options)
+            makers[each.name] = _maker(each.default.options, each.annotation)
+
+    @wraps(function)
+    def collected(*args: object, **given: Any) -> object:  # noqa: ANN401 - values of options
+        made = {name: make(given) for name, make in makers.items()}
+        return function(*args, **given, **made)
+
+    collected.__doc__ = text
+    collected.__click_params__ = parameters[::-1]  # type: ignore[attr-defined] # click reads it
+    return collected
+
+
+def names_of(options: type) -> tuple[str, ...]:
+    """The parameters of a group of options."""
+    return tuple(name for name, _, _ in _declared(options))
+
+
+def given_settings(options: object) -> dict[str, Any]:
+    """The values of options that were given and win over settings, by the paths of these."""
+    values = {
+        declared.setting: getattr(options, name)
+        for name, declared, _ in _declared(type(options))
+        if declared.setting
+    }
+    return {path: value for path, value in values.items() if value is not None}
+
+
+def _declared(options: type) -> Iterator[tuple[str, Declared, Any]]:
+    for each in fields(options):
+        if isinstance(each.default, Group):
+            yield from _declared(each.default.options)
+        elif isinstance(each.default, Declared):
+            yield each.name, each.default, each.type
+
+
+def _of_group(options: type) -> Iterator[click.Parameter]:
+    _, helps = _described(options.__doc__)
+    for each in fields(options):
+        if isinstance(each.default, Group):
+            yield from _of_group(each.default.options)
+        elif isinstance(each.default, Declared):
+            yield _parameter(each.name, each.default, each.type, helps)
+
+
+def _maker(options: type, wanted: Any) -> Callable[[dict[str, Any]], object]:  # noqa: ANN401
+    inner = {
+        each.name: _maker(each.default.options, each.type)
+        for each in fields(options)
+        if isinstance(each.default, Group)
+    }
+    own = [each.name for each in fields(options) if isinstance(each.default, Declared)]
+
+    def make(given: dict[str, Any]) -> object:
+        groups = {name: maker(given) for name, maker in inner.items()}
+        return wanted(**{name: given.pop(name) for name in own}, **groups)
+
+    return make
+
+
+def _parameter(
+    name: str,
+    declared: Declared,
+    annotation: Any,  # noqa: ANN401
+    helps: Mapping[str, str],
+) -> click.Parameter:
+    settings = {key: value for key, value in declared.settings.items() if value is not None}
+    plain = _without_none(annotation)
+    is_repeated = get_origin(plain) is tuple
+    if not declared.names:
+        return click.Argument([name], **({"nargs": -1} if is_repeated else {}) | settings)
+    if declared.setting:
+        settings["callback"] = _reader(declared.setting)
+    if isinstance(settings.get("type"), FilePath):
+        settings.setdefault("metavar", "FILE")
+    if plain is bool:
+        settings.setdefault("default", None if annotation is not bool else False)
+        settings.setdefault("is_flag", True)
+    else:
+        settings.setdefault("multiple", is_repeated)
+        settings.setdefault("show_default", settings.get("default") is not None)
+        if plain in (int, float):
+            settings.setdefault("type", plain)
+    return click.Option([*declared.names, name], **{"help": helps.get(name)} | settings)
+
+
+def _without_none(annotation: Any) -> Any:  # noqa: ANN401
+    if isinstance(annotation, UnionType):
+        return next(each for each in get_args(annotation) if each is not type(None))
+    return annotation
+
+
+def _reader(path: str) -> Callable[[click.Context, click.Parameter, object], object]:
+    def read(ctx: click.Context, param: click.Parameter, value: object) -> object:
+        if value is None:
+            return None
+        from groundwire.config.fields import HIDDEN, describe_wrong
+        from groundwire.config.kinds import KindError
+        from groundwire.config.tree import SETTINGS
+
+        kind = SETTINGS[path].kind
+        try:
+            return kind.read(value)
+        except KindError as error:
+            shown = HIDDEN if kind.is_secret else value
+            raise click.BadParameter(describe_wrong(path, shown, error), ctx, param) from error
+
+    return read
+
+
+def _described(docstring: str | None) -> tuple[str, dict[str, str]]:
+    """The text of a docstring, and what its section says about each parameter."""
+    text, *rest = _SECTION.split(inspect.cleandoc(docstring or ""), maxsplit=1)
+    # A default is set off from the text by two spaces, also where a line begins with it.
+    entries = {
+        name: re.sub(r"\n +", " ", re.sub(r"\n +(?=\[default: )", "  ", entry))
+        for name, entry in _ENTRY.findall("".join(rest))
+    }
+    return text.rstrip(), entries

@@ -1,0 +1,89 @@
+"""What commands with a configuration share: values that win over it, secrets, extras, messages."""
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from groundwire.cli.config import read_config
+from groundwire.cli.inputs import TEXT_FILE
+from groundwire.cli.options import given_settings, option
+from groundwire.errors import MissingExtraError
+
+if TYPE_CHECKING:
+    from groundwire.config import Config
+    from groundwire.config.kinds import Secret
+
+
+def with_values(config: "Config", given: Mapping[str, Any]) -> "Config":
+    """A configuration over which options have won, by the paths of their settings."""
+    from groundwire.config import SettingOrigin
+    from groundwire.detection.values import FrozenMapping
+
+    changes: dict[str, Any] = {}
+    for path, value in given.items():
+        section, _, name = path.partition(".")
+        changes[section] = replace(changes.get(section, getattr(config, section)), **{name: value})
+    here = dict.fromkeys(given, SettingOrigin(source="the command line"))
+    return replace(config, **changes, origins=FrozenMapping({**config.origins, **here}))
+
+
+def is_of_file(config: "Config", path: str) -> bool:
+    """Whether a file, and no variable, sets something that is not ``null``."""
+    return config.value(path) is not None and config.origins[path].source not in os.environ
+
+
+def read_variable(variable: str, type_: Any, *, what: str) -> "Secret":  # noqa: ANN401
+    """Read a secret from an environment variable.
+
+    Args:
+        variable: Its name.
+        type_: What it may be, as a setting's annotation says it.
+        what: What it is called in the error.
+
+    Raises:
+        UsageError: If the variable has none.
+    """
+    from groundwire.config.kinds import Kind, KindError
+
+    text = os.environ.get(variable, "").strip()
+    try:
+        found: Secret = Kind(type_).read(text)
+    except KindError as error:
+        problem = f"holds no {what}" if text else "is not set"
+        raise click.UsageError(
+            f"The environment variable {variable!r} {problem}. It must be {error.legal}."
+        ) from error
+    return found
+
+
+def require(packages: Iterable[str], what: str, extra: str) -> None:
+    """Make sure that an extra is installed.
+
+    Raises:
+        MissingExtraError: If one of its packages is not there.
+    """
+    if any(find_spec(name) is None for name in packages):
+        raise MissingExtraError(what, extra)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreOptions:
+    """The options of commands that work on the database itself.
+
+    Attributes:
+        file: The gateway's configuration file.
+        store: The database, in place of the configured one. A password is better in
+            GROUNDWIRE_STORE_URL: others see what a command is given.
+    """
+
+    file: Path | None = option("--config", type=TEXT_FILE)
+    store: object = option("--store", "URL", setting="store.url")
+
+    def read(self, ctx: click.Context) -> "Config":
+        """The configuration in effect; one that cannot be used ends the command."""
+        return with_values(read_config(ctx, self.file), given_settings(self))

@@ -1,0 +1,116 @@
+"""The few lines of the evidence that say most about a claim.
+
+A cross-encoder reads a claim together with its evidence, so its time grows with the evidence. Lines
+are chosen until a budget of word pieces is spent: each is worth the rare words that it shares with
+the claim, and a word that another chosen line has counts for less.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from groundwire.detection.evidence import Evidence, Query
+
+#: Word pieces of evidence that a claim is read with.
+LINE_PIECES = 176
+# What a word is worth in a second line, in a third, and so on: this much less each time.
+_AGAIN = 0.4
+# Long lines are worth less for each piece that they take.
+_FREE_PIECES, _LENGTH_POWER = 16, 0.5
+_CRUMB_PIECES = 16
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Excerpt:
+    """Lines of one passage, in reading order.
+
+    Attributes:
+        crumb: Word pieces of the passage's heading, at most 16.
+        lines: Word pieces of each chosen line.
+    """
+
+    crumb: NDArray[np.int32]
+    lines: tuple[NDArray[np.int32], ...]
+
+    @property
+    def ids(self) -> NDArray[np.int32]:
+        """Heading and lines, one after the other."""
+        return np.concatenate([self.crumb, *self.lines])
+
+
+def closest_lines(
+    evidence: Evidence, query: Query, passages: Sequence[int], *, budget: int = LINE_PIECES
+) -> tuple[Excerpt, ...]:
+    """Choose the lines that a claim is read with.
+
+    Args:
+        evidence: What the answer may rest on.
+        query: Words of the claim, of the question and of the sentence before.
+        passages: Indices of the passages to choose from.
+        budget: Word pieces to spend, headings included.
+
+    Returns:
+        At least one line if there is any, by passage in canonical order: the order of the sources
+        has no influence. A line longer than the budget is cut.
+    """
+    texts: list[NDArray[np.int32]] = []
+    places: list[tuple[int, int]] = []
+    rows: list[int] = []
+    columns: list[int] = []
+    at = {int(piece): n for n, piece in enumerate(query.ids)}
+    seen: dict[bytes, int] = {}
+    for index in passages:
+        passage = evidence.passages[index]
+        bounds = [*passage.line_starts.tolist(), len(passage.ids)]
+        for number in range(len(passage.lines)):
+            ids = passage.ids[bounds[number] : bounds[number + 1]]
+            # Passages overlap by one line, which counts once.
+            if not len(ids) or seen.setdefault(ids.tobytes(), index) != index:
+                continue
+            found = [at[piece] for piece in set(ids.tolist()) if piece in at]
+            rows += [len(texts)] * len(found)
+            columns += found
+            texts.append(ids)
+            places.append((index, number))
+    if not texts:
+        return ()
+    holds = np.zeros((len(texts), len(query.ids)))
+    holds[rows, columns] = 1
+    worth = evidence.words.idf[query.ids].astype(np.float64) * query.weights
+    lengths = np.array([len(ids) for ids in texts])
+    cost = (lengths + _FREE_PIECES) ** _LENGTH_POWER
+    chosen: list[int] = []
+    crumbs: set[int] = set()
+    left, is_open = budget, np.ones(len(texts), bool)
+    while is_open.any():
+        gains = np.where(is_open, np.round(holds @ worth / cost, 5), -1.0)
+        best = int(gains.argmax())
+        is_open[best] = False
+        index = places[best][0]
+        crumb = 0 if index in crumbs else min(evidence.passages[index].n_breadcrumb, _CRUMB_PIECES)
+        # One piece stands between two passages.
+        price = int(lengths[best]) + crumb + 1
+        if price > left:
+            if not chosen:
+                chosen.append(best)
+                break
+            continue
+        chosen.append(best)
+        crumbs.add(index)
+        left -= price
+        is_open &= lengths < left
+        worth = np.where(holds[best] > 0, worth * _AGAIN, worth)
+    by_passage: dict[int, list[NDArray[np.int32]]] = {}
+    for position in sorted(chosen, key=lambda n: places[n]):
+        by_passage.setdefault(places[position][0], []).append(texts[position][:budget])
+    return tuple(
+        Excerpt(
+            evidence.passages[index].ids[
+                : min(evidence.passages[index].n_breadcrumb, _CRUMB_PIECES)
+            ],
+            tuple(lines),
+        )
+        for index, lines in sorted(by_passage.items())
+    )

@@ -1,0 +1,336 @@
+"""Train the cross-encoder: each claim is read together with a few lines of its evidence.
+
+The data are those of the reader (:class:`groundwire_training.loop.Loader`), sentence by sentence.
+"""
+
+import random
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+import torch.nn.functional as F  # noqa: N812
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from groundwire.detection.closest_lines import LINE_PIECES, closest_lines
+from groundwire.detection.evidence import Query
+from groundwire.engine.architecture import Architecture
+from groundwire.engine.features import N_FEATURES, NEUTRAL, TABLE_ROWS, match_features
+from groundwire.engine.layout import row_of
+from groundwire.engine.sentence import parts_of
+from groundwire.evaluation.datasets import sets
+from groundwire.evaluation.datasets.sets import LabelledContext
+from groundwire.evaluation.metrics import Ranking
+from groundwire.text.segment import segment
+from groundwire_training import data
+from groundwire_training.loop import Loader, optimizer_of, trained_part
+from groundwire_training.model import N_LABELS, Look, Reader
+from groundwire_training.recipe import Recipe
+from groundwire_training.report import Report
+
+#: Fewest word pieces of evidence that a claim is trained with.
+_LEAST_LINES = 80
+#: Word pieces of one forward pass, padding included.
+_PASS_PIECES = 2_048
+_MAX_WRONG, _MAX_CLAIM = 6, 128
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CrossExample:
+    """One claim with its lines, and what should be said of it.
+
+    Attributes:
+        ids: The row that is read, shape ``(n,)``.
+        roles: Of each piece, shape ``(n,)``.
+        features: Match features, shape ``(n, F)``.
+        labels: 0 supported, 1 unsupported, 2 contradicted, -1 not known, -100 no piece of the
+            claim; shape ``(n,)``.
+        label: Of the claim; -100 not known.
+        answer: Index of its answer.
+    """
+
+    ids: NDArray[np.int64]
+    roles: NDArray[np.int64]
+    features: NDArray[np.int64]
+    labels: NDArray[np.int64]
+    label: int
+    answer: int
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Several rows of about one length; shapes ``(B, L)``, ``(B, L, F)`` and ``(B,)``."""
+
+    ids: Tensor
+    roles: Tensor
+    features: Tensor
+    labels: Tensor
+    label: Tensor
+    mask: Tensor
+
+
+class CrossModel(Reader):
+    """The reader's layers over one row: all of it attends to all of it, as in pretraining."""
+
+    def __init__(self, sizes: Architecture, *, dropout: float = 0.0) -> None:
+        super().__init__(sizes, dropout=dropout)
+        self.sentence_head = nn.Linear(2 * sizes.width, N_LABELS)
+
+    def judge(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        """Logits of word pieces ``(B, L, 3)`` and of claims ``(B, 3)``."""
+        places = torch.arange(batch.ids.shape[1], device=batch.ids.device)
+        x = self.ln(self.word(batch.ids) + self.pos(places) + self.role(batch.roles))
+        x = self.drop(x + self.feat(batch.features).sum(-2))
+        dtype = torch.get_autocast_dtype("cpu") if torch.is_autocast_enabled("cpu") else x.dtype
+        shut = torch.zeros(batch.mask.shape, dtype=dtype).masked_fill_(~batch.mask, -torch.inf)
+        bias = shut[:, None, None, :] + self._near(places, dtype)
+        x = x.to(dtype)
+        for layer in self.typed_layers():
+            keys, values = layer.keys_values(x)
+            x = layer.attend(x, [Look(slice(None), keys, values, bias)])
+        claim = ((batch.labels != data.IGNORED)[..., None]).to(x.dtype)
+        mean = (x * claim).sum(1) / claim.sum(1).clamp_min(1)
+        return self.head(x), self.sentence_head(torch.cat([x[:, 0], mean], 1))
+
+
+def examples_of(
+    record: LabelledContext, loader: Loader, rng: random.Random | None
+) -> list[CrossExample]:
+    """Every claim of a record's answers with its lines, as in deployment.
+
+    Args:
+        record: Labelled answers to one context.
+        loader: Has tokenizer, word weights and recipe.
+        rng: Draws how many lines are read and whether there is a question; ``None`` takes all.
+    """
+    pieces = loader.pieces
+    evidence = data.evidence_of(record, pieces, loader.words)
+    if not evidence.passages:
+        return []
+    with_question = rng is None or rng.random() >= loader.recipe.no_question_share
+    asked = pieces.encode(record.question or "").ids if with_question else np.empty(0, np.int32)
+    found = []
+    for index, answer in enumerate(record.answers):
+        before = np.empty(0, np.int32)
+        parts = [part for s in segment(answer.text) for part in parts_of(answer.text, s, pieces)]
+        for part in parts:
+            query = Query.of(part.ids, question=asked, before=before)
+            before = part.ids
+            if rng is not None and len(part.ids) > _MAX_CLAIM:
+                continue
+            selection = evidence.select(query)
+            features = match_features(
+                part.ids,
+                part.offsets,
+                part.text,
+                passages=[evidence.passages[i] for i in selection.first],
+                question_ids=asked,
+                idf=evidence.words.idf,
+                unknown_id=pieces.unknown_id,
+            )
+            reach = sorted({*selection.first, *selection.second})
+            budget = LINE_PIECES if rng is None else rng.randint(_LEAST_LINES, LINE_PIECES)
+            excerpts = closest_lines(evidence, query, reach, budget=budget)
+            ids, roles = row_of(
+                part.ids, asked, excerpts, cls_id=pieces.cls_id, sep_id=pieces.sep_id
+            )
+            labels, label = data.sentence_labels(part, answer)
+            n = len(part.ids)
+            row = np.full(len(ids), data.IGNORED)
+            row[1 : n + 1] = labels
+            codes = np.full((len(ids), N_FEATURES), TABLE_ROWS - 1)
+            codes[0] = NEUTRAL
+            codes[1 : n + 1] = features
+            found.append(CrossExample(ids, roles, codes, row, label, index))
+    return found
+
+
+def sampled(examples: Sequence[CrossExample], rng: random.Random) -> list[CrossExample]:
+    """Wrong claims, and about as many that are not: half of these are the most like them."""
+    distinct = {(e.ids.tobytes(), e.labels.tobytes()): e for e in examples}
+    wrong = [e for e in distinct.values() if e.label > 0]
+    right = [e for e in distinct.values() if e.label == 0]
+    rng.shuffle(wrong)
+    rng.shuffle(right)
+    wrong = wrong[:_MAX_WRONG]
+    n_right = max(2, len(wrong))
+    words = [_claim(e) for e in wrong]
+    near = sorted(right, key=lambda e: -max((_likeness(_claim(e), w) for w in words), default=0.0))
+    kept = near[: (n_right + 1) // 2] if wrong else []
+    others = [e for e in right if not any(e is k for k in kept)]
+    return [*wrong, *kept, *others[: n_right - len(kept)]]
+
+
+def _claim(example: CrossExample) -> frozenset[int]:
+    return frozenset(example.ids[example.labels != data.IGNORED].tolist())
+
+
+def _likeness(one: frozenset[int], other: frozenset[int]) -> float:
+    return len(one & other) / max(1, len(one | other))
+
+
+def batches(examples: Sequence[CrossExample]) -> Iterator[Batch]:
+    """Rows of like lengths together, as many as one pass takes."""
+    ordered = sorted(examples, key=lambda e: -len(e.ids))
+    while ordered:
+        length = -(-len(ordered[0].ids) // 16) * 16
+        n = max(1, _PASS_PIECES // length)
+        yield _batch(ordered[:n], length)
+        ordered = ordered[n:]
+
+
+def _batch(examples: Sequence[CrossExample], length: int) -> Batch:
+    shape = (len(examples), length)
+    ids, roles = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+    labels, mask = np.full(shape, data.IGNORED), np.zeros(shape, bool)
+    features = np.full((*shape, N_FEATURES), TABLE_ROWS - 1)
+    for i, e in enumerate(examples):
+        n = len(e.ids)
+        ids[i, :n], roles[i, :n], labels[i, :n], mask[i, :n] = e.ids, e.roles, e.labels, True
+        features[i, :n] = e.features
+    arrays = (ids, roles, features, labels, np.array([e.label for e in examples]), mask)
+    return Batch(*map(torch.from_numpy, arrays))
+
+
+def loss_of(model: CrossModel, batch: Batch, recipe: Recipe) -> Tensor:
+    """The losses of all claims, added up.
+
+    Of each: the mean cross entropy of its word pieces, that of the claim as a whole, and that of
+    its most doubtful piece, which is what an answer is flagged by.
+    """
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        pieces, claims = model.judge(batch)
+    pieces, claims = pieces.float(), claims.float()
+    known = batch.labels >= 0
+    each = F.cross_entropy(
+        pieces.flatten(0, 1), batch.labels.clamp_min(0).flatten(), reduction="none"
+    ).view(batch.labels.shape)
+    by_piece = (each * known).sum(1) / known.sum(1).clamp_min(1)
+    is_judged = batch.label >= 0
+    by_claim = F.cross_entropy(claims, batch.label.clamp_min(0), reduction="none") * is_judged
+    real = batch.labels != data.IGNORED
+    doubt = (pieces[..., 1:].logsumexp(-1) - pieces[..., 0]).masked_fill(~real, -100.0).amax(1)
+    by_worst = F.binary_cross_entropy_with_logits(
+        doubt, (batch.label > 0).float(), reduction="none"
+    )
+    return (
+        by_piece + recipe.sentence_weight * by_claim + recipe.worst_weight * by_worst * is_judged
+    ).sum()
+
+
+@torch.inference_mode()
+def doubts(model: CrossModel, examples: Sequence[CrossExample]) -> tuple[list[Tensor], Tensor]:
+    """Of each example the doubt of its claim's pieces, and of the claim as a whole: log-odds."""
+    model.eval()
+    order = sorted(range(len(examples)), key=lambda i: -len(examples[i].ids))
+    found: list[Tensor] = []
+    whole: list[Tensor] = []
+    for batch in batches([examples[i] for i in order]):
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            pieces, claims = model.judge(batch)
+        doubt = pieces.float()[..., 1:].logsumexp(-1) - pieces.float()[..., 0]
+        found += [d[m] for d, m in zip(doubt, batch.labels != data.IGNORED, strict=True)]
+        whole.append(claims.float()[:, 1:].logsumexp(1) - claims.float()[:, 0])
+    model.train()
+    back = np.argsort(order)
+    return [found[i] for i in back], torch.cat(whole)[torch.from_numpy(back)]
+
+
+def scores(model: CrossModel, records: Sequence[list[CrossExample]]) -> str:
+    """AUROC of answers, claims and word pieces; of claims also by the claim head."""
+    examples = [e for found in records for e in found]
+    by_piece, by_claim = doubts(model, examples)
+    answer_of = [(n, e.answer) for n, found in enumerate(records) for e in found]
+    tops: dict[tuple[int, int], float] = {}
+    golds: dict[tuple[int, int], bool] = {}
+    for key, doubt, e in zip(answer_of, by_piece, examples, strict=True):
+        tops[key] = max(tops.get(key, -100.0), float(doubt.max()))
+        golds[key] = golds.get(key, False) or e.label > 0
+    judged = [i for i, e in enumerate(examples) if e.label >= 0]
+    gold = np.array([examples[i].label > 0 for i in judged])
+    top = np.array([float(by_piece[i].max()) for i in judged])
+    labels = np.concatenate([e.labels[e.labels != data.IGNORED] for e in examples])
+    flat = torch.cat(by_piece).numpy()
+    known = labels >= 0
+    answers = Ranking.of(np.array(list(tops.values())), np.array(list(golds.values())))
+    return (
+        f"answers {answers.auroc():.3f}"
+        f" claims {Ranking.of(top, gold).auroc():.3f}"
+        f" by head {Ranking.of(by_claim.numpy()[judged], gold).auroc():.3f}"
+        f" pieces {Ranking.of(flat[known], labels[known] > 0).auroc():.3f}"
+        f" (n {len(tops)}, {len(judged)})"
+    )
+
+
+def train(
+    recipe: Recipe,
+    loader: Loader,
+    model: CrossModel,
+    out: Path,
+    *,
+    resume: bool,
+    checkpoint_every: int,
+    curve_contexts: int | None,
+    report: Report,
+) -> None:
+    """Run the recipe; checkpoints hold the trained weights and the optimizer."""
+    optimizer = optimizer_of(model, recipe.rate, recipe.head_rate)
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, recipe.rate_share)
+    first, state = 0, out / "state.pt"
+    if resume and state.exists():
+        saved = torch.load(state, weights_only=True)
+        model.load_state_dict(saved["model"], strict=False)
+        optimizer.load_state_dict(saved["optimizer"])
+        schedule.load_state_dict(saved["schedule"])
+        first = saved["step"]
+    held = {
+        "RAGTruth": [examples_of(r, loader, None) for r in loader.validation[:curve_contexts]],
+        "slots": [
+            examples_of(sets.draw(r, 3, random.Random(1), one_slot_share=1.0), loader, None)
+            for r in loader.slots_validation[:curve_contexts]
+        ],
+    }
+    model.train()
+    report.begin(first, recipe.steps)
+    n_pieces, started = 0, time.perf_counter()
+    for step in range(first, recipe.steps):
+        rng = random.Random(f"{recipe.seed} cross {step}")
+        torch.manual_seed(recipe.seed * 1_000_003 + step)
+        examples = [
+            e
+            for record in loader.records(step)
+            for e in sampled(examples_of(loader.mixed_in(record, rng), loader, rng), rng)
+        ]
+        total = 0.0
+        for batch in batches(examples):
+            loss = loss_of(model, batch, recipe) / len(examples)
+            loss.backward()  # type: ignore[no-untyped-call]
+            total += float(loss.detach())
+            n_pieces += batch.ids.numel()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        schedule.step()
+        optimizer.zero_grad(set_to_none=True)
+        number = step + 1
+        report.step(number, total)
+        if number % 10 == 0:
+            rate = n_pieces / (time.perf_counter() - started)
+            report.say(f"step {number}: {len(examples)} claims, {rate:.0f} word pieces a second")
+            n_pieces, started = 0, time.perf_counter()
+        if number % checkpoint_every == 0 or number == recipe.steps:
+            saved = {
+                "model": trained_part(model),
+                "optimizer": optimizer.state_dict(),
+                "schedule": schedule.state_dict(),
+                "step": number,
+            }
+            torch.save(saved, state.with_suffix(".new"))
+            state.with_suffix(".new").replace(state)
+            report.saved(number)
+            if number % (3 * checkpoint_every) == 0 or number == recipe.steps:
+                for name, records in held.items():
+                    report.say(f"step {number} {name}: {scores(model, records)}")
+            started = time.perf_counter()

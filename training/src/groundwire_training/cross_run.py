@@ -1,0 +1,131 @@
+"""One run of the cross-encoder: train, export, calibrate beside the embedded reader."""
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError
+
+from groundwire.detection.evidence import WordWeights
+from groundwire.engine.models import find_model
+from groundwire.engine.tokenizer import WordPieces
+from groundwire.errors import ModelError
+from groundwire_training import calibrate
+from groundwire_training.bases import read_base
+from groundwire_training.cross import CrossModel, train
+from groundwire_training.loop import Loader
+from groundwire_training.lora import add_adapters, merged
+from groundwire_training.package import package_cross
+from groundwire_training.recipe import Lora, Recipe, settle
+from groundwire_training.report import Report
+
+_STATE, _MODEL = "state.pt", "model"
+#: Heads of a base are for something else: ours are drawn anew.
+_HEADS = ("head.", "sentence_head.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CrossRun:
+    """What to train the cross-encoder with, and where to.
+
+    Attributes:
+        data: A folder of sets, or a file of labelled answers.
+        out: Where everything goes: recipe, checkpoints, and the model folder ``model``.
+        recipe: Every number of the run.
+        base: ``model.safetensors`` of all-mpnet-base-v2 or all-MiniLM-L6-v2.
+        layers: Keep the first so many layers of ``base``; ``None`` keeps all.
+        lora: Adapters. Beside them, heads and small tables learn.
+        threads: CPU threads; ``None`` leaves it to PyTorch.
+        checkpoint_every: Steps between two checkpoints.
+        curve_contexts: Validation contexts of each kind that are scored on the way; ``None`` is
+            all.
+        resume: Go on from the last checkpoint, if there is one.
+        version: Of the weights, for the manifest.
+    """
+
+    data: Path
+    out: Path
+    recipe: Recipe
+    base: Path
+    lora: Lora
+    layers: int | None = None
+    threads: int | None = None
+    checkpoint_every: int = 20
+    curve_contexts: int | None = None
+    resume: bool = False
+    version: str = "0.1.0"
+
+
+def train_cross(run: CrossRun, report: Report) -> Path:
+    """Train, export in int8 and calibrate; an interrupted run goes on where it stopped.
+
+    Returns:
+        The model folder, ``out / "model"``.
+
+    Raises:
+        InputError: If the data cannot be used, or ``out`` holds another run.
+        ModelError: If the base is another model.
+    """
+    settle(run.out, numbers_of(run), is_begun=(run.out / _STATE).exists(), resume=run.resume)
+    tables = find_model().folder
+    loader = Loader(
+        run.data, WordPieces(tables / "tokenizer.json"), WordWeights.load(tables), run.recipe
+    )
+    if run.threads:
+        torch.set_num_threads(run.threads)
+    model = first_model(run)
+    train(
+        run.recipe,
+        loader,
+        model,
+        run.out,
+        resume=run.resume,
+        checkpoint_every=run.checkpoint_every,
+        curve_contexts=run.curve_contexts,
+        report=report,
+    )
+    folder = run.out / _MODEL
+    report.say("Exporting in int8.")
+    package_cross(merged(model), model.sizes, folder, version=run.version)
+    report.say("Reading validation answers through the engine, to calibrate.")
+    records = calibrate.validation_records(run.data)
+    scored = calibrate.score(calibrate.open_reader(folder, run.threads or 1), records)
+    if not calibrate.can_fit(scored):
+        report.say("Not calibrated: validation answers of both kinds are needed.")
+        return folder
+    weights = calibrate.choose_weights(scored)
+    scored = [answer.mixed(weights) for answer in scored]
+    calibrate.calibrate(folder, scored, weights=weights)
+    if calibrate.can_cross_fit(scored):
+        report.say(calibrate.table(calibrate.report(scored)))
+    return folder
+
+
+def first_model(run: CrossRun) -> CrossModel:
+    """The model as the first step finds it: the base in bfloat16, adapters that say nothing yet.
+
+    Raises:
+        ModelError: If the base is another model.
+    """
+    torch.manual_seed(run.recipe.seed)
+    try:
+        base = read_base(run.base, layers=run.layers, dropout=run.recipe.dropout)
+    except (SafetensorError, KeyError, RuntimeError, ValueError) as error:
+        raise ModelError(
+            f"{run.base} cannot be started from: {str(error).splitlines()[0]} --base takes the "
+            "model.safetensors of all-mpnet-base-v2 or all-MiniLM-L6-v2."
+        ) from error
+    model = CrossModel(base.sizes, dropout=run.recipe.dropout)
+    known = {n: t for n, t in base.state_dict().items() if not n.startswith(_HEADS)}
+    model.load_state_dict(known, strict=False)
+    add_adapters(model, run.lora)
+    for name, part in model.named_parameters():
+        if ".base_layer." in name:  # frozen: a copy in float32 would be rounded at every step
+            part.data = part.data.bfloat16()
+    return model
+
+
+def numbers_of(run: CrossRun) -> dict[str, object]:
+    """What must be the same for a run to go on; more steps may be asked for."""
+    numbers = {name: value for name, value in asdict(run.recipe).items() if name != "steps"}
+    return {**numbers, "lora": asdict(run.lora), "layers": run.layers}
