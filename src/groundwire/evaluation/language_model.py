@@ -238,15 +238,10 @@ def _read(content: bytes) -> ModelReply:
 
 def _of_status(status: int, body: object, times: str) -> GenerationError:
     details = body if isinstance(body, Mapping) else {}
-    code = details.get("code")
-    if status == 401:
-        return FinalGenerationError("Authentication failed (401). See that the key is right.")
-    if status == 402 or code == "insufficient_quota":
-        return FinalGenerationError(f"The account behind the key has no credit left ({status}).")
-    if status == 404:
-        return FinalGenerationError(
-            "The endpoint has no such model or path (404). See the model's name and the URL."
-        )
+    if details.get("code") == "insufficient_quota":
+        status = 402
+    if status in _FINAL:
+        return FinalGenerationError(_FINAL[status])
     if status == 429:
         return GenerationError(
             f"The endpoint refuses more calls for now (429), {times}. Make fewer at a time."
@@ -261,6 +256,14 @@ def _of_status(status: int, body: object, times: str) -> GenerationError:
             "models take no temperature, seed or max-tokens."
         )
     return GenerationError(f"Service error ({status}), {times}.")
+
+
+#: Status that holds for all calls → what is wrong.
+_FINAL = {
+    401: "Authentication failed (401). See that the key is right.",
+    402: "The account behind the key has no credit left.",
+    404: "The endpoint has no such model or path (404). See the model's name and the URL.",
+}
 
 
 def _is_word(value: object) -> bool:

@@ -25,6 +25,8 @@ from groundwire.text.files.reading import (
 SUFFIXES = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet")
 
 
+_DELIMITERS = {".csv": ",", ".tsv": "\t"}
+
 #: Rows of a Parquet file that are in memory at a time.
 _BATCH_ROWS = 256
 
@@ -78,13 +80,11 @@ def lines_of(path: Path) -> Iterator[Line]:
         DatasetError: If it cannot be read at all.
         MissingExtraError: If it is Parquet, and what reads that is not installed.
     """
-    match suffix_of(path):
-        case ".csv":
-            return _csv_lines(path, ",")
-        case ".tsv":
-            return _csv_lines(path, "\t")
-        case ".parquet":
-            return _parquet(path)
+    suffix = suffix_of(path)
+    if suffix in _DELIMITERS:
+        return _csv_lines(path, _DELIMITERS[suffix])
+    if suffix == ".parquet":
+        return _parquet(path)
     return json_lines(path)
 
 
@@ -95,22 +95,18 @@ def count_rows(path: Path) -> int | None:
     """
     try:
         counts = [_count(file) for file in files_of(path)]
-    except (*DAMAGE, csv.Error, GroundwireError):
+    except (*DAMAGE, GroundwireError):
         return None
     return None if None in counts else sum(filter(None, counts))
 
 
 def _count(path: Path) -> int | None:
-    match suffix_of(path):
-        case ".csv" | ".tsv" as suffix:
-            with open_lines(path) as stream:
-                delimiter = "," if suffix == ".csv" else "\t"
-                with _csv_text(stream) as text:
-                    rows = csv.reader(text, delimiter=delimiter, strict=True)
-                    return max(0, sum(1 for row in rows if row) - 1)
-        case ".parquet":
-            with _parquet_file(path) as table:
-                return int(table.metadata.num_rows)
+    suffix = suffix_of(path)
+    if suffix in _DELIMITERS:
+        return max(0, sum(1 for _ in _csv_records(path, _DELIMITERS[suffix])) - 1)
+    if suffix == ".parquet":
+        with _parquet_file(path) as table:
+            return int(table.metadata.num_rows)
     return count_lines(path)
 
 
@@ -134,7 +130,6 @@ def json_lines(path: Path) -> Iterator[Line]:
             for number, line in enumerate(lines, 1):
                 if number == 1:
                     _refuse_encoding(path, line)
-                if number == 1:
                     _refuse_whole(path, line.strip(b"\xef\xbb\xbf \t\r\n"))
                 if line.strip():
                     yield number, line.strip(), _json_object(line)

@@ -28,10 +28,7 @@ class RowKind(StrEnum):
     @property
     def is_wrong(self) -> bool:
         """Whether the verdict is wrong or missing."""
-        return self in (
-            *(RowKind.FALSE_NEGATIVE, RowKind.FALSE_POSITIVE),
-            *(RowKind.FAILED, RowKind.UNCHECKED),
-        )
+        return _TIERS[self] < 2
 
 
 #: Explanation of each kind.
@@ -45,7 +42,7 @@ MEANINGS = {
     RowKind.UNLABELLED: "nothing is known of the answer",
 }
 
-#: Order of examples: errors, then rows without a verdict, then the rest.
+#: Order of examples: errors (0), then rows without a verdict (1), then right ones.
 _TIERS = {
     RowKind.FALSE_NEGATIVE: 0,
     RowKind.FALSE_POSITIVE: 0,
