@@ -112,6 +112,7 @@ def test_no_more_is_read_ahead_than_there_are_workers() -> None:
     assert n_read == 9
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="asks Linux who its children are")
 def test_the_workers_of_a_process_that_is_killed_end_and_the_same_command_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
