@@ -16,6 +16,7 @@ from groundwire.control.audit.redact import RedactedText
 from groundwire.detection.values import Claim, Detection, EvidenceRef, Span
 from groundwire.explain import Explanation
 from groundwire.pipeline import Checked, RequestContext
+from groundwire.pipeline.conversation.request import OfferedSource
 
 #: Of the shape; a change that readers have to know of raises it.
 VERSION = 1
@@ -26,6 +27,9 @@ MAX_ROWS = 1000
 MAX_EVIDENCE, MAX_CITATIONS = 3, 20
 #: Characters of texts that are kept whole; longer ones are cut then.
 MAX_CHARS = 500_000
+
+#: What the detail has of a request as the context says it.
+_REQUEST = ("gate", "origin", "lost", "unused", "skipped", "has_tools")
 
 T = TypeVar("T")
 
@@ -55,76 +59,65 @@ class _Detail:
         self._read = cache(self._quotes.read)
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON data."""
+        """Return the detail as JSON data."""
         answer, ruling, detection = self._answer, self._answer.ruling, self._answer.detection
-        return {
+        data = {
             "version": VERSION,
-            "text": str(self._keeping.text),
-            "redact": [str(kind) for kind in self._keeping.redaction.kinds],
+            "text": self._keeping.text,
+            "redact": self._keeping.redaction.kinds,
             "index": answer.answer.index,
-            "kind": str(answer.answer.kind),
-            "path": str(answer.path),
-            "outcome": str(ruling.outcome),
+            "kind": answer.answer.kind,
+            "path": answer.path,
+            "outcome": ruling.outcome,
             "reason": answer.reason,
-            "action": str(ruling.action),
-            "label": None if ruling.label is None else str(ruling.label),
+            "action": ruling.action,
+            "label": ruling.label,
             "severity": ruling.severity,
             "is_failure": ruling.is_failure,
-            "policy": {
-                name: _plain(value) for name, value in asdict(answer.context.policy).items()
-            },
+            "policy": asdict(answer.context.policy),
             "limits": asdict(answer.context.limits),
             "detection": None if detection is None else self._detection(detection),
             "explanations": self._explanations("explanations", answer.explanations),
             "dropped": self._explanations("dropped", answer.dropped),
             "unexplained": answer.unexplained,
             "request": self._request(answer.context),
-            "answer": self._whole(),
-            "sources": [self._offered_source(i) for i in range(len(self._offered))],
-            "timings_ms": _numbers(answer.timings_ms),
+            "answer": self._whole(self._text)
+            | {
+                "redactions": [
+                    each.to_dict() for each in self._first("redactions", self._text.found)
+                ]
+            },
+            "sources": [self._source(each) for each in self._offered],
+            "timings_ms": answer.timings_ms,
             "omitted": self._omitted,
         }
+        return {name: _json(value) for name, value in data.items()}
 
     def _detection(self, detection: Detection) -> dict[str, Any]:
+        name = self._quotes.name(detection.detector.name)
         return {
-            "probability": _number(detection.probability),
-            "similarity": _number(detection.similarity),
+            "probability": detection.probability,
+            "similarity": detection.similarity,
             "claims": [self._claim(each) for each in self._first("claims", detection.claims)],
             "spans": [self._span(each) for each in self._first("spans", detection.spans)],
             "coverage": detection.coverage.to_dict(),
-            "detector": detection.detector.to_dict()
-            | {"name": self._quotes.name(detection.detector.name)},
-            "timings_ms": _numbers(detection.timings_ms),
+            "detector": detection.detector.to_dict() | {"name": name},
+            "timings_ms": detection.timings_ms,
         }
 
     def _claim(self, claim: Claim) -> dict[str, Any]:
-        in_hashes = self._keeping.text is AuditText.HASH
-        return {
-            "start": claim.start,
-            "end": claim.end,
+        citations = self._first("citations", claim.citations, MAX_CITATIONS)
+        kept = [self._quotes.text(each) for each in citations]
+        return claim.to_dict() | {
             "text": self._quotes.part(self._text, claim),
-            "hash": hashed(claim.text) if in_hashes else None,
-            "label": str(claim.label),
-            "probability": _number(claim.probability),
-            "similarity": _number(claim.similarity),
-            "entailment": None if claim.entailment is None else claim.entailment.to_dict(),
-            "citations": self._citations(claim),
+            "hash": hashed(claim.text) if self._keeping.text is AuditText.HASH else None,
+            "citations": [each for each in kept if each is not None],
             "evidence": self._evidence(claim.evidence),
-            "reason": None if claim.reason is None else str(claim.reason),
         }
 
     def _span(self, span: Span) -> dict[str, Any]:
-        return {
-            "start": span.start,
-            "end": span.end,
-            "text": self._quotes.part(self._text, span),
-            "label": str(span.label),
-            "probability": _number(span.probability),
-            "similarity": _number(span.similarity),
-            "severity": span.severity,
-            "conflict": span.conflict,
-            "evidence": self._evidence(span.evidence),
-        }
+        text = self._quotes.part(self._text, span)
+        return span.to_dict() | {"text": text, "evidence": self._evidence(span.evidence)}
 
     def _explanations(self, what: str, given: Sequence[Explanation]) -> list[dict[str, Any]]:
         return [self._explanation(each) for each in self._first(what, given)]
@@ -154,11 +147,6 @@ class _Detail:
             return self._quotes.redacted(touched[0].kind.marker)
         return self._quotes.text(given.text)
 
-    def _citations(self, claim: Claim) -> list[str]:
-        given = self._first("citations", claim.citations, MAX_CITATIONS)
-        kept = [self._quotes.text(each) for each in given]
-        return [each for each in kept if each is not None]
-
     def _evidence(self, given: Sequence[EvidenceRef]) -> list[dict[str, Any]]:
         return [self._place(each) for each in self._first("evidence", given, MAX_EVIDENCE)]
 
@@ -181,37 +169,32 @@ class _Detail:
 
     def _request(self, context: RequestContext) -> dict[str, Any]:
         told, question = context.to_dict(), context.conversation.question
-        name, gate, decision = self._quotes.name, told["gate"], told["decision"]
+        name, decision = self._quotes.name, told["decision"]
         return {
             "question": None if question is None else self._quotes.text(question),
-            "gate": gate | {key: _number(gate[key]) for key in ("confidence", "probability")},
             "decision": {
                 "name": None if decision["name"] is None else name(decision["name"]),
                 "because": [name(each) for each in decision["because"][:MAX_ROWS]],
                 "unsettled": [name(each["name"]) for each in decision["unsettled"][:MAX_ROWS]],
             },
-            **{key: told[key] for key in ("origin", "lost", "unused", "skipped", "has_tools")},
+            **{key: told[key] for key in _REQUEST},
         }
 
-    def _whole(self) -> dict[str, Any]:
-        in_full, found = self._keeping.text is AuditText.FULL, self._text.found
-        return {
-            "n_chars": len(self._text.text),
-            "hash": hashed(self._text.text),
-            "text": self._quotes.piece(self._text) if in_full else None,
-            "redactions": [each.to_dict() for each in self._first("redactions", found)],
-        }
-
-    def _offered_source(self, place: int) -> dict[str, Any]:
-        offered, in_full = self._offered[place], self._keeping.text is AuditText.FULL
+    def _source(self, offered: OfferedSource) -> dict[str, Any]:
         source = offered.source
         return {
             "id": self._quotes.text(source.id),
             "title": None if source.title is None else self._quotes.text(source.title),
             "place": self._quotes.name(offered.place),
-            "n_chars": len(source.text),
-            "hash": hashed(source.text),
-            "text": self._quotes.piece(self._read(source.text)) if in_full else None,
+            **self._whole(self._read(source.text)),
+        }
+
+    def _whole(self, text: RedactedText) -> dict[str, Any]:
+        in_full = self._keeping.text is AuditText.FULL
+        return {
+            "n_chars": len(text.text),
+            "hash": hashed(text.text),
+            "text": self._quotes.piece(text) if in_full else None,
         }
 
     def _first(self, what: str, rows: Sequence[T], n_rows: int = MAX_ROWS) -> Sequence[T]:
@@ -221,14 +204,12 @@ class _Detail:
         return rows[:n_rows]
 
 
-def _plain(value: object) -> object:
+def _json(value: Any) -> Any:  # noqa: ANN401 - of any kind
+    """Return a value as JSON data, in which ``null`` stands for NaN and infinity."""
+    if isinstance(value, Mapping):
+        return {str(key): _json(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return list(map(_json, value))
+    if isinstance(value, float) and not isfinite(value):
+        return None
     return str(value) if isinstance(value, str) else value
-
-
-def _numbers(values: Mapping[str, float]) -> dict[str, float | None]:
-    return {name: _number(value) for name, value in values.items()}
-
-
-def _number(value: float | None) -> float | None:
-    """A number that JSON has."""
-    return value if value is not None and isfinite(value) else None

@@ -6,7 +6,7 @@ the policy does nothing (``none``). Every other leaves exactly one.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from math import isfinite
 from typing import Any
@@ -254,17 +254,10 @@ def _incomplete_payload(answer: Checked) -> dict[str, Any]:
 
 
 def _summary_payload(summary: StreamSummary, tenant: str) -> dict[str, Any]:
-    flags = ("scan_incomplete", "scan_failed", "truncated")
-    return {
-        "workspace_id": tenant,
-        "source": _STREAM,
-        "release": summary.release,
-        "disposition": str(summary.disposition),
-        "delivered_chars": summary.delivered_chars,
-        "withheld_chars": summary.withheld_chars,
-        **({} if summary.code is None else {"code": str(summary.code)}),
-        **{flag: True for flag in flags if getattr(summary, flag)},
-    }
+    told = asdict(summary)
+    optional = ("code", "scan_incomplete", "scan_failed", "truncated")
+    kept = {name: value for name, value in told.items() if value or name not in optional}
+    return {"workspace_id": tenant, "source": _STREAM, **kept}
 
 
 def _number(value: float) -> float | None:

@@ -4,13 +4,12 @@ What is refused is refused before anything is looked up: the answer to a key of 
 whatever it asks for, and says nothing of what there is.
 """
 
-from dataclasses import dataclass
 from typing import cast
 
 from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Scope
 
-from groundwire.control.keys import Role
+from groundwire.control.keys import AdminKey, Role
 from groundwire.gateway.control import ControlPlane
 from groundwire.gateway.http.caller import OPEN
 from groundwire.gateway.http.problems import AUTHENTICATION, PERMISSION, Problem
@@ -27,27 +26,10 @@ VERIFY = "/v1/admin/audit/verify"
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AdminCaller:
-    """Who sent a request.
-
-    Attributes:
-        key_id: What its key is called; events name it as who did it.
-        role: What it may do.
-        name: What a person called the key.
-        address: From where it came.
-    """
-
-    key_id: str
-    role: Role
-    name: str | None
-    address: str
-
-
-def admin(request: HTTPConnection | Scope) -> AdminCaller:
+def admin(request: HTTPConnection | Scope) -> AdminKey:
     """Whose request it is."""
     scope = request.scope if isinstance(request, HTTPConnection) else request
-    return cast(AdminCaller, scope["state"]["admin"])
+    return cast(AdminKey, scope["state"]["admin"])
 
 
 class AdminAuthentication(Guard):
@@ -66,16 +48,16 @@ class AdminAuthentication(Guard):
             await self._control.require_open()
             scope["state"]["admin"] = self._admin(scope)
 
-    def _admin(self, scope: Scope) -> AdminCaller:
+    def _admin(self, scope: Scope) -> AdminKey:
         found = self._identified(scope)
         if found.role is not Role.ADMIN and not reads(scope):
             raise _read_only(found.role)
         return found
 
-    def _identified(self, scope: Scope) -> AdminCaller:
+    def _identified(self, scope: Scope) -> AdminKey:
         address = address_of(scope)
         if self._is_local_demo:
-            return AdminCaller(key_id=LOCAL_DEMO, role=Role.ADMIN, name=None, address=address)
+            return AdminKey(key_id=LOCAL_DEMO, role=Role.ADMIN)
         given = [key for key in candidates(scope) if key][:4]  # each costs a hash
         known = [key for key in map(self._keys.find_admin, given) if key is not None]
         if not known:
@@ -86,7 +68,7 @@ class AdminAuthentication(Guard):
             raise _unknown() if given else _missing()
         key = known[0]
         self._control.note_login(key.key_id, key.role, address, trace_id=trace_id(scope))
-        return AdminCaller(key_id=key.key_id, role=key.role, name=key.name, address=address)
+        return key
 
 
 def reads(scope: Scope) -> bool:

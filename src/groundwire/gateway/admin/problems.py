@@ -1,7 +1,6 @@
-"""What clients of the admin plane are told of errors of the control plane."""
+"""The problems that errors of the control plane are to clients of the admin plane."""
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
 
 from groundwire.control.audit.cursor import InvalidCursorError
 from groundwire.control.audit.filters import InvalidFilterError
@@ -20,98 +19,63 @@ from groundwire.errors import ConfigError
 from groundwire.gateway.control import store_unavailable
 from groundwire.gateway.http.problems import INVALID_REQUEST, NOT_FOUND, Problem, as_problem
 
+#: Error → status and code.
+_TABLE: Mapping[type[BaseException], tuple[int, str]] = {
+    InvalidTenantError: (422, "invalid_tenant"),
+    InvalidKeyError: (422, "invalid_key"),
+    UnknownTenantError: (404, "unknown_tenant"),
+    TenantExistsError: (409, "tenant_exists"),
+    ConfiguredError: (409, "configured"),
+    LastAdminKeyError: (409, "last_admin_key"),
+    VersionMismatchError: (412, "version_mismatch"),
+    InvalidCursorError: (400, "invalid_cursor"),
+    InvalidFilterError: (422, "invalid_filter"),
+    ConfigError: (422, "invalid_policy"),
+}
+
 
 def admin_problem(error: BaseException) -> Problem:
-    """The problem that an error is."""
-    for type_, tell in _TABLE.items():
+    """Return the problem that an error is."""
+    if isinstance(error, StoreError):
+        return store_unavailable(error)
+    if isinstance(error, UnknownKeyError):
+        # The message does not repeat the id: somebody may have sent a key in its place.
+        return Problem(
+            status=404,
+            type=NOT_FOUND,
+            code="unknown_key",
+            message="There is no key of this id here.",
+            next_step="The list of keys has their ids; a key of another tenant is not among them.",
+        )
+    for type_, (status, code) in _TABLE.items():
         if isinstance(error, type_):
-            return tell(error)
+            is_stored = isinstance(error, VersionMismatchError) and error.found
+            return Problem(
+                status=status,
+                type=NOT_FOUND if status == 404 else INVALID_REQUEST,
+                code=code,
+                message=str(error),
+                param=_param(error),
+                headers={"ETag": f'"{is_stored}"'} if is_stored else {},
+            )
     return as_problem(error)
 
 
-def _invalid(code: str) -> Callable[[Any], Problem]:
-    def tell(error: InvalidTenantError | InvalidKeyError | InvalidFilterError) -> Problem:
-        return _told(422, code, error, param=error.field)
-
-    return tell
-
-
-def _invalid_policy(error: ConfigError) -> Problem:
-    """The field stands first in what is said of it."""
-    first = error.problems[0]
-    field = first.partition(" = ")[0] if " = " in first[:64] else _quoted(first)
-    return _told(422, "invalid_policy", error, param=field)
+def _param(error: BaseException) -> str | None:
+    """Return the name of the field that an error is about."""
+    if isinstance(error, InvalidTenantError | InvalidKeyError | InvalidFilterError):
+        return error.field
+    if isinstance(error, ConfigError):
+        first = error.problems[0]
+        return first.partition(" = ")[0] if " = " in first[:64] else _quoted(first)
+    return "cursor" if isinstance(error, InvalidCursorError) else None
 
 
 def _quoted(text: str) -> str | None:
-    """The first word between quotation marks.
+    """Return the first word between quotation marks.
 
     >>> _quoted("there is no field 'acton'; did you mean 'action'?")
     'acton'
     """
     parts = text.split("'", 2)
     return parts[1] if len(parts) == 3 else None
-
-
-def _unknown(code: str) -> Callable[[Any], Problem]:
-    return lambda error: _told(404, code, error, type=NOT_FOUND)
-
-
-def _unknown_key(_: UnknownKeyError) -> Problem:
-    # What was sent as an id may be a key.
-    return Problem(
-        status=404,
-        type=NOT_FOUND,
-        code="unknown_key",
-        message="There is no key of this id here.",
-        next_step="The list of keys has their ids; a key of another tenant is not among them.",
-    )
-
-
-def _conflict(code: str) -> Callable[[Any], Problem]:
-    return lambda error: _told(409, code, error)
-
-
-def _other_version(error: VersionMismatchError) -> Problem:
-    return _told(
-        412, "version_mismatch", error, headers={"ETag": f'"{error.found}"'} if error.found else {}
-    )
-
-
-def _invalid_cursor(error: InvalidCursorError) -> Problem:
-    return _told(400, "invalid_cursor", error, param="cursor")
-
-
-def _told(
-    status: int,
-    code: str,
-    error: Exception,
-    *,
-    type: str = INVALID_REQUEST,
-    param: str | None = None,
-    headers: Mapping[str, str] | None = None,
-) -> Problem:
-    return Problem(
-        status=status,
-        type=type,
-        code=code,
-        message=str(error),
-        param=param,
-        headers=headers or {},
-    )
-
-
-_TABLE: Mapping[type[BaseException], Callable[[Any], Problem]] = {
-    StoreError: store_unavailable,
-    InvalidTenantError: _invalid("invalid_tenant"),
-    InvalidKeyError: _invalid("invalid_key"),
-    UnknownTenantError: _unknown("unknown_tenant"),
-    UnknownKeyError: _unknown_key,
-    TenantExistsError: _conflict("tenant_exists"),
-    ConfiguredError: _conflict("configured"),
-    LastAdminKeyError: _conflict("last_admin_key"),
-    VersionMismatchError: _other_version,
-    InvalidCursorError: _invalid_cursor,
-    InvalidFilterError: _invalid("invalid_filter"),
-    ConfigError: _invalid_policy,
-}
