@@ -289,7 +289,7 @@ def no_database(folder: Path) -> None:
 
 ENDS = {
     "The database is of a later version, at the start": (later_version, "later version"),
-    "The SQLite file is no database, at the start": (no_database, "no database of SQLite"),
+    "The SQLite file is no database, at the start": (no_database, "no database"),
 }
 
 

@@ -1,4 +1,4 @@
-"""What SQLAlchemy and the drivers raise → our errors.
+"""Turns errors of SQLAlchemy and the drivers into our errors.
 
 Their messages may hold what was to be stored, and where: ours have the class and the code alone.
 """
@@ -24,7 +24,7 @@ from groundwire.control.store.errors import (
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What we say about some errors of a driver."""
+    """Our error for some errors of a driver."""
 
     kind: type[StoreError]
     problem: str
@@ -36,24 +36,24 @@ _FULL = Fault(StoreFullError, "there is no room left to write", "Make room where
 _GONE = Fault(
     StoreUnavailableError, "it cannot be reached", "See whether it runs, and where store.url leads"
 )
+_FAILING = Fault(StoreUnavailableError, "its machine or server fails", "See the logs there")
 _UNKNOWN = Fault(StoreError, "it does not do that")
 _THERE = Fault(ConflictError, "it is there already")
 _DANGLING = Fault(MissingReferenceError, "what it refers to is not there")
 _NO_SUCH_ROW = Fault(StoreError, "it takes no such row")
-_DAMAGED = Fault(StoreUnusableError, "it is damaged", "Restore a backup")
+_DAMAGED = Fault(
+    StoreUnusableError,
+    "it is damaged, or no database",
+    "Restore a backup, or name another in store.url",
+)
 _OTHER_TABLES = Fault(
     StoreUnusableError,
     "its tables are not as they should be",
     "Give Groundwire a database of its own, or restore a backup",
 )
-_CANNOT_OPEN = Fault(
+_NO_ACCESS = Fault(
     StoreUnusableError,
-    "its file cannot be opened",
-    "Its folder must be there, and this user must be able to read and write both",
-)
-_READ_ONLY = Fault(
-    StoreUnusableError,
-    "its file, or the folder of it, cannot be written",
+    "its file, or the folder of it, cannot be opened and written",
     "Let this user read and write both, or name another file in store.url",
 )
 _NO_TRUST = Fault(
@@ -68,20 +68,15 @@ _SQLITE: Mapping[str, Fault] = {
     "BUSY": _BUSY,
     "LOCKED": _BUSY,
     "PROTOCOL": _BUSY,
-    "READONLY": _READ_ONLY,
-    "PERM": _READ_ONLY,
-    "AUTH": _READ_ONLY,
-    "CANTOPEN": _CANNOT_OPEN,
-    "NOTADB": Fault(
-        StoreUnusableError,
-        "its file is no database of SQLite",
-        "Name another file in store.url, or restore a backup",
-    ),
+    "READONLY": _NO_ACCESS,
+    "PERM": _NO_ACCESS,
+    "AUTH": _NO_ACCESS,
+    "CANTOPEN": _NO_ACCESS,
+    "NOTADB": _DAMAGED,
     "CORRUPT": _DAMAGED,
-    # At the first use the memory that processes share is a file that grows: it says so in its way.
-    "IOERR_SHMSIZE": _FULL,
-    "IOERR": Fault(StoreUnavailableError, "its disk fails", "See to the disk"),
-    "NOMEM": Fault(StoreUnavailableError, "there is no memory left", "Give this process more"),
+    "IOERR_SHMSIZE": _FULL,  # the memory that processes share is a file that grows
+    "IOERR": _FAILING,
+    "NOMEM": _FAILING,
     "CONSTRAINT_UNIQUE": _THERE,
     "CONSTRAINT_PRIMARYKEY": _THERE,
     "CONSTRAINT_ROWID": _THERE,
@@ -97,7 +92,7 @@ _SQLITE: Mapping[str, Fault] = {
 #: https://www.postgresql.org/docs/current/errcodes-appendix.html
 _POSTGRESQL: Mapping[str, Fault] = {
     "08": _GONE,
-    "0A000": Fault(StoreUnavailableError, "its tables have just changed", "Try again"),
+    "0A000": _BUSY,  # its tables have just changed
     "22": _NO_SUCH_ROW,
     "23": _NO_SUCH_ROW,
     "23503": _DANGLING,
@@ -123,7 +118,7 @@ _POSTGRESQL: Mapping[str, Fault] = {
         "its user may not do that",
         "Make the user the owner of the database; docs/store.md has the rights that it needs",
     ),
-    "53": Fault(StoreUnavailableError, "the server has too little of something", "See its log"),
+    "53": _FAILING,
     "53100": _FULL,
     "53300": Fault(
         StoreBusyError,
@@ -132,9 +127,9 @@ _POSTGRESQL: Mapping[str, Fault] = {
     ),
     "55P03": _BUSY,
     "57": _GONE,
-    "57014": Fault(StoreBusyError, "it took too long", "Try again"),
-    "58": Fault(StoreUnavailableError, "its machine fails", "See the server's log"),
-    "XX": Fault(StoreUnavailableError, "the server fails", "See its log"),
+    "57014": _BUSY,  # it took too long
+    "58": _FAILING,
+    "XX": _FAILING,
     "XX001": _DAMAGED,
     "XX002": _DAMAGED,
 }
@@ -179,7 +174,7 @@ def _is_of_database(error: Exception) -> bool:
 
 
 def _cause(error: BaseException) -> BaseException:
-    """What the driver raised, which SQLAlchemy wraps once or twice."""
+    """Return the error of the driver, which SQLAlchemy wraps once or twice."""
     inner = getattr(error, "orig", None) or error
     return inner.__cause__ or inner if _is_adapted(inner) else inner
 
@@ -189,7 +184,7 @@ def _is_adapted(error: BaseException) -> bool:
 
 
 def _fault(error: BaseException) -> tuple[Fault, str]:
-    """What we say about an error of a driver, and its code there."""
+    """Return our error for an error of a driver, and its code there."""
     if code := getattr(error, "sqlite_errorname", None):
         code = str(code)
         name = code.removeprefix("SQLITE_")
@@ -201,7 +196,7 @@ def _fault(error: BaseException) -> tuple[Fault, str]:
 
 
 def _without_code(error: BaseException) -> Fault:
-    """What we say about an error of the network, or of the driver's own."""
+    """Return our error for an error of the network, or one that has no code."""
     name = type(error).__name__
     if isinstance(error, TimeoutError):
         return Fault(StoreUnavailableError, "it does not answer in time", _GONE.remedy)
