@@ -315,24 +315,3 @@ def test_an_event_cannot_be_changed() -> None:
 def test_a_text_is_cut_at_100_characters() -> None:
     assert cut("a" * 100) == "a" * 100
     assert cut("a" * 101) == "a" * 100 + "..."
-
-
-@pytest.mark.parametrize("text", ["e\u0301", "👩\u200d🔬", "👍🏽", "\ud83d\ude00"])
-def test_what_readers_see_as_one_character_is_not_divided(text: str) -> None:
-    assert cut("x" * 99 + text) == "x" * 99 + "..."
-    assert cut("x" * (100 - len(text)) + text + "y") == "x" * (100 - len(text)) + text + "..."
-
-
-def test_marks_without_end_are_cut_all_the_same() -> None:
-    assert cut("\u0301" * 200) == "\u0301" * 100 + "..."
-
-
-@given(st.text(alphabet=st.sampled_from("ae\u0301\u200d👩🏽é\ud800\udc00"), max_size=300))
-def test_what_is_kept_is_a_beginning_of_at_most_100_characters(text: str) -> None:
-    kept = cut(text)
-    if len(text) <= 100:
-        assert kept == text
-    else:
-        assert kept.endswith("...")
-        assert 50 < len(kept) - 3 <= 100
-        assert text.startswith(kept[:-3])

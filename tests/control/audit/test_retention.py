@@ -280,6 +280,7 @@ def test_a_trail_is_intact_whatever_ends_is_killed_and_goes(
     lived(drawn)
 
 
+@pytest.mark.merge
 def test_a_process_that_crashes_at_each_start_leaves_an_intact_trail(
     lived: Callable[[Any], None],
 ) -> None:
@@ -376,7 +377,7 @@ async def test_nothing_goes_that_could_not_be_announced(opened: Opened) -> None:
 
 
 @pytest.mark.asyncio
-@pytest.mark.parametrize("n_pieces", [2, 5, 9])
+@pytest.mark.parametrize("n_pieces", [2, 9])
 async def test_who_is_interrupted_leaves_an_intact_trail_and_the_rest(
     opened: Opened, monkeypatch: pytest.MonkeyPatch, n_pieces: int
 ) -> None:
@@ -429,6 +430,7 @@ async def test_the_hourly_task_prunes_through_the_audit_log(opened: Opened, stor
         assert await status(store) == []
 
 
+@pytest.mark.merge
 @pytest.mark.asyncio
 async def test_who_writes_meanwhile_is_not_kept_waiting(opened: Opened, store_url: str) -> None:
     async with opened() as store:

@@ -162,6 +162,7 @@ print("ended")
 """
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize("end", ENDS.values(), ids=ENDS)
 def test_a_loop_that_ends_early_leaves_no_warning_and_no_thread(store_url: str, end: str) -> None:
     done = subprocess.run(

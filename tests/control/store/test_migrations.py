@@ -395,6 +395,7 @@ async def start(code: str, url: str) -> asyncio.subprocess.Process:
     )
 
 
+@pytest.mark.merge
 @pytest.mark.asyncio
 async def test_processes_that_start_at_once_migrate_once(store_url: str) -> None:
     async with asyncio.timeout(3 * PATIENCE_S):
@@ -409,6 +410,7 @@ async def test_processes_that_start_at_once_migrate_once(store_url: str) -> None
         assert await connection.run_sync(differences) == []
 
 
+@pytest.mark.merge
 def test_a_start_that_migrates_nothing_does_not_import_alembic(tmp_path: Path) -> None:
     code = (
         "import asyncio, sys; from groundwire.control.store import Store\n"

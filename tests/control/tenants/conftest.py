@@ -6,6 +6,10 @@ import pytest_asyncio
 
 from groundwire.control.store import Store
 from groundwire.control.tenants.registry import Registry
+from tests.postgres import migrated_file as migrated_file
+from tests.postgres import migrated_url as store_url
+
+__all__ = ["migrated_file", "store_url"]
 
 
 @pytest_asyncio.fixture

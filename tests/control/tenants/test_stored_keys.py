@@ -163,6 +163,7 @@ async def test_when_a_key_was_used_last_is_kept_and_no_news(registry: Registry) 
     assert await registry.revision() == revision
 
 
+@pytest.mark.merge
 async def test_more_uses_are_kept_than_fit_in_a_transaction(registry: Registry) -> None:
     await registry.create("acme")
     key = (await registry.create_key(tenant="acme")).record.id

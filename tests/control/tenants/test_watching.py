@@ -117,6 +117,7 @@ async def test_many_who_refresh_at_once_load_once(store_url: str) -> None:
         assert one.watcher.n_loads == 2
 
 
+@pytest.mark.merge
 async def test_many_changes_at_once_are_all_known_in_the_end(store_url: str) -> None:
     async with process(store_url) as one, process(store_url) as other:
         await asyncio.gather(*(one.registry.create(f"tenant-{n}") for n in range(40)))

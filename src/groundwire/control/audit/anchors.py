@@ -11,6 +11,7 @@ from groundwire.control.audit.chain import anchors_mac
 from groundwire.control.audit.claims import is_same
 from groundwire.control.audit.record import Head
 from groundwire.errors import GroundwireError
+from groundwire.text.files.writing import replacing
 
 _VERSION = 1
 _MAX_BYTES = 100_000_000
@@ -41,9 +42,8 @@ def write_anchors(path: Path, heads: Sequence[Head], key: bytes) -> None:
         "heads": [each.to_dict() for each in heads],
         "mac": anchors_mac(key, heads),
     }
-    temporary = path.with_name(f".{path.name}.new")
-    temporary.write_text(f"{json.dumps(data, indent=1)}\n", encoding="ascii")
-    temporary.replace(path)
+    with replacing(path) as file:
+        file.write(f"{json.dumps(data, indent=1)}\n")
 
 
 def read_anchors(path: Path, keys: Sequence[bytes]) -> Sequence[Head]:

@@ -1,9 +1,9 @@
-"""What goes wrong with tenants and keys.
+"""Errors about tenants and keys.
 
 ::
 
     TenantError
-    ├── InvalidTenantError (ValueError)  an id, a name, metadata or a policy that cannot be
+    ├── InvalidTenantError (ValueError)  an id, a name, metadata or a policy that is not valid
     ├── InvalidKeyError (ValueError)     a key that cannot be made as asked
     ├── UnknownTenantError
     ├── UnknownKeyError
@@ -17,12 +17,10 @@ from groundwire.errors import GroundwireError
 
 
 class TenantError(GroundwireError):
-    """Something about tenants or their keys is not possible; nothing was changed."""
+    """An operation on tenants or keys is not possible; nothing was changed."""
 
 
-class InvalidTenantError(TenantError, ValueError):
-    """A tenant cannot be as asked; ``field`` says what of it."""
-
+class _InvalidError(TenantError, ValueError):
     def __init__(self, field: str, problem: str) -> None:
         super().__init__(field, problem)
         self.field, self.problem = field, problem
@@ -31,15 +29,12 @@ class InvalidTenantError(TenantError, ValueError):
         return f"{self.field}: {self.problem}."
 
 
-class InvalidKeyError(TenantError, ValueError):
-    """A key cannot be made as asked; ``field`` says what of it."""
+class InvalidTenantError(_InvalidError):
+    """A tenant is not valid; ``field`` says which part of it."""
 
-    def __init__(self, field: str, problem: str) -> None:
-        super().__init__(field, problem)
-        self.field, self.problem = field, problem
 
-    def __str__(self) -> str:
-        return f"{self.field}: {self.problem}."
+class InvalidKeyError(_InvalidError):
+    """A key cannot be made as asked; ``field`` says why."""
 
 
 class UnknownTenantError(TenantError):
@@ -125,5 +120,5 @@ class ConfiguredError(TenantError):
 
 
 def shown(text: str) -> str:
-    """A text of anybody's in a message: quoted, and not too long."""
+    """Quote a text for a message, and cut it if it is long."""
     return repr(text if len(text) <= 60 else f"{text[:57]}...")
