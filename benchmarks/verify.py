@@ -138,10 +138,7 @@ def prompts(questions: Sequence[ClaimQuestion], size: int) -> list[Prompt]:
     """What is sent."""
     distinct = list(dict.fromkeys(questions))
     groups = plan_groups(distinct, max_size=size, max_chars=GROUP_CHARS)
-    return [
-        prompt_for([distinct[i].claim for i in group], distinct[group[0]].evidence)
-        for group in groups
-    ]
+    return [prompt_for([each.claim for each in group], group[0].evidence) for group in groups]
 
 
 def main() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import example, given
 
+from groundwire.config.tree import Verify
 from groundwire.detection.values import Label
 from groundwire.render.verification import (
     STATUSES,
@@ -33,19 +34,10 @@ MEASURES = Measures(required=Amount(3.8, 3.8), observed=Amount(0.0, 4.04), gap=A
 
 
 def setup(
-    units: Units = Units.BITS, max_claims: int | None = 25, name: str = "fixed"
+    units: Units = Units.BITS, max_claims: int = 25, name: str = "fixed"
 ) -> VerificationSetup:
-    return VerificationSetup(
-        backend=name,
-        verifier_model="m",
-        units=units,
-        rule="signed",
-        target=0.95,
-        context_mode="cited",
-        max_claims=max_claims,
-        require_citations=False,
-        min_log_odds_gain=0.0,
-    )
+    settings = Verify(units=str(units), max_claims=max_claims)
+    return VerificationSetup(backend=name, verifier_model="m", rule="signed", settings=settings)
 
 
 def doubtful(text: str, start: int, end: int) -> Readout:

@@ -97,12 +97,11 @@ def describe_statuses(report: VerificationReport) -> list[str]:
 
 def describe_settings(report: VerificationReport) -> str:
     """Describe the settings of a verification."""
-    setup = report.setup
+    setup = report.setup.settings
     required = ", citations required" if setup.require_citations else ""
     gain = f", gain from {setup.min_log_odds_gain:g}" if setup.min_log_odds_gain else ""
-    return (
-        f"target {setup.target:g}, evidence {setup.context_mode}{required}{gain}, rule {setup.rule}"
-    )
+    rule = report.setup.rule
+    return f"target {setup.target:g}, evidence {setup.context_mode}{required}{gain}, rule {rule}"
 
 
 def describe_verifier(report: VerificationReport) -> str:
@@ -179,7 +178,7 @@ def _unscored(report: VerificationReport) -> Iterator[str]:
         return
     n = len(report.unscored)
     which = f"{_counted(n, 'claim')} beyond" if n else "claims beyond"
-    yield f"unscored  {which} max_claims ({report.setup.max_claims:,}): raise it"
+    yield f"unscored  {which} max_claims ({report.setup.settings.max_claims:,}): raise it"
     for claim in report.unscored[:MAX_UNSCORED_SHOWN]:
         yield f'          {claim.idx}  "{one_line(excerpt(claim.text, around=""))}"'
     if n > MAX_UNSCORED_SHOWN:
@@ -219,7 +218,7 @@ def _table(report: VerificationReport, *, color: bool, width: int) -> Iterator[s
 
 
 def _heads(report: VerificationReport) -> tuple[str, ...]:
-    units = report.setup.units
+    units = report.setup.settings.units
     status = "status" if report.citations is None else "status, citations"
     amounts = (f"{units}\nneeded", f"{units}\nfound")
     return ("no.", _part(report), "cites", status, "P\nwith", "P\nwithout", *amounts)

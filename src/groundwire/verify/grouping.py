@@ -8,31 +8,21 @@ from groundwire.verify.verifier import ClaimQuestion
 
 def plan_groups(
     questions: Sequence[ClaimQuestion], *, max_size: int, max_chars: int
-) -> Iterator[tuple[int, ...]]:
-    """Divide questions, no two of them equal, into calls. Each call is a tuple of positions.
+) -> Iterator[tuple[ClaimQuestion, ...]]:
+    """Divide questions, no two of them equal, into calls.
 
     A question whose own prompt is longer than ``max_chars`` has a call of its own.
     """
-    by_evidence: dict[object, list[int]] = {}
-    for position, question in enumerate(questions):
-        by_evidence.setdefault(question.evidence, []).append(position)
-    for positions in by_evidence.values():
-        yield from _divided(questions, positions, max_size=max_size, max_chars=max_chars)
-
-
-def _divided(
-    questions: Sequence[ClaimQuestion], positions: Sequence[int], *, max_size: int, max_chars: int
-) -> Iterator[tuple[int, ...]]:
-    group: list[int] = []
-    for position in positions:
-        claims = [questions[each].claim for each in (*group, position)]
-        evidence = questions[position].evidence
-        fits = len(claims) <= max_size and (
-            len(claims) == 1 or len(prompt_for(claims, evidence).text) <= max_chars
-        )
-        if not fits:
-            yield tuple(group)
-            group = []
-        group.append(position)
-    if group:
+    by_evidence: dict[object, list[ClaimQuestion]] = {}
+    for question in questions:
+        by_evidence.setdefault(question.evidence, []).append(question)
+    for alike in by_evidence.values():
+        group: list[ClaimQuestion] = []
+        for question in alike:
+            claims = [each.claim for each in (*group, question)]
+            is_long = len(prompt_for(claims, question.evidence).text) > max_chars
+            if group and (is_long or len(group) == max_size):
+                yield tuple(group)
+                group = []
+            group.append(question)
         yield tuple(group)

@@ -95,8 +95,7 @@ class OpenAIVerifier:
         """Answer each question, in their order."""
         unique, own = list(dict.fromkeys(questions)), self._settings
         size = own.max_group_size if own.group_claims else 1
-        planned = plan_groups(unique, max_size=size, max_chars=own.max_group_prompt_chars)
-        groups = [tuple(unique[at] for at in group) for group in planned]
+        groups = list(plan_groups(unique, max_size=size, max_chars=own.max_group_prompt_chars))
         answers: dict[ClaimQuestion, Judged] = {}
         for group, found in zip(groups, self._ask_all(groups), strict=True):
             answers |= zip(group, found, strict=True)

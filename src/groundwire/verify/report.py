@@ -4,9 +4,10 @@ A value that was not measured is ``null``: a skipped prior has no gap.
 """
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from groundwire.config.tree import Verify
 from groundwire.verify.budget import Amount, Units
 from groundwire.verify.claims import VerifiableClaim
 from groundwire.verify.forensics import CitationReport
@@ -74,9 +75,7 @@ class ClaimReport:
             "raw_claim": claim.raw_text,
             "cites": list(claim.cites),
             "raw_cites": list(claim.raw_cites),
-            "citation_normalizations": [
-                {"raw": each.raw, "resolved": each.resolved} for each in claim.normalizations
-            ],
+            "citation_normalizations": [asdict(each) for each in claim.normalizations],
             "unknown_citations": list(claim.unknown),
             "has_any_citations": claim.has_citations,
             "missing_citations": self.is_missing_citations,
@@ -101,7 +100,9 @@ class ClaimReport:
             "empty_context": self.has_empty_context,
             "no_spans": self.status is ClaimStatus.NO_SPANS,
             "evidence": list(self.evidence),
-            "verifier_calls": _calls(self),
+            "verifier_calls": round(
+                sum(each.cost.calls for each in (self.posterior, self.prior) if each), 6
+            ),
         }
         if self.error is not None:
             found["error"] = self.error
@@ -127,18 +128,20 @@ STEPS = ReportWords(scored="steps_scored", flagged="flagged_steps")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerificationSetup:
-    """Settings and verifier of a verification, as its report names them."""
+    """Settings and verifier of a verification, as its report names them.
+
+    Attributes:
+        backend: Name of the verifier.
+        verifier_model: Model of the verifier.
+        rule: Rule of the decisions; ``service`` if a service made them.
+        settings: All settings.
+        words: Names of the counts, which differ for answers and traces.
+    """
 
     backend: str
     verifier_model: str
-    units: Units
     rule: str
-    target: float
-    context_mode: str
-    max_claims: int | None
-    require_citations: bool
-    min_log_odds_gain: float
-    max_prompt_chars: int | None = None
+    settings: Verify = field(default_factory=Verify)
     words: ReportWords = CLAIMS
 
 
@@ -191,49 +194,47 @@ class VerificationReport:
     @property
     def summary(self) -> dict[str, Any]:
         """The report in numbers, as JSON."""
-        setup, words = self.setup, self.setup.words
+        setup, settings, words = self.setup, self.setup.settings, self.setup.words
         flagged = [each.claim.idx for each in self.details if each.flagged]
         return {
             words.scored: len(self.details),
             words.flagged: len(flagged),
             "flagged_idxs": flagged,
-            "units": str(setup.units),
+            "units": settings.units,
             "verifier_model": setup.verifier_model,
             "backend": setup.backend,
             "rule": setup.rule,
-            "default_target": setup.target,
+            "default_target": settings.target,
             "claims_total": len(self.details) + self.n_lost + len(self.unscored),
-            "max_claims": setup.max_claims,
+            "max_claims": settings.max_claims if words is CLAIMS else None,
             "truncated": self.truncated,
             "unscored": [
                 {"idx": each.idx, "claim": each.text, "cites": list(each.raw_cites)}
                 for each in self.unscored
             ],
-            "context_mode": setup.context_mode,
-            "require_citations": setup.require_citations,
-            "min_log_odds_gain": setup.min_log_odds_gain,
+            "context_mode": settings.context_mode,
+            "require_citations": settings.require_citations,
+            "min_log_odds_gain": settings.min_log_odds_gain,
             "statuses": dict(sorted(Counter(str(d.status) for d in self.details).items())),
             **_counts(self._judged(), self.details, n_lost=len(self.lost)),
         }
 
     def to_dict(self) -> dict[str, Any]:
         """The documented JSON."""
-        told = {} if self.error is None else {"error": self.error, "error_type": self.error_type}
-        cited = {} if self.citations is None else {"citations": self.citations.to_dict()}
-        return {
-            "flagged": self.flagged,
-            "under_budget": self.under_budget,
-            **told,
-            "summary": self.summary,
-            "details": [
-                each.to_dict(max_prompt_chars=self.setup.max_prompt_chars) for each in self.details
-            ],
-            **cited,
-        }
+        settings = self.setup.settings
+        most = settings.max_prompt_chars if settings.include_prompts else None
+        found: dict[str, Any] = {"flagged": self.flagged, "under_budget": self.under_budget}
+        if self.error is not None:
+            found |= {"error": self.error, "error_type": self.error_type}
+        found["summary"] = self.summary
+        found["details"] = [each.to_dict(max_prompt_chars=most) for each in self.details]
+        if self.citations is not None:
+            found["citations"] = self.citations.to_dict()
+        return found
 
     def _judged(self) -> list[Judged]:
-        told = (j for each in self.details for j in (each.posterior, each.prior) if j is not None)
-        return [*told, *self.lost]
+        read = (j for each in self.details for j in (each.posterior, each.prior) if j is not None)
+        return [*read, *self.lost]
 
 
 def _counts(
@@ -241,7 +242,6 @@ def _counts(
 ) -> dict[str, Any]:
     costs = [each.cost for each in judged]
     total = sum(costs, CallCost())
-    n_cached = sum(cost.is_cached for cost in costs)
     n_asked = n_lost + sum(each.posterior is not None for each in details)
     # What a group saves is what its members would have taken one by one.
     saved = sum(1 - cost.calls for cost in costs if cost.is_grouped and not cost.is_cached)
@@ -252,20 +252,15 @@ def _counts(
         "verifier_calls_saved_by_grouping": round(saved, 6),
         "grouped_results": sum(cost.is_grouped for cost in costs),
         "group_fallbacks": sum(cost.fell_back for cost in costs),
-        "cached_results": n_cached,
+        "cached_results": sum(cost.is_cached for cost in costs),
         "prompt_tokens": round(total.prompt_tokens),
         "completion_tokens": round(total.completion_tokens),
     }
 
 
-def _calls(report: ClaimReport) -> float:
-    return round(sum(j.cost.calls for j in (report.posterior, report.prior) if j), 6)
-
-
 def _amount(amount: Amount | None, units: str) -> dict[str, Any]:
-    if amount is None:
-        return {"min": None, "max": None, "units": str(units)}
-    return {"min": amount.min, "max": amount.max, "units": str(units)}
+    bounds = {"min": None, "max": None} if amount is None else asdict(amount)
+    return {**bounds, "units": str(units)}
 
 
 def _readout(judged: Judged | None) -> dict[str, Any] | None:
@@ -275,7 +270,7 @@ def _readout(judged: Judged | None) -> dict[str, Any] | None:
         "p_lower": judged.yes.low,
         "p_upper": judged.yes.high,
         "generated": judged.generated,
-        "topk": [{"token": each.token, "logprob": each.logprob} for each in judged.topk],
+        "topk": [asdict(each) for each in judged.topk],
         "no": _interval(judged.no),
         "unsure": _interval(judged.unsure),
         "grouped": judged.cost.is_grouped,

@@ -9,7 +9,6 @@ from typing import Any, TypeAlias
 from groundwire.config.tree import Verify
 from groundwire.errors import MissingExtraError, ModelError, SettingError
 from groundwire.verify.backends import LOCAL, SERVICE, opened
-from groundwire.verify.budget import Units
 from groundwire.verify.citations import DEFAULTS as THRESHOLDS
 from groundwire.verify.citations import agreeing
 from groundwire.verify.claims import VerifiableClaim
@@ -150,14 +149,8 @@ def _setup(settings: Verify, subject: Subject, backend: str) -> VerificationSetu
     return VerificationSetup(
         backend=backend,
         verifier_model=settings.model or DEFAULT_MODEL if backend != LOCAL else "",
-        units=Units(settings.units),
         rule=settings.rule if backend != SERVICE else SERVICE,
-        target=settings.target,
-        context_mode=settings.context_mode,
-        max_claims=settings.max_claims if subject.is_limited else None,
-        require_citations=settings.require_citations,
-        min_log_odds_gain=settings.min_log_odds_gain,
-        max_prompt_chars=settings.max_prompt_chars if settings.include_prompts else None,
+        settings=settings,
         words=subject.words,
     )
 

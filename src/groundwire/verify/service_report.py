@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from groundwire.verify.budget import Amount
+from groundwire.verify.budget import Amount, Units
 from groundwire.verify.citing import Normalization
 from groundwire.verify.claims import VerifiableClaim
 from groundwire.verify.errors import NotVerifiedError
@@ -172,7 +172,7 @@ def _claim_report(
     targets: Mapping[int, float | None],
 ) -> ClaimReport:
     idx = at if reported.idx is None else reported.idx
-    wanted = targets.get(idx) or setup.target
+    wanted = targets.get(idx) or setup.settings.target
     target = reported.target or wanted
     if target < wanted - _ROUNDING:
         raise _malformed(f"its claim {at} had to reach less than was asked for")
@@ -199,7 +199,7 @@ def _claim_report(
         prior=_readout(reported.prior_yes),
         is_missing_citations=reported.missing_citations,
         has_empty_context=reported.empty_context,
-        units=setup.units,
+        units=Units(setup.settings.units),
     )
 
 
@@ -232,7 +232,7 @@ def _speaks_against_pass(
         or reported.no_spans
         or reported.skipped_verifier
         or (gap is not None and gap.min > _ROUNDING)
-        or (setup.require_citations and not is_cited)
+        or (setup.settings.require_citations and not is_cited)
     )
 
 
