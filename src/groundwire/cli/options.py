@@ -14,7 +14,6 @@ Args:
 """
 
 import inspect
-import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import wraps
@@ -24,9 +23,7 @@ from typing import Any, get_args, get_origin
 import click
 
 from groundwire.cli.inputs import FilePath
-
-_SECTION = re.compile(r"^(?:Args|Attributes):\n", re.MULTILINE)
-_ENTRY = re.compile(r"^    (\w+): (.*(?:\n {5,}.*)*)", re.MULTILINE)
+from groundwire.text.docstrings import described
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,7 +75,7 @@ def group(options: type) -> Any:  # noqa: ANN401 - the default of a parameter of
 
 def with_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command the options that its signature declares."""
-    text, helps = _described(function.__doc__)
+    text, helps = described(function.__doc__)
     parameters: list[click.Parameter] = []
     makers: dict[str, Callable[[dict[str, Any]], object]] = {}
     for each in inspect.signature(function).parameters.values():
@@ -122,7 +119,7 @@ def _declared(options: type) -> Iterator[tuple[str, Declared, Any]]:
 
 
 def _of_group(options: type) -> Iterator[click.Parameter]:
-    _, helps = _described(options.__doc__)
+    _, helps = described(options.__doc__)
     for each in fields(options):
         if isinstance(each.default, Group):
             yield from _of_group(each.default.options)
@@ -193,14 +190,3 @@ def _reader(path: str) -> Callable[[click.Context, click.Parameter, object], obj
             raise click.BadParameter(describe_wrong(path, shown, error), ctx, param) from error
 
     return read
-
-
-def _described(docstring: str | None) -> tuple[str, dict[str, str]]:
-    """The text of a docstring, and what its section says about each parameter."""
-    text, *rest = _SECTION.split(inspect.cleandoc(docstring or ""), maxsplit=1)
-    # A default is set off from the text by two spaces, also where a line begins with it.
-    entries = {
-        name: re.sub(r"\n +", " ", re.sub(r"\n +(?=\[default: )", "  ", entry))
-        for name, entry in _ENTRY.findall("".join(rest))
-    }
-    return text.rstrip(), entries

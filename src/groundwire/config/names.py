@@ -1,7 +1,7 @@
 """What other systems call our settings: one table, read from left to right.
 
 A name of a file is its path with dots; an environment variable stands beside it. Where the values
-differ as well, a :class:`Conversion` makes ours of theirs, and theirs of ours.
+differ as well, a :data:`Conversion` makes ours of theirs.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -25,19 +25,13 @@ class Format(StrEnum):
     BERRY = "berry"
 
 
-def _same(value: Any) -> Any:  # noqa: ANN401 - whatever the setting takes
+def same(value: Any) -> Any:  # noqa: ANN401 - whatever the setting takes
+    """The conversion of values that are written as ours are."""
     return value
 
 
-@dataclass(frozen=True, slots=True)
-class Conversion:
-    """Their value → ours before it is checked, and our value as plain data → theirs.
-
-    Both raise :class:`KindError` for what has no counterpart.
-    """
-
-    read: Callable[[Any], Any] = _same
-    write: Callable[[Any], Any] = _same
+#: Their value → ours before it is checked; raises :class:`KindError` for what has no counterpart.
+Conversion = Callable[[Any], Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +53,7 @@ class Alias:
     path: str
     variable: str = ""
     is_shared: bool = False
-    conversion: Conversion = Conversion()
+    conversion: Conversion = same
 
 
 #: Defaults that differ when a system's names are used: what its own documentation promises.
@@ -108,19 +102,9 @@ def _read_use_cpu(raw: Any) -> str:  # noqa: ANN401
     return "cpu" if Kind(bool).read(raw) else "cuda:0"
 
 
-def _write_use_cpu(value: str) -> bool:
-    if value not in ("cpu", "cuda:0"):
-        raise KindError("cpu or cuda:0")
-    return value == "cpu"
-
-
 def _read_span_device(raw: Any) -> str:  # noqa: ANN401
     number = Kind(Annotated[int, Number(ge=-1, le=999)]).read(raw)
     return "cpu" if number == -1 else f"cuda:{number}"
-
-
-def _write_span_device(value: str) -> int:
-    return -1 if value == "cpu" else int(value.removeprefix("cuda:"))
 
 
 def _embedded(theirs: str, ours: str) -> Conversion:
@@ -133,12 +117,8 @@ def _embedded(theirs: str, ours: str) -> Conversion:
             )
         return ours if raw == theirs else raw
 
-    return Conversion(read, lambda value: theirs if value == ours else value)
+    return read
 
-
-_SAME = Conversion()
-_LIMIT = Conversion(_read_limit, lambda value: 0 if value is None else value)
-_USE_CPU = Conversion(_read_use_cpu, _write_use_cpu)
 
 #: Names → our path, or our path and how values differ.
 _Rows = Mapping[str, str | tuple[str, Conversion]]
@@ -147,25 +127,25 @@ _DVARA_ROWS: _Rows = {
     "enabled": "check.enabled",
     "action": "check.action",
     "similarity-threshold": "similarity.threshold",
-    "max-sources": ("evidence.max_sources", _LIMIT),
-    "max-source-length": ("evidence.max_source_chars", _LIMIT),
+    "max-sources": ("evidence.max_sources", _read_limit),
+    "max-source-length": ("evidence.max_source_chars", _read_limit),
 }
 _HALUGATE_ROWS: _Rows = {
     "enabled": "check.enabled",
     "on_hallucination_detected": "check.action",
     "{gate}.model_id": ("gate.model", _embedded("models/halugate-sentinel", "embedded")),
     "{gate}.threshold": "gate.threshold",
-    "{gate}.use_cpu": ("gate.device", _USE_CPU),
+    "{gate}.use_cpu": ("gate.device", _read_use_cpu),
     "{detector}.model_id": ("detector.name", _embedded("models/halugate-detector", "reader")),
     "{detector}.threshold": "detector.operating_point",
-    "{detector}.use_cpu": ("detector.device", _USE_CPU),
+    "{detector}.use_cpu": ("detector.device", _read_use_cpu),
     "{detector}.min_span_length": "detector.min_words",
     "{detector}.min_span_confidence": "detector.min_probability",
     "{detector}.enable_nli_filtering": "explain.drops_entailed",
     "{detector}.nli_entailment_threshold": "explain.entailment_threshold",
     "{explainer}.model_id": ("explain.model", _embedded("models/halugate-explainer", "embedded")),
     "{explainer}.threshold": "explain.threshold",
-    "{explainer}.use_cpu": ("explain.device", _USE_CPU),
+    "{explainer}.use_cpu": ("explain.device", _read_use_cpu),
 }
 #: The two places where versions of HaluGate keep their models, and what each calls them.
 _HALUGATE_PLACES = {
@@ -178,23 +158,12 @@ _HALUGATE_PLACES = {
 }
 _DIRECTOR_ROWS: _Rows = {
     "span_detection_enabled": "check.enabled",
-    "span_model": (
-        "detector.name",
-        Conversion(
-            lambda raw: "reader" if raw == "groundwire" else raw,
-            lambda value: "groundwire" if value == "reader" else value,
-        ),
-    ),
-    "span_model_revision": (
-        "detector.revision",
-        Conversion(
-            lambda raw: None if raw == "" else raw, lambda value: "" if value is None else value
-        ),
-    ),
+    "span_model": ("detector.name", lambda raw: "reader" if raw == "groundwire" else raw),
+    "span_model_revision": ("detector.revision", lambda raw: None if raw == "" else raw),
     "span_token_threshold": "detector.operating_point",
     "span_min_tokens": "detector.min_pieces",
     "span_max_length": "detector.max_length",
-    "span_device": ("detector.device", Conversion(_read_span_device, _write_span_device)),
+    "span_device": ("detector.device", _read_span_device),
     "on_fail": "check.action",
 }
 #: Settings of a verification that are no arguments of Berry's tool.
@@ -219,7 +188,7 @@ def _variable(name: str) -> str:
 
 def _aliases(format: Format, rows: _Rows, *, root: str = "") -> Iterator[Alias]:
     for name, row in rows.items():
-        path, conversion = (row, _SAME) if isinstance(row, str) else row
+        path, conversion = (row, same) if isinstance(row, str) else row
         full = f"{root}.{name}" if root else name
         variable = _variable(full) if format is Format.DVARA else ""
         yield Alias(format=format, name=full, path=path, variable=variable, conversion=conversion)

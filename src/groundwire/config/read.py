@@ -270,7 +270,7 @@ def arguments(format: Format, values: Mapping[str, object]) -> dict[str, Any]:
             raise SettingError("argument", name, f"one of {', '.join(known)}")
         alias = known[name]
         try:
-            found[alias.path] = SETTINGS[alias.path].kind.read(alias.conversion.read(raw))
+            found[alias.path] = SETTINGS[alias.path].kind.read(alias.conversion(raw))
         except KindError as error:
             raise SettingError(name, raw, error.legal) from error
     return found
@@ -457,7 +457,7 @@ class _Reader:
     def _set(self, alias: Alias, raw: object, origin: SettingOrigin, written: str) -> None:
         setting = SETTINGS[alias.path]
         try:
-            value = setting.kind.read(alias.conversion.read(raw))
+            value = setting.kind.read(alias.conversion(raw))
         except KindError as error:
             shown = HIDDEN if setting.kind.is_secret else raw
             self.problems.add(origin.source, describe_wrong(written, shown, error))

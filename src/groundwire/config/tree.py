@@ -1,7 +1,7 @@
 """The tree of settings: native names, defaults, and what each may be. All of it is frozen."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import dataclass, fields
 from typing import Annotated, Any
 
 from groundwire.config.keys import KeyText, Token
@@ -21,6 +21,7 @@ from groundwire.config.kinds import (
 from groundwire.detection.values import OPERATING_POINTS
 from groundwire.engine.settings import MAX_THREADS
 from groundwire.policy.policy import Action, OnError, Policy, SourceLimits
+from groundwire.text.docstrings import described
 
 #: What other systems call the actions.
 ACTION_ALIASES = {
@@ -41,305 +42,350 @@ Count = Annotated[int, Number(ge=0)]
 Seconds = Annotated[float, Number(gt=0, unit="seconds")]
 Days = Annotated[float, Number(gt=0, unit="days")]
 Port = Annotated[int, Number(ge=0, le=65_535)]
-Sixty = Annotated[int, Number(ge=1, le=64)]
+UpTo64 = Annotated[int, Number(ge=1, le=64)]
 OperatingPoint = Threshold | Annotated[str, one_of(OPERATING_POINTS)]
 Release = Annotated[str, one_of(("sentence", "deferred"))]
 
 
-def setting(default: object, text: str) -> Any:  # noqa: ANN401 - as dataclasses.field
-    """A field of a section: its default and its meaning. The annotation says what is possible."""
-    return field(default=default, metadata={"text": text})
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """Settings of the check: whether answers are checked, and what is done about them."""
+    """Settings of the check: whether answers are checked, and what is done about them.
 
-    enabled: bool = setting(True, "Whether answers are checked.")
-    action: ActionWord = setting(Action.LOG, "What is done about a hallucinated answer.")
-    contradicted_action: ActionWord | None = setting(
-        None, "At least this where the evidence says otherwise."
-    )
-    unverified_action: ActionWord | None = setting(
-        None, "What is done if there is no evidence; null: as action, at most header."
-    )
-    partial_action: ActionWord | None = setting(
-        None,
-        "What is done if something stayed unread and nothing was found; null: as action, at most "
-        "header.",
-    )
-    on_error: OnErrorWord = setting(
-        OnError.AUTO,
-        "What is done if a check was due and failed: allow (recorded), warn (marked as far as the "
-        "action marks anything), block, or auto (warn, and block where the action is block).",
-    )
-    min_severity: Severity = setting(0, "Findings less severe are only logged.")
-    include_details: bool = setting(False, "Whether a body warning names the findings.")
+    Attributes:
+        enabled: Whether answers are checked.
+        action: What is done about a hallucinated answer.
+        contradicted_action: At least this where the evidence says otherwise.
+        unverified_action: What is done if there is no evidence; null: as action, at most header.
+        partial_action: What is done if something stayed unread and nothing was found; null: as
+            action, at most header.
+        on_error: What is done if a check was due and failed: allow (recorded), warn (marked as far
+            as the action marks anything), block, or auto (warn, and block where the action is
+            block).
+        min_severity: Findings less severe are only logged.
+        include_details: Whether a body warning names the findings.
+    """
+
+    enabled: bool = True
+    action: ActionWord = Action.LOG
+    contradicted_action: ActionWord | None = None
+    unverified_action: ActionWord | None = None
+    partial_action: ActionWord | None = None
+    on_error: OnErrorWord = OnError.AUTO
+    min_severity: Severity = 0
+    include_details: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gate:
-    """Settings of the gate, which tells whether a prompt calls for a check."""
+    """Settings of the gate, which tells whether a prompt calls for a check.
 
-    enabled: bool = setting(True, "Whether prompts are asked about.")
-    model: Text = setting("embedded", "embedded, or a folder, or the id of a hub model.")
-    revision: Text | None = setting(None, "Commit of a hub model, 40 digits.")
-    threshold: Threshold = setting(0.6, "From this probability on, an answer is checked.")
-    device: Device = setting("cpu", "Where the model runs.")
-    bypass_explicit: bool = setting(
-        True, "Whether answers to requests that name sources are checked unasked."
-    )
-    bypass_evidence: bool = setting(
-        True,
-        "Whether answers to requests that hold any other evidence are checked unasked.",
-    )
+    Attributes:
+        enabled: Whether prompts are asked about.
+        model: embedded, or a folder, or the id of a hub model.
+        revision: Commit of a hub model, 40 digits.
+        threshold: From this probability on, an answer is checked.
+        device: Where the model runs.
+        bypass_explicit: Whether answers to requests that name sources are checked unasked.
+        bypass_evidence: Whether answers to requests that hold any other evidence are checked
+            unasked.
+    """
+
+    enabled: bool = True
+    model: Text = "embedded"
+    revision: Text | None = None
+    threshold: Threshold = 0.6
+    device: Device = "cpu"
+    bypass_explicit: bool = True
+    bypass_evidence: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DetectorSettings:
-    """Settings of the hallucination detector."""
+    """Settings of the hallucination detector.
 
-    name: Text = setting("reader", "reader, similarity, or a folder or the id of a hub model.")
-    revision: Text | None = setting(None, "Commit of a hub model, 40 digits.")
-    operating_point: OperatingPoint = setting(
-        "balanced", "From which probability on a word piece is flagged, by name or as a number."
-    )
-    min_pieces: Positive = setting(
-        1, "Flagged word pieces from which on an answer counts as hallucinated."
-    )
-    min_words: Count = setting(0, "Spans of fewer words are not reported.")
-    min_probability: Probability = setting(0.0, "Spans less probable are not reported.")
-    max_length: Annotated[int, Number(ge=16)] | None = setting(
-        None, "Word pieces a loaded checkpoint reads in one pass; null: as many as it can."
-    )
-    max_answer_chars: Positive = setting(1_000_000, "A longer answer is refused, never cut.")
-    device: Device = setting("cpu", "Where a loaded checkpoint runs.")
-    threads: Annotated[int, Number(ge=1, le=MAX_THREADS)] | None = setting(
-        None, "CPU threads; null: one for each processor."
-    )
-    cache_mb: Annotated[float, Number(ge=0, unit="megabytes")] = setting(
-        128.0, "Memory for sources that were read."
-    )
-    cache_ttl_s: Seconds = setting(3600.0, "Time until a source that was read is forgotten.")
+    Attributes:
+        name: reader, similarity, or a folder or the id of a hub model.
+        revision: Commit of a hub model, 40 digits.
+        operating_point: From which probability on a word piece is flagged, by name or as a number.
+        min_pieces: Flagged word pieces from which on an answer counts as hallucinated.
+        min_words: Spans of fewer words are not reported.
+        min_probability: Spans less probable are not reported.
+        max_length: Word pieces a loaded checkpoint reads in one pass; null: as many as it can.
+        max_answer_chars: A longer answer is refused, never cut.
+        device: Where a loaded checkpoint runs.
+        threads: CPU threads; null: one for each processor.
+        cache_mb: Memory for sources that were read.
+        cache_ttl_s: Time until a source that was read is forgotten.
+    """
+
+    name: Text = "reader"
+    revision: Text | None = None
+    operating_point: OperatingPoint = "balanced"
+    min_pieces: Positive = 1
+    min_words: Count = 0
+    min_probability: Probability = 0.0
+    max_length: Annotated[int, Number(ge=16)] | None = None
+    max_answer_chars: Positive = 1_000_000
+    device: Device = "cpu"
+    threads: Annotated[int, Number(ge=1, le=MAX_THREADS)] | None = None
+    cache_mb: Annotated[float, Number(ge=0, unit="megabytes")] = 128.0
+    cache_ttl_s: Seconds = 3600.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explain:
-    """Settings of the explainer, which gives a second opinion on each finding."""
+    """Settings of the explainer, which gives a second opinion on each finding.
 
-    enabled: bool = setting(True, "Whether findings are explained.")
-    model: Text = setting("embedded", "embedded, or a folder, or the id of a hub model.")
-    revision: Text | None = setting(None, "Commit of a hub model, 40 digits.")
-    threshold: Threshold = setting(0.9, "Less confident, a severity counts one less.")
-    drops_entailed: bool = setting(True, "Whether a finding that is entailed is dropped.")
-    entailment_threshold: Threshold = setting(0.75, "From this P(entailed) on.")
-    device: Device = setting("cpu", "Where the model runs.")
+    Attributes:
+        enabled: Whether findings are explained.
+        model: embedded, or a folder, or the id of a hub model.
+        revision: Commit of a hub model, 40 digits.
+        threshold: Less confident, a severity counts one less.
+        drops_entailed: Whether a finding that is entailed is dropped.
+        entailment_threshold: From this P(entailed) on.
+        device: Where the model runs.
+    """
+
+    enabled: bool = True
+    model: Text = "embedded"
+    revision: Text | None = None
+    threshold: Threshold = 0.9
+    drops_entailed: bool = True
+    entailment_threshold: Threshold = 0.75
+    device: Device = "cpu"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Similarity:
-    """Settings of the similarity detector, which compares sentences with sources."""
+    """Settings of the similarity detector, which compares sentences with sources.
 
-    threshold: Threshold | None = setting(
-        None, "Less similar is ungrounded; null: that of the embedder."
-    )
-    min_words: Count = setting(5, "Sentences of fewer words are not compared.")
-    embedder: Annotated[str, one_of(("neural", "hash"))] = setting(
-        "neural", "What gives the embeddings."
-    )
-    all_short: Annotated[str, one_of(("partial", "grounded"))] = setting(
-        "partial", "The outcome if nothing is wrong and some sentence is too short to be compared."
-    )
+    Attributes:
+        threshold: Less similar is ungrounded; null: that of the embedder.
+        min_words: Sentences of fewer words are not compared.
+        embedder: What gives the embeddings.
+        all_short: The outcome if nothing is wrong and some sentence is too short to be compared.
+    """
+
+    threshold: Threshold | None = None
+    min_words: Count = 5
+    embedder: Annotated[str, one_of(("neural", "hash"))] = "neural"
+    all_short: Annotated[str, one_of(("partial", "grounded"))] = "partial"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvidenceSettings:
-    """Limits of the evidence. What exceeds one is reported, and makes the outcome partial."""
+    """Limits of the evidence. What exceeds one is reported, and makes the outcome partial.
 
-    max_sources: Positive | None = setting(None, "The first so many; null: all.")
-    max_source_chars: Positive | None = setting(
-        None, "Longer sources are left out whole; null: none is."
-    )
-    metadata_only: bool = setting(
-        False, "Whether only sources that the request names in its metadata are evidence."
-    )
+    Attributes:
+        max_sources: The first so many; null: all.
+        max_source_chars: Longer sources are left out whole; null: none is.
+        metadata_only: Whether only sources that the request names in its metadata are evidence.
+    """
+
+    max_sources: Positive | None = None
+    max_source_chars: Positive | None = None
+    metadata_only: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verify:
-    """Settings of the verification of claims with citations."""
+    """Settings of the verification of claims with citations.
 
-    verifier: Annotated[str, one_of(("local", "openai", "service"))] = setting(
-        "local", "local stays on this machine; openai is any compatible endpoint with logprobs."
-    )
-    model: Text | None = setting(None, "The endpoint's model.")
-    base_url: Url | None = setting(None, "Where an openai verifier is.")
-    service_url: Url | None = setting(None, "Where a service is.")
-    api_key: SecretText | None = setting(None, "Key of either.")
-    target: Annotated[float, Number(gt=0, lt=1)] = setting(
-        0.95, "The probability that a claim must reach with its evidence, and not without."
-    )
-    max_claims: Positive = setting(25, "Claims that are verified; more is flagged.")
-    require_citations: bool = setting(False, "Whether a claim without citation fails.")
+    Attributes:
+        verifier: local stays on this machine; openai is any compatible endpoint with logprobs.
+        model: The endpoint's model.
+        base_url: Where an openai verifier is.
+        service_url: Where a service is.
+        api_key: Key of either.
+        target: The probability that a claim must reach with its evidence, and not without.
+        max_claims: Claims that are verified; more is flagged.
+        require_citations: Whether a claim without citation fails.
+        context_mode: Evidence of a claim: what it cites, all, or auto: all if it cites nothing.
+        timeout_s: For one call of the verifier.
+        claim_split: Where claims end.
+        citation_regex: What a citation looks like; null: [S0], [1], [S0, S1].
+        units: Of budgets.
+        placeholder: Stands for evidence that is taken away.
+        temperature: Of an endpoint.
+        max_concurrency: Calls at a time.
+        top_logprobs: Asked for.
+        include_prompts: Whether the report holds the prompts.
+        max_prompt_chars: Of each prompt in the report.
+        rule: How a claim is decided upon: believed with its evidence and not without, or by
+            comparing budgets, which have no sign.
+        min_log_odds_gain: That evidence must bring.
+        use_cache: Whether calls are kept, at temperature 0.
+        group_claims: Whether claims with one evidence share a call.
+        max_group_size: Claims in a call.
+        max_group_prompt_chars: Characters in a call.
+    """
+
+    verifier: Annotated[str, one_of(("local", "openai", "service"))] = "local"
+    model: Text | None = None
+    base_url: Url | None = None
+    service_url: Url | None = None
+    api_key: SecretText | None = None
+    target: Annotated[float, Number(gt=0, lt=1)] = 0.95
+    max_claims: Positive = 25
+    require_citations: bool = False
     context_mode: Annotated[
         str,
         one_of(
             ("cited", "all", "auto"),
             {"cite": "cited", "citations": "cited", "cites": "cited", "full": "all"},
         ),
-    ] = setting(
-        "cited", "Evidence of a claim: what it cites, all, or auto: all if it cites nothing."
-    )
-    timeout_s: Seconds = setting(60.0, "For one call of the verifier.")
-    claim_split: Annotated[str, one_of(("sentences", "lines"))] = setting(
-        "sentences", "Where claims end."
-    )
-    citation_regex: Pattern | None = setting(
-        None, "What a citation looks like; null: [S0], [1], [S0, S1]."
-    )
-    units: Annotated[str, one_of(("bits", "nats"))] = setting("bits", "Of budgets.")
-    placeholder: Text = setting("[REDACTED]", "Stands for evidence that is taken away.")
-    temperature: Annotated[float, Number(ge=0, le=2)] = setting(0.0, "Of an endpoint.")
-    max_concurrency: Sixty = setting(8, "Calls at a time.")
-    top_logprobs: Annotated[int, Number(ge=1, le=20)] = setting(10, "Asked for.")
-    include_prompts: bool = setting(False, "Whether the report holds the prompts.")
-    max_prompt_chars: Positive = setting(3000, "Of each prompt in the report.")
-    rule: Annotated[str, one_of(("signed", "kl"))] = setting(
-        "signed",
-        "How a claim is decided upon: believed with its evidence and not without, or by comparing "
-        "budgets, which have no sign.",
-    )
-    min_log_odds_gain: Annotated[float, Number(ge=0)] = setting(0.0, "That evidence must bring.")
-    use_cache: bool = setting(True, "Whether calls are kept, at temperature 0.")
-    group_claims: bool = setting(True, "Whether claims with one evidence share a call.")
-    max_group_size: Sixty = setting(8, "Claims in a call.")
-    max_group_prompt_chars: Annotated[int, Number(ge=1000)] = setting(
-        24_000, "Characters in a call."
-    )
+    ] = "cited"
+    timeout_s: Seconds = 60.0
+    claim_split: Annotated[str, one_of(("sentences", "lines"))] = "sentences"
+    citation_regex: Pattern | None = None
+    units: Annotated[str, one_of(("bits", "nats"))] = "bits"
+    placeholder: Text = "[REDACTED]"
+    temperature: Annotated[float, Number(ge=0, le=2)] = 0.0
+    max_concurrency: UpTo64 = 8
+    top_logprobs: Annotated[int, Number(ge=1, le=20)] = 10
+    include_prompts: bool = False
+    max_prompt_chars: Positive = 3000
+    rule: Annotated[str, one_of(("signed", "kl"))] = "signed"
+    min_log_odds_gain: Annotated[float, Number(ge=0)] = 0.0
+    use_cache: bool = True
+    group_claims: bool = True
+    max_group_size: UpTo64 = 8
+    max_group_prompt_chars: Annotated[int, Number(ge=1000)] = 24_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gateway:
-    """Settings of the proxy that checks answers before users see them."""
+    """Settings of the proxy that checks answers before users see them.
 
-    host: Text = setting("127.0.0.1", "The address it listens on; 0.0.0.0: all of them.")
-    port: Port = setting(8080, "The port it listens on; 0: any free one.")
-    api_key: KeyText | None = setting(
-        None, "A key of the tenant default; others have theirs in tenants."
-    )
-    release: Release = setting(
-        "sentence",
-        "When text that may be withheld is let go in a stream: sentence by sentence once judged, "
-        "or all of it at the end.",
-    )
-    unchecked_endpoints: Annotated[str, one_of(("auto", "mark", "refuse"))] = setting(
-        "auto",
-        "What is done about endpoints that write text and are not checked: mark the response, "
-        "refuse the request, or auto (refuse where the action is block, else mark).",
-    )
-    max_body_bytes: Positive = setting(33_554_432, "A larger request is refused.")
-    max_response_bytes: Positive = setting(
-        67_108_864, "A larger answer that has to be held to be checked is refused."
-    )
-    max_held_chars: Positive = setting(1_000_000, "Characters of a stream that are held at most.")
-    max_requests: Positive = setting(256, "Requests at a time; more are told to come back.")
-    check_timeout_s: Seconds = setting(
-        30.0, "For the check of an answer once it is complete; then it counts as failed."
-    )
-    keepalive_s: Annotated[float, Number(ge=0, unit="seconds")] = setting(
-        15.0, "Between comments that keep a stream open while its text is held; 0: none are sent."
-    )
-    forwards_sources: bool = setting(
-        False, 'Whether metadata["grounding.*"] goes on to the upstream.'
-    )
-    data_dir: Text | None = setting(
-        None, "The folder of what it keeps; null: the user's application folder."
-    )
-    shutdown_s: Seconds = setting(
-        30.0, "Time that requests in flight have to end when it is told to stop."
-    )
+    Attributes:
+        host: The address it listens on; 0.0.0.0: all of them.
+        port: The port it listens on; 0: any free one.
+        api_key: A key of the tenant default; others have theirs in tenants.
+        release: When text that may be withheld is let go in a stream: sentence by sentence once
+            judged, or all of it at the end.
+        unchecked_endpoints: What is done about endpoints that write text and are not checked: mark
+            the response, refuse the request, or auto (refuse where the action is block, else mark).
+        max_body_bytes: A larger request is refused.
+        max_response_bytes: A larger answer that has to be held to be checked is refused.
+        max_held_chars: Characters of a stream that are held at most.
+        max_requests: Requests at a time; more are told to come back.
+        check_timeout_s: For the check of an answer once it is complete; then it counts as failed.
+        keepalive_s: Between comments that keep a stream open while its text is held; 0: none are
+            sent.
+        forwards_sources: Whether metadata["grounding.*"] goes on to the upstream.
+        data_dir: The folder of what it keeps; null: the user's application folder.
+        shutdown_s: Time that requests in flight have to end when it is told to stop.
+    """
+
+    host: Text = "127.0.0.1"
+    port: Port = 8080
+    api_key: KeyText | None = None
+    release: Release = "sentence"
+    unchecked_endpoints: Annotated[str, one_of(("auto", "mark", "refuse"))] = "auto"
+    max_body_bytes: Positive = 33_554_432
+    max_response_bytes: Positive = 67_108_864
+    max_held_chars: Positive = 1_000_000
+    max_requests: Positive = 256
+    check_timeout_s: Seconds = 30.0
+    keepalive_s: Annotated[float, Number(ge=0, unit="seconds")] = 15.0
+    forwards_sources: bool = False
+    data_dir: Text | None = None
+    shutdown_s: Seconds = 30.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Admin:
-    """Settings of the admin plane, which has tenants, keys and the audit trail on its own port."""
+    """Settings of the admin plane, which has tenants, keys and the audit trail on its own port.
 
-    enabled: bool = setting(True, "Whether there is one.")
-    host: Text = setting("127.0.0.1", "The address it listens on.")
-    port: Port = setting(8090, "The port it listens on; 0: any free one.")
-    api_key: KeyText | None = setting(None, "A key with the role admin; others are made with it.")
+    Attributes:
+        enabled: Whether there is one.
+        host: The address it listens on.
+        port: The port it listens on; 0: any free one.
+        api_key: A key with the role admin; others are made with it.
+    """
+
+    enabled: bool = True
+    host: Text = "127.0.0.1"
+    port: Port = 8090
+    api_key: KeyText | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreSettings:
-    """Settings of the database of tenants, keys and the audit trail."""
+    """Settings of the database of tenants, keys and the audit trail.
 
-    url: StoreUrl | None = setting(
-        None,
-        "postgresql://user:password@host/database, or sqlite:///path; null: groundwire.db in "
-        "gateway.data_dir.",
-    )
-    timeout_s: Seconds = setting(5.0, "To connect, and to wait for a connection.")
-    max_connections: Positive = setting(
-        5,
-        "Connections of one process at a time for all that reads and changes. Besides: one writes "
-        "the audit trail, and on PostgreSQL one hears of changes and one locks retention.",
-    )
-    poll_s: Seconds = setting(
-        0.25, "Between two looks for changes that other processes made to a SQLite file."
-    )
+    Attributes:
+        url: postgresql://user:password@host/database, or sqlite:///path; null: groundwire.db in
+            gateway.data_dir.
+        timeout_s: To connect, and to wait for a connection.
+        max_connections: Connections of one process at a time for all that reads and changes.
+            Besides: one writes the audit trail, and on PostgreSQL one hears of changes and one
+            locks retention.
+        poll_s: Between two looks for changes that other processes made to a SQLite file.
+    """
+
+    url: StoreUrl | None = None
+    timeout_s: Seconds = 5.0
+    max_connections: Positive = 5
+    poll_s: Seconds = 0.25
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Audit:
-    """Settings of the audit trail, the record of what was found and done."""
+    """Settings of the audit trail, the record of what was found and done.
 
-    enabled: bool = setting(True, "Whether findings are recorded.")
-    path: Text | None = setting(
-        None,
-        "A file for it in place of the store; -: standard output; null: the store, or audit.jsonl "
-        "in gateway.data_dir where there is no store.",
-    )
-    text: Annotated[str, one_of(("cut", "hash", "full"))] = setting(
-        "cut",
-        "What stands for a text: its first 100 characters, the first 16 hexadecimal digits of its "
-        "SHA-256, or all of it.",
-    )
-    redact: Annotated[str, some_of(("secret", "email", "iban", "card", "phone", "ip"))] = setting(
-        "secret", "What is taken out of texts before they are kept."
-    )
-    durability: Annotated[str, one_of(("batched", "before_response"))] = setting(
-        "batched", "When a record is on disk: soon after, or before its response has ended."
-    )
-    on_failure: Annotated[str, one_of(("allow", "refuse"))] = setting(
-        "allow", "What becomes of a response whose record cannot be written."
-    )
-    key: SecretText | None = setting(
-        None,
-        "What the chain of records is signed with, the same in all replicas; null: a key in "
-        "gateway.data_dir, which the first start makes.",
-    )
-    retention_days: Days | None = setting(None, "How long records are kept; null: without end.")
-    detail_days: Annotated[float, Number(ge=0, unit="days")] | None = setting(
-        30.0,
-        "How long what was found is kept in full beside its record; 0: not at all; null: as long "
-        "as the record.",
-    )
-    queue_size: Positive = setting(10_000, "Events that wait to be written at most.")
+    Attributes:
+        enabled: Whether findings are recorded.
+        path: A file for it in place of the store; -: standard output; null: the store, or
+            audit.jsonl in gateway.data_dir where there is no store.
+        text: What stands for a text: its first 100 characters, the first 16 hexadecimal digits of
+            its SHA-256, or all of it.
+        redact: What is taken out of texts before they are kept.
+        durability: When a record is on disk: soon after, or before its response has ended.
+        on_failure: What becomes of a response whose record cannot be written.
+        key: What the chain of records is signed with, the same in all replicas; null: a key in
+            gateway.data_dir, which the first start makes.
+        retention_days: How long records are kept; null: without end.
+        detail_days: How long what was found is kept in full beside its record; 0: not at all; null:
+            as long as the record.
+        queue_size: Events that wait to be written at most.
+    """
+
+    enabled: bool = True
+    path: Text | None = None
+    text: Annotated[str, one_of(("cut", "hash", "full"))] = "cut"
+    redact: Annotated[str, some_of(("secret", "email", "iban", "card", "phone", "ip"))] = "secret"
+    durability: Annotated[str, one_of(("batched", "before_response"))] = "batched"
+    on_failure: Annotated[str, one_of(("allow", "refuse"))] = "allow"
+    key: SecretText | None = None
+    retention_days: Days | None = None
+    detail_days: Annotated[float, Number(ge=0, unit="days")] | None = 30.0
+    queue_size: Positive = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpstreamDefaults:
-    """The upstream, if it is one server, and the limits of the connections to all upstreams."""
+    """The upstream, if it is one server, and the limits of the connections to all upstreams.
 
-    url: Endpoint | None = setting(None, "Where its API begins; several are in upstreams.")
-    api_key: Token | None = setting(None, "Its key; null: what the caller has for it, if anything.")
-    connect_timeout_s: Seconds = setting(5.0, "To connect.")
-    response_timeout_s: Seconds = setting(600.0, "From the request to the headers of the response.")
-    idle_timeout_s: Seconds = setting(120.0, "Between two pieces of a response.")
-    max_connections: Positive = setting(512, "Connections at a time, to all of them.")
-    max_failures: Positive = setting(3, "Failures in a row until one counts as down.")
-    cooldown_s: Seconds = setting(15.0, "Until one that counts as down is tried again.")
+    Attributes:
+        url: Where its API begins; several are in upstreams.
+        api_key: Its key; null: what the caller has for it, if anything.
+        connect_timeout_s: To connect.
+        response_timeout_s: From the request to the headers of the response.
+        idle_timeout_s: Between two pieces of a response.
+        max_connections: Connections at a time, to all of them.
+        max_failures: Failures in a row until one counts as down.
+        cooldown_s: Until one that counts as down is tried again.
+    """
+
+    url: Endpoint | None = None
+    api_key: Token | None = None
+    connect_timeout_s: Seconds = 5.0
+    response_timeout_s: Seconds = 600.0
+    idle_timeout_s: Seconds = 120.0
+    max_connections: Positive = 512
+    max_failures: Positive = 3
+    cooldown_s: Seconds = 15.0
 
 
 #: Name of a section → its class, in the order they are shown.
@@ -382,14 +428,14 @@ class Setting:
 
 def _settings() -> Iterator[Setting]:
     for section, type_ in SECTIONS.items():
+        _, texts = described(type_.__doc__)
         for each in fields(type_):
-            assert each.default is not MISSING
             yield Setting(
                 section=section,
                 name=each.name,
                 kind=Kind(each.type),
                 default=each.default,
-                text=each.metadata["text"],
+                text=texts.get(each.name, ""),
             )
 
 
