@@ -213,8 +213,8 @@ class Read:
         return {"type": "string", **self.schema, "legal": self.legal}
 
 
-class _OneOrMore:
-    """Takes one item in place of a list of one; annotates a tuple."""
+class OneOrMore:
+    """Takes one item in place of a list of one, and no empty list; annotates a tuple."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:  # noqa: ANN401
         from pydantic_core import core_schema
@@ -227,11 +227,6 @@ def _as_list(raw: object) -> list[object]:
     if not items:
         raise ValueError(raw)
     return items
-
-
-def list_of(item: Any) -> Any:  # noqa: ANN401 - an annotation of an annotation
-    """The type of a list of at least one item, which may stand alone."""
-    return Annotated[tuple[item, ...], _OneOrMore()]
 
 
 def one_of(values: Sequence[str], aliases: Mapping[str, str] | None = None) -> Read:
@@ -362,6 +357,7 @@ _TEXT = Read(_read_text, "a text")
 
 Whole = Annotated[int, Number()]
 Text = Annotated[str, _TEXT]
+Texts = Annotated[tuple[Text, ...], OneOrMore()]
 SecretText = Annotated[Secret, secret(_TEXT)]
 Device = Annotated[str, matching(r"cpu|cuda:\d{1,3}", "cpu or cuda:N")]
 Name = Annotated[

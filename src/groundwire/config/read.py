@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Self
 
+from groundwire.config import tree
 from groundwire.config.document import (
     DocumentEntry,
     DocumentTable,
@@ -29,24 +30,7 @@ from groundwire.config.names import (
 )
 from groundwire.config.rules import LEGACY_KEYS, RuleReader
 from groundwire.config.tenants import Tenant, read_tenants
-from groundwire.config.tree import (
-    SECTIONS,
-    SETTINGS,
-    Admin,
-    Audit,
-    Check,
-    DetectorSettings,
-    EvidenceSettings,
-    Explain,
-    Gate,
-    Gateway,
-    Similarity,
-    StoreSettings,
-    UpstreamDefaults,
-    Verify,
-    limits_of,
-    policy_of,
-)
+from groundwire.config.tree import SECTIONS, SETTINGS, limits_of, policy_of
 from groundwire.config.upstreams import DEFAULT_UPSTREAM, Upstream, read_upstreams
 from groundwire.detection.values import FrozenMapping
 from groundwire.errors import ConfigError, SettingError
@@ -110,18 +94,18 @@ class Config:
         warnings: What was taken and is odd.
     """
 
-    check: Check = field(default_factory=Check)
-    gate: Gate = field(default_factory=Gate)
-    detector: DetectorSettings = field(default_factory=DetectorSettings)
-    explain: Explain = field(default_factory=Explain)
-    similarity: Similarity = field(default_factory=Similarity)
-    evidence: EvidenceSettings = field(default_factory=EvidenceSettings)
-    verify: Verify = field(default_factory=Verify)
-    gateway: Gateway = field(default_factory=Gateway)
-    admin: Admin = field(default_factory=Admin)
-    store: StoreSettings = field(default_factory=StoreSettings)
-    audit: Audit = field(default_factory=Audit)
-    upstream: UpstreamDefaults = field(default_factory=UpstreamDefaults)
+    check: tree.Check = field(default_factory=tree.Check)
+    gate: tree.Gate = field(default_factory=tree.Gate)
+    detector: tree.DetectorSettings = field(default_factory=tree.DetectorSettings)
+    explain: tree.Explain = field(default_factory=tree.Explain)
+    similarity: tree.Similarity = field(default_factory=tree.Similarity)
+    evidence: tree.EvidenceSettings = field(default_factory=tree.EvidenceSettings)
+    verify: tree.Verify = field(default_factory=tree.Verify)
+    gateway: tree.Gateway = field(default_factory=tree.Gateway)
+    admin: tree.Admin = field(default_factory=tree.Admin)
+    store: tree.StoreSettings = field(default_factory=tree.StoreSettings)
+    audit: tree.Audit = field(default_factory=tree.Audit)
+    upstream: tree.UpstreamDefaults = field(default_factory=tree.UpstreamDefaults)
     listed: tuple[Upstream, ...] = ()
     signals: SignalRules = field(default_factory=SignalRules)
     decisions: tuple[Decision, ...] = ()
@@ -214,7 +198,7 @@ def parse(text: str, *, name: str, environ: Mapping[str, str] | None = None) -> 
             reader.formats.add(Format.NATIVE)
             upstreams = read_upstreams(entry, reader.problems)
         else:
-            reader.read(entry, _TREE, ())
+            reader.read(entry)
     for entry in last:
         decisions = reader.rules.read_decisions(entry)
     formats = reader.formats | reader.rules.formats
@@ -276,25 +260,33 @@ def arguments(format: Format, values: Mapping[str, object]) -> dict[str, Any]:
     return found
 
 
-_Tree = dict[str, Any]
+#: Names as dotted paths → the alias; ``None`` for one without effect.
+_LEAVES: Mapping[str, Alias | None] = {
+    **{alias.name: alias for alias in NAMES if alias.name},
+    **dict.fromkeys(WITHOUT_EFFECT),
+}
 
 
-def _tree() -> _Tree:
-    """All names as nested tables; a leaf is a name, or ``None`` for one without effect."""
-    tree: _Tree = {}
-    leaves = [(alias.name, alias) for alias in NAMES if alias.name]
-    for name, leaf in [*leaves, *((name, None) for name in WITHOUT_EFFECT)]:
-        *above, last = name.split(".")
-        table = tree
-        for key in above:
-            table = table.setdefault(key, {})
-        table[last] = leaf
-    return tree
+def _tables() -> dict[str, dict[str, None]]:
+    tables: dict[str, dict[str, None]] = {}
+    for name in _LEAVES:
+        above = ""
+        for key in name.split("."):
+            tables.setdefault(above, {})[key] = None
+            above = f"{above}.{key}".lstrip(".")
+    return tables
 
 
-_TREE = _tree()
+#: Tables as dotted paths → the names in them; the empty path is the file itself.
+_TABLES = _tables()
 _SERVICE_LINK = re.compile(
     r"_SERVICE_PORT_\w+$|_PORT_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?$"
+)
+#: How variables begin that can only be meant for us. Not all that begins with our name can:
+#: Kubernetes gives every container GROUNDWIRE_SERVICE_HOST and the like for a service of that name.
+_PREFIXES = (
+    f"{DVARA}.".upper().replace(".", "_").replace("-", "_"),
+    *(f"GROUNDWIRE_{section.upper()}_" for section in SECTIONS),
 )
 _STRUCTURES = ("signals", "decisions", "tenants", "upstreams", *LEGACY_KEYS)
 
@@ -316,34 +308,31 @@ class _Reader:
     def __post_init__(self) -> None:
         self.rules = RuleReader(self.problems)
 
-    def read(self, entry: DocumentEntry, tree: _Tree, above: tuple[str, ...]) -> None:
-        """An entry of a table whose known names are those of a part of the tree."""
-        key = _find(entry.key, tree, is_relaxed=above[:1] == ("dvara",))
-        if key is None and "." in entry.key:
-            # As in a properties file: each dot goes one table deeper.
-            first, _, rest = entry.key.partition(".")
-            inner = DocumentTable((DocumentEntry(rest, entry.place, entry.part),), entry.place)
-            self.read(DocumentEntry(first, entry.place, inner), tree, above)
-            return
-        if key is None:
-            where = f"{'.'.join(above)!r}" if above else "a configuration"
-            known = [*tree, *(() if above else _STRUCTURES)]
-            self.problems.unknown(entry.place, entry.key, known, where=where)
-            return
-        path, leaf = (*above, key), tree[key]
-        if leaf is None:
+    def read(self, entry: DocumentEntry, above: str = "") -> None:
+        """An entry of a table, whose key may go several tables deep, as in a properties file."""
+        path = above
+        for key in entry.key.split("."):
+            known = _TABLES.get(path, {})
+            if path.startswith("dvara"):  # max-sources may be written max_sources or maxSources
+                key = next((each for each in known if _relaxed(each) == _relaxed(key)), key)
+            if key not in known:
+                where = f"{path!r}" if path else "a configuration"
+                names = [*known, *(() if path else _STRUCTURES)]
+                self.problems.unknown(entry.place, key, names, where=where)
+                return
+            path = f"{path}.{key}".lstrip(".")
+        if path in _TABLES:
+            if isinstance(entry.part, DocumentTable):
+                for each in entry.part.entries:
+                    self.read(each, path)
+            elif not (isinstance(entry.part, Scalar) and entry.part.value is None):
+                text = f"{path} is a mapping, and this is none. Known: {', '.join(_TABLES[path])}."
+                self.problems.add(entry.place, text)
+        elif (alias := _LEAVES[path]) is not None:
+            self._put(alias, entry.part, written=path)
+        else:
             self.formats.add(Format.HALUGATE)
-            self.problems.warnings.append(f"{entry.place}: {'.'.join(path)} has no effect here.")
-        elif isinstance(leaf, Alias):
-            self._put(leaf, entry.part, written=".".join(path))
-        elif isinstance(entry.part, DocumentTable):
-            for each in entry.part.entries:
-                self.read(each, leaf, path)
-        elif not (isinstance(entry.part, Scalar) and entry.part.value is None):
-            names = ", ".join(leaf)
-            self.problems.add(
-                entry.place, f"{'.'.join(path)} is a mapping, and this is none. Known: {names}."
-            )
+            self.problems.warnings.append(f"{entry.place}: {path} has no effect here.")
 
     def read_environment(self, environ: Mapping[str, str]) -> None:
         """Variables win over the file; of two for one setting, both must say the same."""
@@ -357,7 +346,7 @@ class _Reader:
                 shared.append((alias, text))
             elif alias is not None:
                 self._put_variable(alias, text)
-            elif _is_ours(variable):
+            elif variable.startswith(_PREFIXES):
                 near = get_close_matches(variable, VARIABLES, n=1)
                 meant = f" Did you mean {near[0]}?" if near else ""
                 self.problems.add(variable, f"no setting has this variable.{meant}")
@@ -469,26 +458,8 @@ class _Reader:
         self.found[alias.path] = _Found(value, origin, written)
 
 
-def _find(key: str, tree: _Tree, *, is_relaxed: bool) -> str | None:
-    """The known name; DVARA's may be written max-sources, max_sources or maxSources."""
-    if key in tree:
-        return key
-    if is_relaxed:
-        return next((known for known in tree if _relaxed(known) == _relaxed(key)), None)
-    return None
-
-
 def _relaxed(key: str) -> str:
     return key.replace("-", "").replace("_", "").lower()
-
-
-def _is_ours(variable: str) -> bool:
-    """Whether a variable can only be meant for us.
-
-    Not all that begins with our name can: Kubernetes gives every container GROUNDWIRE_SERVICE_HOST
-    and the like when a service is called so.
-    """
-    return variable.startswith(tuple(_prefixes()))
 
 
 def _is_service_link(variable: str, text: str) -> bool:
@@ -500,9 +471,3 @@ def _is_service_link(variable: str, text: str) -> bool:
         _SERVICE_LINK.search(variable)
         or (variable.endswith("_PORT") and text.startswith(("tcp://", "udp://", "sctp://")))
     )
-
-
-def _prefixes() -> Iterator[str]:
-    yield f"{DVARA}.".upper().replace(".", "_").replace("-", "_")
-    for section in SECTIONS:
-        yield f"GROUNDWIRE_{section.upper()}_"

@@ -13,29 +13,14 @@ from groundwire.config.fields import (
     read_fields,
     unique,
 )
-from groundwire.config.kinds import Kind, Text, Whole, list_of, one_of
+from groundwire.config.kinds import Kind, OneOrMore, Text, Texts, Whole, one_of
 from groundwire.config.names import Format
 from groundwire.config.tree import SETTINGS, Cosine
 from groundwire.detection.values import Label
+from groundwire.policy import signals
 from groundwire.policy.decisions import Decision, Rule
 from groundwire.policy.policy import HallucinationPlugin
-from groundwire.policy.signals import (
-    DOMAINS,
-    FINDINGS,
-    GENERAL,
-    NEEDED,
-    NOT_NEEDED,
-    Aggregation,
-    Condition,
-    DomainRule,
-    EmbeddingRule,
-    HallucinationRule,
-    KeywordRule,
-    LanguageRule,
-    Operator,
-    SignalRules,
-    SignalType,
-)
+from groundwire.policy.signals import Condition, Operator, SignalRules, SignalType
 from groundwire.text.keywords import PatternError, compile_pattern
 from groundwire.text.language import LANGUAGES
 
@@ -60,7 +45,8 @@ LEGACY_KEYS = {
 }
 
 _ANY = "any"
-_FLAG, _TEXT, _TEXTS = Kind(bool), Kind(Text), Kind(list_of(Text))
+_Languages = Annotated[tuple[Annotated[str, one_of(LANGUAGES)], ...], OneOrMore()]
+_FLAG, _TEXT, _TEXTS = Kind(bool), Kind(Text), Kind(Texts)
 _ACTION = SETTINGS["check.action"].kind
 _NAME = TableField("name", _TEXT, is_required=True)
 _DESCRIPTION = TableField("description", _TEXT)
@@ -72,11 +58,11 @@ def _choice(values: Sequence[str], aliases: Mapping[str, str] | None = None) -> 
 
 
 _OPERATOR = _choice(tuple(Operator))
-_AGGREGATION = _choice(tuple(Aggregation), {_ANY: "max"})
+_AGGREGATION = _choice(tuple(signals.Aggregation), {_ANY: "max"})
 
 FIELDS: dict[SignalType, tuple[TableField, ...]] = {
     SignalType.FACT_CHECK: (
-        TableField("name", _choice((NEEDED, NOT_NEEDED)), is_required=True),
+        TableField("name", _choice((signals.NEEDED, signals.NOT_NEEDED)), is_required=True),
         _DESCRIPTION,
     ),
     SignalType.KEYWORD: (
@@ -98,7 +84,7 @@ FIELDS: dict[SignalType, tuple[TableField, ...]] = {
     SignalType.LANGUAGE: (
         _NAME,
         _DESCRIPTION,
-        TableField("codes", Kind(list_of(Annotated[str, one_of(LANGUAGES)]))),
+        TableField("codes", Kind(_Languages)),
     ),
     SignalType.HALLUCINATION: (
         _NAME,
@@ -181,13 +167,13 @@ class RuleReader:
         """All signals, with the built-in domains that a decision names."""
         domains = self._rules.get(SignalType.DOMAIN, {})
         built_in = (
-            DomainRule(name=name, description=DOMAINS[name])
+            signals.DomainRule(name=name, description=signals.DOMAINS[name])
             for name in self._domains_used
-            if name not in domains and name != GENERAL
+            if name not in domains and name != signals.GENERAL
         )
         languages = self._rules.get(SignalType.LANGUAGE, {})
         codes = (
-            LanguageRule(name=code, codes=(code,))
+            signals.LanguageRule(name=code, codes=(code,))
             for code in self._languages_used
             if code not in languages
         )
@@ -222,22 +208,22 @@ class RuleReader:
         if type_ is SignalType.KEYWORD:
             return self._keyword(values, place)
         if type_ is SignalType.EMBEDDING:
-            if "aggregation" in values:
-                values["aggregation"] = Aggregation(values["aggregation"])
-            return EmbeddingRule(**values)
+            return signals.EmbeddingRule(**values)
         if type_ is SignalType.LANGUAGE:
             return self._language(name, values.get("codes"), place)
         if type_ is SignalType.HALLUCINATION:
             label = values.pop("label", _ANY)
-            return HallucinationRule(**values, label=None if label == _ANY else Label(label))
-        if name == GENERAL:  # it holds where no other does, whatever it is said to be about
-            return None
-        description = text or DOMAINS.get(name, "")
+            return signals.HallucinationRule(
+                **values, label=None if label == _ANY else Label(label)
+            )
+        if name == signals.GENERAL:
+            return None  # it holds where no other does, whatever it is said to be about
+        description = text or signals.DOMAINS.get(name, "")
         if not description:
             self.problems.add(place, f"the domain {name!r} has no description, and needs one.")
-        return DomainRule(**values, description=description)
+        return signals.DomainRule(**values, description=description)
 
-    def _keyword(self, values: dict[str, Any], place: LinePlace) -> KeywordRule | None:
+    def _keyword(self, values: dict[str, Any], place: LinePlace) -> signals.KeywordRule | None:
         name = values["name"]
         if not values.get("words") and not values.get("patterns"):
             self.problems.add(place, f"the keywords {name!r} have neither words nor patterns.")
@@ -253,16 +239,15 @@ class RuleReader:
                     "RE2's syntax, without back references and looking around.",
                 )
                 return None
-        operator = Operator(values.pop("operator", Operator.OR))
-        return KeywordRule(**values, operator=operator, is_case_sensitive=is_case_sensitive)
+        return signals.KeywordRule(**values, is_case_sensitive=is_case_sensitive)
 
     def _language(
         self, name: str, codes: tuple[str, ...] | None, place: LinePlace
-    ) -> LanguageRule | None:
+    ) -> signals.LanguageRule | None:
         if codes is None and name not in LANGUAGES:
             self.problems.unknown(place, name, LANGUAGES, where="the languages (without 'codes')")
             return None
-        return LanguageRule(name=name, codes=codes or (name,))
+        return signals.LanguageRule(name=name, codes=codes or (name,))
 
     def _decision(self, part: Part) -> Decision | None:
         values = read_fields(part, _DECISION, where="a decision", problems=self.problems)
@@ -293,7 +278,7 @@ class RuleReader:
         if None in inner:
             return None
         try:
-            return Rule(Operator(values["operator"]), tuple(filter(None, inner)))
+            return Rule(values["operator"], tuple(filter(None, inner)))
         except ValueError as error:
             self.problems.add(part.place, f"{where}: {error}.")
             return None
@@ -304,7 +289,7 @@ class RuleReader:
         )
         if values is None:
             return None
-        type_, name = SignalType(values["type"]), values["name"]
+        type_, name = values["type"], values["name"]
         known = list(dict.fromkeys(self._names(type_)))
         text = name.value if isinstance(name, Scalar) else ""
         if text not in known:
@@ -322,10 +307,10 @@ class RuleReader:
         # What is defined wrongly is known all the same: one mistake is told once.
         yield from self._places.get(type_, {})
         built_in: dict[SignalType, Iterable[str]] = {
-            SignalType.FACT_CHECK: (NEEDED, NOT_NEEDED),
-            SignalType.DOMAIN: DOMAINS,
+            SignalType.FACT_CHECK: (signals.NEEDED, signals.NOT_NEEDED),
+            SignalType.DOMAIN: signals.DOMAINS,
             SignalType.LANGUAGE: LANGUAGES,
-            SignalType.HALLUCINATION: [rule.name for rule in FINDINGS],
+            SignalType.HALLUCINATION: [rule.name for rule in signals.FINDINGS],
         }
         yield from built_in.get(type_, ())
 

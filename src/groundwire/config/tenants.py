@@ -14,7 +14,7 @@ from groundwire.config.fields import (
     read_fields,
 )
 from groundwire.config.keys import KeyText
-from groundwire.config.kinds import Kind, KindError, Read, Secret, Whole, list_of
+from groundwire.config.kinds import Kind, KindError, OneOrMore, Read, Secret, Whole
 from groundwire.config.tree import SETTINGS, Count, Threshold
 from groundwire.errors import ConfigError
 from groundwire.policy.policy import Overrides
@@ -52,7 +52,7 @@ KINDS: dict[str, Kind] = {
 }
 
 #: The keys of a tenant, in a file only.
-KEYS = Kind(list_of(KeyText))
+KEYS = Kind(Annotated[tuple[KeyText, ...], OneOrMore()])
 
 _WHOLE = Kind(Whole)
 

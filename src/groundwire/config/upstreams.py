@@ -1,13 +1,13 @@
 """Upstreams: the servers that answer requests, one or several that share the models."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass, fields
 from typing import Annotated
 
 from groundwire.config.document import DocumentEntry, LinePlace
 from groundwire.config.fields import Problems, TableField, items_of, read_fields, unique
 from groundwire.config.keys import Token
-from groundwire.config.kinds import Endpoint, Kind, Name, Number, Secret, Text, list_of
+from groundwire.config.kinds import Endpoint, Kind, Name, Number, Texts
 
 #: The one that is given as ``upstream.url``.
 DEFAULT_UPSTREAM = "default"
@@ -25,24 +25,18 @@ class Upstream:
         weight: Its share of the requests among those that have a model.
     """
 
-    name: str
-    url: str
-    api_key: Secret | None = None
-    models: tuple[str, ...] = ("*",)
-    weight: int = 1
+    name: Name
+    url: Endpoint
+    api_key: Token | None = None
+    models: Texts = ("*",)
+    weight: Annotated[int, Number(ge=1, le=1000)] = 1
 
 
 #: Fields of an upstream → what they may be.
-UPSTREAM_KINDS: Mapping[str, Kind] = {
-    "name": Kind(Name),
-    "url": Kind(Endpoint),
-    "api_key": Kind(Token),
-    "models": Kind(list_of(Text)),
-    "weight": Kind(Annotated[int, Number(ge=1, le=1000)]),
-}
+UPSTREAM_KINDS: Mapping[str, Kind] = {each.name: Kind(each.type) for each in fields(Upstream)}
 _FIELDS = [
-    TableField(name, kind, is_required=name in ("name", "url"))
-    for name, kind in UPSTREAM_KINDS.items()
+    TableField(each.name, UPSTREAM_KINDS[each.name], is_required=each.default is MISSING)
+    for each in fields(Upstream)
 ]
 
 
