@@ -2,16 +2,23 @@
 
 import json
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from groundwire.pipeline import Pipeline
 from groundwire.pipeline.conversation import SourceOrigin, read_request
 
-PROMPTS: list[dict[str, Any]] = tomllib.loads(
-    (Path(__file__).parent / "prompts.toml").read_text(encoding="utf-8")
-)["prompt"]
+
+def read_prompts(name: str) -> list[dict[str, Any]]:
+    text = (Path(__file__).parent / name).read_text(encoding="utf-8")
+    prompts: list[dict[str, Any]] = tomllib.loads(text)["prompt"]
+    return prompts
+
+
+PROMPTS, UNSEEN = read_prompts("prompts.toml"), read_prompts("unseen.toml")
 QUESTION = "How many people does the reading hall of the Lantern Library seat?"
 CONTEXTS = {
     "prose": (
@@ -50,19 +57,17 @@ def filled(prompt: dict[str, Any], context: str) -> dict[str, Any]:
         "$CONTEXT": context,
         "$QUESTION": QUESTION,
     }
-    messages = []
-    for role in ("system", "user"):
-        if role in prompt:
-            text = prompt[role]
-            for name, value in values.items():
-                text = text.replace(name, value)
-            messages.append({"role": role, "content": text})
+    messages = prompt.get("messages") or [
+        {"role": role, "content": prompt[role]}
+        for role in ("system", "developer", "user")
+        if role in prompt
+    ]
+    for name, value in values.items():
+        messages = [{**each, "content": each["content"].replace(name, value)} for each in messages]
     return {"messages": messages}
 
 
-@pytest.mark.parametrize("kind", CONTEXTS)
-@pytest.mark.parametrize("prompt", PROMPTS, ids=[each["name"] for each in PROMPTS])
-def test_the_evidence_is_what_the_prompt_informs_of(prompt: dict[str, Any], kind: str) -> None:
+def assert_divided(prompt: dict[str, Any], kind: str) -> None:
     context, facts = CONTEXTS[kind]
     conversation = read_request(filled(prompt, context))
     found = "\n".join(source.text for source in conversation.sources)
@@ -72,3 +77,33 @@ def test_the_evidence_is_what_the_prompt_informs_of(prompt: dict[str, Any], kind
     assert {offered.origin for offered in conversation.offered} == {SourceOrigin.CONTEXT}
     assert QUESTION in (conversation.question or "")
     assert not any(fact in (conversation.question or "") for fact in facts)
+
+
+@pytest.mark.parametrize("kind", CONTEXTS)
+@pytest.mark.parametrize("prompt", PROMPTS, ids=[each["name"] for each in PROMPTS])
+def test_the_evidence_is_what_the_prompt_informs_of(prompt: dict[str, Any], kind: str) -> None:
+    assert_divided(prompt, kind)
+
+
+@pytest.fixture(scope="module")
+def pipeline() -> Iterator[Pipeline]:
+    with Pipeline.load() as loaded:
+        yield loaded
+
+
+@pytest.mark.merge
+@pytest.mark.parametrize("prompt", [*PROMPTS, *UNSEEN], ids=lambda prompt: prompt["name"])
+def test_wrong_answers_are_found_and_right_ones_pass(
+    prompt: dict[str, Any], pipeline: Pipeline
+) -> None:
+    context = pipeline.open(filled(prompt, CONTEXTS["prose"][0]))
+    outcomes = [
+        str(pipeline.check(context, f"The reading hall seats {n} people.").outcome)
+        for n in (900, 212)
+    ]
+    assert outcomes == ["hallucinated", "grounded"]
+
+
+@pytest.mark.parametrize("prompt", UNSEEN, ids=[each["name"] for each in UNSEEN])
+def test_so_it_is_in_shapes_that_nobody_had_thought_of(prompt: dict[str, Any]) -> None:
+    assert_divided(prompt, "prose")

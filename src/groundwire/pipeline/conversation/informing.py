@@ -1,5 +1,6 @@
 """A message → what it asks, and what it informs of, each piece of evidence with its place."""
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -8,9 +9,15 @@ from groundwire.pipeline.conversation.content import Piece
 from groundwire.pipeline.conversation.dividing import Part, divide
 from groundwire.pipeline.conversation.messages import Message
 from groundwire.pipeline.conversation.passages import passages_of
+from groundwire.pipeline.conversation.roles import Role, role_of
 from groundwire.pipeline.conversation.wording import Wording, n_informing_words
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
+#: Half a surrogate pair is no valid text; where it matters, it is refused with its place. Tokens of
+#: chat templates say nothing.
+_NOISE = re.compile(
+    "[\ud800-\udfff]|\\[/?INST\\]|<</?SYS>>|</?s>"
+    r"|<\|(?:im_start|im_end|begin_of_text|end_of_text|start_header_id|end_header_id|eot_id|end)\|>"
+)
 _BETWEEN_PIECES = "\n\n"
 #: Sentences that stand in instructions, or around a question, inform from so many words on.
 _LOOSE_WORDS_OF_SYSTEM, _LOOSE_WORDS_OF_USER = 8, 20
@@ -36,8 +43,10 @@ def read_message(message: Message) -> MessageParts:
     """Divide the running text of a message."""
     pieces = message.says
     text = _BETWEEN_PIECES.join(piece.text for piece in pieces)
-    # Half a surrogate pair is no valid text; where it matters, it is refused with its place.
-    parts = divide(_SURROGATE.sub("\ufffd", text), is_user=message.is_user)
+    if (fields := _fields(message, text)) is not None:
+        return fields
+    readable = _NOISE.sub(lambda match: " " * len(match[0]), text)
+    parts = divide(readable, is_user=message.is_user)
     informing = [part for part in parts if part.does is Wording.INFORMS]
     marked = [part for part in informing if part.is_marked]
     loose = [part for part in informing if not part.is_marked]
@@ -55,6 +64,32 @@ def read_message(message: Message) -> MessageParts:
         asks=_asks(message, text, parts, has_evidence=bool(marked or loose)),
         evidence=(*message.documents, *_pieces(pieces, text, marked)),
         loose=tuple(_pieces(pieces, text, loose)),
+    )
+
+
+def _fields(message: Message, text: str) -> MessageParts | None:
+    """Divide a message that is a JSON object, with question and evidence in fields of their own."""
+    if len(message.says) != 1 or text.strip()[:1] != "{":
+        return None
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    found: dict[Role | None, list[tuple[str, str]]] = {}
+    for key, value in data.items():
+        said = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        found.setdefault(role_of(key), []).append((key, said))
+    if not (Role.ASK in found and Role.INFORM in found):
+        return None
+    place = message.says[0].place
+    return MessageParts(
+        asks="\n".join(said for _, said in found[Role.ASK]),
+        evidence=tuple(
+            Piece(text=said, place=f'{place}["{key}"]')
+            for key, said in found[Role.INFORM]
+            if any(map(str.isalnum, said))
+        ),
+        loose=(),
     )
 
 

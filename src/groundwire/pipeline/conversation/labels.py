@@ -12,7 +12,7 @@ from groundwire.pipeline.conversation.roles import (
 )
 
 _DECORATION = " \t\r#*_=-~|[]{}()<>`:.•«»"
-_NUMBERING = " \t\r#*_[]<>-•0123456789.)("
+_NUMBERING = " \t\r#*_[]{}<>-•0123456789.)("
 _MAX_NAME = 64
 
 
@@ -53,7 +53,8 @@ def label_at(text: str, start: int, end: int) -> Label | None:
             # A heading that is none of ours begins something else.
             role = role if role is Role.EXAMPLE else Role.OPEN
         return Label(start, end, role, name, is_heading=True)
-    colon = line.find(":", 0, _MAX_NAME)
+    marks = (line.find(mark, 0, _MAX_NAME) for mark in (":", "="))
+    colon = min((at for at in marks if at > 0), default=-1)
     if colon > 0:
         name = line[:colon].strip(_NUMBERING)
         is_alone = not line[colon + 1 :].strip(" *_")

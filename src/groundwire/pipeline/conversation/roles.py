@@ -35,7 +35,8 @@ _NAMES = {
         extracts quote quotes inventory catalog
         """,
     Role.ASK: """
-        question questions query queries q request inquiry human user customer problem topic
+        question questions query queries q request inquiry human user customer problem topic claim
+        hypothesis
         comment
         """,
     Role.INSTRUCT: """
@@ -75,7 +76,7 @@ _PREPOSITIONS = frozenset({"of", "for", "from", "to", "about", "in", "with", "on
 #: What ends an open section of evidence; other names are likely headings of the evidence itself.
 _ENDS = vocabulary(
     """
-    question questions query q human user assistant ai answer answers a response instruction
+    question questions query q claim human user assistant ai answer answers a response instruction
     instructions task rules guidelines role goal output example examples history conversation
     remember reasoning comment
     """

@@ -22,7 +22,8 @@ _IMPERATIVES = vocabulary(
     get give greet hello help hey hi highlight identify ignore imagine implement improve include
     judge keep let let's limit list listen look make mention must never note obey only outline
     output paraphrase pay pick plan please pretend prioritize proofread provide quote rank rate
-    read recommend refactor refer refrain refuse reject remember reply respond rephrase restrict
+    read recommend refactor refer refrain refuse reject decline remember reply respond rephrase
+    restrict
     return rewrite say score see select show skip solve sort speak state stay stick suggest
     summarise summarize take talk tell thank thanks think translate treat try use using verify
     write remain respect preserve maintain double-check express sound
@@ -79,6 +80,8 @@ _OF_THE_TASK = re2.compile(
     r"|\b(?:not|n't) (?:\w+ ){0,3}(?:in|by|from) the (?:provided |given |above |retrieved )?"
     r"(?:context|documents?|sources?|passages?|knowledge base|excerpts?)\b"
     r"|\brespond (?:in|with|to|only|as)|\bcite (?:the|your|sources?|each|every|all)\b"
+    r"|^\s*end of (?:the )?(?:\w+ ){0,2}"
+    r"(?:context|data|documents?|sources?|passages?|information)\b"
     r"|\b(?:this|the|following) question\b|\bstep[- ]by[- ]step\b)"
 )
 #: Words of what describes a character or a style: no evidence outside marked sections.
@@ -93,7 +96,7 @@ _OF_THE_MODEL = vocabulary(
 #: Every match of the two expressions has one of these words; without any, they need not be tried.
 _TRIGGERS = vocabulary(
     """
-    above answer answering based rely relying given using use with user user's users users' your
+    above end answer answering based rely relying given using use with user user's users users' your
     you prior make making ai hallucinate hallucinating provided if when not n't isn't aren't
     can't cannot doesn't don't respond cite question step-by-step step
     """
