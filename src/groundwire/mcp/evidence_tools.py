@@ -131,22 +131,29 @@ class SearchResult(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class HeldEvidence:
-    """The evidence of one server's sessions, and what the tools do with it."""
+    """The tools that work with held evidence. Their docstrings are what agents read."""
 
     backend: Backend
     stores: Stores
 
-    def add(self, call: Call, own: AddInput) -> ToolResult:
-        """Hold a text."""
+    def add_span(self, call: Call, own: AddInput) -> Annotated[ToolResult, AddedResult]:
+        """Have the server hold a text as evidence.
+
+        It gives it an id (S0, S1...) to be cited, and the text under that id cannot be changed. Add
+        what you read before you answer from it.
+        """
         return self._add(call, own, own.text, None)
 
-    def add_file(self, call: Call, own: AddFileInput) -> ToolResult:
-        """Hold lines of a file."""
+    def add_file_span(self, call: Call, own: AddFileInput) -> Annotated[ToolResult, AddedResult]:
+        """Have the server read lines of a text file and hold them as evidence.
+
+        So nobody has to trust a copy.
+        """
         found = self.backend.roots.read(own.path, own.start_line, own.end_line)
         return self._add(call, own, found.text, found.place)
 
-    def list(self, call: Call, own: ListInput) -> ToolResult:
-        """List held spans."""
+    def list_spans(self, call: Call, own: ListInput) -> Annotated[ToolResult, ListResult]:
+        """List the spans that are held, in the order they were added, without texts."""
         spans = self._held(call, own)
         shown = spans[own.offset : own.offset + own.limit]
         found = [
@@ -155,14 +162,17 @@ class HeldEvidence:
         text = lines_of(f"{len(spans)} spans are held.", [span_line(each) for each in shown])
         return ToolResult(data={"spans": found, "total": len(spans)}, text=text)
 
-    def get(self, call: Call, own: GetInput) -> ToolResult:
-        """Read a held span."""
+    def get_span(self, call: Call, own: GetInput) -> Annotated[ToolResult, GetResult]:
+        """Read the text of a span that is held, as it was added."""
         store = self._store(call, own) or EvidenceStore(self.stores.limits)
         span = store.get(own.sid)
         return ToolResult(data={"span": {**span.to_dict(), "text": span.text}}, text=span.text)
 
-    def search(self, call: Call, own: SearchInput) -> ToolResult:
-        """Rank held spans by a query."""
+    def search_spans(self, call: Call, own: SearchInput) -> Annotated[ToolResult, SearchResult]:
+        """Rank the spans that are held by the words they share with a query, best first.
+
+        Use it to find what a claim should cite.
+        """
         from groundwire.mcp.search import search  # with numpy
 
         spans = self._held(call, own)
@@ -197,57 +207,15 @@ def holding_tools(backend: Backend, stores: Stores) -> tuple[Tool, ...]:
     held, hidden = HeldEvidence(backend, stores), backend.hidden
     allowed = ", ".join(map(str, backend.roots.folders)) or "none: see --root of the server"
     return (
-        Tool(
-            name="add_span",
-            title="Hold a text as evidence",
-            description="Have the server hold a text as evidence. It gives it an id (S0, S1...) to "
-            "be cited, and the text under that id cannot be changed. Add what you read before you "
-            "answer from it.",
-            arguments=AddInput,
+        Tool.of(held.add_span, "Hold a text as evidence", hidden=hidden, is_read_only=False),
+        Tool.of(
+            held.add_file_span,
+            "Hold lines of a file as evidence",
             hidden=hidden,
-            result=AddedResult,
-            run=held.add,
+            more=f"Only files in allowed folders: {allowed}.",
             is_read_only=False,
         ),
-        Tool(
-            name="add_file_span",
-            title="Hold lines of a file as evidence",
-            description="Have the server read lines of a text file and hold them as evidence, so "
-            "that nobody has to trust a copy. Only files in allowed folders: " + allowed + ".",
-            arguments=AddFileInput,
-            hidden=hidden,
-            result=AddedResult,
-            run=held.add_file,
-            is_read_only=False,
-        ),
-        Tool(
-            name="list_spans",
-            title="List held evidence",
-            description="List the spans that are held, in the order they were added, without "
-            "texts.",
-            arguments=ListInput,
-            hidden=hidden,
-            result=ListResult,
-            run=held.list,
-        ),
-        Tool(
-            name="get_span",
-            title="Read held evidence",
-            description="The text of a span that is held, as it was added.",
-            arguments=GetInput,
-            hidden=hidden,
-            result=GetResult,
-            run=held.get,
-        ),
-        Tool(
-            name="search_spans",
-            title="Search held evidence",
-            description="Rank the spans that are held by the words they share with a query, best "
-            "first, to find what a claim should cite.",
-            arguments=SearchInput,
-            hidden=hidden,
-            result=SearchResult,
-            run=held.search,
-            is_long=True,
-        ),
+        Tool.of(held.list_spans, "List held evidence", hidden=hidden),
+        Tool.of(held.get_span, "Read held evidence", hidden=hidden),
+        Tool.of(held.search_spans, "Search held evidence", hidden=hidden, is_long=True),
     )

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, get_type_hints
 
 from pydantic import BaseModel
 
@@ -89,6 +89,41 @@ class Tool:
     is_read_only: bool = True
     is_open_world: bool = False
     is_long: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        run: Callable[[Call, Any], ToolResult],
+        title: str,
+        *,
+        hidden: frozenset[str],
+        more: str = "",
+        is_read_only: bool = True,
+        is_long: bool = False,
+    ) -> "Tool":
+        """Make a tool of a function, which gives its name, description and models.
+
+        Args:
+            run: Takes a call and ``own``, the model of its arguments; returns a
+                :class:`ToolResult`, annotated with the model of its data.
+            title: Title that people see.
+            hidden: Arguments that this server does not take.
+            more: Sentence to add to the description.
+            is_read_only: Whether the tool changes nothing.
+            is_long: Whether it works for a while.
+        """
+        hints = get_type_hints(run, include_extras=True)
+        return cls(
+            name=run.__name__,
+            title=title,
+            description=" ".join(f"{run.__doc__} {more}".split()),
+            arguments=hints["own"],
+            hidden=hidden,
+            result=hints["return"].__metadata__[0],
+            run=run,
+            is_read_only=is_read_only,
+            is_long=is_long,
+        )
 
     @cached_property
     def input_schema(self) -> Schema:
