@@ -1,19 +1,23 @@
 """Opens verifiers by name. None is opened that is not named, whatever the environment holds."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from groundwire.config.tree import Verify
+from groundwire.config.kinds import KindError, Secret
+from groundwire.config.tree import SETTINGS, Verify
+from groundwire.verify.errors import NotVerifiedError, invalid_argument
 from groundwire.verify.verifier import ANYONE, Scope, Verifier
 
 if TYPE_CHECKING:
     from groundwire.verify.local import LocalVerifier
 
 LOCAL, OPENAI, SERVICE = "local", "openai", "service"
+
+KEY_VARIABLE = "OPENAI_API_KEY"
 
 _loading = Lock()
 
@@ -32,10 +36,13 @@ def opened(settings: Verify, scope: Scope = ANYONE) -> Iterator[Verifier]:
         ModelError: If the embedded model cannot be used.
     """
     if settings.verifier == OPENAI:
+        from groundwire.verify.endpoint import OPENAI_URL, VerifierEndpoint
         from groundwire.verify.openai import OpenAIVerifier
 
-        with OpenAIVerifier.open(settings, os.environ, scope=scope) as endpoint:
-            yield endpoint
+        key = wanted_key(settings, os.environ)
+        url = wanted_url(settings.base_url, os.environ, "OPENAI_BASE_URL") or OPENAI_URL
+        with VerifierEndpoint(base_url=url, api_key=key, timeout_s=settings.timeout_s) as endpoint:
+            yield OpenAIVerifier(endpoint, settings, api_key=key, scope=scope)
     else:
         with _loading:
             embedded = _local()
@@ -48,3 +55,40 @@ def _local() -> "LocalVerifier":
     from groundwire.verify.local import LocalVerifier
 
     return LocalVerifier.load()
+
+
+def wanted_key(settings: Verify, environ: Mapping[str, str]) -> str:
+    """Read the key of an endpoint or a service.
+
+    Raises:
+        NotVerifiedError: If there is none, or it cannot stand in an HTTP header.
+    """
+    own = settings.api_key
+    key = (own.reveal() if isinstance(own, Secret) else environ.get(KEY_VARIABLE, "")).strip()
+    if not key:
+        raise NotVerifiedError(
+            "missing_api_key",
+            f"There is no API key. Set {KEY_VARIABLE}, or pass api_key; any text does for a server "
+            'that wants none. verifier="local" needs no key.',
+        )
+    if not (key.isascii() and key.isprintable()):
+        raise invalid_argument(f"{KEY_VARIABLE} = *** is not possible. It must be printable ASCII.")
+    return key
+
+
+def wanted_url(given: str | None, environ: Mapping[str, str], variable: str) -> str | None:
+    """Read the URL that was given, or else that of the environment; ``None`` if there is none.
+
+    Raises:
+        NotVerifiedError: If it is plain HTTP to another machine, or not a URL.
+    """
+    url = given or environ.get(variable, "").strip()
+    if not url:
+        return None
+    try:
+        return str(SETTINGS["verify.base_url"].kind.read(url)).rstrip("/")
+    except KindError as error:
+        raise invalid_argument(
+            f"{variable} is not possible: it must be a URL with https://, or with http:// on this "
+            "machine, for answer, evidence and key would travel unencrypted."
+        ) from error

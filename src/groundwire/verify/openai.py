@@ -7,12 +7,10 @@ environment alone sends nothing anywhere.
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from types import TracebackType
-from typing import Self
 
 from groundwire.config.tree import Verify
 from groundwire.verify.cache import SHARED, CallCache, key_of
-from groundwire.verify.endpoint import OPENAI_URL, Completion, VerifierEndpoint
+from groundwire.verify.endpoint import Completion, VerifierEndpoint
 from groundwire.verify.errors import NotVerifiedError
 from groundwire.verify.grouping import plan_groups
 from groundwire.verify.logprobs import read_group, read_single
@@ -29,7 +27,6 @@ from groundwire.verify.verifier import (
     VerifierFailure,
     with_cost,
 )
-from groundwire.verify.wanted import wanted_key, wanted_url
 
 
 class OpenAIVerifier:
@@ -60,36 +57,10 @@ class OpenAIVerifier:
         # Once a key or a model is refused, no other call can succeed.
         self._final: NotVerifiedError | None = None
 
-    @classmethod
-    def open(cls, settings: Verify, environ: Mapping[str, str], *, scope: Scope = ANYONE) -> Self:
-        """Open the endpoint that settings and environment name; nothing is sent yet.
-
-        Raises:
-            NotVerifiedError: If there is no key, or the base URL of the environment cannot be used.
-            MissingExtraError: If the official client is not installed.
-        """
-        api_key = wanted_key(settings, environ)
-        base_url = wanted_url(settings.base_url, environ, "OPENAI_BASE_URL") or OPENAI_URL
-        endpoint = VerifierEndpoint(
-            base_url=base_url, api_key=api_key, timeout_s=settings.timeout_s
-        )
-        return cls(endpoint, settings, api_key=api_key, scope=scope)
-
     @property
     def model(self) -> str:
         """The model that is asked."""
         return self._settings.model or DEFAULT_MODEL
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._endpoint.close()
 
     def judge(self, questions: Sequence[ClaimQuestion]) -> list[Judged]:
         """Answer each question, in their order."""

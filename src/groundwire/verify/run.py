@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from groundwire.config.tree import Verify
 from groundwire.errors import MissingExtraError, ModelError, SettingError
-from groundwire.verify.backends import LOCAL, SERVICE, opened
+from groundwire.verify.backends import LOCAL, SERVICE, opened, wanted_key, wanted_url
 from groundwire.verify.citations import DEFAULTS as THRESHOLDS
 from groundwire.verify.citations import agreeing
 from groundwire.verify.claims import VerifiableClaim
@@ -21,7 +21,6 @@ from groundwire.verify.settings import DEFAULT_MODEL, DEFAULTS, arguments_of, re
 from groundwire.verify.spans import CitedSpan, read_spans
 from groundwire.verify.subject import Subject
 from groundwire.verify.verifier import FailureKind, Verifier
-from groundwire.verify.wanted import wanted_key, wanted_url
 
 #: Opens the verifier that settings name.
 Opens: TypeAlias = Callable[[Verify], AbstractContextManager[Verifier]]
