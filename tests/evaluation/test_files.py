@@ -134,10 +134,8 @@ def test_without_pyarrow_a_message_names_the_extra(tmp_path: Path) -> None:
 
 BAD = {
     "no JSON": (b"{bad", "not JSON: Expecting property name"),
-    "cut": (b'{"answer": "a', "not JSON"),
     "no object": ([1], "The row is a JSON array"),
     "NaN": (b'{"id": NaN}', "NaN is no JSON value. Write null"),
-    "nested too deep": (b"[" * 100_000, "not JSON"),
     "latin-1": (b'{"answer": "caf\xe9"}', "not UTF-8"),
     "no answer": ({"context": "A."}, "there is no column 'answer' or 'response' or 'output'"),
     "no sources": ({"answer": "A.", "src": "B."}, "Columns here: 'answer', 'src'. Name it with"),
@@ -145,7 +143,6 @@ BAD = {
     "answer is null": ({**ROW, "answer": None}, "the answer is nothing (null) and must be a text"),
     "half a surrogate pair": ({**ROW, "answer": "\ud800"}, "the lone surrogate U+D800"),
     "half a pair in the id": ({**ROW, "id": "\ud800"}, "The id is not valid text"),
-    "half a pair in the context": ({**ROW, "context_id": "\ud800"}, "not valid text"),
     "id is a list": ({**ROW, "id": [1]}, "the id is an array and must be a text or a number"),
     "question is a number": ({**ROW, "question": 7}, "the question is a number and must be a text"),
     "sources is a number": ({**ROW, "context": 7}, "the sources are a number"),
@@ -158,15 +155,12 @@ BAD = {
         {**ROW, "spans": [{"start": 0, "end": 10**400}]},
         "the span 0-… does not lie",
     ),
-    "number of thousands of digits": (b'{"id": ' + b"1" * 5000 + b"}", "a number is too long."),
-    "span before the start": ({**ROW, "spans": [{"start": -1, "end": 3}]}, "the span -1-3"),
     "empty span": ({**ROW, "spans": [{"start": 3, "end": 3}]}, "the span 3-3"),
     "span of bytes": (
         {**ROW, "spans": [{"start": 0, "end": 2, "text": "Xy"}]},
         "the span 0-2 is 'It' in the answer and not 'Xy': do its offsets count characters?",
     ),
     "span without end": ({**ROW, "spans": [{"start": 3}]}, "no whole numbers"),
-    "span of booleans": ({**ROW, "spans": [{"start": False, "end": True}]}, "no whole numbers"),
     "span is a text": ({**ROW, "spans": ["1950"]}, "a span is neither an object"),
     "spans are an object": ({**ROW, "spans": {"start": 1}}, "the spans are an object"),
     "spans as Python": ({**ROW, "spans": "[{'start': 1}]"}, "a text that is no JSON"),
@@ -220,7 +214,7 @@ def test_a_bad_row_is_told_with_its_place_and_the_others_are_read(
 
 
 @pytest.mark.parametrize("name", ["t.jsonl", "t.csv"])
-@pytest.mark.parametrize("field", ["context_id", "task", "spans", "label", "id"])
+@pytest.mark.parametrize("field", ["task", "id"])
 def test_a_named_column_that_no_row_has_fails_each_row(
     tmp_path: Path, name: str, field: str
 ) -> None:

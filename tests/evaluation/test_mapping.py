@@ -17,15 +17,14 @@ def read(row: dict[str, Any], *pairs: str, label_means: str = "hallucinated") ->
     return ColumnMapping.of(pairs, label_means=label_means).answer(row, number=7)
 
 
-@pytest.mark.parametrize("answer", ["answer", "response", "output"])
-@pytest.mark.parametrize(
-    "sources", ["sources", "context", "source", "contexts", "passages", "documents"]
-)
-@pytest.mark.parametrize("question", ["question", "query"])
-def test_columns_go_by_their_usual_names(answer: str, sources: str, question: str) -> None:
-    found = read({answer: "A.", sources: "S.", question: "Q?"}).example
-    assert (found.answer, found.question) == ("A.", "Q?")
-    assert [source.text for source in found.sources] == ["S."]
+@pytest.mark.parametrize("field", ["answer", "sources", "question"])
+def test_columns_go_by_their_usual_names(field: str) -> None:
+    for name in COLUMNS[field]:
+        row = {"answer": "A.", "sources": "S.", "question": "Q?"}
+        row[name] = row.pop(field)
+        found = read(row).example
+        assert (found.answer, found.question) == ("A.", "Q?")
+        assert [source.text for source in found.sources] == ["S."]
 
 
 def test_an_option_names_any_other_column() -> None:
@@ -42,7 +41,7 @@ def test_an_option_that_names_no_field_is_refused(pair: str) -> None:
         ColumnMapping.of([pair])
 
 
-@pytest.mark.parametrize("name", COLUMNS)
+@pytest.mark.parametrize("name", ["answer", "spans", "task"])
 def test_a_column_that_was_named_must_be_there(name: str) -> None:
     """Though there is one of the usual name: it is not the one that was asked for."""
     with pytest.raises(RowError, match=f"there is no column 'typo' for the {name}. Columns here"):
@@ -75,13 +74,10 @@ def test_sources_are_a_text_or_a_list(value: object, texts: list[str]) -> None:
     ("value", "texts"),
     [
         ('["One.", "Two."]', ["One.", "Two."]),
-        (' [{"text": "One."}]', ["One."]),
         ('[{"city": "Paris"}]', ['[{"city": "Paris"}]']),
         ("[1] Paris is a city.", ["[1] Paris is a city."]),
-        ("[1, 2]", ["[1, 2]"]),
         ("[" * 100_000, ["[" * 100_000]),
         ("[]", []),
-        ("One.", ["One."]),
     ],
 )
 def test_where_all_values_are_texts_a_list_of_sources_is_json(value: str, texts: list[str]) -> None:
@@ -91,10 +87,10 @@ def test_where_all_values_are_texts_a_list_of_sources_is_json(value: str, texts:
     assert mapping.unpacked({"answer": "A."}) == {"answer": "A."}  # what is missing is told later
 
 
-@pytest.mark.parametrize(("word", "is_hallucinated"), WORDS.items())
-def test_a_label_may_be_a_word(word: str, is_hallucinated: bool) -> None:
-    for written in (word, word.upper(), f" {word} "):
-        assert read({**BASE, "label": written}).is_hallucinated is is_hallucinated
+def test_a_label_may_be_a_word() -> None:
+    for word, is_hallucinated in WORDS.items():
+        for written in (word, f" {word.upper()} "):
+            assert read({**BASE, "label": written}).is_hallucinated is is_hallucinated
 
 
 @pytest.mark.parametrize(("label", "is_hallucinated"), [(1, True), (0, False), (1.0, True)])
@@ -103,16 +99,15 @@ def test_a_label_may_be_a_number_or_a_truth_value(label: object, is_hallucinated
     assert read({**BASE, "label": bool(label)}).is_hallucinated is is_hallucinated
 
 
-@pytest.mark.parametrize("label", [1, "1", True, "yes", 1.0])
+@pytest.mark.parametrize("label", [1, "yes", True])
 def test_one_may_mean_supported(label: object) -> None:
     row = {**BASE, "label": label}
     assert read(row).is_hallucinated
     assert not read(row, label_means="supported").is_hallucinated
 
 
-@pytest.mark.parametrize("word", ["hallucinated", "FAIL", "unsupported"])
-def test_a_word_that_says_which_is_not_turned_round(word: str) -> None:
-    assert read({**BASE, "label": word}, label_means="supported").is_hallucinated
+def test_a_word_that_says_which_is_not_turned_round() -> None:
+    assert read({**BASE, "label": "FAIL"}, label_means="supported").is_hallucinated
 
 
 def test_what_is_known_is_spans_a_label_or_nothing() -> None:
@@ -161,7 +156,8 @@ def test_a_label_that_its_spans_contradict_is_refused() -> None:
     ("kind", "label"),
     [
         ("Evident Conflict", Label.CONTRADICTED),
-        ("contradicted", Label.CONTRADICTED),
+        ("Unwanted.Intrinsic", Label.CONTRADICTED),
+        ("Unwanted.Extrinsic", Label.UNSUPPORTED),
         ("Subtle Baseless Info", Label.UNSUPPORTED),
         (None, Label.UNSUPPORTED),
     ],
@@ -169,6 +165,11 @@ def test_a_label_that_its_spans_contradict_is_refused() -> None:
 def test_the_label_of_a_span_tells_contradictions(kind: str | None, label: Label) -> None:
     (span,) = read({**BASE, "spans": [{"start": 0, "end": 2, "label": kind}]}).spans
     assert (span.label, span.kind) == (label, kind or "")
+
+
+def test_a_span_may_be_a_pair() -> None:
+    (span,) = read({**BASE, "spans": [[13, 17]]}).spans
+    assert (span.start, span.end, span.label) == (13, 17, Label.UNSUPPORTED)
 
 
 def test_spans_may_be_json_in_a_text() -> None:

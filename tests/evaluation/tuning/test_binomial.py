@@ -19,9 +19,9 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("losses", "n", "rate"), CASES)
-def test_a_tail_is_what_scipy_says(losses: int, n: int, rate: float) -> None:
-    assert lower_tail(losses, n, rate) == pytest.approx(binom.cdf(losses, n, rate), rel=1e-9)
+def test_a_tail_is_what_scipy_says() -> None:
+    found = [lower_tail(*case) for case in CASES]
+    assert found == pytest.approx([binom.cdf(*case) for case in CASES], rel=1e-9)
 
 
 def test_a_tail_of_a_million_trials_is_what_scipy_says() -> None:
@@ -33,8 +33,8 @@ def test_fewer_than_no_losses_do_not_happen() -> None:
     assert lower_tail(-1, 10, 0.5) == 0
 
 
-@pytest.mark.parametrize("alpha", [0.001, 0.05, 0.2, 0.49])
-@pytest.mark.parametrize("rate", [0.01, 0.1, 0.5, 0.9])
+@pytest.mark.parametrize("alpha", [0.001, 0.05])
+@pytest.mark.parametrize("rate", [0.01, 0.5])
 def test_the_most_losses_are_the_last_whose_tail_is_within_the_error(
     rate: float, alpha: float
 ) -> None:
