@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 
 from groundwire.mcp.tool import Watch
-from groundwire.verify.judging import ask
 from groundwire.verify.verifier import (
     ClaimQuestion,
     FailureKind,
     Judged,
     Verifier,
     VerifierFailure,
+    ask,
 )
 
 _CANCELLED = VerifierFailure(

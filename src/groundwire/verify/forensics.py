@@ -28,6 +28,7 @@ from groundwire.verify.verifier import (
     Readout,
     Verifier,
     VerifierFailure,
+    ask,
 )
 
 
@@ -73,7 +74,21 @@ def check_citations(
     Returns:
         One finding for each claim, in their order. A verifier that fails leaves it ``unchecked``.
     """
-    return tuple(case.finding(thresholds) for case in _read(claims, spans, verifier, thresholds))
+    return citation_report(claims, spans, verifier, thresholds=thresholds).findings
+
+
+def citation_report(
+    claims: Sequence[VerifiableClaim],
+    spans: Mapping[str, EvidenceText],
+    verifier: Verifier,
+    *,
+    thresholds: CitationThresholds = DEFAULTS,
+) -> CitationReport:
+    """The same findings as :func:`check_citations`, with their cost."""
+    cases = _read(claims, spans, verifier, thresholds)
+    costs = (answer.cost for case in cases for answer in case.answers.values())
+    findings = tuple(case.finding(thresholds) for case in cases)
+    return CitationReport(findings=findings, cost=sum(costs, FREE))
 
 
 def read_citations(
@@ -180,6 +195,6 @@ def _ask(verifier: Verifier, wanted: Sequence[tuple[_Case, Sequence[frozenset[st
         for sids in dict.fromkeys(sets)
         if sids not in case.answers
     ]
-    answers = verifier.judge([case.question(sids) for case, sids in pairs]) if pairs else ()
+    answers = ask(verifier, [case.question(sids) for case, sids in pairs])
     for (case, sids), answer in zip(pairs, answers, strict=True):
         case.answers[sids] = answer

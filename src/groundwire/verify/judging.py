@@ -1,7 +1,6 @@
 """Claims → reports: first what needs no verifier, then each claim with its evidence and without."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 
 from groundwire.config.tree import Verify
 from groundwire.verify.budget import Units
@@ -18,15 +17,7 @@ from groundwire.verify.rule import (
     after_prior,
     measure,
 )
-from groundwire.verify.verifier import (
-    CallCost,
-    ClaimQuestion,
-    FailureKind,
-    Judged,
-    Readout,
-    Verifier,
-    VerifierFailure,
-)
+from groundwire.verify.verifier import ClaimQuestion, Judged, Verifier, VerifierFailure, ask
 
 
 def judge_claims(
@@ -96,54 +87,6 @@ def _answers(
     pending = [each for each, decision in zip(claims, decisions, strict=True) if decision is None]
     answers = iter(ask(verifier, [question(each) for each in pending]))
     return [next(answers) if decision is None else None for decision in decisions]
-
-
-def ask(verifier: Verifier, questions: Sequence[ClaimQuestion]) -> Sequence[Judged]:
-    """Ask a verifier; whatever it does instead of answering counts as no answer."""
-    if not questions:
-        return ()
-    try:
-        judged = list(verifier.judge(questions))
-    except Exception as error:  # noqa: BLE001 - a verifier may be anyone's; nothing was verified
-        # Its message may quote the claim, which has no place in a report's error.
-        problem = f"The verifier failed: {type(error).__name__}."
-    else:
-        if len(judged) != len(questions):
-            problem = f"The verifier gave {len(judged)} of {len(questions)} answers."
-        elif not all(isinstance(each, Readout | VerifierFailure) for each in judged):
-            problem = "The verifier gave an answer of an unknown kind."
-        else:
-            return judged
-    return [VerifierFailure(kind=FailureKind.VERIFIER, error=problem)] * len(questions)
-
-
-@dataclass(slots=True)
-class CountedVerifier:
-    """A verifier that never raises, and whose costs are added up.
-
-    Attributes:
-        verifier: The verifier that is asked.
-        cost: The cost of its answers so far.
-    """
-
-    verifier: Verifier
-    cost: CallCost = field(default_factory=CallCost)
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-        return self.verifier.name
-
-    @property
-    def model(self) -> str:
-        """Its model."""
-        return self.verifier.model
-
-    def judge(self, questions: Sequence[ClaimQuestion]) -> Sequence[Judged]:
-        """Answer each question; a failure stands for each answer that is missing."""
-        judged = ask(self.verifier, questions)
-        self.cost = sum((each.cost for each in judged), self.cost)
-        return judged
 
 
 def failures_of_all(details: Sequence[ClaimReport]) -> tuple[VerifierFailure, ...]:

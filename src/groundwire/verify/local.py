@@ -150,10 +150,8 @@ class LocalVerifier:
             CorruptModelError: If a file does not have the hash of its manifest.
             SettingError: If a setting is outside its range.
         """
-        manifest = _manifest(model)
-        claim_map = _map(manifest)
-        detector = Detector.load(model, threads=threads, cache_mb=cache_mb)
-        return cls(_reader(detector), claim_map)
+        _map(_manifest(model))  # before anything large is loaded
+        return cls.of(Detector.load(model, threads=threads, cache_mb=cache_mb), model=model)
 
     @classmethod
     def of(cls, detector: Detector, *, model: str | Path | None = None) -> Self:

@@ -14,8 +14,8 @@ from groundwire.verify.citations import agreeing
 from groundwire.verify.claims import VerifiableClaim
 from groundwire.verify.context import Contexts
 from groundwire.verify.errors import NotVerifiedError, invalid_argument
-from groundwire.verify.forensics import CitationReport, check_citations
-from groundwire.verify.judging import CountedVerifier, failures_of_all, judge_claims
+from groundwire.verify.forensics import CitationReport, citation_report
+from groundwire.verify.judging import failures_of_all, judge_claims
 from groundwire.verify.report import ClaimReport, VerificationReport, VerificationSetup
 from groundwire.verify.settings import DEFAULT_MODEL, DEFAULTS, arguments_of, read_settings
 from groundwire.verify.spans import CitedSpan, read_spans
@@ -178,17 +178,16 @@ def _by_verifier(
 def _citations(
     details: Sequence[ClaimReport], job: _Job, contexts: Contexts, verifier: Verifier
 ) -> CitationReport:
-    counted = CountedVerifier(verifier)
-    found = check_citations(
+    found = citation_report(
         [detail.claim for detail in details],
         contexts.evidence,
-        counted,
+        verifier,
         thresholds=replace(THRESHOLDS, supports=job.settings.target),
     )
-    findings = tuple(
-        agreeing(finding, detail.status) for finding, detail in zip(found, details, strict=True)
+    pairs = zip(found.findings, details, strict=True)
+    return replace(
+        found, findings=tuple(agreeing(finding, detail.status) for finding, detail in pairs)
     )
-    return CitationReport(findings=findings, cost=counted.cost)
 
 
 def _by_service(job: _Job, setup: VerificationSetup) -> VerificationReport:

@@ -255,3 +255,22 @@ class Verifier(Protocol):
 def with_cost(judged: Judged, cost: CallCost) -> Judged:
     """The same answer at another cost."""
     return replace(judged, cost=cost)
+
+
+def ask(verifier: Verifier, questions: Sequence[ClaimQuestion]) -> Sequence[Judged]:
+    """Ask a verifier; whatever it does instead of answering counts as no answer."""
+    if not questions:
+        return ()
+    try:
+        judged = list(verifier.judge(questions))
+    except Exception as error:  # noqa: BLE001 - a verifier may be anyone's; nothing was verified
+        # Its message may quote the claim, which has no place in a report's error.
+        problem = f"The verifier failed: {type(error).__name__}."
+    else:
+        if len(judged) != len(questions):
+            problem = f"The verifier gave {len(judged)} of {len(questions)} answers."
+        elif not all(isinstance(each, Readout | VerifierFailure) for each in judged):
+            problem = "The verifier gave an answer of an unknown kind."
+        else:
+            return judged
+    return [VerifierFailure(kind=FailureKind.VERIFIER, error=problem)] * len(questions)
