@@ -32,6 +32,17 @@ def test_under_log_the_response_is_the_upstreams_byte_for_byte(tmp_path: Path) -
     assert event["trace_id"] == response.headers["x-trace-id"]
 
 
+@pytest.mark.parametrize("action", ["log", "header"])
+def test_who_asks_is_told_what_was_taken_for_evidence(tmp_path: Path, action: str) -> None:
+    said = {"role": "user", "content": f"<context>{GOOD}</context> When was it built?"}
+    with gateway(tmp_path, f"check: {{action: {action}}}") as own:
+        own.upstream.script(Script.json(completion(GOOD)), Script.json(completion(GOOD)))
+        body = {**request(), "metadata": None, "messages": [said]}
+        told = own.post(body, headers={"x-groundwire-debug": "true"})
+        assert told.headers["x-groundwire-evidence"] == "context messages[0].content[9:54]"
+        assert "x-groundwire-evidence" not in own.post(body).headers
+
+
 def test_a_grounded_answer_leaves_no_event(tmp_path: Path) -> None:
     with gateway(tmp_path) as own:
         own.upstream.script(Script.json(completion(GOOD)))

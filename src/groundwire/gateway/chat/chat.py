@@ -17,7 +17,7 @@ from groundwire.gateway.chat.answer_checks import AnswerChecks
 from groundwire.gateway.chat.buffered_response import LARGE_BYTES, check_body, marked, of_new_body
 from groundwire.gateway.chat.chat_request import ChatRequest
 from groundwire.gateway.chat.guarded_stream import ReleasedStream
-from groundwire.gateway.chat.marks import outcome_headers
+from groundwire.gateway.chat.marks import DEBUG_HEADER, evidence_headers, outcome_headers
 from groundwire.gateway.chat.observed import ObservedBody, ObservedStream
 from groundwire.gateway.chat.recording import Recorder, StreamReport
 from groundwire.gateway.chat.release import Release
@@ -119,9 +119,14 @@ class Exchange:
         sending = asyncio.create_task(self._send(), name="ask an upstream")
         try:
             context = await self._in_thread(partial(self._open, pipeline))
-            if context.path not in _DUE:
-                return await self._pass(context, pipeline, sending)
-            return await self._check(context, pipeline, sending)
+            answer = self._check if context.path in _DUE else self._pass
+            response = await answer(context, pipeline, sending)
+            if self._request.headers.get(DEBUG_HEADER) == "true":
+                response.raw_headers += [
+                    (name.encode("latin-1"), value.encode("latin-1"))
+                    for name, value in evidence_headers(context.conversation)
+                ]
+            return response
         except BaseException:
             await _give_up(sending)
             raise

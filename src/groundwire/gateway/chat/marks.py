@@ -13,11 +13,15 @@ from groundwire.detection.values import Outcome, worst
 from groundwire.gateway.chat.body_warning import warning_text
 from groundwire.gateway.http.header_text import header_list
 from groundwire.pipeline import Checked
+from groundwire.pipeline.conversation import Conversation
 from groundwire.policy.policy import Action
 
 __all__ = ["extension", "outcome_headers", "strongest", "vsr_headers", "warning_text"]
 
 _TRUE = "true"
+
+#: Of a request whose sender wants to know what was taken for evidence.
+DEBUG_HEADER = "x-groundwire-debug"
 
 
 def vsr_headers(answers: Sequence[Checked]) -> list[tuple[str, str]]:
@@ -64,6 +68,12 @@ def outcome_headers(answers: Sequence[Checked]) -> list[tuple[str, str]]:
         ("x-groundwire-outcome", str(worst(answer.outcome for answer in answers))),
         ("x-groundwire-action", str(strongest(answers))),
     ]
+
+
+def evidence_headers(conversation: Conversation) -> list[tuple[str, str]]:
+    """Where the evidence of a request stands in it, for who asks by ``DEBUG_HEADER``."""
+    found = (f"{each.origin} {each.place}" for each in conversation.offered)
+    return [("x-groundwire-evidence", header_list(found) or "none")]
 
 
 def extension(answers: Sequence[Checked], *, trace_id: str) -> dict[str, Any]:
