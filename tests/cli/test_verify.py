@@ -180,7 +180,7 @@ def test_2_if_one_claim_was_not_verified() -> None:
         result = ask(wire, *SKY[2:], "--answer", answer, "--no-group-claims")
     assert result.exit_code == 2
     assert "verifier_error (1): the verifier gave no answer" in result.stdout
-    assert "          The endpoint refuses the request (400)." in result.stdout
+    assert "          Service error (400). The endpoint refuses the request." in result.stdout
 
 
 @pytest.mark.merge
