@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from groundwire.detection.values import DetectorInfo
-from groundwire.evaluation.confusion import Judged, detection_in
+from groundwire.evaluation.confusion import ComparedAnswer, detection_in
 from groundwire.evaluation.datasets.files import AnyRow, FailedRow, NumberedAnswer
 from groundwire.evaluation.datasets.labelled import LabelledAnswer
 from groundwire.evaluation.evaluation import Evaluation
@@ -68,10 +68,10 @@ def judged(
     return list(judge_block(detector, rows_of(answers)))
 
 
-def compared(detector: AnyDetector, answers: Sequence[LabelledAnswer]) -> list[Judged]:
+def compared(detector: AnyDetector, answers: Sequence[LabelledAnswer]) -> list[ComparedAnswer]:
     """Judged answers in their order, compared with their labels."""
     rows = sorted(judge_block(detector, rows_of(answers)), key=lambda row: row.row)
-    return [Judged.of(row, detection_in(row)) for row in rows]
+    return [ComparedAnswer.of(row, detection_in(row)) for row in rows]
 
 
 def evaluated(

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from groundwire import Detector
 from groundwire.detection.example import Example
 from groundwire.evaluation.columns import Columns
-from groundwire.evaluation.confusion import Judged
+from groundwire.evaluation.confusion import ComparedAnswer
 from groundwire.evaluation.datasets.labelled import Known, LabelledAnswer
 from groundwire.evaluation.evaluation import Evaluation
 from groundwire.evaluation.intervals import wilson
@@ -421,11 +421,11 @@ def test_overlapping_gold_counts_once_and_twice_as_lettucedetect_has_it() -> Non
 
 def _held(
     i: int, marks: tuple[list[tuple[int, int]], list[tuple[int, int]]], text: str = _TEXT
-) -> Judged:
+) -> ComparedAnswer:
     from groundwire.evaluation.metrics import count_characters, count_pairs
 
     said, so = marks
-    return Judged(
+    return ComparedAnswer(
         id=str(i),
         task="T",
         context_id=str(i // 2),

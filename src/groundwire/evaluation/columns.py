@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from groundwire.evaluation.confusion import Judged
+from groundwire.evaluation.confusion import ComparedAnswer
 from groundwire.evaluation.metrics import Bools, Floats
 from groundwire.evaluation.sums import counted
 
@@ -52,7 +52,7 @@ class Columns:
         hallucinated: Whether the answer is.
         complete: Whether all of it was checked.
         has_spans: Whether it is known which characters are hallucinated.
-        probability: As :attr:`.confusion.Judged.probability`.
+        probability: As :attr:`.confusion.ComparedAnswer.probability`.
         characters: Both, predicted and gold, shape ``(n, 3)``.
         pairs: The same, counted as LettuceDetect does.
         claims: Claims in which nothing is marked that passed, and all such claims; ``(n, 2)``.
@@ -77,7 +77,7 @@ class Columns:
     latency_ms: NDArray[np.float32]
 
     @staticmethod
-    def of(judged: Iterable[Judged]) -> "Columns":
+    def of(judged: Iterable[ComparedAnswer]) -> "Columns":
         """Make columns of answers, in their order."""
         collector = Collector()
         for row, answer in enumerate(judged, 1):
@@ -121,7 +121,12 @@ class Collector:
         self._rows: list[tuple[Any, ...]] = []
 
     def add(
-        self, row: int, answer: Judged, *, said: float | None = None, latency_ms: float = nan
+        self,
+        row: int,
+        answer: ComparedAnswer,
+        *,
+        said: float | None = None,
+        latency_ms: float = nan,
     ) -> None:
         """Add an answer; the other arguments are as :class:`Columns` has them."""
         context = sha256(answer.context_id.encode("utf-8", "surrogatepass")).digest()

@@ -12,7 +12,7 @@ from groundwire.evaluation.metrics import Overlap, Range, count_characters, coun
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
+class ComparedAnswer:
     """A judged answer compared with its labels, in numbers.
 
     An answer whose check failed is not flagged, and has an ``error``. Neither is one of which

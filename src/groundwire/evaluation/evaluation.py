@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from groundwire.detection.values import Detection
 from groundwire.evaluation.calibration import brier, reliability
 from groundwire.evaluation.columns import Collector, Columns
-from groundwire.evaluation.confusion import Judged, detection_in, overlaps
+from groundwire.evaluation.confusion import ComparedAnswer, detection_in, overlaps
 from groundwire.evaluation.intervals import N_RESAMPLES, SEED
 from groundwire.evaluation.judged_row import SCHEMA, Header, JudgedRow, requiring_results
 from groundwire.evaluation.no_verdict import RowCounts
@@ -150,7 +150,7 @@ class _Tally:
         # A sum, so that the order of the rows does not matter.
         self.fingerprint = (self.fingerprint + _fingerprint(row)) % 2**64
         detection = detection_in(row)
-        judged = Judged.of(row, detection)
+        judged = ComparedAnswer.of(row, detection)
         self.counts.add(row, is_unchecked=judged.is_unchecked)
         if row.hallucinated is None:
             return

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from groundwire.evaluation.columns import Columns
-from groundwire.evaluation.confusion import Judged
+from groundwire.evaluation.confusion import ComparedAnswer
 from groundwire.evaluation.intervals import Bootstrap, Replicates, difference
 from groundwire.evaluation.scores import of_answers, of_spans
 
@@ -11,7 +11,9 @@ from groundwire.evaluation.scores import of_answers, of_spans
 _Scores = Callable[[Columns, Bootstrap], dict[str, Replicates]]
 
 
-def differences(now: Sequence[Judged], before: Sequence[Judged]) -> dict[str, Replicates]:
+def differences(
+    now: Sequence[ComparedAnswer], before: Sequence[ComparedAnswer]
+) -> dict[str, Replicates]:
     """Subtract each score of before from that of now; both are resampled alike.
 
     Args:
@@ -33,7 +35,7 @@ def differences(now: Sequence[Judged], before: Sequence[Judged]) -> dict[str, Re
 
 
 def _paired(
-    scores: _Scores, now: Sequence[Judged], before: Sequence[Judged]
+    scores: _Scores, now: Sequence[ComparedAnswer], before: Sequence[ComparedAnswer]
 ) -> dict[str, Replicates]:
     after, was = Columns.of(now), Columns.of(before)
     contexts = Bootstrap.of(after.contexts)

@@ -14,7 +14,7 @@ from typing import Any, Self
 
 from groundwire.detection.values import Outcome
 from groundwire.errors import InputError, SettingError
-from groundwire.evaluation.confusion import Judged, detection_in
+from groundwire.evaluation.confusion import ComparedAnswer, detection_in
 from groundwire.evaluation.evaluation import Evaluation
 from groundwire.evaluation.intervals import Replicates
 from groundwire.evaluation.judged_row import JudgedRow, ResultsError
@@ -214,7 +214,7 @@ def compare(results: Path, baseline: Baseline | None, limits: AllowedChanges) ->
     if limits.drops and baseline is None:
         raise RegressError("A drop is one from a baseline, and there is none. Give --baseline.")
     checks = []
-    pairs: Sequence[tuple[Judged, Judged]] | None = None
+    pairs: Sequence[tuple[ComparedAnswer, ComparedAnswer]] | None = None
     moved: Mapping[str, Replicates] = {}
     if baseline is not None:
         _require_same(now, baseline.scores)
@@ -378,10 +378,10 @@ def _not_more(
         )
 
 
-def _labelled(path: Path) -> dict[int, Judged]:
+def _labelled(path: Path) -> dict[int, ComparedAnswer]:
     """Read the labelled answers of results, by the number of their row."""
     return {
-        row.row: Judged.of(row, detection_in(row))
+        row.row: ComparedAnswer.of(row, detection_in(row))
         for row in read_judged(path)
         if row.hallucinated is not None
     }

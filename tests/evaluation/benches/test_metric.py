@@ -14,7 +14,7 @@ from groundwire.evaluation.benches.metric import (
     f1,
 )
 from groundwire.evaluation.columns import Columns
-from groundwire.evaluation.confusion import Judged
+from groundwire.evaluation.confusion import ComparedAnswer
 from groundwire.evaluation.metrics import Overlap
 
 
@@ -28,10 +28,10 @@ def judged(
     characters: tuple[int, int, int] = (0, 0, 0),
     has_spans: bool = True,
     error: str = "",
-) -> Judged:
+) -> ComparedAnswer:
     both, predicted, gold = characters
     overlap = Overlap(both=both, predicted=predicted, gold=gold)
-    return Judged(
+    return ComparedAnswer(
         id="",
         task=task,
         context_id=context,
@@ -48,7 +48,7 @@ def judged(
     )
 
 
-def columns(*answers: Judged) -> Columns:
+def columns(*answers: ComparedAnswer) -> Columns:
     return Columns.of(answers)
 
 
@@ -62,7 +62,7 @@ SOME = (
 )
 
 
-def value(metric: Metric, *answers: Judged) -> float | None:
+def value(metric: Metric, *answers: ComparedAnswer) -> float | None:
     return metric.of(columns(*answers)).value
 
 

@@ -9,7 +9,7 @@ from groundwire.evaluation.benches.checking import Counts, FileCheck, check_coun
 from groundwire.evaluation.benches.metric import BenchScore
 from groundwire.evaluation.benches.registry import Bench
 from groundwire.evaluation.columns import Collector, Columns
-from groundwire.evaluation.confusion import Judged, detection_in
+from groundwire.evaluation.confusion import ComparedAnswer, detection_in
 from groundwire.evaluation.evaluation import Evaluation
 from groundwire.evaluation.no_verdict import told
 from groundwire.evaluation.results_file import read_judged
@@ -78,7 +78,7 @@ class BenchResult:
                 other = [f"row {row.row:,} says that it is of the split {said!r}, not {split!r}"]
             if row.hallucinated is None:
                 continue
-            judged = Judged.of(row, detection_in(row))
+            judged = ComparedAnswer.of(row, detection_in(row))
             every.add(row.row, judged)
             for variant in bench.variants:
                 if row.columns.get(variant["column"]) not in variant["drops"]:

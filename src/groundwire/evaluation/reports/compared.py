@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from groundwire.evaluation.confusion import Judged
+from groundwire.evaluation.confusion import ComparedAnswer
 from groundwire.evaluation.intervals import ScoreInterval
 from groundwire.evaluation.paired import differences
 from groundwire.evaluation.reports.kinds import ReportRow, RowKind
@@ -19,7 +19,7 @@ class KnownRow:
     """A row, reduced to what a comparison needs."""
 
     kind: RowKind
-    judged: Judged | None
+    judged: ComparedAnswer | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +79,7 @@ def compare(
 
 def _pairs(
     was: Mapping[Key, KnownRow], now: Mapping[Key, KnownRow]
-) -> Iterator[tuple[Judged, Judged]]:
+) -> Iterator[tuple[ComparedAnswer, ComparedAnswer]]:
     """Pair the labelled answers that both have: now and before."""
     for key, known in now.items():
         before = was.get(key)
@@ -93,6 +93,8 @@ def _change(before: RowKind, now: RowKind) -> str:
     return "wrong" if now.is_wrong else "right"
 
 
-def _deltas(now: Sequence[Judged], before: Sequence[Judged]) -> Iterator[tuple[str, ScoreInterval]]:
+def _deltas(
+    now: Sequence[ComparedAnswer], before: Sequence[ComparedAnswer]
+) -> Iterator[tuple[str, ScoreInterval]]:
     for name, moved in differences(now, before).items():
         yield name.replace("span.", "span_"), moved.interval()

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from groundwire.evaluation.confusion import Judged
+from groundwire.evaluation.confusion import ComparedAnswer
 from groundwire.evaluation.metrics import AnswerCounts, Floats, Ranking, ratio
 
 Point = tuple[float, float]
@@ -45,7 +45,7 @@ class Curves:
     risk_coverage: Curve
 
 
-def curves_of(judged: Sequence[Judged]) -> Curves | None:
+def curves_of(judged: Sequence[ComparedAnswer]) -> Curves | None:
     """Compute the curves; ``None`` unless some answers are hallucinated and some are not.
 
     An answer without a verdict has no place in an order, and so none on a curve.

@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import Self
 
 from groundwire.detection.values import Detection, DetectorInfo, Score
-from groundwire.evaluation.confusion import Judged, detection_in
+from groundwire.evaluation.confusion import ComparedAnswer, detection_in
 from groundwire.evaluation.judged_row import JudgedRow
 
 
@@ -70,7 +70,7 @@ class ReportRow:
     row: JudgedRow
     kind: RowKind
     detection: Detection | None
-    judged: Judged | None
+    judged: ComparedAnswer | None
     badness: float
 
     @classmethod
@@ -81,7 +81,7 @@ class ReportRow:
             KeyError: If its detection is none; so do TypeError, ValueError and AttributeError.
         """
         detection = detection_in(row)
-        judged = Judged.of(row, detection)
+        judged = ComparedAnswer.of(row, detection)
         is_labelled = row.hallucinated is not None
         kind = _kind(judged, is_labelled=is_labelled)
         return cls(
@@ -109,7 +109,7 @@ def doubt_at(detector: DetectorInfo) -> float:
     return 1 - threshold if detector.score is Score.SIMILARITY else threshold
 
 
-def _kind(judged: Judged, *, is_labelled: bool) -> RowKind:
+def _kind(judged: ComparedAnswer, *, is_labelled: bool) -> RowKind:
     if judged.error:
         return RowKind.FAILED
     if judged.is_unchecked:
@@ -121,7 +121,7 @@ def _kind(judged: Judged, *, is_labelled: bool) -> RowKind:
     return RowKind.FALSE_NEGATIVE if judged.is_hallucinated else RowKind.TRUE_NEGATIVE
 
 
-def _badness(kind: RowKind, judged: Judged, detector: DetectorInfo) -> float:
+def _badness(kind: RowKind, judged: ComparedAnswer, detector: DetectorInfo) -> float:
     doubt, limit = judged.probability, doubt_at(detector)
     match kind:
         case RowKind.FALSE_POSITIVE:
