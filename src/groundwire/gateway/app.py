@@ -60,7 +60,7 @@ def create_app(
     """The gateway as an ASGI app; everything it holds is opened and closed by its lifespan.
 
     Args:
-        config: As it was read.
+        config: The configuration.
         pipeline: One that is loaded already; whoever loaded it closes it.
         loads: Whether one is loaded if none is given. Without any, no answer can be checked.
         keyring: The keys that are taken; ``None``: those of the control plane, or without one

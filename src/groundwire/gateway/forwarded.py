@@ -23,10 +23,10 @@ def forwarded(
 
     Args:
         request: The client's.
-        path: What follows ``/v1/``.
-        body: What is sent.
+        path: The path after ``/v1/``.
+        body: The body to send.
         model: The model to route by.
-        accept_encoding: Which codings the response may have; ``None``: as the client says.
+        accept_encoding: The codings that the response may have; ``None``: as the client says.
 
     Raises:
         Problem: 400, if the query has what no URL may hold, or what may be a key of ours.

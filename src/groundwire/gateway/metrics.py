@@ -1,4 +1,4 @@
-"""What Prometheus reads: counters and times of the gateway, in a registry of its own.
+"""Prometheus metrics of the gateway, in a registry of their own.
 
 ``gateway_grounding_check_total`` is DVARA's, with its documented meaning; all others are ours. No
 label holds what a tenant or a model says: values are names of this file, or of the configuration.
@@ -84,7 +84,7 @@ _REQUEST_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 1
 
 
 class UpstreamFailure(StrEnum):
-    """How an upstream can fail."""
+    """The kinds of failures of an upstream."""
 
     CONNECT = "connect"
     TIMEOUT = "timeout"
@@ -178,8 +178,8 @@ class Metrics:
         """Count the answers of one response, with the time of their stages.
 
         Args:
-            answers: All of them, of one response.
-            policy_action: What the policy does about a hallucinated answer.
+            answers: All answers of one response.
+            policy_action: The policy's action for a hallucinated answer.
             mode: Whether the response was streamed, or the answer came to an endpoint of our own.
             detector: What judges for the tenant; empty if what the tenant has is not possible.
         """
@@ -198,7 +198,7 @@ class Metrics:
             self._stages.labels(stage if stage in _STAGES else _OTHER).observe(ms / 1000)
 
     def added(self, seconds: float, *, mode: Mode) -> None:
-        """How long a client waited for the check after the upstream's last byte."""
+        """Record how long a client waited for the check after the upstream's last byte."""
         self._added.labels(mode).observe(seconds)
 
     def refused(self, code: str) -> None:
@@ -215,9 +215,9 @@ class Metrics:
         """Count a request out.
 
         Args:
-            path: As the client gave it; of it, only the name of an endpoint is kept.
-            status: That was answered; 499 if the client left first, as is the custom.
-            seconds: Since it began.
+            path: The path of the request; only the name of its endpoint is kept.
+            status: Status of the response; 499 if the client left first, as is the custom.
+            seconds: Time since the request began.
         """
         endpoint = endpoint_of(path)
         self._in_flight.dec()
@@ -257,7 +257,7 @@ class Metrics:
         self._registry.register(Watched(lambda: of_control(read())))
 
     def render(self) -> tuple[bytes, str]:
-        """All of it, in the text format of Prometheus, and its content type."""
+        """Return all metrics in the text format of Prometheus, and its content type."""
         return generate_latest(self._registry), CONTENT_TYPE_PLAIN_0_0_4
 
 
@@ -279,7 +279,7 @@ def endpoint_of(path: str) -> str:
 
 
 def admin_endpoint_of(path: str) -> str:
-    """What a request to the admin plane is about, one of a fixed few.
+    """The kind of thing that a request to the admin plane is about, one of a fixed few.
 
     >>> admin_endpoint_of("/v1/admin/tenants/acme/keys/0a1b"), admin_endpoint_of("/v1/x")
     ('tenant_keys', 'other')
@@ -297,7 +297,7 @@ def admin_endpoint_of(path: str) -> str:
 
 
 def is_grounded(answers: Sequence[Checked]) -> bool | None:
-    """What DVARA's counter says of a response; ``None`` if it does not count it.
+    """Whether DVARA's counter counts a response as grounded; ``None`` if it does not count it.
 
     It counts what the detector ran on and could say something about: a response without finding is
     grounded if all of its texts are. One that is partial, unavailable or unverified is neither.

@@ -31,8 +31,8 @@ async def all_models(upstreams: Upstreams, ask: UpstreamRequest) -> Response:
     upstream that fails; a header names it.
 
     Args:
-        upstreams: All there are.
-        ask: What each is asked.
+        upstreams: All upstreams.
+        ask: The request for each of them.
 
     Raises:
         Problem: 502, if all fail.

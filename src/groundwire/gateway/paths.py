@@ -1,4 +1,4 @@
-"""Which endpoint a path below ``/v1`` names, however it is spelled: pure.
+"""Finds out which endpoint a path below ``/v1`` names, however it is spelled.
 
 Servers differ in how they read paths: letter case, doubled slashes, percent signs, parameters after
 a semicolon. What is decided here must hold for all of them, so a path is read in the most generous
@@ -47,11 +47,12 @@ _MAX_DECODINGS = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestTarget:
-    """Where a request goes.
+    """The endpoint that a request names.
 
     Attributes:
         path: Below ``/v1/``, as written.
-        words: What it may be read as: decoded, lower case, without what is empty; at least one.
+        words: The segments of the path as servers may read them: decoded, lower case, not empty;
+            there is at least one.
     """
 
     path: str
@@ -59,12 +60,12 @@ class RequestTarget:
 
     @property
     def is_chat(self) -> bool:
-        """Whether it may be read as the chat completions, below whatever."""
+        """Whether a server may read it as the chat completions, below any prefix."""
         return self.words[-2:] == ("chat", "completions")
 
     @property
     def gives_text(self) -> bool:
-        """Whether what it gives may be text of a model."""
+        """Whether its responses may hold text of a model."""
         if self.words[-1].rpartition(":")[2] in _TEXT_VERBS:
             return True
         if self.words[0] == "models":
@@ -74,7 +75,7 @@ class RequestTarget:
 
     @property
     def is_model_list(self) -> bool:
-        """Whether it is the list of models, as it is spelled."""
+        """Whether it is spelled exactly as the list of models."""
         return self.path in {"models", "models/"}
 
     @property

@@ -31,7 +31,7 @@ from groundwire.gateway.upstream.routing import EVERYTHING
 
 
 class _Named(msgspec.Struct):
-    """What is read of a body; the rest is skipped."""
+    """The field that is read of a body; the rest is skipped."""
 
     model: Any = None
 
@@ -176,7 +176,7 @@ def _has_body(request: Request) -> bool:
 
 
 def _is_json(request: Request) -> bool:
-    """Whether a body may be JSON: some clients say nothing of it, or what forms have."""
+    """Whether a body may be JSON: some clients send no content type, or that of forms."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     return "json" in kind or kind in {"", "text/plain", "application/x-www-form-urlencoded"}
 

@@ -42,7 +42,7 @@ def listen(
     """Take the port of a plane, on all addresses that its host stands for.
 
     Args:
-        config: As it was read.
+        config: The configuration.
         is_admin: Whether it is the admin plane's.
         is_local_demo: Whether no key is needed.
 
@@ -106,9 +106,9 @@ class Beside(uvicorn.Server):
         """Make it; the :class:`Server` that it is handed to starts it.
 
         Args:
-            app: What answers; its lifespan does not run.
-            config: As it was read.
-            sockets: Where it listens.
+            app: The app; its lifespan does not run.
+            config: The configuration.
+            sockets: The sockets it listens on.
             address: How to reach it, for people.
         """
         super().__init__(_settings(app, config, lifespan="off"))
@@ -219,7 +219,7 @@ class LimitedProtocol(HttpToolsProtocol):
                 self._refuse(_head_too_large())
 
     def send_400_response(self, msg: str) -> None:
-        """Say why the parser has stopped, as all errors are said."""
+        """Send the reason why the parser has stopped, in the envelope of all errors."""
         del msg
         self._refuse(_head_too_large() if self._n_parsed > MAX_HEAD_BYTES else _no_http())
 
@@ -345,7 +345,7 @@ def _ending(server: Server) -> Iterator[None]:
 
 
 def _note(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """What nobody caught. Its message stays out of the log: it may hold what a user wrote."""
+    """Log an error that nobody caught, without its message: that may hold what a user wrote."""
     del loop
     error = context.get("exception")
     kind = type(error).__name__ if error is not None else "no exception"
@@ -360,7 +360,7 @@ def log_to_stderr() -> None:
 
 
 class _Terse(logging.Formatter):
-    """Of an exception only its class and its place: its message may hold what a user wrote."""
+    """Formats exceptions as class and place: a message may hold what a user wrote."""
 
     def formatException(self, ei: Any) -> str:  # noqa: ANN401, N802 - as logging declares it
         kind, _, trace = ei

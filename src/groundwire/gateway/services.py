@@ -1,4 +1,4 @@
-"""What requests are answered with: made at the start, closed at the end."""
+"""The services that requests are answered with: made at the start, closed at the end."""
 
 import asyncio
 from collections.abc import Mapping
@@ -28,18 +28,18 @@ CACHE_MB = 1000.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Services:
-    """What endpoints work with.
+    """The parts of the gateway that endpoints use.
 
     Attributes:
-        config: As it was read.
+        config: The configuration.
         pipeline: The stages of a check; ``None`` if no models were to be loaded.
-        upstreams: What answers requests.
+        upstreams: The upstream servers.
         audit: The record of what was found and done.
-        metrics: What is counted.
+        metrics: The metrics.
         background: Work that goes on after its response.
         checks: Threads for checks: twice as many as the detector computes with, so that one is
             ready when another ends.
-        verifications: What verifies cited claims, in threads of its own.
+        verifications: Verifies cited claims, in threads of its own.
         opening: Threads that find out what is known of a request. No response leaves before that,
             also where none waits for its check, so they are never taken by checks.
     """
@@ -67,9 +67,9 @@ async def open_services(
     """Make them; the stack closes each before what it needs.
 
     Args:
-        stack: What closes them.
-        config: What they are made of.
-        metrics: What is counted; probes may read it before the rest is there.
+        stack: Closes them.
+        config: The configuration.
+        metrics: The metrics; probes may read them before the rest is there.
         pipeline: One that is loaded and that its owner closes.
         loads: Whether one is loaded if none is given.
         control: Who knows the tenants and keeps the records, and is closed by its owner; without
@@ -124,7 +124,7 @@ async def open_services(
 
 
 def tenants_of(config: Config, control: "ControlPlane | None") -> Mapping[str, Overrides]:
-    """What tenants have of their own, by id, always as it is known now."""
+    """The settings of tenants by id, always as they are known now."""
     return config.tenants if control is None else control.directory
 
 

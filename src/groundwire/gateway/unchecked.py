@@ -1,4 +1,4 @@
-"""What is done about endpoints that give text and are not checked."""
+"""The policy for endpoints that give text and are not checked: mark or refuse."""
 
 from groundwire.config import Config
 from groundwire.config.tree import policy_of

@@ -1,4 +1,4 @@
-"""Verifications of cited claims: who judges, in which threads, and for how long.
+"""Verifications of cited claims: their backend, threads and time limit.
 
 The backend is that of the configuration (``verify.*``). A request says what is to be verified and
 how strictly, never whom to ask: it would send evidence and keys wherever it likes.
@@ -43,7 +43,7 @@ class Verifications:
         """Begin; nothing is loaded yet.
 
         Args:
-            config: As it was read.
+            config: The configuration.
             detector: Whose model and cache are shared if it has the embedded reader; otherwise that
                 is loaded when it is first asked.
         """
@@ -60,14 +60,14 @@ class Verifications:
 
     @property
     def settings(self) -> Verify:
-        """What holds where a request says nothing; no call outlasts its verification."""
+        """The settings where a request names none; no call outlasts its verification."""
         own = self._config.verify
         return replace(own, timeout_s=min(own.timeout_s, self.timeout_s))
 
     def threads_for(
         self, *, n_spans: int, max_claims: int | None, with_citations: bool
     ) -> ThreadPoolExecutor:
-        """Where a verification is done.
+        """The threads for a verification.
 
         Args:
             n_spans: Spans of the request.

@@ -37,7 +37,7 @@ class AnswerChecks:
     The check of the first answer begins at once, so evidence is read before there is any text.
 
     Attributes:
-        on_review: Is told what is known of an answer while it arrives, on the event loop.
+        on_review: Receives reviews of an answer while it arrives, on the event loop.
     """
 
     def __init__(

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 
 def count_values(arguments: str) -> int | None:
-    """How many values the arguments of a call have: texts, numbers, true, false, null.
+    """Count the values in the arguments of a call: texts, numbers, true, false, null.
 
     >>> count_values('{"city": "Paris", "days": [1, 2]}'), count_values(""), count_values("{")
     (3, 0, None)

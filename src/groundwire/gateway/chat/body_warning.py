@@ -37,7 +37,7 @@ _SEVERITIES = ("low", "low-medium", "medium", "high", "critical")
 
 
 def warning_text(checked: Checked) -> str | None:
-    """What is said before an answer, without the blank line that follows it.
+    """The warning before an answer, without the blank line that follows it.
 
     ``None`` unless the action of the answer is ``body``. The confidence is the highest probability
     of a span; a detector that compares has none, and none is told.

@@ -32,12 +32,12 @@ _OF_BYTES = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckedBody:
-    """A body and what became of its answers.
+    """A body and the results for its answers.
 
     Attributes:
-        raw: As it came.
+        raw: The bytes as they came.
         data: As JSON data; ``None`` if it cannot be read.
-        answers: What became of each of its answers.
+        answers: The results for its answers.
     """
 
     raw: bytes
@@ -51,10 +51,10 @@ async def check_body(
     """Check the answers in a body. One that cannot be read holds an answer that is unavailable.
 
     Args:
-        checks: Of the response.
-        reply: Whose body it is.
+        checks: The checks of the response.
+        reply: The upstream's reply.
         raw: The body as it came.
-        max_bytes: What it may be, decompressed.
+        max_bytes: The most bytes it may have, decompressed.
     """
     read = partial(_read, raw, reply.content_encoding, max_bytes)
     try:
@@ -88,7 +88,7 @@ def marked(reply: UpstreamReply, body: CheckedBody) -> Response:
     """The response as the client gets it: as it came, with the headers and warnings that are due.
 
     Args:
-        reply: Of the upstream.
+        reply: The upstream's reply.
         body: Its body; no answer in it is withheld.
     """
     warnings = [warning_text(answer) for answer in body.answers]

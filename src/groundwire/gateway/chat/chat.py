@@ -217,7 +217,7 @@ class Exchange:
 
     @property
     def _is_behind(self) -> bool:
-        """Whether so many checks that no client waits for are pending that more would pile up."""
+        """Whether so many checks after responses are pending that more would pile up."""
         limit = _PENDING_PER_REQUEST * self._services.config.gateway.max_requests
         return self._services.background.n_running >= limit
 
@@ -333,7 +333,7 @@ class Exchange:
             checks.close()
 
     def _head(self) -> dict[str, Any]:
-        """What the chunk of a refusal has if there was none before it."""
+        """The fields of a refusal's chunk if no chunk came before it."""
         return {
             "id": f"chatcmpl-{self._trace_id}",
             "object": "chat.completion.chunk",

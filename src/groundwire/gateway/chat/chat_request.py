@@ -22,7 +22,7 @@ class ChatRequest:
     """A chat request.
 
     Attributes:
-        body: As JSON data.
+        body: The body as JSON data.
         forwarded: The bytes for the upstream: those that came, without what is ours.
         model: What it names; ``None`` if it names none.
         streams: Whether the answer is to be streamed.
@@ -43,8 +43,8 @@ class ChatRequest:
 
         Args:
             raw: The body as it came.
-            content_encoding: How it is compressed, as its header says.
-            max_bytes: What it may be, decompressed.
+            content_encoding: The value of its header Content-Encoding.
+            max_bytes: The most bytes it may have, decompressed.
             forwards_sources: Whether the upstream gets ``metadata["grounding.*"]`` too. OpenAI
                 refuses metadata whose values are no short texts.
 

@@ -1,4 +1,4 @@
-"""What a chunk of a streamed chat completion holds: text of its answers, and the rest."""
+"""Reads chunks of a streamed chat completion: text of its answers, and the rest."""
 
 import json
 from collections.abc import Mapping
@@ -37,12 +37,12 @@ class UnreadableChunkError(GroundwireError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeltaPart:
-    """What a chunk says of one answer.
+    """A chunk's part about one answer.
 
     Attributes:
-        index: Of the answer.
-        text: What it adds to the text; empty if nothing.
-        refusal: What it adds to a refusal.
+        index: Number of the answer.
+        text: Text that it adds; empty if none.
+        refusal: Text that it adds to a refusal.
         calls_tools: Whether it belongs to calls of tools.
         n_skipped: Parts that hold no text: sound, images.
         finish: Why the answer ends, if it does.

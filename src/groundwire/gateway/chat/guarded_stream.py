@@ -1,4 +1,4 @@
-"""A stream of which something waits for its verdict: the text, or the event that ends an answer."""
+"""Guards a stream: its text, or the event that ends an answer, waits for the verdict."""
 
 import asyncio
 import logging
@@ -54,12 +54,12 @@ class ReleasedStream:
         """Begin.
 
         Args:
-            reply: Of the upstream.
+            reply: The upstream's reply.
             answers: The checks of its answers.
-            head: What chunks of the response have in common, for one that ends before its first.
+            head: The fields that all chunks have, for a response that ends before its first.
             release: When text goes out; not ``observe``.
             settings: Limits of what may be held, and the silence until a comment is sent.
-            trace_id: Of the request.
+            trace_id: The trace id of the request.
             settles: Whether the end of the response waits for its records.
             conclude: Takes what makes the report, and says whether the response may end; once the
                 last byte is out, or before if the end waits for it.
@@ -83,7 +83,7 @@ class ReleasedStream:
         self._last_read = perf_counter()
 
     async def events(self) -> AsyncGenerator[bytes]:
-        """What leaves, as it does.
+        """The bytes for the client, as they may leave.
 
         If the upstream breaks off and text is not withheld, so does this.
         """
@@ -173,7 +173,7 @@ class ReleasedStream:
                 self._settle_soon(part.index)
 
     def _is_too_much(self) -> bool:
-        """Whether more is held than may be; it is not even judged then."""
+        """Whether more is held than the limits allow; it is not judged then."""
         return self._release.withholds and (
             self._held.n_held > self._settings.max_held_chars
             or self._held.n_bytes > self._settings.max_response_bytes
@@ -253,7 +253,7 @@ class ReleasedStream:
             self._outbox.put(events)
 
     async def _end(self) -> None:
-        """The upstream has sent all it sends."""
+        """Finish: the upstream has sent its last byte."""
         if self._outbox.is_sealed:
             return
         is_finished = len(self._answers) > 0 and all(each.is_finished for each in self._answers)
@@ -290,7 +290,7 @@ class ReleasedStream:
             self._refuse(refused(RefusalCode.STREAM_TOO_LARGE_TO_SCAN))
 
     async def _break_off(self, error: Exception | None) -> None:
-        """The upstream has ended before its answers did."""
+        """Finish a stream that the upstream ended before its answers were complete."""
         self._is_truncated = True
         if self._release.withholds:
             self._refuse(refused(RefusalCode.STREAM_INCOMPLETE_UNGROUNDED))

@@ -1,4 +1,4 @@
-"""A streamed response that is held back: what may go out, when, and as which bytes.
+"""Holds a streamed response back, and gives the bytes that may go out.
 
 Pure: chunks and verdicts go in, events come out. An event that says nothing but text of one answer
 leaves as it came; one of which only a part may leave is divided.
@@ -35,11 +35,11 @@ class HeldAnswer:
     """One answer of the response.
 
     Attributes:
-        index: Its number.
+        index: Number of the answer.
         withholds: Whether all that is no text waits for the end of the answer; otherwise only the
             event that ends it does.
         n_chars: Characters of text so far.
-        n_sent: Of these, how many have left.
+        n_sent: Characters of text that have left.
         n_held: Characters that are held, those of calls and the like too.
         n_bytes: Bytes that are held.
         is_finished: Whether the upstream has said why it ends.
@@ -59,7 +59,7 @@ class HeldAnswer:
         """Keep what a chunk says of this answer.
 
         Args:
-            part: What it says.
+            part: The chunk's part about it.
             data: The chunk.
             raw: The event, if it says nothing of other answers; otherwise ``None``.
         """
@@ -86,7 +86,7 @@ class HeldAnswer:
         """Let text leave.
 
         Args:
-            upto: Its characters before this; ``None``: all of it.
+            upto: Offset in its text that text may leave up to; ``None``: its end.
 
         Returns:
             The events that may leave now.
@@ -108,9 +108,9 @@ class HeldAnswer:
         """Let all text of an answer leave that has passed.
 
         Args:
-            head: What chunks of this response have in common.
+            head: The fields that all chunks of the response have.
             warning: For the user: after the text, or in front if nothing has left yet.
-            in_front: Where it stands.
+            in_front: Whether the warning stands in front of the text.
         """
         out = []
         if warning and in_front:
@@ -126,8 +126,8 @@ class HeldAnswer:
         """Let the rest of it leave, once all of its text has: what is no text, and its end.
 
         Args:
-            head: What chunks of this response have in common.
-            extension: What stands under ``groundwire`` in the event that ends the answer.
+            head: The fields that all chunks of the response have.
+            extension: The value of ``groundwire`` in the event that ends the answer.
         """
         late, self._late = self._late, []
         if extension is not None:
@@ -160,7 +160,7 @@ class HeldAnswer:
         self.n_bytes += len(event)
 
     def _cut(self, piece: _Piece, upto: int) -> bytes:
-        """What is to leave of a piece, up to a character."""
+        """Return the event for a piece up to a character, and count it as sent."""
         begin = max(piece.start, self.n_sent)
         self.n_held -= upto - begin
         self.n_sent = upto
@@ -184,13 +184,13 @@ class HeldAnswer:
 
 
 class HeldStream:
-    """All answers of a response, and what it says besides."""
+    """All answers of a response, and its chunks about no answer."""
 
     def __init__(self, head: Mapping[str, Any], *, withholds: bool) -> None:
         """Begin.
 
         Args:
-            head: What chunks of the response have in common, as far as it is known before the
+            head: The fields that all chunks of the response have, as far as known before the
                 first.
             withholds: As that of :class:`HeldAnswer`.
         """
@@ -237,18 +237,18 @@ class HeldStream:
         return self.answers[index]
 
     def front(self) -> list[bytes]:
-        """What comes before all answers, such as the provider's filter results for the prompt."""
+        """Take what comes before all answers, such as a provider's filter results for the prompt."""
         front, self._front = self._front, []
         return front
 
     def tail(self) -> list[bytes]:
-        """What comes after all answers, such as the usage."""
+        """Take what comes after all answers, such as the usage."""
         tail, self._tail = self._tail, []
         return tail
 
 
 def _divided(delta: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What of a delta may leave with its text, and what is left."""
+    """Divide a delta into what may leave with its text, and the rest."""
     early = {key: delta[key] for key in _WITH_TEXT if key in delta}
     rest = {key: value for key, value in delta.items() if key not in _WITH_TEXT}
     if isinstance(delta["content"], list):
@@ -260,7 +260,7 @@ def _divided(delta: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _known_alone(data: Mapping[str, Any]) -> bytes:
-    """Of a chunk about no answer what is known; nothing if that is its head alone."""
+    """The known fields of a chunk about no answer; nothing if that is its head alone."""
     known = {key: value for key, value in data.items() if key in WITHOUT_ANSWERS}
     return encode(known | {"choices": []}) if known.keys() - {*HEAD, "choices"} else b""
 

@@ -1,4 +1,4 @@
-"""How a client is told what became of an answer that it gets: headers, a warning, an extension.
+"""Marks on answers that a client gets: headers, a warning, an extension.
 
 Pure functions over :class:`groundwire.Checked` values. ``x-vsr-*`` are HaluGate's headers, exactly
 as it documents them, and stand where the action is ``header``; ``x-groundwire-*`` are ours, and
@@ -31,7 +31,7 @@ def vsr_headers(answers: Sequence[Checked]) -> list[tuple[str, str]]:
     the headers of a refusal must not quote what it withholds.
 
     Args:
-        answers: Of one response. The spans of all of them stand in one header, in order.
+        answers: The answers of one response. One header has the spans of all, in order.
 
     Returns:
         Names and values, in the documented order; safe to send as they are.
@@ -58,9 +58,9 @@ def vsr_headers(answers: Sequence[Checked]) -> list[tuple[str, str]]:
 
 
 def outcome_headers(answers: Sequence[Checked]) -> list[tuple[str, str]]:
-    """Ours: the worst outcome and the strongest action of what was checked before the response.
+    """Our own headers: the worst outcome and the strongest action of the answers.
 
-    None if nothing was: of a response that leaves unchecked, nothing can be said in its headers.
+    There are none if no answer was checked before the response.
     """
     if not answers:
         return []
@@ -77,11 +77,11 @@ def evidence_headers(conversation: Conversation) -> list[tuple[str, str]]:
 
 
 def extension(answers: Sequence[Checked], *, trace_id: str) -> dict[str, Any]:
-    """What the headers of a stream could not say yet, for ``groundwire`` on its final chunk.
+    """The value of ``groundwire`` on the final chunk: what headers could not say yet.
 
     Args:
-        answers: Of the response, all of them.
-        trace_id: As in ``X-Trace-ID``.
+        answers: All answers of the response.
+        trace_id: The trace id of the request.
 
     Returns:
         JSON data: ``outcome``, ``action``, ``trace_id``, and under ``headers`` those of

@@ -24,7 +24,7 @@ class ObservedBody:
     """Relays a body that is no stream byte for byte, and keeps it.
 
     Attributes:
-        raw: What came so far, up to one piece more than the limit.
+        raw: The bytes so far, up to one piece more than the limit.
         is_complete: Whether that is all.
     """
 
@@ -32,8 +32,8 @@ class ObservedBody:
         """Begin.
 
         Args:
-            reply: Of the upstream.
-            max_bytes: What is kept; of a larger body, the rest is relayed alone.
+            reply: The upstream's reply.
+            max_bytes: The most bytes that are kept; the rest of a larger body is only relayed.
         """
         self._reply, self._max_bytes = reply, max_bytes
         self.raw = bytearray()
@@ -63,7 +63,7 @@ class ObservedStream:
         """Begin.
 
         Args:
-            reply: Of the upstream.
+            reply: The upstream's reply.
             answers: The checks of its answers.
             conclude: Takes what makes the report, once the last byte is out; the client does not
                 wait for it.

@@ -1,4 +1,4 @@
-"""Events on their way to the client: whoever has one puts it in, one reader takes them out."""
+"""A queue of events for the client, with many writers and one reader."""
 
 import asyncio
 from collections import deque
@@ -20,7 +20,7 @@ class Outbox:
 
     @property
     def is_sealed(self) -> bool:
-        """Whether nothing more may be put in: all that is still to come are its last events."""
+        """Whether it takes no more events, but for the last ones."""
         return self._is_sealed
 
     def put(self, events: Iterable[bytes]) -> None:
@@ -49,7 +49,7 @@ class Outbox:
         await self._has_room.wait()
 
     async def get(self, timeout_s: float | None) -> bytes | None:
-        """All events that wait, joined; ``None`` at the end.
+        """Take all events that wait, joined; ``None`` at the end.
 
         Raises:
             TimeoutError: If there is none for so long.

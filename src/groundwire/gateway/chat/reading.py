@@ -43,7 +43,7 @@ class ChunkReader:
         """Begin.
 
         Args:
-            content_encoding: How the bytes are compressed, as the header says.
+            content_encoding: The value of the header Content-Encoding.
 
         Raises:
             CodingError: If that is not known.

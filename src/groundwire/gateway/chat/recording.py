@@ -1,4 +1,4 @@
-"""What is kept of a response: its audit events, and what is counted."""
+"""Records what became of a response: its audit events, and its counts."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,13 +19,13 @@ from groundwire.gateway.services import Services
 from groundwire.pipeline import Checked, RequestContext
 from groundwire.policy.policy import Action
 
-#: Of events about answers that came to an endpoint of our own.
+#: The source in events about answers that came to an endpoint of our own.
 NATIVE = "native"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamReport:
-    """What became of a streamed response.
+    """The result of a streamed response, as it is recorded.
 
     Attributes:
         answers: The results for those answers that were checked to their end or refused.
@@ -54,8 +54,8 @@ class Recorder:
         """Begin.
 
         Args:
-            services: Where records go.
-            trace_id: Of the request.
+            services: The audit log and the metrics.
+            trace_id: The trace id of the request.
         """
         self._services, self._trace_id = services, trace_id
         own = services.config.audit
@@ -65,11 +65,11 @@ class Recorder:
 
     @property
     def is_failing(self) -> bool:
-        """Whether nothing may be begun that leaves a record, for none can be written now."""
+        """Whether nothing that leaves a record may begin, for none can be written now."""
         return self._refuses and self._services.audit.is_failing
 
     def may_begin(self) -> bool:
-        """Whether something may be begun that leaves a record; if not, it is counted as refused."""
+        """Whether something that leaves a record may begin; if not, count it as refused."""
         if self.is_failing:
             self._services.metrics.refused(RefusalCode.AUDIT_UNAVAILABLE)
             return False
@@ -85,8 +85,8 @@ class Recorder:
         """Keep what became of a response that was not streamed.
 
         Args:
-            context: Of its request.
-            answers: All that were checked.
+            context: The context of its request.
+            answers: The results for all its answers.
             since: The moment from which on the client waited for the check, if it did.
         """
         self._count(context, answers, "complete")
@@ -106,9 +106,9 @@ class Recorder:
         """Keep what became of answers that came to an endpoint of our own.
 
         Args:
-            context: Of the request.
-            answers: All that were checked.
-            row: Of a batch.
+            context: The context of the request.
+            answers: The results for all its answers.
+            row: Number of the row, in a batch.
         """
         self._count(context, answers, "native")
         origin: dict[str, Any] = {"source": NATIVE} | ({} if row is None else {"row": row})

@@ -16,11 +16,11 @@ class Release(StrEnum):
 
     @classmethod
     def of(cls, actions: Iterable[Action], wish: str, *, settles: bool = False) -> "Release":
-        """What the strongest of the actions needs that may follow.
+        """The release that the strongest possible action needs.
 
         Args:
-            actions: All that the policy can lead to.
-            wish: How text that is held leaves: ``sentence`` or ``deferred``.
+            actions: All actions that the policy can lead to.
+            wish: The configured release of text that is held: ``sentence`` or ``deferred``.
             settles: Whether a response waits for its records, as any may leave one of which
                 something is done.
         """

@@ -51,7 +51,7 @@ class ScriptedModel:
         )
 
     def answer(self, question: object) -> str:
-        """What it says to a question."""
+        """Its answer to a question."""
         known = self._answers
         return known.get(str(question), f"This model is scripted. It answers: {' '.join(known)}")
 

@@ -46,10 +46,10 @@ class Scene:
 
 @dataclass(slots=True, kw_only=True)
 class DemoReply:
-    """What came back, as far as it has.
+    """A response, as far as it has arrived.
 
     Attributes:
-        status: Of the response.
+        status: Status of the response.
         headers: Its headers, names in lower case.
         began_s: When the headers were there, in seconds since the request.
         body: The body as JSON data; ``None`` of a stream.
@@ -72,7 +72,7 @@ class DemoReply:
 
     @property
     def text(self) -> str:
-        """What a user reads."""
+        """The text that a user reads."""
         if self.body is not None:
             choices = self.body.get("choices") or [{"message": {"content": ""}}]
             return str(choices[0]["message"]["content"])
@@ -80,7 +80,7 @@ class DemoReply:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What expectations are about, by name."""
+        """The facts that expectations are about, by name."""
         said = [data for _, data in self.events if data is not None]
         ends = (c.get("finish_reason") for data in said for c in data.get("choices", ()))
         return {
@@ -147,7 +147,7 @@ def _body(
 
 
 def compare(expects: Mapping[str, Any], reply: DemoReply) -> Iterator[tuple[str, bool]]:
-    """What must hold, in words, and whether it does.
+    """Yield what must hold, in words, and whether it does.
 
     A value is equal to what was found; of a mapping, each of its values is, and one that is missing
     is empty. ``shows`` and ``hides`` have texts that are in the response, or nowhere in it;
@@ -182,7 +182,7 @@ def _equal(name: str, wanted: Any, found: Any) -> Iterator[tuple[str, bool]]:  #
         yield f"{name} is {wanted!r}", bool(found == wanted)
 
 
-#: Is told what comes: at the headers with empty data, then at each event with its data.
+#: Receives a response: at the headers with empty data, then at each event with its data.
 OnArrival = Callable[[DemoReply, float, Any], None]
 
 
@@ -221,7 +221,7 @@ def play(
         gateway: The gateway that it names.
         model: The model behind it.
         key: Key of the gateway.
-        on_arrival: Is told what comes as it comes.
+        on_arrival: Receives what comes, as it comes.
     """
     if scene.expects.get("is_live"):
         model.heard.clear()
@@ -295,7 +295,7 @@ def _recorded(gateway: RunningGateway, trace_id: str) -> list[Mapping[str, Any]]
 
 
 def report(walked: Sequence[Played], gateways: Gateways, *, seconds: float) -> dict[str, Any]:
-    """All that was asked and came back, as JSON data."""
+    """The requests and responses of a walk, as JSON data."""
     return {
         "ok": all(each.is_ok for each in walked),
         "seconds": round(seconds, 3),

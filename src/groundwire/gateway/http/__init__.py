@@ -1,1 +1,1 @@
-"""What every request of the gateway passes, whatever it asks for."""
+"""HTTP itself: bodies, codings, event streams, errors, refusals."""

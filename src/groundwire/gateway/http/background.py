@@ -20,7 +20,7 @@ class Background:
 
     @property
     def n_running(self) -> int:
-        """How many are not done."""
+        """The number of tasks that are not done."""
         return len(self._tasks)
 
     def start(self, work: Coroutine[Any, Any, _T], *, name: str = "background") -> asyncio.Task[_T]:

@@ -1,4 +1,4 @@
-"""Who sent a request, and what a request needs no key for."""
+"""The caller of a request, and the paths that need no key."""
 
 from dataclasses import dataclass
 
@@ -13,14 +13,14 @@ CREDENTIALS = frozenset({"authorization", "x-api-key", "api-key"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """Who sent a request.
+    """The caller of a request.
 
     Attributes:
-        tenant: Whose it is.
-        key_id: What its key is called; ``None`` without one.
+        tenant: The tenant whose key was sent.
+        key_id: Id of the key; ``None`` without one.
         passes_authorization: Whether its :data:`CREDENTIALS` are for the upstream.
-        overrides: What its tenant had of its own when it came. That holds for the whole request,
-            also if the tenant is changed or deleted before its body is here.
+        overrides: The tenant's own settings when the request came. They hold for the whole
+            request, also if the tenant is changed or deleted before its body is here.
     """
 
     tenant: str

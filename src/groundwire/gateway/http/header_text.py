@@ -24,7 +24,7 @@ def header_list(texts: Iterable[str], *, max_bytes: int = MAX_BYTES) -> str:
     then does the value end with ``...``.
 
     Args:
-        texts: What to write; empty ones are left out.
+        texts: The texts; empty ones are left out.
         max_bytes: Longest value, at least 3.
 
     >>> header_list(["1950", "500 meters"])
@@ -47,7 +47,7 @@ def header_list(texts: Iterable[str], *, max_bytes: int = MAX_BYTES) -> str:
 
 
 def _units(texts: Iterable[str]) -> Iterator[str]:
-    """What must not be divided: separators, and each character as it is written."""
+    """Yield the pieces that must not be divided: separators, and each character as written."""
     is_first = True
     for text in texts:
         if not text:

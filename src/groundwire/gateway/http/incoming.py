@@ -48,7 +48,7 @@ class Incoming:
         return bytes(message.get("body", b""))
 
     async def read(self, max_bytes: int) -> bytes:
-        """All of it.
+        """Return the whole body.
 
         Raises:
             Problem: 413, if it has more than ``max_bytes``.

@@ -1,4 +1,4 @@
-"""What is on this machine, by its name: needed where no key protects the gateway."""
+"""Recognizes names of this machine, for gateways that no key protects."""
 
 from ipaddress import ip_address
 

@@ -91,7 +91,7 @@ def problem_response(problem: Problem, *, trace_id: str) -> Response:
 
 
 def as_problem(error: BaseException) -> Problem:
-    """What a client is told of an error. Of one that is not ours, only that there was one."""
+    """Return the problem that a client is told of; foreign errors are not described."""
     if isinstance(error, Problem):
         return error
     if isinstance(error, HTTPException):
@@ -150,7 +150,7 @@ def _of_ours(error: GroundwireError) -> Problem:
 
 
 def _of_http(error: HTTPException) -> Problem:
-    """Of the framework; what a reader of the body raised comes wrapped in one."""
+    """The problem of an HTTP error of the framework, which may wrap an error of ours."""
     cause = error.__cause__
     if isinstance(cause, Problem | RecursionError | UnicodeDecodeError | ClientDisconnect):
         return as_problem(cause) if not isinstance(cause, UnicodeDecodeError) else invalid_json()
@@ -165,7 +165,7 @@ def _of_http(error: HTTPException) -> Problem:
 
 
 def _of_validation(error: RequestValidationError) -> Problem:
-    """All that is wrong with a body, by place; the values stay out of it."""
+    """The problem of an invalid body: what is wrong, by place, without the values."""
     found = [(_place(each["loc"]), str(each["msg"])) for each in error.errors()]
     if any(each["type"] == "json_invalid" for each in error.errors()):
         return invalid_json()

@@ -1,4 +1,4 @@
-"""What a client gets in place of an answer that is withheld: DVARA's envelope and codes.
+"""Refusals: the errors in place of an answer that is withheld, with DVARA's envelope and codes.
 
 Nothing here quotes what a model wrote: a refusal that names the claims would deliver them.
 """
@@ -123,7 +123,7 @@ def blocked(answers: Sequence[Checked]) -> Problem:
 
 
 def n_ungrounded(answers: Sequence[Checked]) -> int:
-    """How many claims of these answers are ungrounded, as DVARA counts."""
+    """Count the ungrounded claims of answers, as DVARA does."""
     found = (answer.detection for answer in answers if answer.detection is not None)
     return sum(len(GroundingResult.of(detection).ungrounded_claims) for detection in found)
 
@@ -144,8 +144,8 @@ def refusal_chunk(
             taken; empty if there was none.
         indexes: Choices that are not finished: each ends with ``content_filter``.
         code: Why.
-        message: The same in words, without any word of the answer.
-        trace_id: As in ``X-Trace-ID``.
+        message: The reason in words, without any word of the answer.
+        trace_id: The trace id of the request.
         extension: That of :func:`.marks.extension`. Its headers are left out:
             they may quote what is withheld.
 

@@ -49,7 +49,7 @@ class ServerSentEvent:
     """One event.
 
     Attributes:
-        raw: Its bytes, with the blank line that ends it.
+        raw: The bytes of the event, with the blank line that ends it.
         data: What its ``data`` fields say, joined by line feeds; ``None`` without one, as in a
             comment. Bytes that are no UTF-8 are U+FFFD, as the standard has it.
         is_foreign: Whether it has a line that is no field of an event, which some readers may take
@@ -119,7 +119,7 @@ class EventSplitter:
         return events
 
     def finish(self) -> bytes:
-        """What came after the last event: not dispatched by readers, as it has no end."""
+        """Return the bytes after the last event; readers ignore them, for they have no end."""
         rest = bytes(self._buffer)
         self._buffer.clear()
         self._searched = 0

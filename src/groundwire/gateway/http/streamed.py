@@ -35,7 +35,7 @@ class ClientGoneError(ClientDisconnect):
 
 
 def gone_response() -> Response:
-    """What is answered to nobody. 499 is the custom, and stands in metrics."""
+    """The response for a client that is gone; its status 499 stands in metrics."""
     return Response(status_code=499)
 
 
@@ -66,7 +66,7 @@ class Streamed(Response):
 
         Args:
             chunks: Pieces of the body; empty ones are left out.
-            status: Of the response.
+            status: Status of the response.
             headers: One character a byte; repeated ones are kept. Content-Length, if it is there,
                 has to be true; without it, the body is chunked.
             ended: Runs once the response has ended, whatever happened. A generator that was never

@@ -1,4 +1,4 @@
-"""Whose request it is: by its key, before its body is read.
+"""Authentication: the key of a request says whose it is, before its body is read.
 
 A key comes as ``Authorization: Bearer``, as ``X-API-Key`` or as ``X-Groundwire-Key``; with the last
 one, Authorization belongs to the upstream.
@@ -43,9 +43,9 @@ class Authentication(Guard):
         """Stand before an app.
 
         Args:
-            app: What answers those that are let in.
+            app: Answers requests that are let in.
             keyring: The keys that are taken, of tenants and others.
-            tenants: What tenants have of their own, by id, always as it is known now.
+            tenants: The settings of tenants by id, always as they are known now.
             is_local_demo: Whether no key is needed.
             until_known: Waits until all keys are known, and raises a problem if they are not.
         """
@@ -90,7 +90,7 @@ class Authentication(Guard):
 
 
 def candidates(scope: Scope) -> Iterator[bytes]:
-    """What may be a key of ours. A header of our own leaves no doubt."""
+    """Yield the credentials that may be a key of ours; of our own header, only its value."""
     if own := values(scope, OWN_HEADER):
         yield own[0]
         return
@@ -105,7 +105,7 @@ def first_known(given: list[bytes], keyring: Keys) -> Key | None:
 
 
 def may_pass(scope: Scope, keyring: Keys) -> bool:
-    """Whether no credential is a key of ours: those stay here, wherever they were put."""
+    """Whether the credentials may go to the upstream: none of them is a key of ours."""
     words = {
         word
         for name in CREDENTIALS

@@ -23,7 +23,7 @@ class Counting:
         """Stand before an app.
 
         Args:
-            app: What answers requests.
+            app: Answers requests.
             began: Counts a request in.
             ended: Counts it out.
         """

@@ -1,4 +1,4 @@
-"""Whether it lives, whether it is ready, what it counted."""
+"""The probes ``/livez`` and ``/readyz``, and the page ``/metrics``."""
 
 from typing import Any
 
@@ -11,13 +11,13 @@ from groundwire.gateway.services import Services
 
 
 async def livez(request: Request) -> Response:
-    """It answers, so it lives; whether it is of use is another question."""
+    """Answer: the process lives, whether it is of use or not."""
     del request
     return JSONResponse({"status": "alive"})
 
 
 async def readyz(request: Request) -> Response:
-    """Whether requests can be answered, with the state of models and upstreams.
+    """Tell whether requests can be answered, with the state of models and upstreams.
 
     Upstreams that are down make it ``degraded`` and leave it ready: a request then gets an error
     that says so, and that is more than a balancer without any gateway could say. So does a database
@@ -31,7 +31,7 @@ async def readyz(request: Request) -> Response:
 
 
 async def metrics(request: Request) -> Response:
-    """What was counted, as Prometheus reads it."""
+    """Give the metrics in the format of Prometheus."""
     counted: Metrics = request.app.state.metrics
     content, content_type = counted.render()
     return Response(content, headers={"Content-Type": content_type})

@@ -1,4 +1,4 @@
-"""How much is taken: requests at a time, bytes of a body, depth of JSON."""
+"""Limits on requests: how many at a time, bytes of a body, depth of JSON."""
 
 import json
 from typing import Any
@@ -17,7 +17,7 @@ from groundwire.gateway.middleware.state import trace_id
 
 
 class RequestLimits:
-    """Refuses what is too much, before it costs anything.
+    """Refuses requests over the limits before they cost anything.
 
     Attributes:
         n_requests: Requests that are being answered.
@@ -29,7 +29,7 @@ class RequestLimits:
         """Stand before an app.
 
         Args:
-            app: What answers what is not too much.
+            app: Answers requests within the limits.
             max_requests: Requests at a time.
             max_body_bytes: Bytes of a body.
             is_fixed: Whether no setting raises these limits.
@@ -75,7 +75,7 @@ class RequestLimits:
 
 
 def content_length(scope: Scope) -> int | None:
-    """What a request says of its body; the server has refused what is no number."""
+    """The Content-Length of a request, if it has one; the server has refused invalid ones."""
     for name, value in scope["headers"]:
         if name == b"content-length" and value.isdigit():
             return int(value[:20])

@@ -21,12 +21,12 @@ log = logging.getLogger(__name__)
 
 
 class Readiness:
-    """Whether the gateway can answer, and with what.
+    """The state of the start: whether the gateway can answer yet.
 
     Attributes:
-        services: What it answers with, once they are there.
-        failure: Why there will be none.
-        control: What knows of tenants and keys, and may be without its database.
+        services: The services, once they are there.
+        failure: The error that keeps it from starting, if there is one.
+        control: The control plane, if there is one; its database may be down.
     """
 
     def __init__(self, on_failure: Callable[[Exception], None] | None = None) -> None:
@@ -37,12 +37,12 @@ class Readiness:
         self._is_settled = asyncio.Event()
 
     def succeed(self, services: Services) -> None:
-        """Everything is there."""
+        """Record that everything is there."""
         self.services = services
         self._is_settled.set()
 
     def fail(self, error: Exception) -> None:
-        """Something will never be there."""
+        """Record that the start has failed."""
         self.failure = error
         log.error("The gateway cannot start: %s", type(error).__name__)
         self._is_settled.set()
@@ -50,7 +50,7 @@ class Readiness:
             self._on_failure(error)
 
     async def wait(self) -> None:
-        """Until it is known, but not for long.
+        """Wait until the start has ended, but not for long.
 
         Raises:
             Problem: If requests cannot be answered, or not yet.

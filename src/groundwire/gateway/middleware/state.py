@@ -1,4 +1,4 @@
-"""What the shell knows of a request, for those who answer it."""
+"""What the outer layers know of a request: trace id, caller, services."""
 
 from typing import TYPE_CHECKING, cast
 
@@ -11,17 +11,17 @@ if TYPE_CHECKING:
 
 
 def trace_id(request: HTTPConnection | Scope) -> str:
-    """What ties a response, its log lines and its audit events together."""
+    """The trace id, which ties a response, its log lines and its audit events together."""
     return str(_state(request)["trace_id"])
 
 
 def caller(request: HTTPConnection | Scope) -> "Caller":
-    """Whose request it is."""
+    """The caller of a request."""
     return cast("Caller", _state(request)["caller"])
 
 
 def services(request: HTTPConnection) -> "Services":
-    """What requests are answered with."""
+    """The services that requests are answered with."""
     return cast("Services", request.app.state.services)
 
 

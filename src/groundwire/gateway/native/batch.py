@@ -39,11 +39,11 @@ router = APIRouter()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
-    """What a request asks for.
+    """A batch as it was sent.
 
     Attributes:
         rows: With their numbers, from 1; lines that are blank count and are none.
-        operating_point: Of rows that name none.
+        operating_point: The operating point of rows that name none.
     """
 
     rows: Sequence[RawRow]
@@ -169,7 +169,7 @@ def _weight(parameters: Sequence[str]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class RowResult:
-    """What became of one row.
+    """The result of one row.
 
     Attributes:
         outcome: Of the check; ``None`` if there was none.

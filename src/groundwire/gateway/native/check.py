@@ -55,7 +55,7 @@ async def check(
 
 
 def asked_by(request: Request) -> RecordedRequest:
-    """Who wants something checked.
+    """The caller of a check.
 
     Raises:
         Problem: If there is nothing that checks.
@@ -80,10 +80,10 @@ def result_of(
     """Check what a body asks for. Writing the result down is part of the work.
 
     Args:
-        asked: Who wants it checked.
+        asked: The caller.
         data: An answer with its sources, or a conversation.
         operating_point: What holds if the body names none.
-        name: What stands before the result.
+        name: Fields that stand before the result.
 
     Raises:
         GroundwireError: If it cannot be checked as it is.
@@ -96,7 +96,7 @@ def result_of(
 
 
 def require_point(value: object) -> str | float | None:
-    """What can be an operating point; whether there is such a one, the detector says.
+    """Return a value that may be an operating point; the detector knows whether it is one.
 
     Raises:
         Problem: If it cannot. It is not repeated, as the detector would.

@@ -1,4 +1,4 @@
-"""What the routes say of themselves in the OpenAPI document: examples of requests, results, errors.
+"""Descriptions of the routes for the OpenAPI document: examples, results, errors.
 
 The examples are in ``examples.json``; the tests send each of them to a gateway.
 """

@@ -15,14 +15,14 @@ from groundwire.policy.policy import Overrides
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedRequest:
-    """Who wants something checked, and by what.
+    """The caller of a check, and what it is checked by.
 
     Attributes:
-        own: What the gateway has.
+        own: The services of the gateway.
         pipeline: The stages.
-        tenant: Whose it is.
-        overrides: What that tenant had of its own when the request came.
-        trace_id: Of the request.
+        tenant: The caller's tenant.
+        overrides: The tenant's own settings when the request came.
+        trace_id: The trace id of the request.
     """
 
     own: Services
@@ -34,14 +34,14 @@ class RecordedRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """What became of something that was to be checked.
+    """The result of a check.
 
     Attributes:
-        context: Of its request.
-        answers: What is on record of it.
-        json: What is answered; empty if the check failed.
-        outcome: Of all of it.
-        failure: What kept it from being checked.
+        context: The context of its request.
+        answers: The results for its answers, as they are recorded.
+        json: The body of the response; empty if the check failed.
+        outcome: The worst outcome of its answers.
+        failure: The error that kept it from being checked.
     """
 
     context: RequestContext
@@ -57,7 +57,7 @@ async def recorded(
     """Check something in a thread, and keep its records.
 
     Args:
-        asked: Who wants it checked.
+        asked: The caller.
         work: Checks it.
         row: Its number in a batch.
 
@@ -91,9 +91,9 @@ def failed(
 
     Args:
         pipeline: The stages.
-        context: Of the request.
-        error: Why.
-        told: What is answered in its place.
+        context: The context of the request.
+        error: The reason.
+        told: The error for the client in its place.
     """
     unread = Answer(index=0, kind=AnswerKind.TEXT)
     checked = pipeline.unavailable(context, unread, type(error).__name__)

@@ -1,4 +1,4 @@
-"""How the gateway's own endpoints read a request: JSON in UTF-8 and nothing else, told strictly.
+"""Routes that read requests strictly: JSON in UTF-8 and nothing else.
 
 The framework would take ``NaN``, guess UTF-16, and read a form of a browser as nothing at all.
 """
@@ -66,7 +66,7 @@ class NativeRoute(APIRoute):
 
 
 def require_content_type(request: Request, known: Sequence[str]) -> str:
-    """Which of some content types a body has.
+    """Return which of some content types a body has.
 
     Without one, or with that of a form, a page in a browser could send requests anywhere.
 

@@ -1,4 +1,4 @@
-"""How checks are run for an endpoint: in threads, and for nobody who has gone."""
+"""Runs checks for an endpoint: in threads, and not for clients that are gone."""
 
 import asyncio
 import json
@@ -70,7 +70,7 @@ async def bounded(own: Services, work: Callable[[], T]) -> T:
 
 
 def too_slow(own: Services) -> Problem:
-    """What is answered where a check took too long."""
+    """The problem of a check that took too long."""
     return Problem(
         503,
         "check_timeout",

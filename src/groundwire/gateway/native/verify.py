@@ -193,7 +193,7 @@ def _not_installed(error: MissingExtraError) -> Problem:
 
 
 def _problem(report: VerificationReport) -> Problem:
-    """What a client is told of a verification that did not take place. Nothing is quoted."""
+    """The problem of a verification that did not take place; nothing is quoted."""
     why, message = str(report.error_type), str(report.error)
     if why in _OF_THE_REQUEST:
         return Problem(

@@ -13,7 +13,7 @@ class Upload:
 
     Attributes:
         has_begun: Whether a piece was asked for: it cannot be sent again then.
-        error: What the caller's iterator raised. The HTTP client says something else.
+        error: The exception of the caller's iterator; the HTTP client raises another one.
         progress: Called after each piece, if it is there.
     """
 
@@ -45,15 +45,15 @@ class UpstreamRequest:
     """A request to an upstream.
 
     Attributes:
-        method: Of HTTP.
-        path: What follows ``/v1/``, percent-encoded, such as ``chat/completions``.
-        query: As written, without the question mark.
+        method: The HTTP method.
+        path: The path after ``/v1/``, percent-encoded, such as ``chat/completions``.
+        query: The query as written, without the question mark.
         headers: The caller's, as they came; see :func:`.headers.going_up`.
-        body: All of it, or its pieces. Pieces cannot be sent twice: once the first is asked for,
+        body: The body, or its pieces. Pieces cannot be sent twice: once the first is asked for,
             no other upstream is.
         model: The model to route by; ``None``: the request names none.
         passes_authorization: Whether credentials in ``headers`` are for the upstream.
-        accept_encoding: Which codings the response may have; ``None``: as the caller says.
+        accept_encoding: The codings that the response may have; ``None``: as the caller says.
     """
 
     method: str
@@ -67,16 +67,16 @@ class UpstreamRequest:
 
     @property
     def can_be_sent_again(self) -> bool:
-        """Whether its body is still there to be sent."""
+        """Whether its whole body can still be sent."""
         return isinstance(self.body, bytes) or not self.body.has_begun
 
     def url(self, upstream: Upstream) -> str:
-        """Where it goes: below the upstream's own path, which no path here leads out of."""
+        """Its URL, below the path of the upstream; no path here leads out of that."""
         base = upstream.url.rstrip("/")
         return f"{base}/{self.path}" + (f"?{self.query}" if self.query else "")
 
     def headers_for(self, upstream: Upstream) -> Pairs:
-        """What an upstream sees of its headers."""
+        """Its headers as an upstream sees them."""
         headers = going_up(
             self.headers,
             api_key=None if upstream.api_key is None else upstream.api_key.reveal(),

@@ -29,7 +29,7 @@ _FAILURES = frozenset({500, 502, 503, 504})
 
 
 class Observer(Protocol):
-    """What is told of upstreams, such as the metrics."""
+    """Receives events about upstreams; the metrics are one."""
 
     def upstream_answered(self, upstream: str, *, seconds: float) -> None:
         """The headers of a response came, so long after it was asked."""
@@ -41,7 +41,7 @@ class Observer(Protocol):
 
 
 class Upstreams:
-    """What answers requests: one server, or several that share the models among them.
+    """The upstream servers: one, or several that share the models among them.
 
     It belongs to one event loop, and is opened and closed there.
     """
@@ -64,7 +64,7 @@ class Upstreams:
             random: Chooses by weight.
             clock: Seconds, for the health of upstreams.
             trust_env: Whether ``HTTP_PROXY`` and the like are followed, and ``.netrc`` is read.
-            observer: Is told of responses and failures.
+            observer: Receives responses and failures.
         """
         self.all = tuple(upstreams)
         self._settings = settings
@@ -101,7 +101,7 @@ class Upstreams:
         await self.close()
 
     def states(self) -> dict[str, str]:
-        """How the upstreams are, by name: ``up`` or ``down``, in the order they are configured."""
+        """The state of each upstream by name, ``up`` or ``down``, in the configured order."""
         return {name: "up" if each.is_up else "down" for name, each in self._health.items()}
 
     async def send(self, ask: UpstreamRequest) -> UpstreamReply:

@@ -1,4 +1,4 @@
-"""What goes wrong with an upstream."""
+"""Errors of upstreams."""
 
 from enum import StrEnum
 
@@ -7,7 +7,7 @@ from groundwire.gateway.http.problems import Problem
 
 
 class Breakage(StrEnum):
-    """How the body of a response ended before its end."""
+    """The way in which the body of a response broke off."""
 
     RESET = "reset"  # the connection was reset
     TIMEOUT = "timeout"  # nothing came for too long
@@ -49,8 +49,8 @@ class UnansweredError(GroundwireError):
     """An upstream gave no response at all, or none that is HTTP.
 
     Attributes:
-        upstream: Its name.
-        problem: What the caller is told.
+        upstream: Name of the upstream.
+        problem: The error for the caller.
         kind: What happened, for metrics: ``connect``, ``timeout`` or ``invalid``.
     """
 
@@ -77,7 +77,7 @@ def unreachable(upstream: str, reason: str) -> UnansweredError:
 
 
 def invalid(upstream: str, reason: str) -> UnansweredError:
-    """What came is no HTTP response that could be relayed."""
+    """The upstream sent no HTTP response that could be relayed."""
     problem = Problem(
         502,
         "upstream_invalid",
@@ -101,7 +101,7 @@ def late(upstream: str, timeout_s: float) -> UnansweredError:
 
 
 def no_upstream() -> Problem:
-    """Nothing is configured that could answer."""
+    """The error of a gateway without any upstream."""
     return Problem(
         503,
         "no_upstream",

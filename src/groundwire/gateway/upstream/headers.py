@@ -1,4 +1,4 @@
-"""Which headers go up to an upstream, and which of its come back: pure, over pairs.
+"""Filters the headers that go to an upstream, and those that come back.
 
 Names and values are texts of one character a byte (Latin-1), as HTTP/1.1 has them, so that nothing
 is lost on the way. Order and repetition are kept.
@@ -60,14 +60,14 @@ def going_up(
     passes_authorization: bool,
     accept_encoding: str | None = None,
 ) -> Pairs:
-    """What an upstream sees of a caller's headers; none with what may be a key of ours in it.
+    """Return the caller's headers that an upstream may see: none that may hold a key of ours.
 
     Args:
         headers: The caller's.
         api_key: What the upstream wants to see, if it is configured.
         passes_authorization: Whether credentials in ``headers`` are the caller's own for the
             upstream. They then win over ``api_key``; else they are for us, and stay here.
-        accept_encoding: Stands in place of the caller's; ``None``: his, or none.
+        accept_encoding: Replaces the caller's Accept-Encoding; ``None`` keeps it.
 
     Returns:
         Names in lower case; without Host and Content-Length.
@@ -92,7 +92,7 @@ def going_up(
 
 
 def coming_back(headers: Iterable[tuple[bytes, bytes]], *, status: int) -> Pairs:
-    """What a caller sees of an upstream's headers, names in lower case.
+    """Return the upstream's headers that a caller may see, names in lower case.
 
     An upstream cannot say in our name that an answer was checked. Content-Length stays where it
     tells the length of the body that follows.

@@ -1,4 +1,4 @@
-"""Whether an upstream is to be asked: a state machine over times that are handed in.
+"""The health of an upstream: a state machine over times that are handed in.
 
 An upstream that fails ``max_failures`` times in a row counts as down. It is left alone for
 ``cooldown_s``; then one request tries it, and while that has not succeeded no other does for as
@@ -18,10 +18,10 @@ class HealthRules:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Health:
-    """What is known of an upstream.
+    """The health of one upstream.
 
     Attributes:
-        n_failures: In a row, up to now.
+        n_failures: Failures in a row, up to now.
         down_until: When it may be tried again, in seconds of the caller's clock; ``None``: it is
             not down.
     """
@@ -51,7 +51,7 @@ class Health:
         return Health(n_failures=n_failures, down_until=now + rules.cooldown_s if is_down else None)
 
     def succeeded(self) -> "Health":
-        """It answered."""
+        """Record that it answered."""
         return _UP
 
 

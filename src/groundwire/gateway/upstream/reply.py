@@ -17,12 +17,12 @@ class UpstreamReply:
     """A response of an upstream. It has to be read to its end, or closed.
 
     Attributes:
-        status: From 200 to 599.
+        status: Status of the response, 200 to 599.
         reason: Its reason phrase.
         headers: Those that are for the caller, names in lower case; repeated ones are kept. The
             body has the coding that Content-Encoding tells.
         upstream: Name of the upstream.
-        model: What the request was routed by.
+        model: The model that the request was routed by.
     """
 
     def __init__(
@@ -37,10 +37,10 @@ class UpstreamReply:
         """Take a response over.
 
         Args:
-            response: Of which nothing was read.
+            response: A response of which nothing was read.
             upstream: Name of the upstream.
-            model: What the request was routed by.
-            idle_timeout_s: How long nothing may come between two pieces of the body.
+            model: The model that the request was routed by.
+            idle_timeout_s: The longest silence between two pieces of the body.
             broke: Called, with how, if the body ends before its end.
         """
         self.status = response.status
@@ -133,7 +133,7 @@ class UpstreamReply:
         raise self._broken(Breakage.TIMEOUT)
 
     def _rest(self) -> bytes:
-        """What came before a body broke off: aiohttp gives nothing of it from then on."""
+        """Return the bytes that arrived before the body broke off; aiohttp no longer gives them."""
         content = self._response.content
         if content.exception() is None or not content._buffer:
             return b""

@@ -1,4 +1,4 @@
-"""Which upstreams are asked for a model, in which order: pure, with the randomness handed in."""
+"""Chooses the upstreams to ask for a model, and their order; the randomness is handed in."""
 
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
@@ -17,8 +17,8 @@ def serving(model: str, upstreams: Sequence[Upstream]) -> tuple[Upstream, ...]:
     what nobody names. Else half the requests for a model would go where it does not exist.
 
     Args:
-        model: Its name, as the request says it.
-        upstreams: All there are.
+        model: The name in the request.
+        upstreams: All upstreams.
     """
     naming = tuple(each for each in upstreams if _names(each, model))
     return naming or tuple(each for each in upstreams if EVERYTHING in each.models)
@@ -33,7 +33,7 @@ def in_order(
         model: Name of the model, or ``None`` where a request names none. Such requests are often
             about something that one upstream keeps, a file or a batch, so they always begin with
             the same: the heaviest.
-        upstreams: All there are.
+        upstreams: All upstreams.
         random: Chooses by weight.
     """
     if model is None:
