@@ -237,7 +237,7 @@ class HeldStream:
         return self.answers[index]
 
     def front(self) -> list[bytes]:
-        """Take what comes before all answers, such as a provider's filter results for the prompt."""
+        """Take what comes before all answers, such as filter results for the prompt."""
         front, self._front = self._front, []
         return front
 
