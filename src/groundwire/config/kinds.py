@@ -121,6 +121,8 @@ class Kind:
             if isinstance(raw, bool) and {"type": "boolean"} not in self._branches:
                 raise KindError(self.legal)
             return self._adapter.validate_python(raw)
+        except UnicodeEncodeError:  # half a surrogate pair, which pydantic does not read
+            raise KindError(self.legal) from None
         except ValidationError as error:
             causes = [each.get("ctx", {}).get("error") for each in error.errors()]
             own = next((each for each in causes if isinstance(each, KindError)), None)
