@@ -121,6 +121,41 @@ def test_an_order_in_a_passage_stays_and_what_speaks_to_the_model_goes() -> None
     assert evidence(text) == [MANUAL]
 
 
+@pytest.mark.parametrize(
+    "question",
+    [
+        "It is 900 m tall, right?",
+        "I think it is 900 m tall. Is that so?",
+        "My friend says 900 m. Who is right?",
+    ],
+)
+@pytest.mark.parametrize(
+    "shape", ["Context: {}\n{}", "Context:\n{}\n\n{}", "Answer from the text.\n\n{}\n\n{}"]
+)
+def test_what_a_question_claims_beside_evidence_is_none(shape: str, question: str) -> None:
+    assert evidence(shape.format(FACT, question)) == [FACT]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        "| Tower | Height |\n| --- | --- |\n| A | 330 m |",
+        "Tower,Height\nA,330\nB,93",
+        '[{"title": "A", "content": "It is 330 m tall."}]',
+        f"# Towers\n\n{FACT}\n\n## Age\n\nIt is old.",
+    ],
+)
+def test_tables_json_and_pages_before_a_question_are_evidence(data: str) -> None:
+    found = "\n".join(evidence(f"{data}\n\nHow tall is it?"))
+    assert "330" in found
+    assert "How tall" not in found
+
+
+def test_a_heading_of_the_template_ends_a_section_that_one_began() -> None:
+    text = f"## Knowledge\n{FACT}\n\n### Age\n\nIt is old.\n\n## Tone\nWarm. It has 2 jokes."
+    assert evidence(text, is_user=False) == [f"{FACT}\n\n### Age\n\nIt is old."]
+
+
 def test_parts_come_in_order_and_do_not_overlap() -> None:
     text = f"You are a guide. Context: {FACT}\nQuestion: How tall?\n\nBe brief."
     parts = divide(text, is_user=True)

@@ -9,13 +9,14 @@ No shape is known as a whole: a template that nobody has seen is read by the sam
 is linear in the text.
 """
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import replace
 from itertools import groupby
 from operator import itemgetter
 
 from groundwire.pipeline.conversation.answered import AnsweredQuestions
 from groundwire.pipeline.conversation.labels import Label, inline_labels, label_at
+from groundwire.pipeline.conversation.parts import Part, joined
 from groundwire.pipeline.conversation.roles import Role, announced_role, ends_evidence
 from groundwire.pipeline.conversation.structure import Block, Structure, is_code, is_data
 from groundwire.pipeline.conversation.wording import (
@@ -33,27 +34,14 @@ from groundwire.pipeline.conversation.wording import (
 _MAX_ASIDE_CHARS = 300
 #: A paragraph that does nothing but state something stands for itself from so many words on.
 _OWN_WORDS = 8
+#: The same, with a figure in it.
+_OWN_WORDS_WITH_FIGURE = 5
+#: The same, below a heading of a user's.
+_HEADED_WORDS = 3
+#: How lines of JSON begin, which have colons and no labels.
+_JSON = ('{"', '[{"', '["')
 #: Tags of these roles hold more structure, and are read as what stands between them.
 _TRANSPARENT = (None, Role.INSTRUCT, Role.OPEN)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
-    """One part of a prompt.
-
-    Attributes:
-        does: What it does.
-        start: Where it begins.
-        end: Where it ends.
-        is_marked: Whether structure says so, and not its wording alone.
-        attributes: Of the tag that it stands in.
-    """
-
-    does: Wording
-    start: int
-    end: int
-    is_marked: bool = False
-    attributes: str = ""
 
 
 def divide(text: str, *, is_user: bool) -> tuple[Part, ...]:
@@ -98,6 +86,7 @@ class _Walk:
         self._role, self._is_announced, self._is_once = role, is_announced, is_once
         self._is_structured = is_structured
         self._is_pending = True  # nothing of it was read
+        self._level = 0  # of the heading that it stands under
         self._leave_asides()
         self._section_start = len(self._parts)
         self._had_evidence = self._has_evidence
@@ -110,7 +99,7 @@ class _Walk:
         self._flush(n)
         self._leave_asides()
         self._mark_what_is_pointed_at()
-        return tuple(_joined(self._without_examples(), self._text))
+        return tuple(joined(self._without_examples(), self._text))
 
     # Lines.
 
@@ -128,12 +117,15 @@ class _Walk:
             return behind
         if is_whole and (behind := self._read_rule(position, line_end)) is not None:
             return behind
-        if (label := self._label(start, line_end)) is not None:
+        is_json = text.startswith(_JSON, start)
+        if not is_json and (label := self._label(start, line_end)) is not None:
             self._flush(position)
             self._follow(label)
             return label.value if label.value < line_end else line_end + 1
         if self._paragraph is None:
             self._paragraph = position
+        if is_json:
+            return line_end + 1
         if self._role is not Role.INFORM and self._read_inline(start, line_end):
             return line_end + 1
         return self._to_tag_within(start, line_end)
@@ -255,7 +247,8 @@ class _Walk:
             if label.role is Role.OPEN or self._is_within_evidence(label):
                 return None
             is_told = label.is_heading and concerns_the_task(label.name)
-            return label if is_told or ends_evidence(label.name) else None
+            is_next = 0 < self._level_of(label) <= self._level
+            return label if is_told or is_next or ends_evidence(label.name) else None
         if role is Role.EXAMPLE and start < self._pairs.end:
             return None
         if role is Role.HISTORY and label.role in (Role.ANSWER, Role.OPEN):
@@ -269,6 +262,11 @@ class _Walk:
         pair = self._pairs.at(label.start)
         return pair is not None and not pair.has_context
 
+    def _level_of(self, label: Label) -> int:
+        """The level of a heading with signs of number, such as 2 of ``## Rules``; else 0."""
+        text = self._text[label.start : label.value]
+        return len(text) - len(text.lstrip("#"))
+
     def _follow(self, label: Label) -> None:
         is_once = not label.is_heading and label.role in (Role.INSTRUCT, Role.ANSWER)
         if label.role is Role.ASK:
@@ -280,6 +278,7 @@ class _Walk:
             is_once=is_once,
             is_structured=True,
         )
+        self._level = self._level_of(label)
         if label.is_heading and label.role is not Role.INFORM and concerns_the_task(label.name):
             self._add(Wording.INSTRUCTS, label.start, label.value)
 
@@ -356,11 +355,26 @@ class _Walk:
         elif self._is_list_of_orders(ranges):
             self._add(Wording.INSTRUCTS, start, end)
             return
-        self._add_told(start, ranges, of_task)
+        n_told = self._n_before_question(ranges)
+        self._add_told(start, ranges[:n_told], of_task[:n_told])
+        if n_told < len(ranges):
+            # It belongs to the evidence if that goes on, and else is what is asked about it.
+            self._asides.append(len(self._parts))
+            self._add(Wording.INFORMS, ranges[n_told][0], end, is_marked=True)
         self._is_pending = self._is_pending and bool(self._asides)
+
+    def _n_before_question(self, ranges: list[tuple[int, int]]) -> int:
+        """How many sentences stand before a last line, or a last sentence, that asks."""
+        if len(ranges) < 2 or not self._text[slice(*ranges[-1])].rstrip().endswith("?"):
+            return len(ranges)
+        line_start = self._text.rfind("\n", ranges[0][0], ranges[-1][1] - 1) + 1
+        in_line = sum(start >= line_start for start, _ in ranges)
+        return len(ranges) - (in_line if in_line < len(ranges) else 1)
 
     def _add_told(self, start: int, ranges: list[tuple[int, int]], of_task: list[bool]) -> None:
         """Add sentences of evidence, and single ones between them that speak to the model."""
+        if not ranges:
+            return
         first = start
         for (begin, last), is_of_task in zip(ranges, of_task, strict=True):
             if is_of_task:
@@ -419,7 +433,7 @@ class _Walk:
             wordings.append((start + first, start + last, wording))
         informs = all(each[2] is Wording.INFORMS for each in wordings)
         is_own = informs and (self._is_user or self._is_structured)
-        is_marked = is_own and n_informing_words(text, is_user=self._is_user) >= _OWN_WORDS
+        is_marked = is_own and n_informing_words(text, is_user=self._is_user) >= self._wanted(text)
         for wording, run in groupby(wordings, key=itemgetter(2)):
             ranges = list(run)
             self._add(wording, ranges[0][0], ranges[-1][1], is_marked=is_marked)
@@ -427,6 +441,14 @@ class _Walk:
             self._enter(Role.INFORM, is_announced=True)
         elif announced is not None and announced is not Role.HISTORY:
             self._enter(announced, is_announced=True, is_once=True)
+
+    def _wanted(self, text: str) -> int:
+        """From how many words on a paragraph that states something stands for itself."""
+        if not self._is_user:
+            return _OWN_WORDS
+        if self._is_structured:
+            return _HEADED_WORDS
+        return _OWN_WORDS_WITH_FIGURE if any(map(str.isdigit, text)) else _OWN_WORDS
 
     # Parts.
 
@@ -467,26 +489,3 @@ class _Walk:
             is_evidence = part.is_marked and part.does is Wording.INFORMS
             is_example = pair is not None and (pair.has_context or not is_evidence)
             yield replace(part, does=Wording.INSTRUCTS) if is_example else part
-
-
-def _joined(parts: Iterable[Part], text: str) -> Iterator[Part]:
-    """Neighbours of one kind with nothing between them are one part."""
-    last: Part | None = None
-    for part in parts:
-        if last is not None and _belong_together(text, last, part):
-            last = replace(last, end=part.end)
-            continue
-        if last is not None:
-            yield last
-        last = part
-    if last is not None:
-        yield last
-
-
-def _belong_together(text: str, one: Part, other: Part) -> bool:
-    return (
-        one.does is other.does
-        and one.is_marked == other.is_marked
-        and not (one.attributes or other.attributes)
-        and not text[one.end : other.start].strip()
-    )

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from groundwire.pipeline.conversation.content import Piece
-from groundwire.pipeline.conversation.dividing import Part, divide
+from groundwire.pipeline.conversation.dividing import divide
 from groundwire.pipeline.conversation.messages import Message
+from groundwire.pipeline.conversation.parts import Part
 from groundwire.pipeline.conversation.passages import passages_of
 from groundwire.pipeline.conversation.roles import Role, role_of
 from groundwire.pipeline.conversation.wording import Wording, n_informing_words

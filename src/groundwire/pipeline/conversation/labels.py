@@ -80,10 +80,11 @@ def is_heading(line: str) -> bool:
         return False
     if line[0] == "#":
         return True
-    is_framed = line[0] in "*_[{<=~|" or line.startswith("---")
-    if is_framed and line[-1] in "*_]}>=~|-:" and not any(mark in bare for mark in ".!?,;:"):
+    is_framed = line[0] in "*_[{<=~" or line.startswith("---")
+    if is_framed and line[-1] in "*_]}>=~-:" and not any(mark in bare for mark in ".!?,;:"):
         return True
-    return bare.isupper() and len(words_of(bare)) <= 4 and role_of(bare) is not None
+    is_bare_name = bare.isupper() and not any(map(str.isdigit, bare)) and len(bare) > 1
+    return is_bare_name and len(words_of(bare)) <= 4 and role_of(bare) is not None
 
 
 def inline_labels(text: str, start: int, end: int) -> Iterator[Label]:

@@ -212,7 +212,19 @@ def is_data(text: str) -> bool:
         is_schema = isinstance(data, dict) and "type" in data and "properties" in data
         return bool(data) and not is_schema
     lines = bare.splitlines()
-    return len(lines) > 1 and all(line.count("|") > 1 for line in lines)
+    if len(lines) < 2:
+        return False
+    if all(line.count("|") > 1 for line in lines):
+        return True
+    return any(_is_separated(lines, separator) for separator in "\t,;")
+
+
+def _is_separated(lines: list[str], separator: str) -> bool:
+    """Whether lines are rows of a table with a separator, as in CSV."""
+    n_columns = {line.count(separator) for line in lines}
+    is_regular = len(n_columns) == 1 and n_columns != {0}
+    has_figures = any(character.isdigit() for line in lines for character in line)
+    return is_regular and has_figures and not any(line.rstrip()[-1:] in ".!?:," for line in lines)
 
 
 def is_code(text: str) -> bool:

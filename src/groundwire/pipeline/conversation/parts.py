@@ -1,0 +1,48 @@
+"""The parts that a prompt is divided into."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from groundwire.pipeline.conversation.wording import Wording
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One part of a prompt.
+
+    Attributes:
+        does: What it does.
+        start: Where it begins.
+        end: Where it ends.
+        is_marked: Whether structure says so, and not its wording alone.
+        attributes: Of the tag that it stands in.
+    """
+
+    does: Wording
+    start: int
+    end: int
+    is_marked: bool = False
+    attributes: str = ""
+
+
+def joined(parts: Iterable[Part], text: str) -> Iterator[Part]:
+    """Neighbours of one kind with nothing between them are one part."""
+    last: Part | None = None
+    for part in parts:
+        if last is not None and _belong_together(text, last, part):
+            last = replace(last, end=part.end)
+            continue
+        if last is not None:
+            yield last
+        last = part
+    if last is not None:
+        yield last
+
+
+def _belong_together(text: str, one: Part, other: Part) -> bool:
+    return (
+        one.does is other.does
+        and one.is_marked == other.is_marked
+        and not (one.attributes or other.attributes)
+        and not text[one.end : other.start].strip()
+    )
