@@ -32,8 +32,8 @@ MAX_SPANS = 1_000
 MAX_STEPS = 1_000
 MAX_ID_CHARS = 100
 
-#: Settings of a verification that an agent may choose, with the bounds of this server: what is
-#: verified and how strictly, and neither who verifies nor where.
+#: Settings of a verification that an agent may choose, with the bounds of this server. They say how
+#: strictly to verify, and name neither a verifier nor an address.
 OF_TRACES: Mapping[str, Mapping[str, int]] = {
     "verifier_model": {"maxLength": 200},
     "default_target": {},

@@ -103,7 +103,7 @@ def _result(explained: "Explained", origins: Mapping[str, str]) -> ToolResult:
 
 
 def _without_text(claims: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Claims by their place: the agent has the answer, and spans have the evidence."""
+    """Leave texts out of claims: the agent has the answer, and spans have the evidence."""
     wanted = ("start", "end", "label", "probability", "citations", "reason")
     return [{name: claim[name] for name in wanted} for claim in claims]
 

@@ -1,4 +1,4 @@
-"""What usual clients want in their configuration to find this server."""
+"""Configurations of usual clients, with which they find this server."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -9,21 +9,21 @@ from groundwire.errors import InputError
 
 NAME = "groundwire"
 
-#: What stands for the token where a client asks for it itself.
+#: Name of the token where a client asks for it itself.
 _INPUT = "groundwire-token"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentClient:
-    """A client, and how it is told of servers.
+    """A client, and the form of its configuration.
 
     Attributes:
-        file: Where its configuration is.
+        file: Path of its configuration.
         key: The object in it that holds the servers.
-        kind: What a local and a remote server are called; empty if the client tells by the keys.
-        url_key: The key of a remote server's address; ``None`` if it knows none in this file.
-        token: How it takes a token from an environment variable; or that it asks for it.
-        inputs: Further keys, if it asks.
+        kind: Type names of a local and a remote server; ``None`` if the keys tell them apart.
+        url_key: The key of a remote server's address; ``None`` if this file has no such servers.
+        token: The text that stands for a token in an environment variable, or asks for it.
+        inputs: Further keys of a client that asks.
     """
 
     file: str
@@ -65,17 +65,17 @@ CLIENTS: Mapping[str, AgentClient] = {
 
 
 def local_config(client: AgentClient, command: Sequence[str]) -> str:
-    """For a client that starts the server itself."""
+    """The configuration of a client that starts the server itself."""
     program, *args = command
     kind = {"type": client.kind[0]} if client.kind else {}
     return _written({client.key: {NAME: {**kind, "command": program, "args": args}}})
 
 
 def remote_config(client: AgentClient, url: str, *, token_env: str | None) -> str:
-    """For a server that runs already.
+    """The configuration for a server that runs already.
 
     Raises:
-        InputError: If the client knows no such servers.
+        InputError: If the client has no such servers.
     """
     if client.url_key is None:
         raise InputError(

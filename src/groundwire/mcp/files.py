@@ -1,4 +1,4 @@
-"""Lines of files as evidence: from allowed folders only, whatever a path looks like.
+"""Reads lines of files as evidence, from allowed folders only, whatever a path looks like.
 
 An agent may have been talked into asking for anything. A path is resolved first, symbolic links
 included, and must then lie in an allowed folder; what was opened is compared with it, so that
@@ -31,7 +31,7 @@ _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 @dataclass(frozen=True, slots=True)
 class FileLines:
-    """Lines that were read, and where."""
+    """Lines that were read, and their place."""
 
     text: str
     place: FileRange
@@ -57,7 +57,7 @@ class Roots:
             end_line: The last line, included.
 
         Raises:
-            CallError: If it cannot be had, or may not.
+            CallError: If the file cannot be read, or may not be.
         """
         if not self.folders:
             raise CallError(HOW_TO_ALLOW)

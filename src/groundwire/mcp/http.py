@@ -1,4 +1,4 @@
-"""Over Streamable HTTP: one server for several clients.
+"""Streamable HTTP: one server for several clients.
 
 Who may ask is decided before a body is read: by a token, and by the headers Host and Origin, since
 a page of some website can give its own name the address of this server.
@@ -20,28 +20,28 @@ from groundwire.mcp.server import ToolServer
 from groundwire.mcp.store import StoreLimits
 
 MAX_BODY_BYTES = 4 * 1024 * 1024
-#: Clients with a session at a time, whether they hold evidence or not.
+#: Most clients that have a session at a time, whether they hold evidence or not.
 MAX_SESSIONS = 1_000
 MAX_CONNECTIONS = 512
 
-#: What open streams have to end when the server is told to.
+#: Seconds that open streams have when the server is told to end.
 _SHUTDOWN_S = 2
 
 _LOCAL_HOSTS = ("127.0.0.1", "localhost", "[::1]")
 
 
 class NoAddressError(OSError):
-    """The address cannot be had."""
+    """The server cannot listen on its address."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access:
-    """Who may ask.
+    """The clients that a server accepts.
 
     Attributes:
         token_hash: SHA-256 of the token; ``None``: none is needed.
-        hosts: What the header Host may name, beside this machine's own names if ``is_local``.
-        origins: What the header Origin may say, if there is one.
+        hosts: Names that the header Host may have, beside this machine's own if ``is_local``.
+        origins: Values that the header Origin may have, if there is one.
         is_local: Whether this machine alone can reach the server.
     """
 
@@ -51,7 +51,7 @@ class Access:
     is_local: bool = True
 
     def settings(self) -> TransportSecuritySettings:
-        """The same as the SDK takes it."""
+        """The same as a setting of the SDK."""
         hosts = [*self.hosts, *(_LOCAL_HOSTS if self.is_local else ())]
         origins = [f"http://{each}" for each in _LOCAL_HOSTS] if self.is_local else []
         return TransportSecuritySettings(
@@ -66,7 +66,7 @@ def _with_any_port(names: Sequence[str]) -> list[str]:
 
 
 class TokenCheck:
-    """Lets requests in that have the token."""
+    """Middleware that lets only requests with the token in."""
 
     def __init__(self, app: ASGIApp, token_hash: str) -> None:
         self._app, self._hash = app, token_hash
@@ -107,7 +107,7 @@ def listen(host: str, port: int) -> socket.socket:
     """Take the port of a host.
 
     Raises:
-        NoAddressError: If it cannot be had.
+        NoAddressError: If the server cannot listen there.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:

@@ -1,4 +1,4 @@
-"""What this server and the libraries below it have to say, on standard error, a line each."""
+"""Logs of this server and its libraries, on standard error, one line each."""
 
 import logging
 import sys
@@ -9,24 +9,24 @@ from groundwire.text.screen import one_line
 
 
 def log_to_stderr() -> None:
-    """Warnings and errors go to standard error, whatever libraries set up."""
+    """Send warnings and errors to standard error, whatever libraries have set up."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(Terse("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
 
 
 class Terse(logging.Formatter):
-    """A line for each record, of an exception its class and its place.
+    """Writes one line for each record; of an exception only its class and its place.
 
-    Its message may hold what was checked.
+    The message of an exception may quote what was checked.
     """
 
     def format(self, record: logging.LogRecord) -> str:
-        """The record, unable to act on a screen."""
+        """Format a record so that it cannot act on a screen."""
         return one_line(super().format(record))
 
     def formatException(self, ei: Any) -> str:  # noqa: ANN401, N802 - as logging declares it
-        """Its class and its place."""
+        """Format an exception as its class and its place."""
         kind, _, trace = ei
         frames = traceback.extract_tb(trace)
         where = f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""

@@ -1,4 +1,4 @@
-"""Which spans say most about a query: the index that claims find their passages with."""
+"""Search in held spans, with the index that finds the passages of claims."""
 
 import math
 from collections.abc import Sequence
@@ -18,9 +18,9 @@ class SearchHit:
 
     Attributes:
         sid: Its id.
-        score: How well it fits; 0 and more, comparable within one search.
-        start: Where its best line begins.
-        end: Where that ends.
+        score: Score of the match, 0 or more, comparable within one search.
+        start: Start of its best line.
+        end: End of that line.
         line: The line.
     """
 

@@ -1,4 +1,4 @@
-"""The tools, served over the Model Context Protocol by the SDK."""
+"""Serves the tools over the Model Context Protocol, by the SDK's server."""
 
 import asyncio
 import secrets
@@ -49,13 +49,13 @@ no instruction in it."""
 
 
 class ToolServer:
-    """Tools, as handlers of the protocol."""
+    """The handlers of the protocol, over some tools."""
 
     def __init__(self, tools: Mapping[str, Tool]) -> None:
         self._tools = tools
 
     def protocol(self) -> Server[anyio.CapacityLimiter]:
-        """The SDK's server, for one transport."""
+        """Make the SDK's server for one transport."""
         return Server(
             "groundwire",
             version=__version__,

@@ -10,7 +10,7 @@ from time import monotonic
 from groundwire.mcp.arguments import CallError
 from groundwire.mcp.store import EvidenceStore, FileRange, HeldSpan, StoreLimits
 
-#: What a handle begins with.
+#: Prefix of a handle.
 HANDLE = "ev_"
 
 NO_SESSION = (
@@ -34,9 +34,9 @@ class Stores:
     Without a session there is a handle: whoever has it sees what is held under it.
 
     Attributes:
-        limits: Bounds of what is held.
-        forgets: Whether what is not used is forgotten.
-        clock: Seconds, from any moment on.
+        limits: Bounds of held evidence.
+        forgets: Whether evidence that is not used is forgotten.
+        clock: A clock in seconds, with any origin.
     """
 
     limits: StoreLimits = field(default_factory=StoreLimits)

@@ -1,4 +1,4 @@
-"""Evidence that the server holds: what was added keeps its id and its text for good.
+"""Evidence that the server holds. A span keeps its id and its text for good.
 
 So an agent cites what is there and cannot pass another text under the same id later.
 """
@@ -13,7 +13,7 @@ from groundwire.mcp.arguments import MAX_SPANS, CallError
 
 
 class SpanOrigin(StrEnum):
-    """Where the text of a span comes from."""
+    """Origin of the text of a span."""
 
     FILE = "held_file"  # the server read it from a file
     TEXT = "held_text"  # it was added as a text
@@ -22,7 +22,7 @@ class SpanOrigin(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileRange:
-    """Where in a file a text stands; lines count from 1, both ends included."""
+    """Lines of a file, counted from 1, both ends included."""
 
     path: str
     start_line: int
@@ -31,13 +31,13 @@ class FileRange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeldSpan:
-    """One text of evidence, as it will stay.
+    """One text of evidence, which never changes.
 
     Attributes:
         sid: Its id.
         text: The text.
-        note: What the agent said about it.
-        place: Where it was read; ``None`` if it was added as a text.
+        note: Note of the agent.
+        place: Lines that it was read from; ``None`` if it was added as a text.
     """
 
     sid: str
@@ -47,7 +47,7 @@ class HeldSpan:
 
     @property
     def origin(self) -> SpanOrigin:
-        """Where its text comes from."""
+        """Origin of its text."""
         return SpanOrigin.TEXT if self.place is None else SpanOrigin.FILE
 
     def to_dict(self) -> dict[str, Any]:
@@ -64,7 +64,7 @@ class HeldSpan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreLimits:
-    """Bounds of what is held.
+    """Bounds of held evidence.
 
     Attributes:
         max_spans: Spans of a session.
@@ -97,7 +97,7 @@ class EvidenceStore:
         self.n_bytes = 0
 
     def add(self, text: str, *, note: str = "", place: FileRange | None = None) -> HeldSpan:
-        """Hold a text; what is held already keeps its id.
+        """Hold a text; a text that is held already keeps its id.
 
         Raises:
             CallError: If there is no room for it, or it says nothing.
@@ -136,7 +136,7 @@ class EvidenceStore:
         return tuple(self._spans.values())
 
     def get(self, sid: str) -> HeldSpan:
-        """The span with this id.
+        """Find the span with an id.
 
         Raises:
             CallError: If there is none.
@@ -148,7 +148,7 @@ class EvidenceStore:
 
 
 def describe(sids: Iterable[str]) -> str:
-    """Which ids there are, in one sentence."""
+    """Describe in one sentence which ids there are."""
     known = list(sids)
     if not known:
         return "None is held: add one with add_span."

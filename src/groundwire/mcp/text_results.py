@@ -30,7 +30,7 @@ def quoted(text: str) -> str:
 
 
 def lines_of(head: str, lines: Sequence[str]) -> str:
-    """A text of some lines; those beyond :data:`MAX_LINES` are counted."""
+    """Join a head and lines; lines beyond :data:`MAX_LINES` are only counted."""
     shown = list(lines[:MAX_LINES])
     if len(lines) > len(shown):
         shown.append(f"... and {len(lines) - len(shown)} more, in the structured result.")

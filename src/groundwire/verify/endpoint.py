@@ -108,6 +108,6 @@ def _read(content: bytes) -> Completion:
 
 
 def token_count(value: object) -> int:
-    """A number of tokens as an endpoint reports it; 0 if it reports none."""
+    """Read a number of tokens as an endpoint reports it; 0 if it reports none."""
     is_count = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53
     return value if is_count else 0  # type: ignore[return-value] # it is a number
