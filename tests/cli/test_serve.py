@@ -362,7 +362,7 @@ def test_without_an_upstream_it_says_how_to_name_one() -> None:
         (["--upstream", "http://a", "--local-demo", "--host", "0.0.0.0"], "on this machine only"),
         (["--upstream", "http://a", "--host", "256.1.1.1"], "is no address of this machine"),
         (["--upstream", "http://a", "--admin-port", "x"], "admin.port = 'x' is not possible."),
-        (["--upstream", "http://a", "--store", "mysql://a/b"], "store.url = 'mysql://a/b' is not"),
+        (["--upstream", "http://a", "--store", "mysql://a/b"], "store.url = *** is not"),
     ],
 )
 def test_what_cannot_be_is_said(args: list[str], problem: str, tmp_path: Path) -> None:
@@ -385,15 +385,6 @@ def test_a_port_that_is_taken_is_said_and_no_key_is_made(option: str, tmp_path: 
         f"port: {option} N, or {option} 0 for any free one.\n"
     )
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_stored_key_that_cannot_be_read_stops_the_start(tmp_path: Path) -> None:
-    (tmp_path / "keys.json").write_text("{", encoding="utf-8")
-    said = refused(
-        *("--upstream", "http://127.0.0.1:9/v1", "--port", "0", "--admin-port", "0"),
-        GROUNDWIRE_GATEWAY_DATA_DIR=str(tmp_path),
-    )
-    assert "keys.json: the stored key cannot be read" in said
 
 
 def test_a_trail_that_only_other_keys_have_signed_stops_the_start(tmp_path: Path) -> None:
