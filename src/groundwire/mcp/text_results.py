@@ -44,8 +44,7 @@ def report_text(report: VerificationReport) -> str:
     if not (report.details or report.flagged):
         return "Nothing was verified, for there is nothing to verify: no steps."
     n_flagged = sum(each.flagged for each in report.details)
-    noun = "steps" if report.setup.words.scored.startswith("steps") else "claims"
-    head = f"{n_flagged} of {len(report.details)} {noun} are flagged"
+    head = f"{n_flagged} of {len(report.details)} {report.setup.noun} are flagged"
     if report.truncated:
         n = len(report.unscored)
         head += f"; {n or 'some'} more were not verified, beyond max_claims"

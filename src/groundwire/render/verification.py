@@ -162,7 +162,7 @@ def _range(low: float, high: float, *, digits: int) -> str:
 
 
 def _part(report: VerificationReport) -> str:
-    return report.setup.words.scored.partition("_")[0].removesuffix("s")
+    return report.setup.noun.removesuffix("s")
 
 
 def _counted(n: int, what: str) -> str:

@@ -115,18 +115,6 @@ class ClaimReport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReportWords:
-    """Names of the counts in a report."""
-
-    scored: str = "claims_scored"
-    flagged: str = "flagged_claims"
-
-
-CLAIMS = ReportWords()
-STEPS = ReportWords(scored="steps_scored", flagged="flagged_steps")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class VerificationSetup:
     """Settings and verifier of a verification, as its report names them.
 
@@ -135,14 +123,14 @@ class VerificationSetup:
         verifier_model: Model of the verifier.
         rule: Rule of the decisions; ``service`` if a service made them.
         settings: All settings.
-        words: Names of the counts, which differ for answers and traces.
+        noun: Name of the things that are verified: ``claims`` or ``steps``.
     """
 
     backend: str
     verifier_model: str
     rule: str
     settings: Verify = field(default_factory=Verify)
-    words: ReportWords = CLAIMS
+    noun: str = "claims"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,11 +182,11 @@ class VerificationReport:
     @property
     def summary(self) -> dict[str, Any]:
         """The report in numbers, as JSON."""
-        setup, settings, words = self.setup, self.setup.settings, self.setup.words
+        setup, settings = self.setup, self.setup.settings
         flagged = [each.claim.idx for each in self.details if each.flagged]
         return {
-            words.scored: len(self.details),
-            words.flagged: len(flagged),
+            f"{setup.noun}_scored": len(self.details),
+            f"flagged_{setup.noun}": len(flagged),
             "flagged_idxs": flagged,
             "units": settings.units,
             "verifier_model": setup.verifier_model,
@@ -206,7 +194,7 @@ class VerificationReport:
             "rule": setup.rule,
             "default_target": settings.target,
             "claims_total": len(self.details) + self.n_lost + len(self.unscored),
-            "max_claims": settings.max_claims if words is CLAIMS else None,
+            "max_claims": settings.max_claims if setup.noun == "claims" else None,
             "truncated": self.truncated,
             "unscored": [
                 {"idx": each.idx, "claim": each.text, "cites": list(each.raw_cites)}

@@ -150,7 +150,7 @@ def _setup(settings: Verify, subject: Subject, backend: str) -> VerificationSetu
         verifier_model=settings.model or DEFAULT_MODEL if backend != LOCAL else "",
         rule=settings.rule if backend != SERVICE else SERVICE,
         settings=settings,
-        words=subject.words,
+        noun=subject.noun,
     )
 
 

@@ -130,7 +130,7 @@ def read_report(
     is_consistent = reported.flagged == bool(n_flagged) or (reported.flagged and is_cut)
     if not is_consistent or reported.under_budget not in (None, reported.flagged):
         raise _malformed("its verdict on the answer is not its verdict on the claims")
-    counts = {setup.words.scored: len(details), setup.words.flagged: n_flagged}
+    counts = {f"{setup.noun}_scored": len(details), f"flagged_{setup.noun}": n_flagged}
     if any(getattr(summary, name) not in (None, n) for name, n in counts.items()):
         raise _malformed("its counts are not those of its claims")
     targets = {each.idx: each.target for each in claims} if is_numbered else {}

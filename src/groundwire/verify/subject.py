@@ -8,7 +8,6 @@ from groundwire.detection.example import require_text
 from groundwire.errors import InvalidTextError
 from groundwire.verify.claims import VerifiableClaim, read_claims
 from groundwire.verify.errors import NotVerifiedError
-from groundwire.verify.report import CLAIMS, STEPS, ReportWords
 from groundwire.verify.steps import read_steps
 
 
@@ -18,13 +17,13 @@ class AnswerSubject:
 
     Attributes:
         call: Name of the function, and of the call of a service, that verifies it.
-        words: Names of the counts in a report.
+        noun: Name of its parts in a report.
         is_limited: Whether ``max_claims`` limits it.
     """
 
     answer: object
     call: ClassVar[str] = "detect_hallucination"
-    words: ClassVar[ReportWords] = CLAIMS
+    noun: ClassVar[str] = "claims"
     is_limited: ClassVar[bool] = True
 
     def claims(self, span_ids: tuple[str, ...], settings: Verify) -> tuple[VerifiableClaim, ...]:
@@ -62,7 +61,7 @@ class TraceSubject:
 
     steps: object
     call: ClassVar[str] = "audit_trace_budget"
-    words: ClassVar[ReportWords] = STEPS
+    noun: ClassVar[str] = "steps"
     is_limited: ClassVar[bool] = False
 
     def claims(self, span_ids: tuple[str, ...], settings: Verify) -> tuple[VerifiableClaim, ...]:
