@@ -317,18 +317,24 @@ HOSTILE_IDS = [
 ]
 
 
-@pytest.mark.parametrize("id_", HOSTILE_IDS, ids=range(len(HOSTILE_IDS)))
+HOSTILE_REQUESTS: list[tuple[str, str, Any]] = [
+    ("GET", "", None),
+    ("PUT", "", DVARAS),
+    ("PATCH", "", {"name": "x"}),
+    ("DELETE", "", None),
+    ("PUT", "/policy", {"action": "block"}),
+    ("POST", "/keys", {}),
+    ("GET", "/keys", None),
+]
+
+
 @pytest.mark.parametrize(
-    ("method", "path", "body"),
+    ("id_", "method", "path", "body"),
     [
-        ("GET", "", None),
-        ("PUT", "", DVARAS),
-        ("PATCH", "", {"name": "x"}),
-        ("DELETE", "", None),
-        ("PUT", "/policy", {"action": "block"}),
-        ("POST", "/keys", {}),
-        ("GET", "/keys", None),
+        *((each, *HOSTILE_REQUESTS[1]) for each in HOSTILE_IDS),
+        *((HOSTILE_IDS[0], *each) for each in HOSTILE_REQUESTS),
     ],
+    ids=range(len(HOSTILE_IDS) + len(HOSTILE_REQUESTS)),
 )
 def test_a_hostile_id_is_no_tenant(
     shared: Plane, id_: str, method: str, path: str, body: object
