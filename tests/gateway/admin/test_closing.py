@@ -63,6 +63,7 @@ def fail_logins(own: ControlPlane) -> None:
             own.note_failed_login(address, trace_id="")
 
 
+@pytest.mark.merge  # it waits a second
 async def test_failed_logins_that_find_no_place_do_not_keep_it_from_ending(tmp_path: Path) -> None:
     own = await begun(tmp_path)
     with locked(tmp_path):
@@ -72,6 +73,7 @@ async def test_failed_logins_that_find_no_place_do_not_keep_it_from_ending(tmp_p
     assert own.audit.stats.depth == 0
 
 
+@pytest.mark.merge  # it waits a second
 async def test_failed_logins_that_count_as_told_are_written_or_counted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
