@@ -52,7 +52,7 @@ async def _look(url: str, said: set[int], kills: int) -> measure.Row:
         "promised": len(said),
         "kept": len(kept),
         "lost": len(said - kept),
-        "chains": verdict.n_chains,
+        "chains": verdict.chains,
         "trail": str(verdict.status),
     }
 

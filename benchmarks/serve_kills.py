@@ -103,7 +103,7 @@ async def _look(url: str, noted: set[str], options: argparse.Namespace) -> measu
         "responses": len(noted),
         "recorded": len(kept),
         "lost": len(noted - kept),
-        "chains": verdict.n_chains,
+        "chains": verdict.chains,
         "trail": str(verdict.status),
     }
 

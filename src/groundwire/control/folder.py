@@ -1,4 +1,4 @@
-"""Where the gateway keeps what outlives it."""
+"""The data folder of the gateway."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from groundwire.config import Config
 
 
 def data_folder(config: Config) -> Path:
-    """``gateway.data_dir``, else the user's application folder. It may not exist yet."""
+    """Return ``gateway.data_dir``, or the user's application folder. It may not exist yet."""
     if config.gateway.data_dir is not None:
         return Path(config.gateway.data_dir).expanduser()
     return Path(click.get_app_dir("groundwire"))

@@ -1,38 +1,38 @@
-"""Which uses of the admin plane are worth an event: few, whoever tries how often."""
+"""Decides which logins to the admin plane make an event: few, however often somebody tries."""
 
 from collections import OrderedDict
 from dataclasses import dataclass
 
-#: A key that is used on from the same address is told of again after this time.
+#: Seconds after which the use of a key from the same address makes an event again.
 LOGIN_S = 3600.0
 
-#: Failures from one address are told of once in this time, with their number.
+#: Seconds between two events about failures from one address; each has their number.
 FAILURE_S = 60.0
 
-#: Pairs of key and address, and addresses, that are remembered.
+#: The largest number of pairs of key and address, and of addresses, that are remembered.
 _MAX_SEEN = 1000
 
-#: Stands for all addresses beyond those.
+#: The name for all addresses beyond that number.
 OTHERS = "others"
 
 
 @dataclass(slots=True)
 class _Failures:
-    """Of one address: when they were last told of, and how many came since."""
+    """Failed logins from one address: the time of the last event, and the number since then."""
 
     told_at: float
     n_since: int = 0
 
 
 class Logins:
-    """What was seen of whom. It is told the time, and never waits."""
+    """Remembers logins by key and address, and failed logins by address. It is given the time."""
 
     def __init__(self) -> None:
         self._uses: OrderedDict[tuple[str, str], float] = OrderedDict()
         self._failures: dict[str, _Failures] = {}
 
     def is_new(self, key_id: str, address: str, *, now: float) -> bool:
-        """Whether a key was not used from there lately; it is now."""
+        """Note the use of a key; return whether it was not used from the address lately."""
         seen = self._uses.get((key_id, address))
         if seen is not None and now - seen < LOGIN_S:
             return False
@@ -43,7 +43,7 @@ class Logins:
         return True
 
     def failed(self, address: str, *, now: float) -> bool:
-        """Note a failure; whether to tell of it now. If not, :meth:`due` gives it later."""
+        """Note a failure; return whether it makes an event now. If not, :meth:`due` returns it."""
         if address not in self._failures and len(self._failures) >= _MAX_SEEN:
             address = OTHERS
         known = self._failures.get(address)
@@ -54,9 +54,9 @@ class Logins:
         return True
 
     def due(self, *, now: float) -> tuple[tuple[str, int], ...]:
-        """Addresses whose minute is over, each with the failures that nobody was told of.
+        """Return addresses whose minute is over, with the number of failures without an event.
 
-        They count as told; who had none is forgotten.
+        They count as recorded from then on; an address without any is forgotten.
         """
         over = [
             (address, each)
@@ -72,7 +72,7 @@ class Logins:
         return found
 
     def rest(self) -> tuple[tuple[str, int], ...]:
-        """All failures that nobody was told of: it ends."""
+        """Return all failures without an event, at the end."""
         found = [(address, each.n_since) for address, each in self._failures.items()]
         self._failures.clear()
         return tuple((address, n) for address, n in found if n)

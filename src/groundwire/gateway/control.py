@@ -46,24 +46,24 @@ from groundwire.policy.policy import Overrides
 
 _T = TypeVar("_T")
 
-#: A start waits so long for the database; then it goes on, and is not ready.
+#: A start waits so many seconds for the database; then it goes on, and is not ready.
 _FIRST_S = 5.0
 
-#: Between two looks for failed logins that are to be told.
+#: Seconds between two looks for failed logins that are to be recorded.
 _TELLING_S = 5.0
 
-#: What is wrong with a database that nothing more is known of: before and after it was read.
+#: The problem of a database of which nothing more is known: before and after it was read.
 _UNREAD, _UNREADABLE = "it has not been read yet", "it cannot be read"
 
-#: At the end, an audit log that cannot be written and has nothing to write has this time.
+#: Seconds at the end for an audit log that fails and has nothing to write.
 _VAIN_S = 1.0
 
-#: A database that comes back does so in seconds.
+#: A database that restarts is back in seconds.
 _RETRY_AFTER = {"Retry-After": "2"}
 
 
 class ControlPlane:
-    """Tenants, keys and the audit trail, over one database.
+    """The control plane of a process: tenants, keys and the audit trail over one database.
 
     Attributes:
         config: As it was read.
@@ -95,7 +95,7 @@ class ControlPlane:
             SettingError: If the audit log cannot be written.
         """
         self.config, self.is_local_demo, self._on_start = config, is_local_demo, on_start
-        # A tenant or a key that was told to be there, or revoked, stays so after a power cut.
+        # A confirmed change of a tenant or a key must survive a power cut.
         self.store = Store.of(config, is_synced=True)
         self.directory = Directory(config)
         self.registry = Registry(self.store, configured=self.directory.configured)
@@ -116,7 +116,7 @@ class ControlPlane:
     # Its life.
 
     async def begin(self) -> None:
-        """Start to open it, and wait for that a moment: mostly it takes no longer."""
+        """Start to open it, and wait up to :data:`_FIRST_S` seconds until it is open."""
         await self.audit.open()
         self._opening = asyncio.create_task(self._open(), name="open the store")
         self._telling = asyncio.create_task(self._tell_failures(), name="tell of failed logins")
@@ -124,7 +124,7 @@ class ControlPlane:
             await asyncio.wait_for(self._tried.wait(), _FIRST_S)
 
     async def wait_until_open(self) -> None:
-        """Until tenants and keys are known, however long that takes.
+        """Wait until tenants and keys are known, however long that takes.
 
         Raises:
             GroundwireError: If they never will be.
@@ -146,7 +146,7 @@ class ControlPlane:
             raise store_unavailable()
 
     async def close(self) -> None:
-        """Write what waits, and let go of the database."""
+        """Write waiting records, and close the database."""
         limit_s = self.config.gateway.shutdown_s
         deadline = time.monotonic() + limit_s
         begun = [task for task in (self._opening, self._telling) if task is not None]
@@ -154,13 +154,13 @@ class ControlPlane:
             task.cancel()
         await asyncio.gather(*begun, return_exceptions=True)
         if self._tasks:
-            # The other half is for the audit log, which has to write what they did.
+            # The other half of the time is for the audit log, which has to record what they did.
             await asyncio.wait(self._tasks, timeout=limit_s / 2)
         if self._retention is not None:
             await self._retention.close()
-        # The queue may be full: what finds no place before the log is closed counts as lost.
+        # The queue may be full: events without a place when the log is closed count as lost.
         self.audit.add(*_failed(self._logins.rest()))
-        # Where nothing waits and nothing can be written, the end of the chain alone would miss.
+        # If nothing waits and nothing can be written, only the end of the chain would be missing.
         is_vain = self.audit.is_failing and not self.audit.stats.depth
         left_s = max(deadline - time.monotonic(), 0.0)
         await self.audit.close(timeout_s=min(left_s, _VAIN_S) if is_vain else left_s)
@@ -169,7 +169,7 @@ class ControlPlane:
 
     @property
     def state(self) -> ControlState:
-        """How it is."""
+        """The state of the control plane, for readiness and metrics."""
         is_up = self._is_open and self.watcher.is_current
         return ControlState(
             is_open=self._is_open,
@@ -205,24 +205,24 @@ class ControlPlane:
             self._tried.set()
 
     def _not_yet(self, error: StoreError | TimeoutError) -> None:
-        """It cannot be used, and is tried again."""
+        """Note why the database cannot be used yet."""
         self._problem = error.problem if isinstance(error, StoreError) else "it does not answer"
         self._tried.set()
 
     async def _prepare(self) -> None:
-        """See to it that there are keys. Those that were made are kept until they can be shown."""
+        """Make the first keys if there are none, and keep them until they can be shown."""
         if self.is_local_demo or self._start != FirstStart():
             return
         self._start = await prepare(self.registry, self.config)
         events = self.events(FIRST_START, trace_id="")
         recorded = [each for made in self._start.keys for each in events.key_made(made)]
-        # They are there, whether this can be written now or later: nobody is refused for it.
+        # The keys exist, whether this can be recorded now or later: nobody is refused for it.
         await self.audit.settle(recorded)
 
     # Changes.
 
     def check_overrides(self, overrides: Overrides) -> None:
-        """Make sure that what a tenant would have of its own can hold.
+        """Make sure that the detectors that are loaded can do what a tenant asks for.
 
         Raises:
             ConfigError: If it cannot, with what is possible.
@@ -231,7 +231,7 @@ class ControlPlane:
             self.pipeline.check_overrides(overrides)
 
     def events(self, actor: str, *, trace_id: str) -> ControlEvents:
-        """Makes the events of a request."""
+        """Return the builder of the events of a request."""
         return ControlEvents(actor=actor, trace_id=trace_id, redact=self._redaction.apply)
 
     async def change(
@@ -239,7 +239,7 @@ class ControlPlane:
         work: Callable[[Registry], Awaitable[_T]],
         events: Callable[[_T], Sequence[AuditEvent]],
     ) -> _T:
-        """Change something: when this returns, it is in effect here, and on record.
+        """Make a change. When this returns, it is in effect in this process, and on record.
 
         Args:
             work: The change.
@@ -253,7 +253,7 @@ class ControlPlane:
         refuses = self.config.audit.on_failure == "refuse"
         if refuses and self.audit.is_failing:
             raise audit_unavailable("Nothing was changed.")
-        # Whoever asked for it may be cut off: what was changed is recorded all the same.
+        # The client may leave: the change is recorded all the same.
         task = asyncio.create_task(self._change(work, events))
         self._keep(task)
         made, is_settled = await asyncio.shield(task)
@@ -262,7 +262,7 @@ class ControlPlane:
         return made
 
     async def record(self, events: Sequence[AuditEvent]) -> None:
-        """Record what is no change.
+        """Record something that is not a change.
 
         Raises:
             Problem: If it cannot be, and ``audit.on_failure`` is ``refuse``.
@@ -276,7 +276,7 @@ class ControlPlane:
         events: Callable[[_T], Sequence[AuditEvent]],
     ) -> tuple[_T, bool]:
         made = await work(self.registry)
-        # What is stored is stored: if it cannot be read back, the watcher will.
+        # The change is stored: if it cannot be read back now, the watcher does so later.
         with suppress(StoreError):
             await self.watcher.refresh()
         return made, await self.audit.settle(events(made))
@@ -284,19 +284,19 @@ class ControlPlane:
     # Who came.
 
     def note_login(self, key_id: str, role: Role, address: str, *, trace_id: str) -> None:
-        """An admin key was used; if it was not lately, that is recorded."""
+        """Note the use of an admin key; it is recorded if it was not used lately."""
         if self._logins.is_new(key_id, address, now=time.monotonic()):
             self.audit.add(login(key_id, role, address, trace_id=trace_id))
 
     def note_failed_login(self, address: str, *, trace_id: str) -> None:
-        """Somebody came without an admin key; it is recorded now, or with others later."""
+        """Note a request without a valid admin key; it is recorded now, or with others later."""
         if self._logins.failed(address, now=time.monotonic()):
             self.audit.add(login_failed(address, 1, trace_id=trace_id))
 
     async def _tell_failures(self) -> None:
         while True:
             await asyncio.sleep(_TELLING_S)
-            # They count as told: all of them are handed over, even if this is cancelled meanwhile.
+            # They count as recorded: all are handed over even if this task is cancelled meanwhile.
             await self.audit.write(*_failed(self._logins.due(now=time.monotonic())))
 
     def _keep(self, task: "asyncio.Task[Any]") -> None:
@@ -310,12 +310,12 @@ class ControlPlane:
 
 
 def _failed(failures: Sequence[tuple[str, int]]) -> Sequence[AuditEvent]:
-    """The events of addresses from which logins failed, each with how often."""
+    """Build the events of failed logins by address, with their number."""
     return [login_failed(address, n_times, trace_id="") for address, n_times in failures]
 
 
 def _retention(config: Config, store: Store, audit: AuditLog) -> Retention | None:
-    """What removes old records, if the audit log writes into the store."""
+    """Make the task that removes old records, if the audit log writes into the store."""
     own = config.audit
     if not own.enabled or own.path is not None:
         return None
@@ -329,7 +329,7 @@ def _retention(config: Config, store: Store, audit: AuditLog) -> Retention | Non
 
 
 def store_unavailable(error: StoreError | None = None) -> Problem:
-    """The database does not do its part; what was asked for was not done."""
+    """Build the problem of a database that fails."""
     code = "store_unavailable"
     if isinstance(error, StoreBusyError):
         code = "store_busy"
@@ -346,7 +346,7 @@ def store_unavailable(error: StoreError | None = None) -> Problem:
 
 
 def audit_unavailable(what: str) -> Problem:
-    """Nothing may go unrecorded, and records cannot be written."""
+    """Build the problem of an audit log that cannot be written and must be."""
     return Problem(
         status=503,
         type=SERVER,

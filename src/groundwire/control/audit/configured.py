@@ -1,4 +1,4 @@
-"""The audit log of a configuration."""
+"""Makes the audit log of a configuration."""
 
 from groundwire.config import Config
 from groundwire.control.audit.log import AuditLog
@@ -9,20 +9,20 @@ from groundwire.control.audit.store_sink import StoreSink
 from groundwire.control.folder import data_folder
 from groundwire.control.store import Store
 
-#: How long events wait for others, if nothing waits for them: a busy gateway then commits ten times
-#: a second and not with every answer. A full batch, or someone who waits, is not kept.
+#: Seconds that an event waits for others, if nobody waits for it: a busy gateway then commits ten
+#: times a second and not with every answer.
 LINGER_S = 0.1
 
-#: The log where there is no store and no other path, in the folder of what the gateway keeps.
+#: The file of the log without a store and a configured path, in the data folder of the gateway.
 FILE = "audit.jsonl"
 
 
 def audit_log(config: Config, *, is_stored: bool) -> AuditLog:
-    """The audit log of a configuration; nothing is started yet.
+    """Make the audit log of a configuration; nothing is started yet.
 
     Args:
-        config: What it is made of.
-        is_stored: Whether there is a store for it; a path that is configured goes before.
+        config: The configuration.
+        is_stored: Whether there is a store for it; a configured path goes before the store.
 
     Raises:
         ConfigError: If there is no key, and none can be made.
@@ -41,7 +41,7 @@ def audit_log(config: Config, *, is_stored: bool) -> AuditLog:
         sink = StoreSink(store, keys, refuses_foreign=refuses_foreign(config))
     else:
         sink = FileSink(own.path or data_folder(config) / FILE, is_synced=is_synced)
-    # Nothing removes details from a file: they are kept there if they are to be kept for ever.
+    # Nothing removes details from a file: they are only kept there if they may be kept for ever.
     keeps = own.detail_days != 0 if isinstance(sink, StoreSink) else own.detail_days is None
     return AuditLog(
         sink,

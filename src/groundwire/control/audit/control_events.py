@@ -1,7 +1,7 @@
-"""Events of the control plane: who changed which tenant or key, and who came to the admin plane.
+"""Builds the events of the control plane: changes of tenants and keys, and logins.
 
-No key and nothing of one is in them but its id, which is of no use to anybody. What people wrote,
-such as the values of metadata, is redacted as all texts are.
+Events hold the ids of keys, never a key. Texts that people wrote, such as values of metadata, are
+redacted.
 """
 
 from collections.abc import Callable, Mapping
@@ -20,10 +20,10 @@ from groundwire.control.tenants.record import (
     TenantRecord,
 )
 
-#: Who did what needs no key: ``groundwire keys``, and a start that finds no key.
+#: The actors of changes that need no key: ``groundwire keys``, and the first start.
 COMMAND_LINE, FIRST_START = "command-line", "first-start"
 
-#: Filters that nobody wrote a text in.
+#: Filters that are not texts.
 _MOMENTS = frozenset({"since", "until"})
 
 _PARTS = {
@@ -34,12 +34,12 @@ _PARTS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControlEvents:
-    """Makes the events of one request.
+    """Builds the events of one request.
 
     Attributes:
-        actor: The id of the key that it came with.
-        trace_id: Of the request.
-        redact: What is taken out of texts before they are kept.
+        actor: The id of the key that the request came with.
+        trace_id: The id of the request.
+        redact: Redacts texts before they are kept.
     """
 
     actor: str
@@ -59,7 +59,7 @@ class ControlEvents:
             renamed = {"name": {"from": self._text(before.name), "to": self._text(record.name)}}
         for part, type_ in _PARTS.items():
             old, new = getattr(before, part), getattr(record, part)
-            # There is no event for a name alone: it is told beside the metadata.
+            # A changed name has no event of its own: it stands in that of the metadata.
             if old != new or (renamed and type_ is EventType.TENANT_METADATA_UPDATED):
                 diff = self._redacted(diff_of(old, new))
                 events.append(self._event(type_, record.id, version | {"diff": diff} | renamed))
@@ -67,7 +67,7 @@ class ControlEvents:
         return tuple(events)
 
     def deleted(self, deleted: Deleted) -> AuditEvent:
-        """A tenant was deleted, with its keys and all that it said."""
+        """Return the event of a deleted tenant, with all that was stored of it."""
         record = deleted.record
         named = {} if record.name is None else {"name": self.redact(record.name)}
         payload = {
@@ -78,26 +78,26 @@ class ControlEvents:
         return self._event(EventType.TENANT_DELETED, record.id, payload | named)
 
     def key_made(self, made: NewKey) -> tuple[AuditEvent, ...]:
-        """A key was made; and before it its tenant, if that is stored only now."""
+        """Return the events of a new key, and of its tenant if that is stored with it."""
         stored = (event for change in made.tenants for event in self.changed(change))
         return (*stored, self.key_created(made.record))
 
     def key_created(self, key: KeyRecord) -> AuditEvent:
-        """A key was made."""
+        """Return the event of a new key."""
         expires = None if key.expires_at is None else moment_text(key.expires_at)
         return self._event(
             EventType.KEY_CREATED, key.tenant, self._key(key) | {"expires_at": expires}
         )
 
     def key_revoked(self, revoked: Revoked) -> tuple[AuditEvent, ...]:
-        """A key was revoked; nothing, if it was so before."""
+        """Return the event of a revoked key; none, if it was revoked before."""
         key = revoked.record
         if not revoked.is_new:
             return ()
         return (self._event(EventType.KEY_REVOKED, key.tenant, self._key(key)),)
 
     def exported(self, filters: Mapping[str, Any]) -> AuditEvent:
-        """Records left the trail for a file."""
+        """Return the event of an export of records."""
         told = {
             name: value if name in _MOMENTS else self._text(value)
             for name, value in filters.items()
@@ -129,7 +129,7 @@ class ControlEvents:
         return self._named(key, value) if isinstance(value, str) else value
 
     def _named(self, key: str, value: str) -> str:
-        """A text under its key: what is a secret by its name is one, and all of it."""
+        """Redact a text of metadata; all of it if its key says that it is a secret."""
         apart = self.redact(value)
         if self.redact(f"{key}: {value}") == f"{self.redact(key)}: {apart}":
             return apart
@@ -137,7 +137,7 @@ class ControlEvents:
 
 
 def login(key_id: str, role: Role, address: str, *, trace_id: str) -> AuditEvent:
-    """An admin key was used that was not used from there lately."""
+    """Build the event of an admin key that was not used from this address lately."""
     return AuditEvent(
         type=EventType.ADMIN_LOGIN,
         tenant=NO_TENANT,
@@ -147,12 +147,12 @@ def login(key_id: str, role: Role, address: str, *, trace_id: str) -> AuditEvent
 
 
 def login_failed(address: str, n_times: int, *, trace_id: str) -> AuditEvent:
-    """Somebody came with a key that is none for the admin plane.
+    """Build the event of requests to the admin plane with a wrong key.
 
     Args:
-        address: From where.
-        n_times: How often, since the last event about it.
-        trace_id: Of the first such request, if there is one event for it alone.
+        address: The address of the client.
+        n_times: The number of such requests since the last event about the address.
+        trace_id: The id of the request, if the event is about a single one.
     """
     return AuditEvent(
         type=EventType.ADMIN_LOGIN_FAILED,
@@ -163,7 +163,7 @@ def login_failed(address: str, n_times: int, *, trace_id: str) -> AuditEvent:
 
 
 def diff_of(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
-    """What was added, changed and removed.
+    """Return what was added, changed and removed.
 
     >>> diff_of({"a": "1", "b": "2"}, {"b": "3", "c": "4"})
     {'added': {'c': '4'}, 'changed': {'b': {'from': '2', 'to': '3'}}, 'removed': {'a': '1'}}

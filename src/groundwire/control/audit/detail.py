@@ -1,8 +1,8 @@
-"""What was found of an answer, kept in full beside its event, for people who look at it later.
+"""Builds the detail of an event: all findings about an answer, for people who look at it later.
 
-The shape is that of ``groundwire/schemas/audit_detail.schema.json``. Offsets count in the answer,
-and in sources, as they were: the texts that stand beside them may be cut or redacted, and then are
-not as long. ``answer.redactions`` says which stretches of the answer are not kept.
+Its shape is ``groundwire/schemas/audit_detail.schema.json``. Offsets count in the original answer
+and sources: the texts beside them may be cut or redacted. ``answer.redactions`` lists the ranges of
+the answer that are not kept.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,34 +18,34 @@ from groundwire.explain import Explanation
 from groundwire.pipeline import Checked, RequestContext
 from groundwire.pipeline.conversation.request import OfferedSource
 
-#: Of the shape; a change that readers have to know of raises it.
+#: The version of the shape.
 VERSION = 1
 
-#: Claims, spans, explanations, sources, redactions: so many of each; the rest is counted.
+#: The largest number of claims, spans, explanations, sources and redactions each.
 MAX_ROWS = 1000
-#: Places of evidence for a claim or a span, the best ones; citations of a claim.
+#: The largest number of places of evidence for a claim or a span, and of citations of a claim.
 MAX_EVIDENCE, MAX_CITATIONS = 3, 20
-#: Characters of texts that are kept whole; longer ones are cut then.
+#: Characters of all texts that are kept whole; the texts after them are cut.
 MAX_CHARS = 500_000
 
-#: What the detail has of a request as the context says it.
+#: Fields that the detail takes from the context of the request.
 _REQUEST = ("gate", "origin", "lost", "unused", "skipped", "has_tools")
 
 T = TypeVar("T")
 
 
 def detail_of(answer: Checked, keeping: Keeping) -> dict[str, Any]:
-    """What is kept of what became of an answer, as JSON data.
+    """Build the detail of an answer as JSON data.
 
     Args:
         answer: The answer, checked or not.
-        keeping: What may be kept of its texts, and of those it was held against.
+        keeping: How much is kept of its text and of the sources.
     """
     return _Detail(answer, keeping).to_dict()
 
 
 class _Detail:
-    """One answer while its detail is written: each text is read once, the answer's first."""
+    """Builds the detail of one answer; each text is redacted once."""
 
     def __init__(self, answer: Checked, keeping: Keeping) -> None:
         self._answer, self._keeping = answer, keeping
@@ -133,10 +133,10 @@ class _Detail:
         }
 
     def _prose(self, given: Explanation) -> str | None:
-        """What is kept of the text of an explanation.
+        """Quote the text of an explanation.
 
-        It quotes the answer and the evidence, and perhaps only the beginning of a line: where
-        something in these is redacted, no part of the text is sure to be clean.
+        The text quotes the answer and the evidence. If anything in these is redacted, a part of it
+        may be in the text, so that only the marker is kept.
         """
         touched = list(self._text.touched(given.start, given.end))
         for place in (given.evidence, given.counterpart):
@@ -159,7 +159,7 @@ class _Detail:
         }
 
     def _where(self, evidence: EvidenceRef) -> tuple[RedactedText, int, int]:
-        """Where evidence stands; a text of its own if that is not known."""
+        """Return the source of evidence and its range; the evidence itself if that is not known."""
         place = self._places.get(evidence.source_id)
         if place is not None:
             source = self._read(self._offered[place].source.text)
@@ -198,7 +198,7 @@ class _Detail:
         }
 
     def _first(self, what: str, rows: Sequence[T], n_rows: int = MAX_ROWS) -> Sequence[T]:
-        """The first of them; the rest is counted."""
+        """Return the first rows, and count the rest as omitted."""
         if len(rows) > n_rows:
             self._omitted[what] = self._omitted.get(what, 0) + len(rows) - n_rows
         return rows[:n_rows]

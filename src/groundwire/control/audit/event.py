@@ -1,4 +1,4 @@
-"""One event of the audit log, and how it is written."""
+"""An event of the audit trail, before it is signed."""
 
 import json
 import os
@@ -12,16 +12,16 @@ from uuid import UUID
 
 from groundwire.detection.values import FrozenMapping
 
-# The bits of a UUID: 48 of milliseconds, and all others but those of version and variant.
+# The bits of a UUID: 48 bits of milliseconds, and the random bits.
 _TIME, _CHANCE = (2**48 - 1) << 80, (2**12 - 1) << 64 | (2**62 - 1)
 _VERSION_7 = 7 << 76 | 2 << 62
 
-#: Whose events are those about no tenant: no tenant can have this id.
+#: The tenant of events that are about none: no real tenant can have this id.
 NO_TENANT = "-"
 
 
 class EventType(StrEnum):
-    """What happened: to answers (four of DVARA's, two of ours), to tenants, to the trail."""
+    """The types of events: about answers (four of DVARA's, two of ours), tenants and the trail."""
 
     HALLUCINATION_DETECTED = "HALLUCINATION_DETECTED"
     HALLUCINATION_DETECTED_STREAMING = "HALLUCINATION_DETECTED_STREAMING"
@@ -47,15 +47,15 @@ class EventType(StrEnum):
 
 
 def moment_text(moment: datetime) -> str:
-    """A moment as events write it: in UTC, with milliseconds."""
+    """Format a moment as events write it: in UTC, with milliseconds."""
     text = moment.astimezone(UTC).isoformat(timespec="milliseconds")
     return text.replace("+00:00", "Z")
 
 
 def _new_id() -> str:
-    """A UUID of version 7, which begins with the time: an index of them grows at its end alone.
+    """Make a UUID of version 7, which begins with the time.
 
-    Where ids are random, each event writes another page of a large index.
+    An index of such ids grows at its end; random ids would each write another page of it.
     """
     milliseconds, chance = time.time_ns() // 1_000_000, int.from_bytes(os.urandom(10), "big")
     return str(UUID(int=milliseconds << 80 & _TIME | chance & _CHANCE | _VERSION_7))
@@ -67,17 +67,17 @@ def _now() -> datetime:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditEvent:
-    """One event of the audit log.
+    """An event of the audit trail.
 
     Attributes:
         type: What happened.
-        tenant: To whom.
-        trace_id: In which request, as in ``X-Trace-ID``.
-        payload: What is to be said of it, as JSON data.
-        id: A UUID; an event that stands twice in a log is one.
-        timestamp: When it was made, in UTC.
-        detail: What was found in full, as JSON data. It stands beside the line, not in it, and may
-            be kept for a shorter time.
+        tenant: The tenant.
+        trace_id: The request, as in ``X-Trace-ID``.
+        payload: The facts of the event, as JSON data.
+        id: A UUID.
+        timestamp: When the event was made, in UTC.
+        detail: All findings about an answer, as JSON data. It stands beside the line of the event,
+            and may be kept for a shorter time.
     """
 
     type: EventType
@@ -92,7 +92,7 @@ class AuditEvent:
         object.__setattr__(self, "payload", FrozenMapping(self.payload))
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON data, without its detail."""
+        """Return JSON data, without the detail."""
         return {
             "id": self.id,
             "timestamp": moment_text(self.timestamp),
@@ -103,5 +103,5 @@ class AuditEvent:
         }
 
     def to_line(self) -> bytes:
-        """As one line of JSON in ASCII, without its end: nothing in it acts on a terminal."""
+        """Return one line of JSON in ASCII, without control characters or a line break."""
         return json.dumps(self.to_dict(), allow_nan=False, separators=(",", ":")).encode("ascii")

@@ -1,7 +1,7 @@
-"""Which events there are for what happened, and what they say.
+"""Builds the events about answers and requests.
 
-An answer that is grounded, or that called for no check, leaves no event; nor does one about which
-the policy does nothing (``none``). Every other leaves exactly one.
+An answer that is grounded or needed no check makes no event, nor does one for which the policy does
+nothing (action ``none``). Every other answer makes exactly one event.
 """
 
 from collections import Counter
@@ -20,9 +20,9 @@ from groundwire.detection.values import Detection, Outcome, Reason
 from groundwire.pipeline import Checked
 from groundwire.policy.policy import Action
 
-#: Texts of one event, at most; how many there are is told in any case.
+#: The largest number of texts in one event; all are counted.
 MAX_TEXTS = 1000
-#: Characters of texts that are kept whole in one event; longer ones are cut then.
+#: Characters of all texts that are kept whole in one event; the texts after them are cut.
 MAX_CHARS = 200_000
 
 _KEEPING = Keeping()
@@ -31,7 +31,7 @@ _STREAM = "streaming_response"
 
 
 class Disposition(StrEnum):
-    """What became of a stream whose text was held."""
+    """How a stream ended whose text was held back until it was judged."""
 
     DELIVERED = "delivered"  # to its end
     REFUSED = "refused"  # ended by a refusal; what was released before stays with the client
@@ -40,14 +40,14 @@ class Disposition(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamSummary:
-    """What became of a stream whose text was held until it was judged.
+    """Summary of a stream whose text was held back until it was judged.
 
     Attributes:
         release: ``sentence`` or ``deferred``.
         disposition: How it ended.
         delivered_chars: Characters of text that went to the client, over all choices.
-        withheld_chars: Those that came from the upstream and did not.
-        code: Of the refusal, if it was refused.
+        withheld_chars: Characters of the upstream's text that did not go to the client.
+        code: The code of the refusal, if the stream was refused.
         scan_incomplete: Whether some text was too long to be judged.
         scan_failed: Whether the check failed.
         truncated: Whether the upstream broke off before its end.
@@ -66,13 +66,13 @@ class StreamSummary:
 def response_events(
     answers: Sequence[Checked], *, tenant: str, trace_id: str, keeping: Keeping = _KEEPING
 ) -> tuple[AuditEvent, ...]:
-    """The events of a response that was not streamed.
+    """Build the events of a response that was not streamed.
 
     Args:
-        answers: All of them. Where there are several, each event says of which it is (``choice``).
-        tenant: Whose they are.
-        trace_id: Of the request.
-        keeping: What is kept of answers.
+        answers: All answers of the response. If there are several, each event names its ``choice``.
+        tenant: The tenant of the request.
+        trace_id: The id of the request.
+        keeping: How much of the answers' texts is kept.
     """
     return _events(answers, {}, tenant=tenant, trace_id=trace_id, keeping=keeping)
 
@@ -85,14 +85,14 @@ def stream_events(
     keeping: Keeping = _KEEPING,
     summary: StreamSummary | None = None,
 ) -> tuple[AuditEvent, ...]:
-    """The events of a streamed response.
+    """Build the events of a streamed response.
 
     Args:
-        answers: Those that were judged; none if the client left before.
-        tenant: Whose they are.
-        trace_id: Of the request.
-        keeping: What is kept of answers.
-        summary: Of a stream whose text was held; its event is the last.
+        answers: The answers that were judged; none if the client left before.
+        tenant: The tenant of the request.
+        trace_id: The id of the request.
+        keeping: How much of the answers' texts is kept.
+        summary: Summary of a stream whose text was held back; its event is the last.
     """
     origin = {"source": _STREAM}
     events = _events(answers, origin, tenant=tenant, trace_id=trace_id, keeping=keeping)
@@ -112,12 +112,12 @@ def stream_events(
 def grounding_unavailable_event(
     *, tenant: str, trace_id: str, source: str = "request"
 ) -> AuditEvent:
-    """A request that names sources was refused, for there is no detector to hold answers to them.
+    """Build the event of a request with sources that was refused because there is no detector.
 
     Args:
-        tenant: Whose request it is.
-        trace_id: Of it.
-        source: Where it was noticed.
+        tenant: The tenant of the request.
+        trace_id: The id of the request.
+        source: The part of the gateway that noticed it.
     """
     return AuditEvent(
         type=EventType.GROUNDING_UNAVAILABLE,
@@ -141,15 +141,15 @@ def unchecked_endpoint_event(
     decision: str,
     keeping: Keeping = _KEEPING,
 ) -> AuditEvent:
-    """Text was asked for at an endpoint whose answers are not checked.
+    """Build the event of a request to an endpoint whose answers are not checked.
 
     Args:
-        tenant: Whose request it is.
-        trace_id: Of it.
-        path: As the client gave it; kept cut.
-        model: The same.
-        decision: ``mark`` (it went on, and its answer says that it is not checked) or ``refuse``.
-        keeping: What is taken out of path and model before.
+        tenant: The tenant of the request.
+        trace_id: The id of the request.
+        path: The path that the client sent; its beginning is kept.
+        model: The model that the client named; its beginning is kept.
+        decision: ``mark`` (the answer says that it is not checked) or ``refuse``.
+        keeping: What is redacted in path and model.
     """
     name = Quotes(keeping, max_chars=0).name
     return AuditEvent(
@@ -230,7 +230,7 @@ def _texts(detection: Detection, keeping: Keeping) -> dict[str, tuple[str | None
     claims = [claim for claim in detection.claims if claim.spans][:MAX_TEXTS]
     spans = detection.spans[:MAX_TEXTS]
     if keeping.text is AuditText.HASH:
-        # A span may be a year or a name alone, whose hash is guessed by trying: none is kept.
+        # A span may be a year or a name alone, whose hash can be guessed by trying: none is kept.
         return {"ungrounded_claim_hashes": tuple(hashed(claim.text) for claim in claims)}
     quotes = Quotes(keeping, max_chars=MAX_CHARS)
     answer = quotes.read(detection.answer)
@@ -261,5 +261,5 @@ def _summary_payload(summary: StreamSummary, tenant: str) -> dict[str, Any]:
 
 
 def _number(value: float) -> float | None:
-    """A number that JSON has."""
+    """Round a number; NaN and infinity, which JSON does not have, become ``None``."""
     return round(value, 6) if isfinite(value) else None

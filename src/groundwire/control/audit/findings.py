@@ -1,4 +1,4 @@
-"""What was found in the answers of a response, as headers and audit events tell it."""
+"""The findings in the answers of a response, for headers and audit events."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,10 +13,10 @@ class AnswerFindings:
     """The findings of some answers, in their order.
 
     Attributes:
-        spans: The words without support.
-        n_contradictions: How many of them contradict the evidence, as the explainer says; ``None``
-            if it judged none.
-        max_severity: Of the gravest, 0 to 4; ``None`` if none is explained.
+        spans: The texts of the unsupported spans.
+        n_contradictions: The number of spans that contradict the evidence, according to the
+            explainer; ``None`` if it judged none.
+        max_severity: The highest severity, 0 to 4; ``None`` if no span is explained.
     """
 
     spans: tuple[str, ...]
@@ -25,7 +25,7 @@ class AnswerFindings:
 
     @classmethod
     def of(cls, answers: Sequence[Checked]) -> Self:
-        """Read answers, of any number of choices."""
+        """Collect the findings of answers."""
         found = [answer.detection for answer in answers if answer.detection is not None]
         explained = [each for answer in answers for each in answer.explanations]
         # An explainer that failed did not find zero contradictions.

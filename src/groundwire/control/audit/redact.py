@@ -1,7 +1,7 @@
-"""What must not be kept is taken out of texts before they are: ``[REDACTED:email]`` in its place.
+"""Redacts texts before they are kept: ``[REDACTED:email]`` stands for an address.
 
-A text that is part of another, such as a span of an answer, is looked at in its place: half of a
-card's number is no number, and still none of it is kept.
+A text that is part of another, such as a span of an answer, is redacted in its place: half of a
+card's number does not look like one, and still none of it is kept.
 """
 
 from bisect import bisect_right
@@ -15,12 +15,12 @@ from groundwire.config.kinds import guess
 from groundwire.control.audit import shapes
 from groundwire.errors import ConfigError
 
-#: What stands for nothing in the setting.
+#: The value of the setting that redacts nothing.
 NONE = "none"
 
 
 class RedactionKind(StrEnum):
-    """What can be taken out. Where two of them overlap, the first gives the name."""
+    """The kinds of text that can be redacted. Where two overlap, the first names the marker."""
 
     SECRET = "secret"
     EMAIL = "email"
@@ -31,7 +31,7 @@ class RedactionKind(StrEnum):
 
     @property
     def marker(self) -> str:
-        """What stands in its place."""
+        """The text that stands in place of what is redacted."""
         return f"[REDACTED:{self}]"
 
 
@@ -47,20 +47,20 @@ _FINDERS: dict[RedactionKind, shapes.Finder] = {
 
 @dataclass(frozen=True, slots=True)
 class Redacted:
-    """A stretch of a text that is taken out: ``[start, end)``, in characters."""
+    """A redacted range of a text: ``[start, end)``, in characters."""
 
     start: int
     end: int
     kind: RedactionKind
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON data."""
+        """Return JSON data."""
         return {"start": self.start, "end": self.end, "kind": str(self.kind)}
 
 
 @dataclass(frozen=True, slots=True)
 class Redaction:
-    """What is taken out of texts."""
+    """The kinds of text that are redacted, from the setting ``audit.redact``."""
 
     kinds: tuple[RedactionKind, ...] = (RedactionKind.SECRET,)
 
@@ -80,7 +80,7 @@ class Redaction:
         return cls(tuple(kind for kind in RedactionKind if kind in names))
 
     def find(self, text: str) -> tuple[Redacted, ...]:
-        """What is to be taken out of a text, in reading order, disjoint."""
+        """Find the ranges of a text to redact: in reading order, disjoint."""
         plain = shapes.folded(text)
         found = sorted(
             (start, rank, end)
@@ -90,11 +90,11 @@ class Redaction:
         return tuple(Redacted(start, end, self.kinds[rank]) for start, end, rank in _joined(found))
 
     def read(self, text: str) -> "RedactedText":
-        """A text, of which only what may be kept is given."""
+        """Find what to redact in a text."""
         return RedactedText(text, self.find(text))
 
     def apply(self, text: str) -> str:
-        """A text without what is to be taken out.
+        """Redact a text.
 
         >>> Redaction.of("email").apply("Write to alice@example.com.")
         'Write to [REDACTED:email].'
@@ -103,22 +103,22 @@ class Redaction:
 
 
 class RedactedText:
-    """A text, of which only what may be kept is given."""
+    """A text of which only redacted parts are given out."""
 
     def __init__(self, text: str, found: tuple[Redacted, ...]) -> None:
-        """Put it together; :meth:`Redaction.read` is the usual way."""
+        """Make it; :meth:`Redaction.read` is the usual way."""
         self.text, self.found = text, found
         self._ends = [each.end for each in found]
 
     def touched(self, start: int, end: int) -> tuple[Redacted, ...]:
-        """What is taken out of a range, in whole or in part."""
+        """Return the redacted ranges that overlap a range."""
         first = bisect_right(self._ends, start)
         return tuple(takewhile(lambda each: each.start < end, islice(self.found, first, None)))
 
     def piece(self, start: int = 0, end: int | None = None) -> str:
-        """A stretch of it; all of it, without arguments.
+        """Return a range of the text, redacted; all of it without arguments.
 
-        What is taken out only in part leaves its marker, and no part.
+        A redacted range that is only partly in it leaves its whole marker.
         """
         end = len(self.text) if end is None else end
         parts, at = [], start
@@ -129,7 +129,7 @@ class RedactedText:
 
 
 def _joined(found: Iterable[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
-    """Ranges as ``(start, rank, end)`` → disjoint ones as ``(start, end, rank)``."""
+    """Join overlapping ranges ``(start, rank, end)`` into disjoint ones ``(start, end, rank)``."""
     joined: list[tuple[int, int, int]] = []
     for start, rank, end in found:
         if joined and start < joined[-1][1]:

@@ -1,7 +1,7 @@
-"""What is taken out of texts looks like this: keys, addresses, numbers. Pure functions.
+"""Finds keys, addresses and numbers in texts that are to be redacted. Pure functions.
 
-Regular expressions run on RE2, and what they find is looked at once more in a bounded window: the
-time grows with the length of a text alone, whoever wrote it.
+Regular expressions run on RE2, and each match is checked in a bounded window: the time is linear in
+the length of a text, whoever wrote it.
 """
 
 import unicodedata
@@ -12,13 +12,13 @@ from typing import Any, TypeAlias
 
 from groundwire.text.keywords import compile_pattern
 
-#: Half-open, in characters.
+#: A half-open range, in characters.
 Range: TypeAlias = tuple[int, int]
 Finder: TypeAlias = Callable[[str], Iterator[Range]]
 
 _TOKEN = "[A-Za-z0-9_-]"
 
-#: Each as its maker writes it. A block without an end reaches to the end of the text.
+#: Keys as their makers write them. A block without an end reaches to the end of the text.
 _SECRET = "|".join(
     (
         r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----"
@@ -33,7 +33,7 @@ _SECRET = "|".join(
         r"\b[prs]k_(?:live|test)_[A-Za-z0-9]{10,}|\bhf_[A-Za-z0-9]{20,}",
     )
 )
-#: Words may follow these names as well: what has a digit is taken for a secret.
+#: Ordinary words may follow these names, too: only what has a digit is a secret.
 _NAMED_SECRET = "|".join(
     (
         r"(?i:\b(?:bearer|basic)[ \t]+)[A-Za-z0-9._~+/=-]{16,}",
@@ -72,7 +72,7 @@ _IBAN_CHARS = {each[:2]: int(each[2:]) for each in _COUNTRIES.split()}
 
 
 def secrets(text: str) -> Iterator[Range]:
-    """Keys, tokens, passwords that are named as such, blocks with a private key."""
+    """Find keys, tokens, passwords that are named as such, and blocks with a private key."""
     yield from _found(_SECRET, text)
     for start, end in _found(_NAMED_SECRET, text):
         if text[start:end].endswith("@") or any(map(str.isdigit, text[start:end])):
@@ -80,12 +80,12 @@ def secrets(text: str) -> Iterator[Range]:
 
 
 def emails(text: str) -> Iterator[Range]:
-    """Addresses, in any script, also with ``%40``."""
+    """Find email addresses, in any script, also with ``%40``."""
     return _found(_EMAIL, text)
 
 
 def phones(text: str) -> Iterator[Range]:
-    """Numbers with a country's code, those of North America, those that begin with 0."""
+    """Find phone numbers with a country code, of North America, or that begin with 0."""
     for start, end in _found(_PHONE, text):
         number = text[start:end]
         stands_alone = not (_digit(text, start - 1) or _digit(text, end))
@@ -96,7 +96,7 @@ def phones(text: str) -> Iterator[Range]:
 
 
 def cards(text: str) -> Iterator[Range]:
-    """Numbers of 13 to 19 digits whose last digit is that of Luhn's sum; none begins with 0."""
+    """Find card numbers: 13 to 19 digits with a right check digit, not beginning with 0."""
     for start, end in _found(_DIGITS, text):
         groups, first = list(_groups(text, start, end)), 0
         while first < len(groups):
@@ -107,7 +107,7 @@ def cards(text: str) -> Iterator[Range]:
 
 
 def ibans(text: str) -> Iterator[Range]:
-    """Account numbers as long as their country has them, in groups or not, with the right rest."""
+    """Find account numbers (IBAN) with the length of their country and right check digits."""
     last_end = 0
     for start, _ in _found(_IBAN_BEGINS, text):
         end = _iban_end(text, start)
@@ -117,7 +117,7 @@ def ibans(text: str) -> Iterator[Range]:
 
 
 def ips(text: str) -> Iterator[Range]:
-    """Addresses of both versions; a version number of four parts is one, too."""
+    """Find IP addresses of both versions; a version number of four parts looks like one."""
     for start, end in _found(_IPV4, text):
         in_longer = _dot_and_digit(text, start - 1, -1) or _dot_and_digit(text, end, 1)
         if not in_longer and all(int(part) < 256 for part in text[start:end].split(".")):
@@ -132,7 +132,7 @@ def ips(text: str) -> Iterator[Range]:
 
 
 def folded(text: str) -> str:
-    """A text of the same length, in which digits, blanks and dashes of all scripts are ASCII's.
+    """Replace digits, blanks and dashes of all scripts by those of ASCII; the length stays.
 
     Half a surrogate pair, which RE2 cannot read, becomes a replacement character.
     """
@@ -140,7 +140,7 @@ def folded(text: str) -> str:
 
 
 class _Fold:
-    """What :meth:`str.translate` looks up, worked out when it is needed."""
+    """A table for :meth:`str.translate` that computes its entries when they are needed."""
 
     def __getitem__(self, code: int) -> str:
         return _fold(code)
@@ -165,7 +165,7 @@ def _fold(code: int) -> str:
 
 
 def _found(pattern: str, text: str) -> Iterator[Range]:
-    # Without groups: RE2 is faster where it need not tell them.
+    # RE2 is faster without groups.
     for match in compile_pattern(pattern, is_case_sensitive=True).finditer(text):
         yield match.span()
 
@@ -184,7 +184,7 @@ def _dot_and_digit(text: str, at: int, step: int) -> bool:
 
 
 def _groups(text: str, start: int, end: int) -> Iterator[Range]:
-    """The runs of digits in a range of digits and single separators."""
+    """Return the runs of digits in a range of digits and single separators."""
     begin = start
     for at in range(start, end + 1):
         if at == end or not text[at].isdigit():
@@ -210,7 +210,7 @@ def _is_luhn(digits: str) -> bool:
 
 
 def _iban_end(text: str, start: int) -> int | None:
-    """Where an account number ends that begins here."""
+    """Return the end of an account number that begins here."""
     left, at = _IBAN_CHARS.get(text[start : start + 2].upper(), 0), start
     while left and at < len(text):
         if _is_latin(text[at]):

@@ -1,4 +1,4 @@
-"""The keys that chains are signed with: the configured one, or those of a file of our own."""
+"""The keys that sign chains: the configured key, or those of a file of our own."""
 
 import os
 import secrets
@@ -10,17 +10,17 @@ from pathlib import Path
 from groundwire.config import Config
 from groundwire.errors import ConfigError
 
-#: In the folder of what the gateway keeps.
+#: The file of keys, in the data folder of the gateway.
 FILE = "audit.key"
 
-#: A shorter text could be guessed: whoever has a record can try keys without end.
+#: A shorter key could be guessed: whoever has a record can try keys without end.
 MIN_CHARS = 32
 
 _MAX_FILE_BYTES = 100_000
 
 
 def known_keys(config: Config, folder: Path) -> Sequence[bytes]:
-    """The keys that there are, to verify with; none is made.
+    """Return the keys that exist, to verify with; none is made.
 
     Raises:
         ConfigError: If one cannot be used.
@@ -33,7 +33,7 @@ def known_keys(config: Config, folder: Path) -> Sequence[bytes]:
 
 
 def signing_keys(config: Config, folder: Path) -> Sequence[bytes]:
-    """What chains may be signed with: first what a new one is, then the keys of earlier times.
+    """Return the keys of chains: first the key of new chains, then those of earlier times.
 
     Raises:
         ConfigError: If there is none, and none can be made.
@@ -56,7 +56,7 @@ def signing_keys(config: Config, folder: Path) -> Sequence[bytes]:
 
 
 def read_keys(path: Path) -> Sequence[bytes]:
-    """The keys of a file: one a line, the newest first.
+    """Read the keys of a file: one a line, the newest first.
 
     Raises:
         FileNotFoundError: If there is no such file.
@@ -97,7 +97,7 @@ def _make(path: Path) -> None:
             file.flush()
             os.fsync(file.fileno())
         try:
-            # All at once, and never over another: that one may have signed records.
+            # The file appears as a whole, and never replaces another that may have signed records.
             path.hardlink_to(temporary)
         except FileExistsError:
             return

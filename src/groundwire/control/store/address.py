@@ -1,4 +1,4 @@
-"""Where a database is."""
+"""Addresses of databases."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,12 +11,12 @@ from groundwire.errors import SettingError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatabaseAddress:
-    """Where a database is: a file of SQLite, or a database of a PostgreSQL server.
+    """The address of a database: a file of SQLite, or a database of a PostgreSQL server.
 
     Attributes:
-        path: The file; ``None`` if it is PostgreSQL.
-        dsn: PostgreSQL's own URL, with the password; empty if it is a file.
-        shown: What may be shown of it: all but the password.
+        path: The file of SQLite; ``None`` for PostgreSQL.
+        dsn: The URL for PostgreSQL, with the password; empty for a file.
+        shown: The address without the password.
     """
 
     path: Path | None = None
@@ -25,10 +25,10 @@ class DatabaseAddress:
 
     @classmethod
     def read(cls, url: str) -> Self:
-        """Read it as ``store.url`` has it.
+        """Read the value of ``store.url``.
 
         Raises:
-            SettingError: If it is none. The message does not have it: it may hold a password.
+            SettingError: If it is not valid. The message hides it: it may hold a password.
         """
         try:
             secret = Kind(StoreUrl).read(url)
@@ -42,6 +42,6 @@ class DatabaseAddress:
 
     @classmethod
     def of_file(cls, path: Path) -> Self:
-        """A file of SQLite."""
+        """Return the address of a file of SQLite."""
         path = path.expanduser()
         return cls(path=path, shown=f"sqlite:///{path}")

@@ -14,7 +14,7 @@ from sqlalchemy.pool import AsyncAdaptedQueuePool, NullPool
 from groundwire.control.store import sqlite, threads
 from groundwire.control.store.address import DatabaseAddress
 
-#: A statement of PostgreSQL takes this long at most.
+#: The longest time of a statement of PostgreSQL, in seconds.
 STATEMENT_S = 30.0
 
 #: Transactions have this time to end, and connections to close; then they are cut off.
@@ -22,7 +22,7 @@ CLOSE_S = 2.0
 
 
 class Engine:
-    """An engine of SQLAlchemy, which knows the connections that its driver has open."""
+    """An engine of SQLAlchemy that keeps track of the open connections of its driver."""
 
     def __init__(self, url: str, connect: Callable[[], Awaitable[Any]], **pool: Any) -> None:  # noqa: ANN401 - SQLAlchemy's
         self._connect = connect
@@ -31,8 +31,8 @@ class Engine:
         self._n_used = 0
         self._unused = asyncio.Event()
         self._unused.set()
-        # Its URL has the driver alone, so that nothing it says has a password; and no error has
-        # what was to be stored.
+        # The URL only names the driver, so that no message has a password; and no error has values
+        # that were to be stored.
         self.engine: AsyncEngine = create_async_engine(
             url, async_creator=self._connected, hide_parameters=True, **pool
         )
@@ -41,7 +41,7 @@ class Engine:
     def working(
         cls, address: DatabaseAddress, *, pool_size: int, timeout_s: float, is_synced: bool
     ) -> Self:
-        """For all that is read and written."""
+        """Make an engine to read and write with."""
         connect = (
             _postgresql(address, timeout_s=timeout_s, statement_s=STATEMENT_S)
             if address.path is None
@@ -62,7 +62,7 @@ class Engine:
             pool_size=pool_size,
             max_overflow=0,
             pool_timeout=timeout_s,
-            # A connection to a server that was started again is dead, and looks alive.
+            # A connection to a server that was restarted is dead, but looks alive.
             pool_pre_ping=address.path is None,
         )
         if address.path is not None:
@@ -71,7 +71,7 @@ class Engine:
 
     @classmethod
     def migrating(cls, address: DatabaseAddress, *, timeout_s: float) -> Self:
-        """For one connection that changes tables, however long that takes.
+        """Make an engine for one connection that changes tables, however long that takes.
 
         SQLite changes a table by making it anew. With foreign keys enforced, rows that refer to
         the old one would be deleted with it.
@@ -85,7 +85,7 @@ class Engine:
 
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[AsyncConnection]:
-        """A connection, for one transaction."""
+        """Return a connection for one transaction."""
         self._n_used += 1
         self._unused.clear()
         try:
@@ -97,7 +97,7 @@ class Engine:
                 self._unused.set()
 
     async def close(self) -> None:
-        """Close all connections, after a moment those in use as well, whatever the server does."""
+        """Close all connections; after :data:`CLOSE_S` also those that are still in use."""
         try:
             with suppress(TimeoutError):
                 async with asyncio.timeout(CLOSE_S):
@@ -111,7 +111,7 @@ class Engine:
                 await _cut_off(connection)
 
     async def _connected(self) -> Any:  # noqa: ANN401 - the driver's
-        # Drivers leave something behind if they are cancelled meanwhile: they are not.
+        # Drivers leak resources if they are cancelled while they connect, so they are shielded.
         attempt = asyncio.ensure_future(self._connect())
         self._connecting.add(attempt)
         attempt.add_done_callback(self._connecting.discard)
@@ -124,7 +124,7 @@ class Engine:
         return connection
 
     def _give_up(self, attempt: asyncio.Future[Any]) -> None:
-        """Close what nobody waits for any more."""
+        """Close a connection whose task was cancelled while it connected."""
         if attempt.cancelled() or attempt.exception() is not None:
             return
         closing = asyncio.ensure_future(_cut_off(attempt.result()))
@@ -151,7 +151,7 @@ def _postgresql(
 
 
 async def _cut_off(connection: Any) -> None:  # noqa: ANN401 - the driver's
-    """Close a connection that may be closed."""
+    """Close a connection without waiting for the server; it may be closed already."""
     if hasattr(connection, "terminate"):
         connection.terminate()
     else:

@@ -1,4 +1,4 @@
-"""What a database can answer in place of what was asked, in one family.
+"""The errors of the store, in one family.
 
 ::
 
@@ -21,9 +21,9 @@ from groundwire.errors import GroundwireError
 
 
 class StoreError(GroundwireError):
-    """The database did not do what was asked; nothing of the transaction was kept."""
+    """The database failed; nothing of the transaction was kept."""
 
-    #: Whether to try again with nothing changed has a point.
+    #: Whether it makes sense to try again with nothing changed.
     is_passing: ClassVar[bool] = False
 
     def __init__(self, problem: str, remedy: str = "") -> None:
@@ -65,8 +65,8 @@ class StoreVersionError(StoreUnusableError):
 
 
 class ConflictError(StoreError):
-    """What was to be made is there already."""
+    """A row with this key exists already."""
 
 
 class MissingReferenceError(StoreError):
-    """What a row refers to is not there, or not any longer."""
+    """A row refers to another that does not exist."""

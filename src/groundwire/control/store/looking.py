@@ -1,4 +1,4 @@
-"""What is in a database, for people: nothing is changed, and no file is made."""
+"""Describes a database for people, without changing anything or making a file."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,13 +11,13 @@ from groundwire.control.store.engines import Engine
 from groundwire.control.store.faults import told
 from groundwire.control.store.migrate import HEAD, require_known, revision_of
 
-#: What is counted, and where it is.
+#: The names of what is counted, and their tables.
 COUNTED = {"tenants": tables.tenants, "keys": tables.keys, "records": tables.audit_records}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
-    """How a database is.
+    """The state of a database.
 
     Attributes:
         revision: That of its tables; ``None`` if it has none of ours.
@@ -36,7 +36,7 @@ class Look:
 
 
 async def look(address: DatabaseAddress, *, timeout_s: float) -> Look:
-    """Look at a database.
+    """Describe a database.
 
     Raises:
         StoreError: If it cannot be used, or was made by a later version.

@@ -1,7 +1,7 @@
-"""Bringing the tables up to date, in one transaction and by one process at a time.
+"""Brings the tables up to date, in one transaction and by one process at a time.
 
-There is no way back: a later version may have thrown away what an earlier one needs, so that a
-downgrade is to restore the backup of before.
+There is no downgrade: a later version may have dropped what an earlier one needs. Restore the
+backup of before the upgrade.
 """
 
 import asyncio
@@ -18,18 +18,18 @@ from groundwire.control.store.faults import told
 #: The revision that this version of Groundwire works with.
 HEAD = "0002"
 
-#: Where the revision of a database is. Not Alembic's own name, which other programs use.
+#: The table of the revision. Not Alembic's default name, which other programs use.
 VERSION_TABLE = "groundwire_version"
 
-#: Where Alembic finds how the tables came about.
+#: Where Alembic finds the migrations.
 SCRIPTS = "groundwire.control.store:migrations"
 
-#: Any number, the same for all that migrate.
+#: The number of the lock that all who migrate take.
 _LOCK = 4_713_920_518
 
 
 async def make_ready(address: DatabaseAddress, *, timeout_s: float) -> str | None:
-    """Make the file if it is one and is not there, and bring the tables up to date.
+    """Make the file of SQLite if it does not exist, and bring the tables up to date.
 
     Returns:
         The revision it was at; ``None`` if it had no tables of ours.
@@ -107,7 +107,7 @@ async def migrate(
 
 
 def revision_of(connection: Connection) -> str | None:
-    """The revision that a database is at; ``None`` if it has no tables of ours."""
+    """Return the revision of a database; ``None`` if it has no tables of ours."""
     if not inspect(connection).has_table(VERSION_TABLE):
         return None
     found = connection.scalar(text(f"SELECT version_num FROM {VERSION_TABLE}"))
@@ -115,7 +115,7 @@ def revision_of(connection: Connection) -> str | None:
 
 
 def require_known(found: str | None, revision: str = HEAD, *, scripts: str = SCRIPTS) -> None:
-    """Make sure that a revision can be brought to another.
+    """Make sure that this version knows how to upgrade from a revision.
 
     Raises:
         StoreVersionError: If it cannot.
@@ -137,7 +137,7 @@ def require_known(found: str | None, revision: str = HEAD, *, scripts: str = SCR
 
 
 async def _lock(connection: AsyncConnection, *, is_sqlite: bool) -> None:
-    """Begin a transaction that no other migration runs beside."""
+    """Begin a transaction that excludes other migrations."""
     if is_sqlite:
         await connection.execute(text("BEGIN IMMEDIATE"))
         return
@@ -162,7 +162,7 @@ def _upgrade(connection: Connection, revision: str, scripts: str) -> str | None:
 
 
 def _require_references(connection: Connection) -> None:
-    """Foreign keys were not enforced so far."""
+    """Check all foreign keys, which were not enforced during the migration."""
     if broken := connection.execute(text("PRAGMA foreign_key_check")).all():
         raise StoreUnusableError(
             f"{len(broken)} of its rows refer to others that are not there",

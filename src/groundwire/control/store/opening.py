@@ -1,4 +1,4 @@
-"""Waiting for a database that comes later than we do."""
+"""Waits for a database that starts later than this process."""
 
 import asyncio
 import logging
@@ -19,15 +19,15 @@ async def wait_until_open(
     patience_s: float | None = None,
     on_failure: Callable[[StoreError], None] = lambda error: None,
 ) -> None:
-    """Open a store, and try again while what keeps it from that may pass.
+    """Open a store, and try again after passing failures.
 
     Args:
-        store: What to open.
-        patience_s: Nothing is tried any more after so long; ``None``: it goes on without end.
-        on_failure: Told of each attempt that failed and is followed by another.
+        store: The store.
+        patience_s: Seconds after which it gives up; ``None``: never.
+        on_failure: Called with the error of each attempt that is followed by another.
 
     Raises:
-        StoreError: If waiting has no point, or took too long.
+        StoreError: If the failure does not pass, or waiting took too long.
     """
     loop, said = asyncio.get_running_loop(), ""
     start = loop.time()
@@ -50,7 +50,7 @@ async def wait_until_open(
 
 
 def pauses() -> Iterator[float]:
-    """Seconds between attempts: more each time, and not those of everybody else."""
+    """Return seconds between attempts: they grow, with a random part."""
     longest = _FIRST_S
     while True:
         yield random.uniform(longest / 2, longest)

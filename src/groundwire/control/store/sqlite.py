@@ -1,4 +1,4 @@
-"""Files of SQLite: who may read them, and how they are opened."""
+"""Makes and opens files of SQLite, which only their owner can read."""
 
 import errno
 import os
@@ -10,10 +10,10 @@ from typing import cast
 
 from groundwire.control.store.errors import StoreError, StoreFullError, StoreUnusableError
 
-#: SQLite takes one writer at a time; others wait this long for their turn.
+#: SQLite takes one writer at a time; others wait so many seconds for their turn.
 BUSY_S = 5.0
 
-#: The log of what was written is cut back to this once nobody reads an old state any more.
+#: The write-ahead log is cut back to so many bytes once nobody reads an old state.
 LOG_BYTES = 16 * 2**20
 
 _RETRY_S = 0.05
@@ -21,7 +21,7 @@ _NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 
 
 def prepare(path: Path) -> None:
-    """Make a database ready to be opened: its file, which none but this user can read, and its log.
+    """Make the file of a database if it does not exist, and turn on its write-ahead log.
 
     Raises:
         StoreError: If that is not possible.
@@ -38,17 +38,17 @@ def prepare(path: Path) -> None:
 
 
 def uri(path: Path) -> str:
-    """How SQLite is told to open a file, and not to make one."""
+    """Return the URI that opens a file and does not make one."""
     return f"{path.absolute().as_uri()}?mode=rw"
 
 
 def is_open_to_others(path: Path) -> bool:
-    """Whether others than its owner can read a file, as far as its mode says."""
+    """Return whether the mode of a file lets others than its owner read it."""
     return os.name == "posix" and bool(path.stat().st_mode & 0o077)
 
 
 def file_id(path: Path) -> tuple[int, int] | None:
-    """Which file it is; ``None`` if there is none. Another in its place is another."""
+    """Return (device, inode), to notice a replaced file; ``None`` if there is no file."""
     try:
         found = path.stat()
     except OSError:
@@ -72,8 +72,7 @@ def _make_file(path: Path) -> None:
 
 
 def _require_access(path: Path) -> None:
-    # Asked of the system, since to open and close the file would end the locks on it. Without a
-    # file system that can be written, root may not either.
+    # The system is asked, since opening and closing the file would end the locks on it.
     ids = os.access in os.supports_effective_ids
     for each, mode in ((path, os.R_OK | os.W_OK), (path.parent, os.R_OK | os.W_OK | os.X_OK)):
         if not os.access(each, mode, effective_ids=ids):
@@ -81,12 +80,12 @@ def _require_access(path: Path) -> None:
 
 
 def open_file(path: Path) -> sqlite3.Connection:
-    """Open a file. Transactions begin where they are told to, and nowhere else."""
+    """Open a file. No transaction begins by itself."""
     return sqlite3.connect(uri(path), uri=True, timeout=BUSY_S, isolation_level=None)
 
 
 def _keep_log(path: Path) -> None:
-    """Have writers write to a log (WAL), so that nobody who reads waits; the file remembers it."""
+    """Turn on the write-ahead log, so that readers do not wait for writers; the file keeps it."""
     connection = open_file(path)
     try:
         mode = _journal_mode(connection)
@@ -100,7 +99,7 @@ def _keep_log(path: Path) -> None:
 
 
 def _journal_mode(connection: sqlite3.Connection) -> str:
-    # Several that begin at once have each other wait, and SQLite waits for some locks only.
+    # Processes that start at once lock each other out, and SQLite waits only for some locks.
     deadline = time.monotonic() + BUSY_S
     while True:
         try:

@@ -1,4 +1,4 @@
-"""A database: its connections, and transactions in it."""
+"""The store: connections to a database, and transactions in it."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -22,12 +22,12 @@ from groundwire.control.store.errors import (
 from groundwire.control.store.faults import told
 from groundwire.control.store.migrate import make_ready, require_current
 
-#: The database where none is configured, in the folder of what the gateway keeps.
+#: The file of the database if none is configured, in the data folder of the gateway.
 FILE = "groundwire.db"
 
 
 class Store:
-    """A database. One store serves one event loop.
+    """A database of the control plane. One store serves one event loop.
 
     ``async with`` opens and closes it. Whatever goes wrong, a transaction is kept whole or not at
     all, and the store finds back to the database by itself once that can be used again.
@@ -41,7 +41,7 @@ class Store:
         timeout_s: float = 5.0,
         is_synced: bool = False,
     ) -> None:
-        """Make one; :meth:`open` connects.
+        """Make a store; :meth:`open` connects.
 
         Args:
             url: ``sqlite:///path/of/a/file``, or ``postgresql://user:password@host/database``.
@@ -62,7 +62,7 @@ class Store:
 
     @classmethod
     def of(cls, config: Config, *, is_synced: bool = False) -> Self:
-        """The database of a configuration: ``store.url``, else a file in its folder."""
+        """Make the store of a configuration: ``store.url``, or a file in its data folder."""
         return cls(
             address_of(config),
             pool_size=config.store.max_connections,
@@ -75,24 +75,24 @@ class Store:
 
     @property
     def where(self) -> str:
-        """Where it is, without the password."""
+        """The address without the password."""
         return self.address.shown
 
     @property
     def url(self) -> URL:
-        """Where it is, with the password, which is not shown when this is printed."""
+        """The address with the password, which is hidden when it is printed."""
         if self.address.path is None:
             return make_url(self.address.dsn)
         return URL.create("sqlite", database=str(self.address.path))
 
     @property
     def is_sqlite(self) -> bool:
-        """Whether it is a file of SQLite; else it is PostgreSQL."""
+        """Whether it is a file of SQLite; otherwise it is PostgreSQL."""
         return self.address.path is not None
 
     @property
     def is_open(self) -> bool:
-        """Whether it has been opened, and not closed since."""
+        """Whether it is open."""
         return self._engine is not None
 
     async def open(self, *, migrates: bool = True) -> None:
@@ -121,7 +121,7 @@ class Store:
         )
 
     async def close(self) -> None:
-        """Let go of all connections. Transactions that do not end in a moment are not kept."""
+        """Close all connections. Transactions that do not end in a moment are not kept."""
         engine, self._engine = self._engine, None
         if engine is not None:
             await engine.close()
@@ -135,7 +135,7 @@ class Store:
 
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[AsyncConnection]:
-        """A transaction that changes nothing, and sees the database as it was when it began.
+        """Begin a transaction that only reads, and sees the database as it was when it began.
 
         Raises:
             StoreError: If the database fails.
@@ -153,7 +153,7 @@ class Store:
 
     @asynccontextmanager
     async def writing(self) -> AsyncIterator[AsyncConnection]:
-        """A transaction that is kept whole when the block ends, and not at all if it raises.
+        """Begin a transaction that is kept whole when the block ends, and not at all if it raises.
 
         The block does nothing but talk to the database: a file of SQLite takes one writer at a
         time, and all others wait for it.
@@ -168,14 +168,14 @@ class Store:
                     await connection.commit()
                 return
             async with self._turn(), self._ready().connection() as connection:
-                # Taken at once: a reader that begins to write may find that it has to give up.
+                # Locked at once: a reader that begins to write later may have to give up.
                 await connection.execute(text("BEGIN IMMEDIATE"))
                 yield connection
                 await connection.commit()
 
     @asynccontextmanager
     async def _turn(self) -> AsyncIterator[None]:
-        """One writer of this store at a time, in their order: SQLite itself has them try again."""
+        """Let one writer of this store in at a time, in their order; SQLite itself has no queue."""
         try:
             async with asyncio.timeout(sqlite.BUSY_S):
                 await self._writer.acquire()
@@ -192,7 +192,7 @@ class Store:
         if self._engine is None:
             raise StoreUnavailableError("it is not open", "Try again once it is")
         if self._file_id() != self._file:
-            # What is written to a file without a name is lost when it is closed.
+            # What is written to a deleted file is lost when it is closed.
             raise StoreUnusableError(
                 "its file was moved, removed or replaced while it was in use",
                 "Put it back, or start again",
@@ -204,7 +204,7 @@ class Store:
 
 
 def address_of(config: Config) -> DatabaseAddress:
-    """Where the database of a configuration is."""
+    """Return the address of the database of a configuration."""
     if config.store.url is not None:
         return DatabaseAddress.read(config.store.url.reveal())
     return DatabaseAddress.of_file(data_folder(config) / FILE)

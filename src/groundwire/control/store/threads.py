@@ -1,4 +1,4 @@
-"""Connections to files of SQLite: each has a thread, which ends what it was given to do.
+"""Connections to files of SQLite. Each has a thread, which finishes every statement it began.
 
 A task that is cancelled waits until its statement is over, so that nobody meets a connection in the
 middle of one. That takes no longer than the statement.
@@ -37,14 +37,14 @@ async def connect(path: Path, pragmas: Iterable[str]) -> "FileConnection":
 
 
 class FileConnection(aiosqlite.Connection):
-    """aiosqlite's, whose statements and whose end are not cut short."""
+    """A connection of aiosqlite whose statements and closing are not cut short by cancellation."""
 
     #: Whether it is closed, or about to be.
     is_stopped = False
     _closing: asyncio.Future[None] | None = None
 
     async def close(self) -> None:
-        """Close it, once. A task that is cancelled meanwhile is so after that."""
+        """Close it once. A cancellation of the task takes effect after that."""
         if self._closing is None:
             self._closing = asyncio.ensure_future(self._close())
         if await _is_cancelled_before(self._closing):
@@ -56,7 +56,7 @@ class FileConnection(aiosqlite.Connection):
             await super().close()
 
     def stop(self) -> asyncio.Future[Any] | None:
-        """Have the thread close it, and end. Who comes second has nothing to wait for."""
+        """Make the thread close the connection and end; a second call does nothing."""
         if self.is_stopped:
             return None
         self.is_stopped = True
@@ -73,7 +73,7 @@ class FileConnection(aiosqlite.Connection):
 
 
 def require_open(_: object, record: Any, __: object) -> None:  # noqa: ANN401 - SQLAlchemy's
-    """Have a pool make another connection in place of one that a cancelled task has stopped.
+    """Make a pool replace a connection that a cancelled task has stopped.
 
     Raises:
         DisconnectionError: If one has.
@@ -83,7 +83,7 @@ def require_open(_: object, record: Any, __: object) -> None:  # noqa: ANN401 - 
 
 
 async def _is_cancelled_before(future: asyncio.Future[Any]) -> bool:
-    """Wait until something is over; whether this task was cancelled meanwhile."""
+    """Wait for a future, and return whether this task was cancelled meanwhile."""
     is_cancelled = False
     while not future.done():
         try:
@@ -98,7 +98,7 @@ async def _is_cancelled_before(future: asyncio.Future[Any]) -> bool:
 
 
 def _cancel_again() -> None:
-    """Have this task be cancelled where it waits next, and counted once."""
+    """Cancel this task where it waits next; the cancellation counts once."""
     task = asyncio.current_task()
     assert task is not None
     task.uncancel()

@@ -1,4 +1,4 @@
-"""What holds for a tenant, value by value, and who says so."""
+"""The settings that hold for a tenant, each with its origin."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
@@ -11,7 +11,7 @@ from groundwire.control.tenants.record import TenantRecord, over, read_stored_po
 from groundwire.errors import ConfigError
 from groundwire.policy.policy import HallucinationPlugin, Overrides
 
-#: Fields whose setting is not the one of their name in ``check``.
+#: Fields whose setting is not the setting of the same name in the section ``check``.
 _SETTINGS = {
     "explain": "explain.enabled",
     "max_sources": "evidence.max_sources",
@@ -22,16 +22,16 @@ _SETTINGS = {
     "release": "gateway.release",
 }
 
-#: As limits, 0 of a tenant is no limit, which the configuration writes as null.
+#: Limits: 0 of a tenant is no limit, which the configuration writes as null.
 _LIMITS = frozenset({"max_sources", "max_source_chars"})
 
-#: What a decision says something about.
+#: Fields that a decision can set.
 _DECIDED = frozenset(each.name for each in fields(HallucinationPlugin))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effective:
-    """A value that holds for a tenant.
+    """A setting that holds for a tenant.
 
     Attributes:
         name: Of the field, as in a policy.
@@ -51,7 +51,7 @@ class Effective:
     decisions: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON data."""
+        """Return JSON data."""
         return {
             "name": self.name,
             "value": self.value,
@@ -62,12 +62,12 @@ class Effective:
 
 
 def setting_of(name: str) -> str:
-    """The setting that holds where no tenant has a field of its own."""
+    """Return the setting that holds where a tenant has no field of its own."""
     return _SETTINGS.get(name, f"check.{name}")
 
 
 def _possible(own: Overrides) -> None:
-    """All that the configuration allows is possible."""
+    """Accept all overrides."""
 
 
 def effective(
@@ -76,7 +76,7 @@ def effective(
     *,
     check: Callable[[Overrides], None] = _possible,
 ) -> tuple[Effective, ...]:
-    """All values that hold for a tenant, in the order of the fields of a policy.
+    """Return all settings that hold for a tenant, in the order of the fields of a policy.
 
     Args:
         config: Of the process that is asked; a replica with another one holds other values.
@@ -94,7 +94,7 @@ def effective(
 def _judging(
     config: Config, own: Overrides, found: dict[str, Effective], check: Callable[[Overrides], None]
 ) -> dict[str, Effective]:
-    """With what the tenant's detector makes of it, as :meth:`.Detectors.choose` has it.
+    """Adapt the settings to the tenant's detector, as :meth:`.Detectors.choose` does.
 
     A point and a threshold of the configuration are for the configured detector, and of what a
     tenant has of both, one counts.
@@ -117,7 +117,7 @@ def _judging(
         known.is_comparing(name) and own.operating_point is None and is_inherited
     ):
         changed["similarity_threshold"] = None
-    # What the configuration says is not meant for it: the default of the detector itself holds.
+    # The configured value is for another detector: the default of the tenant's detector holds.
     return found | {
         each: replace(found[each], value=value, origin=str(SettingOrigin()))
         for each, value in changed.items()
@@ -130,7 +130,7 @@ def _effective(
     for where, own in sources.items():
         value = getattr(own, name)
         if value is not None:
-            # As limits, 0 of a tenant is no limit, which the configuration has as null.
+            # For limits, 0 of a tenant is no limit, which the configuration has as null.
             written = None if name in _LIMITS and not value else KINDS[name].write(value)
             return Effective(name=name, value=_plain(written), origin=where, warning=warning)
     path = setting_of(name)
@@ -147,7 +147,7 @@ def _effective(
 
 
 def _sources(config: Config, record: TenantRecord | None) -> Iterator[tuple[str, Overrides]]:
-    """What a tenant has of its own, the first first."""
+    """Return the tenant's own settings by origin; the first origin counts."""
     if record is None:
         return
     yield "policy", read_stored_policy(record.policy)[0]
@@ -158,7 +158,7 @@ def _sources(config: Config, record: TenantRecord | None) -> Iterator[tuple[str,
 
 
 def _warnings(record: TenantRecord | None) -> Iterator[tuple[str, str]]:
-    """By field, what of a tenant does not count."""
+    """Return warnings by field: values of the tenant that are not valid."""
     if record is None:
         return
     _, wrong = read_stored_policy(record.policy)

@@ -1,4 +1,4 @@
-"""What a tenant and a key may be: read strictly, before anything is stored."""
+"""Validates tenants and keys strictly, before anything is stored."""
 
 import re
 from collections.abc import Mapping
@@ -18,23 +18,23 @@ MAX_METADATA_VALUE_CHARS = 1024
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}")
 _ID_LEGAL = "1 to 128 letters, digits and any of . _ : @ -, and a letter or digit first"
 
-#: What a key is called.
+#: The id of a key.
 KEY_ID = re.compile(r"[0-9a-f]{12}")
 
-#: What no database keeps in a text: NUL, and halves of surrogate pairs.
+#: Characters that no database can hold: NUL, and halves of surrogate pairs.
 _NOT_KEPT = re.compile("[\0\ud800-\udfff]")
 
 
 def is_id(raw: str) -> bool:
-    """Whether a tenant may be stored under an id; one of a file may have others."""
+    """Return whether a stored tenant may have an id; configured tenants may have other ids."""
     return _ID.fullmatch(raw) is not None
 
 
 def read_text(field: str, raw: str) -> str:
-    """A text that a database takes.
+    """Validate a text that a database can hold.
 
     Raises:
-        InvalidTenantError: If it is none.
+        InvalidTenantError: If it is not valid.
     """
     if _NOT_KEPT.search(raw):
         raise InvalidTenantError(field, "it has NUL, or half a surrogate pair")
@@ -42,7 +42,7 @@ def read_text(field: str, raw: str) -> str:
 
 
 def read_id(raw: object) -> str:
-    """The id of a tenant.
+    """Validate the id of a tenant.
 
     Raises:
         InvalidTenantError: If it is none.
@@ -53,7 +53,7 @@ def read_id(raw: object) -> str:
 
 
 def read_name(raw: object) -> str | None:
-    """A name for people to read; ``None``, or blank: none.
+    """Validate a name for people to read; ``None`` or a blank text is no name.
 
     Raises:
         InvalidTenantError: If it is none.
@@ -68,7 +68,7 @@ def read_name(raw: object) -> str | None:
 
 
 def read_metadata(raw: Mapping[str, object]) -> dict[str, str | None]:
-    """Metadata as texts; ``None`` stands for a key that is to be removed.
+    """Validate metadata, and turn values into texts; ``None`` removes a key.
 
     Raises:
         InvalidTenantError: If something in it is no text, number, true, false or null, or is too
@@ -82,7 +82,7 @@ def read_metadata(raw: Mapping[str, object]) -> dict[str, str | None]:
 
 
 def merge_metadata(before: Mapping[str, str], changes: Mapping[str, str | None]) -> dict[str, str]:
-    """Metadata with changes: those of ``None`` are removed, all others are put.
+    """Merge changes into metadata; ``None`` removes a key.
 
     Raises:
         InvalidTenantError: If there are too many keys in the end.
@@ -97,7 +97,7 @@ def merge_metadata(before: Mapping[str, str], changes: Mapping[str, str | None])
 
 
 def read_policy(raw: Mapping[str, object]) -> dict[str, Any]:
-    """A policy as JSON values that read back the same; ``None`` stands for a field that is unset.
+    """Validate a policy, and return it as JSON values; ``None`` unsets a field.
 
     Raises:
         ConfigError: If a field or a value is not possible, with what is.
@@ -114,12 +114,12 @@ def read_policy(raw: Mapping[str, object]) -> dict[str, Any]:
 
 
 def merge_policy(before: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """A policy with changes: fields of ``None`` are unset."""
+    """Merge changes into a policy; ``None`` unsets a field."""
     return {name: value for name, value in {**before, **changes}.items() if value is not None}
 
 
 def read_expiry(raw: datetime | None, *, now: datetime) -> datetime | None:
-    """When a key ends.
+    """Validate when a key expires.
 
     Raises:
         InvalidKeyError: If that is no moment to come.
@@ -164,7 +164,7 @@ def _metadata_value(key: str, value: object) -> str | None:
 
 
 def _as_text(key: str, value: object) -> str | None:
-    """DVARA's values are texts; what JSON has beside them is kept as JSON writes it."""
+    """Turn a value of metadata into text, as JSON writes it: DVARA's values are texts."""
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""Tenants and keys in the database: what the admin plane reads and changes."""
+"""Reads and changes tenants in the database."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -34,7 +34,7 @@ _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 def _possible(overrides: Overrides) -> None:
-    """All that can be read is possible."""
+    """Accept all overrides."""
 
 
 class Registry(StoredKeys):
@@ -43,7 +43,7 @@ class Registry(StoredKeys):
     async def tenants(
         self, *, after: str | None = None, limit: int = 100
     ) -> tuple[TenantRecord, ...]:
-        """A page of all tenants by id, those of the configuration among them.
+        """Return a page of all tenants by id, those of the configuration included.
 
         Args:
             after: The last id of the page before.
@@ -53,7 +53,7 @@ class Registry(StoredKeys):
             InvalidTenantError: If ``after`` is no text that a database takes.
         """
         limit = max(1, min(limit, MAX_PAGE))
-        # By bytes, as Python sorts: each database has an order of its own.
+        # Sorted by bytes, as Python does it: each database has an order of its own.
         id_ = tables.tenants.c.id if self._store.is_sqlite else collate(tables.tenants.c.id, "C")
         query = select(tables.tenants).order_by(id_).limit(limit)
         if after is not None:
@@ -68,7 +68,7 @@ class Registry(StoredKeys):
         return tuple(found[each] for each in sorted(found)[:limit])
 
     async def tenant(self, id_: str) -> TenantRecord:
-        """A tenant.
+        """Return a tenant.
 
         Raises:
             UnknownTenantError: If there is none.
@@ -196,7 +196,7 @@ class Registry(StoredKeys):
             return await self._put(change, before, wanted)
 
     async def delete(self, id_: str, *, if_version: IfVersion | None = None) -> Deleted:
-        """Delete a tenant; its keys are not taken from then on.
+        """Delete a tenant and its keys.
 
         What the configuration has of it stays, its keys too.
 
@@ -214,7 +214,7 @@ class Registry(StoredKeys):
     # All of it.
 
     async def revision(self) -> int:
-        """How many changes there have been."""
+        """Return the number of changes so far."""
         async with self._store.reading() as connection:
             return int(await connection.scalar(select(tables.changes.c.revision)) or 0)
 
@@ -241,7 +241,7 @@ class Registry(StoredKeys):
     async def _put(
         self, change: Change, before: TenantRecord | None, wanted: TenantRecord
     ) -> Changed:
-        """Store a tenant as it is wanted; what changes nothing is no change.
+        """Store a tenant, unless nothing changes.
 
         Raises:
             InvalidTenantError: If its id is one of a file that no store takes.

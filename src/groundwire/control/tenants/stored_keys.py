@@ -1,4 +1,4 @@
-"""The keys of tenants and of the admin plane, in the database."""
+"""Reads and changes the keys of tenants and of the admin plane in the database."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -31,7 +31,7 @@ from groundwire.control.tenants.record import (
 )
 from groundwire.control.tenants.transaction import Change, Changes, key_of, tenant_of
 
-#: Of what is listed, so much comes at a time at most.
+#: The largest page of a list.
 MAX_PAGE = 1000
 
 #: The name of the keys of the first start.
@@ -43,10 +43,10 @@ _KEYS = tables.keys.c
 
 
 class StoredKeys:
-    """Reads and changes keys; the part of a registry that is about them."""
+    """Reads and changes keys: the part of a registry that is about them."""
 
     def __init__(self, store: Store, *, configured: ConfiguredTenants | None = None) -> None:
-        """Make one.
+        """Make it.
 
         Args:
             store: The database, open by the time it is used.
@@ -58,7 +58,7 @@ class StoredKeys:
     async def keys(
         self, tenant: str, *, after: str | None = None, limit: int = 100
     ) -> tuple[KeyRecord, ...]:
-        """A page of the keys of a tenant: those of the configuration, then the latest first.
+        """Return a page of the keys of a tenant: those of the configuration, then the latest first.
 
         Args:
             tenant: Whose.
@@ -78,7 +78,7 @@ class StoredKeys:
     async def admin_keys(
         self, *, after: str | None = None, limit: int = 100
     ) -> tuple[KeyRecord, ...]:
-        """A page of the keys of the admin plane, as :meth:`keys`."""
+        """Return a page of the keys of the admin plane, as :meth:`keys` does."""
         configured = () if after is not None else self._configured.keys_of(None)
         async with self._store.reading() as connection:
             query = await _page(connection, _KEYS.role.is_not(None), after, limit)
@@ -109,7 +109,7 @@ class StoredKeys:
     async def revoke_key(
         self, key_id: str, *, tenant: str | None, keeps_admin: bool = False
     ) -> Revoked:
-        """Let a key be taken no more, for good. One that is revoked stays as it is.
+        """Revoke a key for good. A key that is revoked already stays as it is.
 
         Args:
             key_id: Of the key.
@@ -137,14 +137,14 @@ class StoredKeys:
             return Revoked(record=await change.revoke(record), is_new=True)
 
     async def note_use(self, uses: Mapping[str, datetime]) -> None:
-        """Keep when keys were used last.
+        """Store when keys were used last.
 
         Args:
             uses: Id of a key → the moment. Keys that are not stored are left out.
         """
         ids = sorted(uses)
         for start in range(0, len(ids), _USES_AT_ONCE):
-            # A transaction each: others change something in between.
+            # Several transactions, so that others can change something in between.
             async with self._changes.begin() as change:
                 for key_id in ids[start : start + _USES_AT_ONCE]:
                     await change.note_use(key_id, uses[key_id])
@@ -154,7 +154,7 @@ class StoredKeys:
     async def first_keys(
         self, *, tenant: str | None, needs_admin: bool
     ) -> tuple[NewKey | None, NewKey | None]:
-        """Make the keys without which nobody can do anything; of many at once, one makes them.
+        """Make the first keys, if there are none; of several processes at once, one makes them.
 
         Args:
             tenant: Who gets a key, and is made, if no tenant has a stored one; ``None``: nobody.
@@ -197,7 +197,7 @@ class StoredKeys:
     async def _put_bare(
         self, change: Change, id_: str, *, is_asked: bool = False
     ) -> tuple[Changed, ...]:
-        """See to it that a tenant is stored, so that it can have keys; what that has changed."""
+        """Store a configured tenant, so that it can have keys; return what that changed."""
         if await self._changeable(change, id_, None, is_asked=is_asked) is not None:
             return ()
         record = await change.put(None, TenantRecord(id=read_id(id_)))
@@ -206,7 +206,7 @@ class StoredKeys:
     async def _changeable(
         self, change: Change, id_: str, if_version: IfVersion | None, *, is_asked: bool = False
     ) -> TenantRecord | None:
-        """A tenant that is to be changed; ``None``: it is not stored, and may be.
+        """Return a tenant that is to be changed; ``None`` if it is not stored but may be.
 
         Raises:
             UnknownTenantError: If it is neither stored nor configured nor asked for.
@@ -238,7 +238,7 @@ class StoredKeys:
 async def _page(
     connection: AsyncConnection, where: ColumnElement[bool], after: str | None, limit: int
 ) -> Select[Any]:
-    """The query for a page of keys, the latest first."""
+    """Return the query for a page of keys, the latest first."""
     query = select(tables.keys).where(where).limit(max(1, min(limit, MAX_PAGE)))
     query = query.order_by(_KEYS.created_at.desc(), _KEYS.id)
     if after is None:

@@ -1,7 +1,7 @@
 """The admin plane as an app of its own: tenants, keys, policies, and the audit trail.
 
 It shares the control plane, the counters and the readiness of the data plane, whose lifespan opens
-and closes them. It never relays, and needs another kind of key.
+and closes them. It relays nothing, and needs an admin key.
 """
 
 import asyncio
@@ -33,13 +33,13 @@ from groundwire.gateway.middleware.readiness import Readiness, Waiting
 from groundwire.gateway.middleware.state import trace_id
 from groundwire.gateway.middleware.trace import Tracing, log_failure
 
-#: Bytes of a request: a tenant with all that it may have.
+#: The largest body of a request: a tenant with all that it may have.
 MAX_BODY_BYTES = 65_536
 
-#: A client may take so long to send them.
+#: Seconds in which a client has to send the body.
 BODY_TIMEOUT_S = 10.0
 
-#: Requests at a time; people and programs that administer are few.
+#: The largest number of requests at a time.
 MAX_REQUESTS = 64
 
 ROUTERS = (tenants.router, keys.router, trail.router, own.router)
@@ -48,12 +48,12 @@ _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 
 
 def create_admin_app(control: ControlPlane, *, readiness: Readiness, metrics: Metrics) -> FastAPI:
-    """The admin plane.
+    """Make the app of the admin plane.
 
     Args:
-        control: What it works with; the data plane's lifespan opens it.
-        readiness: Of the data plane.
-        metrics: Of both.
+        control: The control plane, which the lifespan of the data plane opens.
+        readiness: The readiness of the data plane.
+        metrics: The counters of both planes.
     """
     app = FastAPI(
         title="Groundwire admin",
@@ -84,7 +84,7 @@ def create_admin_app(control: ControlPlane, *, readiness: Readiness, metrics: Me
 
 
 class InTime:
-    """Refuses bodies that come slowly: places are few, and nobody keeps one for nothing."""
+    """Refuses bodies that come slowly, since the number of requests at a time is small."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -110,7 +110,7 @@ class InTime:
 
 
 class Uncached:
-    """Says of every response that nobody is to keep it: keys are in some, tenants in most."""
+    """Forbids caches to keep responses, which contain tenants and keys."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -168,7 +168,7 @@ async def _nothing(request: Request) -> Response:
 
 
 def _methods_at(scope: Scope) -> list[str]:
-    """What the path of a request takes, if there is something at it."""
+    """Return the methods that the path of a request takes, if it exists."""
     own = [route for router in ROUTERS for route in router.routes if isinstance(route, APIRoute)]
     there = [route for route in own if route.matches(scope)[0] is not Match.NONE]
     return sorted({method for route in there for method in route.methods or ()})

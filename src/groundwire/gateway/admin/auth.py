@@ -1,7 +1,7 @@
-"""Who may use the admin plane: by an admin key, with a role; in a demo, who is on this machine.
+"""Lets requests to the admin plane in that have an admin key; in a demo, those of this machine.
 
-What is refused is refused before anything is looked up: the answer to a key of a tenant is the same
-whatever it asks for, and says nothing of what there is.
+A request is refused before anything is looked up: the answer to a tenant's key is always the same,
+and reveals nothing of what exists.
 """
 
 from typing import cast
@@ -17,23 +17,23 @@ from groundwire.gateway.middleware.auth import candidates, check_is_local
 from groundwire.gateway.middleware.guard import Guard
 from groundwire.gateway.middleware.state import trace_id
 
-#: What events call who needs no key.
+#: The actor of events in a demo, which needs no key.
 LOCAL_DEMO = "local-demo"
 
-#: Reads, though it is a POST: to go through the whole trail is more than a GET should cost.
+#: A POST that only reads: to verify the whole trail is more than a GET should cost.
 VERIFY = "/v1/admin/audit/verify"
 
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 def admin(request: HTTPConnection | Scope) -> AdminKey:
-    """Whose request it is."""
+    """Return the admin key that a request came with."""
     scope = request.scope if isinstance(request, HTTPConnection) else request
     return cast(AdminKey, scope["state"]["admin"])
 
 
 class AdminAuthentication(Guard):
-    """Lets requests in that have an admin key, as far as its role goes."""
+    """Lets requests in that have an admin key, as far as its role allows."""
 
     def __init__(self, app: ASGIApp, *, control: ControlPlane) -> None:
         super().__init__(app)
@@ -72,12 +72,12 @@ class AdminAuthentication(Guard):
 
 
 def reads(scope: Scope) -> bool:
-    """Whether a request changes nothing."""
+    """Return whether a request only reads."""
     return scope["method"] in _READING or (scope["method"], scope["path"]) == ("POST", VERIFY)
 
 
 def address_of(scope: Scope) -> str:
-    """From where a request comes, as the connection has it: no header is believed."""
+    """Return the address of the connection of a request; headers are not trusted."""
     client = scope.get("client")
     return str(client[0]) if client else "unknown"
 

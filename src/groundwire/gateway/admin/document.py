@@ -1,4 +1,4 @@
-"""The OpenAPI document of the admin plane: what FastAPI knows of the routes, and the rest."""
+"""The OpenAPI document of the admin plane, which FastAPI generates from the routes."""
 
 from functools import partial
 from typing import Any
@@ -22,7 +22,7 @@ can be done, a `next_step`.
 
 
 def describe(app: FastAPI) -> None:
-    """Have an app answer ``/openapi.json`` with our document."""
+    """Make an app answer ``/openapi.json`` with our document."""
     app.openapi = partial(_document, app)  # type: ignore[method-assign]  # as FastAPI documents
 
 

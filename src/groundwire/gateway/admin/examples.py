@@ -1,8 +1,8 @@
-"""Examples of requests, as the OpenAPI document shows them."""
+"""Examples of requests in the OpenAPI document."""
 
 from typing import Any
 
-#: As DVARA documents it.
+#: The example of DVARA's documentation.
 DVARA: dict[str, Any] = {
     "dvara": {
         "summary": "As DVARA documents it",

@@ -1,7 +1,7 @@
-"""The shapes of requests and responses: what is validated at the wire, and stands in OpenAPI.
+"""The shapes of requests and responses, from which the OpenAPI document is generated.
 
-What a tenant, a policy and a key may be is described here and left to the registry: its errors say
-more, and it reads for the command line as well.
+Ids, names, metadata and policies are only described here. The registry validates them: its errors
+say more, and it serves the command line as well.
 """
 
 from datetime import datetime
@@ -14,7 +14,7 @@ from groundwire.config.tenants import KINDS
 from groundwire.control.keys import Role
 from groundwire.control.tenants.record import KeyStatus
 
-#: Entries of a page.
+#: The largest page.
 MAX_LIMIT = 500
 
 _ID = "^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$"
@@ -52,7 +52,7 @@ Metadata = Annotated[
 
 
 def _policy_schema(*, is_change: bool) -> dict[str, Any]:
-    """Fields of a policy; in a change, null unsets one."""
+    """Return the JSON Schema of a policy; in a change, null unsets a field."""
     fields: dict[str, Any] = {}
     for name, kind in KINDS.items():
         own = kind.schema()

@@ -1,4 +1,4 @@
-"""How the admin plane reads a request: bodies strictly, versions from If-Match, cursors."""
+"""Reads requests to the admin plane: bodies, versions in If-Match, cursors."""
 
 import asyncio
 import re
@@ -21,10 +21,10 @@ from groundwire.gateway.native.route import NativeRoute
 
 _ETAG = re.compile(r'(?:W/)?"([0-9]{1,10})"')
 
-#: Operations that take as long as there is something to read.
+#: Operations without a time limit.
 UNBOUNDED = frozenset({"verify_trail"})
 
-#: Times that the database is waited for: a connection, a statement, and another for the answer.
+#: A request may wait so many times ``store.timeout_s``.
 _PATIENCE = 3.0
 
 IfMatch = Annotated[
@@ -53,10 +53,10 @@ _READING, _WITH_BODY = (401, 403, 422, 503), (400, 408, 413, 415)
 
 
 class AdminRoute(NativeRoute):
-    """A route that reads its body, if it has one, as the native ones do."""
+    """A route that reads its body, if it has one, as the native routes do."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """The route's handler, which waits for no database that does not answer."""
+        """Return the handler of the route, which gives up on a database that does not answer."""
         has_body = self.body_field is not None
         handle = super().get_route_handler() if has_body else APIRoute.get_route_handler(self)
         if self.operation_id in UNBOUNDED:
@@ -73,7 +73,7 @@ class AdminRoute(NativeRoute):
 
 
 def errors(*more: int, has_body: bool = False) -> dict[int | str, dict[str, Any]]:
-    """What the document says of errors: those that any request has, and others."""
+    """Describe the errors of an operation in OpenAPI: those of every request, and others."""
     wanted = {*_READING, *more, *(_WITH_BODY if has_body else ())}
     return {
         status: {"model": ErrorResponse, "description": _ERRORS[status]}
@@ -82,17 +82,17 @@ def errors(*more: int, has_body: bool = False) -> dict[int | str, dict[str, Any]
 
 
 def control_of(request: Request) -> ControlPlane:
-    """What the admin plane works with."""
+    """Return the control plane."""
     return cast(ControlPlane, request.app.state.control)
 
 
 def events_of(request: Request) -> ControlEvents:
-    """Makes the events of a request."""
+    """Return the builder of the events of a request."""
     return control_of(request).events(admin(request).key_id, trace_id=trace_id(request))
 
 
 def version_of(if_match: str | None) -> IfVersion | None:
-    """The version that a change is for; ``"*"``: for any of a tenant that is stored.
+    """Read the version that a change is for; ``"*"``: any version of a stored tenant.
 
     Raises:
         Problem: If the header says something else.
@@ -115,7 +115,7 @@ def version_of(if_match: str | None) -> IfVersion | None:
 
 
 def tagged(response: Response, version: int) -> None:
-    """Say in a response of which version it is."""
+    """Set the ETag of a response."""
     if version:
         response.headers["ETag"] = f'"{version}"'
 

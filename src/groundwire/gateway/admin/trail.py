@@ -22,10 +22,10 @@ PREFIX = "/v1/admin/audit"
 
 
 async def _require_stored(request: Request) -> None:
-    """See to it that the trail is what is read here: an empty one would seem to be true.
+    """Refuse requests if the trail is not in the store: an empty one would be misleading.
 
     Raises:
-        Problem: If it is kept elsewhere.
+        Problem: If the trail is kept elsewhere.
     """
     if control_of(request).config.audit.path is not None:
         raise Problem(
@@ -66,7 +66,7 @@ def _filter(
     since: Since = None,
     until: Until = None,
 ) -> Filter:
-    """What a query asks for."""
+    """Read the filter of a query."""
     return Filter(
         tenant=tenant,
         types=tuple(types),
@@ -195,7 +195,7 @@ async def verify_trail(request: Request) -> VerdictShape:
 
 
 def filters_of(asked: Filter) -> dict[str, Any]:
-    """A filter as its event has it: what is asked for, and nothing else."""
+    """Return a filter as its event shows it: only what is asked for."""
     moments = {"since": asked.since, "until": asked.until}
     given = {
         "tenant": asked.tenant,
