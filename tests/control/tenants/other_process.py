@@ -51,7 +51,7 @@ def is_so(directory: Directory, asked: dict[str, Any]) -> bool:
     key = directory.find(asked["key"].encode())
     if (key is not None) != asked["is_taken"]:
         return False
-    own = None if key is None else directory.overrides(key.tenant)
+    own = None if key is None else directory.get(key.tenant)
     return "action" not in asked or (own is not None and own.action == asked["action"])
 
 
