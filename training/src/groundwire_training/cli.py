@@ -1,4 +1,4 @@
-"""``groundwire train``: the reader, an encoder of one's choice, the explainer, or the gate."""
+"""``groundwire train``: reader, cross-encoder, an encoder of one's choice, explainer, or gate."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -133,12 +133,13 @@ def common_options(command: _F) -> _F:
 @click.group(
     epilog="\b\nExamples:\n"
     "  groundwire train reader --data own.jsonl --start reader.fp16.safetensors --out runs/1\n"
+    "  groundwire train cross --data own.jsonl --base model.safetensors --out runs/5\n"
     "  groundwire train encoder --data own.jsonl --base path/to/encoder --out runs/2\n"
     "  groundwire train gate --data prompts.jsonl --out runs/3\n"
     "  groundwire train explainer --data claims.jsonl --base path/to/encoder --out runs/4"
 )
 def train() -> None:
-    """Train the reader, an encoder of the Hugging Face hub, the explainer or the gate.
+    """Train the reader, its cross-encoder, an encoder of the hub, the explainer or the gate.
 
     Needs PyTorch: pip install '.[train]' ./training. docs/training.md and docs/gate.md
     have the formats of the data.
