@@ -250,6 +250,12 @@ def reader(*, lora: bool, device: str, **options: Any) -> None:  # noqa: ANN401 
     help="model.safetensors of all-mpnet-base-v2 or all-MiniLM-L6-v2.",
 )
 @click.option(
+    "--start",
+    type=WEIGHTS,
+    metavar="FILE",
+    help="What an earlier run has learned, to go on from: its adapters.safetensors.",
+)
+@click.option(
     "--layers",
     type=click.IntRange(min=1),
     metavar="N",

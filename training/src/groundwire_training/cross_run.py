@@ -5,6 +5,7 @@ from pathlib import Path
 
 import torch
 from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
 
 from groundwire.detection.evidence import WordWeights
 from groundwire.engine.models import find_model
@@ -13,13 +14,13 @@ from groundwire.errors import ModelError
 from groundwire_training import calibrate
 from groundwire_training.bases import read_base
 from groundwire_training.cross import CrossModel, train
-from groundwire_training.loop import Loader
+from groundwire_training.loop import Loader, trained_part
 from groundwire_training.lora import add_adapters, merged
 from groundwire_training.package import package_cross
 from groundwire_training.recipe import Lora, Recipe, settle
 from groundwire_training.report import Report
 
-_STATE, _MODEL = "state.pt", "model"
+_STATE, _ADAPTERS, _MODEL = "state.pt", "adapters.safetensors", "model"
 #: Heads of a base are for something else: ours are drawn anew.
 _HEADS = ("head.", "sentence_head.")
 
@@ -35,6 +36,8 @@ class CrossRun:
         base: ``model.safetensors`` of all-mpnet-base-v2 or all-MiniLM-L6-v2.
         layers: Keep the first so many layers of ``base``; ``None`` keeps all.
         lora: Adapters. Beside them, heads and small tables learn.
+        start: What an earlier run with the same base, layers and adapters has learned, to go on
+            from: its ``adapters.safetensors``.
         threads: CPU threads; ``None`` leaves it to PyTorch.
         checkpoint_every: Steps between two checkpoints.
         curve_contexts: Validation contexts of each kind that are scored on the way; ``None`` is
@@ -49,6 +52,7 @@ class CrossRun:
     base: Path
     lora: Lora
     layers: int | None = None
+    start: Path | None = None
     threads: int | None = None
     checkpoint_every: int = 20
     curve_contexts: int | None = None
@@ -84,6 +88,8 @@ def train_cross(run: CrossRun, report: Report) -> Path:
         curve_contexts=run.curve_contexts,
         report=report,
     )
+    learned = {name: t.half().contiguous() for name, t in trained_part(model).items()}
+    save_file(learned, run.out / _ADAPTERS)
     folder = run.out / _MODEL
     report.say("Exporting in int8.")
     package_cross(merged(model), model.sizes, folder, version=run.version)
@@ -102,10 +108,10 @@ def train_cross(run: CrossRun, report: Report) -> Path:
 
 
 def first_model(run: CrossRun) -> CrossModel:
-    """The model as the first step finds it: the base in bfloat16, adapters that say nothing yet.
+    """The model as the first step finds it: the base in bfloat16, and adapters.
 
     Raises:
-        ModelError: If the base is another model.
+        ModelError: If the base is another model, or the adapters are those of another.
     """
     torch.manual_seed(run.recipe.seed)
     try:
@@ -122,6 +128,16 @@ def first_model(run: CrossRun) -> CrossModel:
     for name, part in model.named_parameters():
         if ".base_layer." in name:  # frozen: a copy in float32 would be rounded at every step
             part.data = part.data.bfloat16()
+    if run.start:
+        learned = load_file(run.start)
+        unknown = model.load_state_dict(
+            {name: tensor.float() for name, tensor in learned.items()}, strict=False
+        ).unexpected_keys
+        if unknown:
+            raise ModelError(
+                f"{run.start} has {len(unknown)} tensors that this model has not, such as "
+                f"{unknown[0]}. Give the --layers and --lora-rank of the run that wrote it."
+            )
     return model
 
 
