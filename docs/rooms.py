@@ -12,7 +12,7 @@ from collections import Counter
 from pathlib import Path
 
 PACKAGE = Path(__file__).parents[1] / "src" / "groundwire"
-MAX_ROOMS, MAX_TOP_FILES = 15, 8
+MAX_ROOMS, MAX_TOP_FILES, MAX_FILE_LINES = 15, 8, 400
 _NO_CODE = {
     tokenize.COMMENT,
     tokenize.NL,
@@ -60,6 +60,8 @@ def main() -> int:
         too_many.append(f"{len(rooms) - 1} rooms, at most {MAX_ROOMS}")
     if n_files["(top)"] > MAX_TOP_FILES:
         too_many.append(f"{n_files['(top)']} files at the top, at most {MAX_TOP_FILES}")
+    if files[largest] > MAX_FILE_LINES:
+        too_many.append(f"{files[largest]} lines in a file, at most {MAX_FILE_LINES}")
     for each in too_many:
         print(f"Too many: {each}.", file=sys.stderr)
     return 1 if too_many and "--check" in sys.argv[1:] else 0

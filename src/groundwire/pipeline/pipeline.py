@@ -2,10 +2,9 @@
 
 import asyncio
 import logging
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import partial
-from time import perf_counter
 from typing import TYPE_CHECKING, Self
 
 from groundwire.detection.example import Source
@@ -35,6 +34,7 @@ from groundwire.pipeline.explaining import (
     as_explained,
 )
 from groundwire.pipeline.policy_resolver import Decider
+from groundwire.pipeline.timings import timed, with_total
 from groundwire.policy.decisions import ChosenDecision, Decision
 from groundwire.policy.gate import Gate
 from groundwire.policy.policy import (
@@ -214,7 +214,7 @@ class Pipeline:
         timings: dict[str, float] = {}
         own = self._own(tenant, overrides)
         limits = resolve_limits(self._limits, own)
-        with _timed(timings, "evidence"):
+        with timed(timings, "evidence"):
             conversation = read_request(
                 body,
                 max_sources=limits.max_sources or 0,
@@ -223,9 +223,9 @@ class Pipeline:
             )
         gate, choice, readings = GateReport(status=GateStatus.OFF), ChosenDecision(), None
         if self._decider.may_check(own, request):
-            with _timed(timings, "gate"):
+            with timed(timings, "gate"):
                 gate = self._ask(conversation)
-            with _timed(timings, "decide"):
+            with timed(timings, "decide"):
                 choice, readings = self._decider.decide(
                     conversation.question or "", gate.needs_fact_check
                 )
@@ -518,7 +518,7 @@ class Pipeline:
                 answer=answer,
                 ruling=rule_outcome(context.policy, _outcome(context, answer)),
                 reason=_reason(context, answer, found),
-                timings_ms=_with_total(timings),
+                timings_ms=with_total(timings),
             )
         assert found.detection is not None
         timings |= {k: v for k, v in found.detection.timings_ms.items() if k != "total"}
@@ -529,7 +529,7 @@ class Pipeline:
         )
         explained = None
         if explainer is not None and context.policy.explain and detection.spans:
-            with _timed(timings, "explain"):
+            with timed(timings, "explain"):
                 explained = _explain(explainer, context, detection)
         if explained is not None:
             detection = as_explained(explained.detection, explained.explanations)
@@ -546,7 +546,7 @@ class Pipeline:
             dropped=explained.dropped if explained else (),
             reason=None if failed is None else str(failed),
             unexplained=explained.reason if explained else None,
-            timings_ms=_with_total(timings),
+            timings_ms=with_total(timings),
         )
 
 
@@ -584,16 +584,3 @@ def _reason(context: RequestContext, answer: Answer, found: CheckResult) -> str 
     if answer.n_skipped and context.path in _DUE:
         return str(Reason.UNREAD_ANSWER)
     return str(answer.kind)
-
-
-@contextmanager
-def _timed(timings: dict[str, float], stage: str) -> Iterator[None]:
-    started = perf_counter()
-    try:
-        yield
-    finally:
-        timings[stage] = round(1000 * (perf_counter() - started), 3)
-
-
-def _with_total(timings: Mapping[str, float]) -> dict[str, float]:
-    return {**timings, "total": round(sum(timings.values()), 3)}
