@@ -34,7 +34,7 @@ from groundwire.detection.values import Label, Reason
 from groundwire.detector import Detector
 from groundwire.engine.cross_encoder import CROSS_GRAPH
 from groundwire.engine.look import Calibration
-from groundwire.engine.models import READER_SMALL, Manifest, find_reader
+from groundwire.engine.models import Manifest, find_reader
 from groundwire.engine.reader import Reader
 from groundwire.engine.scores import ClaimScores, SentenceCalibration
 from groundwire.errors import ModelError
@@ -165,8 +165,6 @@ class LocalVerifier:
             ModelError: If it has another judge, or there is no map for its reader.
         """
         reader, manifest = _reader(detector), _manifest(model)
-        if model is None and reader.revision != manifest.revision:
-            manifest = _manifest(READER_SMALL)
         if reader.revision != manifest.revision:
             raise ModelError(
                 f"The detector has revision {reader.revision} of the reader, and model="

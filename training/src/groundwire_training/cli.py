@@ -286,7 +286,7 @@ def reader(*, lora: bool, device: str, **options: Any) -> None:  # noqa: ANN401 
 @options_of(Lora, prefix="lora-")
 @options_of(Recipe)
 def cross(**options: Any) -> None:  # noqa: ANN401  # as click passes it
-    """Train the cross-encoder of reader-base: it reads each claim together with its closest lines.
+    """Train a cross-encoder: it reads each claim together with its closest lines.
 
     It is calibrated beside the embedded reader. DIR/model is then a folder for --detector.
     """

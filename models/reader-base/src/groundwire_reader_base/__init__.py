@@ -1,1 +1,0 @@
-"""Weights of Groundwire's reader-base, and nothing else: groundwire finds and opens them."""
