@@ -26,11 +26,11 @@ class Failing(Store):
         super().__init__(url)
         self.errors, self.n_attempts = errors, 0
 
-    async def open(self) -> None:
+    async def open(self, *, migrates: bool = True) -> None:
         self.n_attempts += 1
         if self.errors:
             raise self.errors.pop(0)
-        await super().open()
+        await super().open(migrates=migrates)
 
 
 @pytest.fixture
