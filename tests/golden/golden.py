@@ -12,8 +12,9 @@ FOLDER = Path(__file__).parent / "files"
 #: in 32. All else is exact.
 TOLERANCE = 0.04
 #: The names of these numbers.
+_SIMILARITIES = ("similarity", "overall_similarity")
 _ENTAILMENT = ("entailment", "neutral", "contradiction", "confidence")
-APPROXIMATE = frozenset({"probability", "similarity", "threshold", *_ENTAILMENT})
+APPROXIMATE = frozenset({"probability", "threshold", *_SIMILARITIES, *_ENTAILMENT})
 
 
 def read(name: str) -> Any:  # noqa: ANN401 - JSON
