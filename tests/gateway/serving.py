@@ -21,7 +21,7 @@ from groundwire.gateway.server import (
 )
 
 #: Longer than a start or an end takes on a busy machine; nothing waits this long if all is well.
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 
 
 class PromptServer(uvicorn.Server):

@@ -8,7 +8,7 @@ import pytest
 from groundwire.detection.rules import ConflictKind
 from tests.detection.rules.against import told
 
-PAGE = Path(__file__).parents[2] / "docs" / "conflicts.md"
+PAGE = Path(__file__).parents[3] / "docs" / "conflicts.md"
 _ROW = re.compile(r"^\| `(\w+)` \| (.+\*\*.+) \| (.+) \|$", re.MULTILINE)
 
 if not PAGE.is_file():
