@@ -11,7 +11,13 @@ from hypothesis import strategies as st
 from groundwire.config import parse
 from groundwire.detection.values import Outcome
 from groundwire.gateway.chat.body_warning import MAX_CHARS
-from groundwire.gateway.chat.marks import extension, outcome_headers, vsr_headers, warning_text
+from groundwire.gateway.chat.marks import (
+    beside_json,
+    extension,
+    outcome_headers,
+    vsr_headers,
+    warning_text,
+)
 from groundwire.pipeline import Checked, Pipeline
 from groundwire.policy.policy import Action, HallucinationPlugin, OnError, Policy, resolve
 from tests.config.documented import SNIPPET
@@ -190,6 +196,29 @@ def test_the_extension_of_nothing_says_that_nothing_was_checked() -> None:
 def test_only_the_action_body_gives_a_warning(action: str) -> None:
     (answer,) = checked(policy=policy_of(action))
     assert warning_text(answer) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "n_skipped", "action"),
+    [
+        (' \n{"built": "1950"} ', 0, "header"),
+        ("[1950]", 0, "header"),
+        ("[" * 100_000, 0, "header"),  # nested too deeply to be read here
+        (f"[{'1' * 5000}]", 0, "header"),
+        ('{"built": "19', 1, "header"),  # its end may not have been read
+        ('{"built": "19', 0, "body"),
+        ("[1] says: 1950.", 0, "body"),
+        ("1950", 0, "body"),
+        ('So: {"built": 1950}', 1, "body"),
+    ],
+)
+def test_text_that_is_json_as_a_whole_gets_headers_in_place_of_a_warning(
+    text: str, n_skipped: int, action: str
+) -> None:
+    (answer,) = checked(policy=BODY)
+    answer = replace(answer, answer=replace(answer.answer, text=text, n_skipped=n_skipped))
+    assert beside_json(answer, wants_json=False).action == action
+    assert beside_json(answer, wants_json=True).action == "header"
 
 
 def test_the_warning_without_details() -> None:

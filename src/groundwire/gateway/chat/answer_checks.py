@@ -9,6 +9,7 @@ from typing import TypeAlias, TypeVar
 
 from groundwire.config.tree import Gateway
 from groundwire.gateway.chat.chunks import DeltaPart, UnreadableChunkError
+from groundwire.gateway.chat.marks import beside_json
 from groundwire.gateway.chat.release import Release
 from groundwire.pipeline import Checked, Flow, Pipeline, RequestContext, Review
 from groundwire.pipeline.conversation import Answer, AnswerKind, answer_of
@@ -48,6 +49,7 @@ class AnswerChecks:
         release: Release,
         settings: Gateway,
         threads: Executor,
+        wants_json: bool = False,
     ) -> None:
         """Begin.
 
@@ -57,7 +59,9 @@ class AnswerChecks:
             release: When text goes out.
             settings: Their limits.
             threads: The threads that check.
+            wants_json: Whether the request asks for answers that are JSON.
         """
+        self.wants_json = wants_json
         self.threads, self.timeout_s = threads, settings.check_timeout_s
         # Text that is held may not leave unchecked, so all of it is; its amount is bounded by
         # those who hold it.
@@ -197,7 +201,8 @@ class AnswerCheck:
             self._is_complete = True
             self._wake.set()
             await self._task
-            self.checked = await self._conclude(answer or self._answer)
+            checked = await self._conclude(answer or self._answer)
+            self.checked = beside_json(checked, wants_json=self._checks.wants_json)
         return self.checked
 
     def close(self) -> None:

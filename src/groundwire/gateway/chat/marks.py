@@ -5,7 +5,9 @@ as it documents them, and stand where the action is ``header``; ``x-groundwire-*
 tell outcomes that HaluGate has no word for.
 """
 
+import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from groundwire.control.audit.findings import AnswerFindings
@@ -13,15 +15,36 @@ from groundwire.detection.values import Outcome, worst
 from groundwire.gateway.chat.body_warning import warning_text
 from groundwire.gateway.http.header_text import header_list
 from groundwire.pipeline import Checked
-from groundwire.pipeline.conversation import Conversation
+from groundwire.pipeline.conversation import Answer, Conversation
 from groundwire.policy.policy import Action
 
-__all__ = ["extension", "outcome_headers", "strongest", "vsr_headers", "warning_text"]
+__all__ = [
+    "beside_json",
+    "extension",
+    "outcome_headers",
+    "strongest",
+    "vsr_headers",
+    "warning_text",
+]
 
 _TRUE = "true"
 
 #: Of a request whose sender wants to know what was taken for evidence.
 DEBUG_HEADER = "x-groundwire-debug"
+
+
+def beside_json(checked: Checked, *, wants_json: bool) -> Checked:
+    """The result for an answer, with the action ``header`` in place of ``body`` if it is JSON.
+
+    A warning before or after JSON would make it unreadable for the program that asked for it.
+
+    Args:
+        checked: The result.
+        wants_json: Whether the request asks for JSON; if not, the text of the answer decides.
+    """
+    if checked.action is not Action.BODY or not (wants_json or _may_be_json(checked.answer)):
+        return checked
+    return replace(checked, ruling=replace(checked.ruling, action=Action.HEADER))
 
 
 def vsr_headers(answers: Sequence[Checked]) -> list[tuple[str, str]]:
@@ -99,6 +122,20 @@ def strongest(answers: Sequence[Checked]) -> Action:
     """The strongest action that any answer asks for; ``none`` if there is no answer."""
     actions = (answer.action for answer in answers)
     return max(actions, key=lambda action: action.strength, default=Action.NONE)
+
+
+def _may_be_json(answer: Answer) -> bool:
+    """Whether the whole text is a JSON object or array, as far as it is known."""
+    if not answer.text.lstrip().startswith(("{", "[")):
+        return False
+    try:
+        json.loads(answer.text, parse_int=float)  # an int of Python has a limited length
+    except RecursionError:
+        return True
+    except ValueError:
+        # What was not read may be the rest of it.
+        return answer.n_skipped > 0
+    return True
 
 
 def _of_findings(findings: AnswerFindings) -> list[tuple[str, str]]:
