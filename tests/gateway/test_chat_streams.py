@@ -370,9 +370,6 @@ FAULTS = {
     "no JSON": Script.sse([role(), *all_of(BAD[:2]), b"data: {Unjudged\n\n", end(), DONE]),
     "no chunk": Script.sse([role(), *all_of(BAD[:2]), b'data: ["Unjudged"]\n\n', end(), DONE]),
     "no SSE": Script.sse([role(), *all_of(BAD[:2]), b"<html>Unjudged</html>"]),
-    "an error": Script.sse(
-        [role(), *all_of(BAD[:2]), b'data: {"error": {"message": "Unjudged"}}\n\n']
-    ),
     "no gzip": Script.sse(
         [role(), *all_of(BAD[:2]), said("Unjudged")], headers=(
             ("Content-Type", "text/event-stream"), ("Content-Encoding", "gzip"))
@@ -396,6 +393,38 @@ def test_a_fault_of_the_upstream_lets_nothing_out(tmp_path: Path, fault: str, re
     assert payload["disposition"] == "refused"
     assert payload["code"] in ("stream_incomplete_ungrounded", "stream_error")
     assert payload["delivered_chars"] == len(text_of(events))
+
+
+@pytest.mark.parametrize("release", ["sentence", "deferred"])
+@pytest.mark.parametrize("name", [b"", b"event: error\n"])
+def test_an_error_of_the_upstream_leaves_as_it_is_without_the_text_that_is_held(
+    tmp_path: Path, release: str, name: bytes
+) -> None:
+    failed = name + b'data: {"error": {"message": "overloaded"}}\n\n'
+    with gateway(tmp_path, f"{BLOCK}\ngateway: {{release: {release}}}") as own:
+        own.upstream.script(Script.sse([role(), *all_of(BAD[:2]), said("Unjudged"), failed]))
+        with own.asking(request(stream=True)) as response:
+            raw = response.read()
+        payload = summary(own)
+        eventually(lambda: own.metric("groundwire_upstream_failures_total", kind="error") == 1)
+    assert raw.endswith(failed + DONE)
+    assert b"Unjudged" not in raw
+    assert b"content_filter" not in raw
+    assert text_of(events_of(raw.removesuffix(failed + DONE))).strip() in {
+        "",
+        "The tower is in Paris.",
+    }
+    assert payload["disposition"] == "upstream_error"
+    assert "code" not in payload
+
+
+def test_an_error_of_the_upstream_beside_text_leaves_alone(tmp_path: Path) -> None:
+    both = {**chunk({"content": "Unjudged"}), "error": {"message": "overloaded"}, "x": "Unjudged"}
+    with gateway(tmp_path, BLOCK) as own:
+        own.upstream.script(Script.sse([role(), event(both)]))
+        events = own.stream()
+    assert events[-2]["error"] == {"message": "overloaded"}
+    assert "Unjudged" not in json.dumps(events)
 
 
 @pytest.mark.parametrize("fault", ["reset", "closed"])

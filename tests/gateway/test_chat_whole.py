@@ -182,6 +182,27 @@ def test_errors_of_the_upstream_are_relayed(tmp_path: Path, status: int, action:
     assert (response.headers["retry-after"], response.headers["x-own"]) == ("7", "a")
 
 
+@pytest.mark.parametrize("action", ["log", "header", "block"])
+def test_an_error_of_the_upstream_with_status_200_is_relayed(tmp_path: Path, action: str) -> None:
+    with gateway(tmp_path, f"check: {{action: {action}}}") as own:
+        script = Script.json({"error": {"message": "overloaded"}, "choices": None})
+        own.upstream.script(script)
+        response = own.post(request())
+        eventually(lambda: own.metric("groundwire_upstream_failures_total", kind="error") == 1)
+        assert own.metric("groundwire_refusals_total") == 0
+        assert own.events() == []
+    assert (response.status_code, response.content) == (200, script.body[0])
+    assert "x-groundwire-outcome" not in response.headers
+
+
+def test_text_beside_an_error_of_the_upstream_is_withheld(tmp_path: Path) -> None:
+    with gateway(tmp_path, "check: {action: block}") as own:
+        own.upstream.script(Script.json({"error": {"message": "overloaded"}, "text": BAD}))
+        response = own.post(request())
+    assert response.status_code == 403
+    assert BAD not in response.text
+
+
 @pytest.mark.parametrize("encoding", ["gzip", "deflate"])
 def test_what_is_compressed_unasked_stays_so_and_is_checked(tmp_path: Path, encoding: str) -> None:
     with gateway(tmp_path, "check: {action: header}") as own:

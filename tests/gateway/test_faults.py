@@ -119,6 +119,7 @@ WHOLE = {
     "Its answer has more than `gateway.max_response_bytes`": Fault(
         script=whole(), settings={"gateway.max_response_bytes": "100"}
     ),
+    "It answers 200 with an error": Fault(script=Script.json({"error": {"message": "overloaded"}})),
     "The check fails": Fault(script=whole(), judge=failing),
     "It takes longer than `gateway.check_timeout_s`": Fault(
         script=whole(), settings=STUCK, judge=stuck

@@ -92,6 +92,7 @@ class UpstreamFailure(StrEnum):
     INCOMPLETE = "incomplete"  # its body ended before its end
     STATUS = "status"  # it answered, with 500, 502, 503 or 504
     TOO_LARGE = "too_large"
+    ERROR = "error"  # it answered with 200, and an error in its body or its stream
     INVALID = "invalid"  # its answer could not be read
     OTHER = "other"
 

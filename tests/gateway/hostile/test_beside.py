@@ -35,8 +35,6 @@ PLACES: dict[str, list[Piece]] = {
     "a body of JSON": [json.dumps(completion(SMUGGLED)).encode() + b"\n\n"],
     "a chunk without choices": [event({"type": "delta", "text": SMUGGLED})],
     "choices in capitals": [event({"Choices": [{"Delta": {"Content": SMUGGLED}}]})],
-    "an error": [event({"error": {"message": SMUGGLED}})],
-    "an error beside choices": [event({"choices": [], "error": {"message": SMUGGLED}})],
     "a message": [event({"choices": [{"index": 0, "message": {"content": SMUGGLED}}]})],
     "a text": [event({"choices": [{"index": 0, "text": SMUGGLED}]})],
     "reasoning": [event(chunk({"reasoning": SMUGGLED, "content": "It is."}))],

@@ -35,6 +35,7 @@ class Disposition(StrEnum):
 
     DELIVERED = "delivered"  # to its end
     REFUSED = "refused"  # ended by a refusal; what was released before stays with the client
+    UPSTREAM_ERROR = "upstream_error"  # ended by an error of the upstream, which the client has
     CANCELLED = "cancelled"  # the client left
 
 

@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from groundwire.errors import InvalidConversationError
 from groundwire.gateway.chat.answer_checks import AnswerChecks
-from groundwire.gateway.chat.chunks import unambiguous
+from groundwire.gateway.chat.chunks import HEAD, unambiguous
 from groundwire.gateway.chat.marks import outcome_headers, vsr_headers, warning_text
 from groundwire.gateway.http.coding import CodingError, Decoder
 from groundwire.gateway.upstream import UpstreamReply
@@ -38,11 +38,13 @@ class CheckedBody:
         raw: The bytes as they came.
         data: As JSON data; ``None`` if it cannot be read.
         answers: The results for its answers.
+        is_upstream_error: Whether it is an error of the upstream, which holds no answers.
     """
 
     raw: bytes
     data: Any
     answers: tuple[Checked, ...]
+    is_upstream_error: bool = False
 
 
 async def check_body(
@@ -65,7 +67,16 @@ async def check_body(
         unread = Answer(index=0, kind=AnswerKind.TEXT, n_skipped=1)
         failed = checks.unavailable(unread, type(error).__name__)
         return CheckedBody(raw=raw, data=None, answers=(failed,))
-    return CheckedBody(raw=raw, data=data, answers=await checks.check(answers))
+    is_error = not answers and _is_error(data)
+    checked = await checks.check(answers)
+    return CheckedBody(raw=raw, data=data, answers=checked, is_upstream_error=is_error)
+
+
+def _is_error(data: object) -> bool:
+    """Whether a body is an error and nothing else: text beside it would be text nobody checks."""
+    if not isinstance(data, Mapping) or not data.get("error") or data.get("choices"):
+        return False
+    return {*HEAD, "choices", "error"}.issuperset(data)
 
 
 def _require_no_other_text(data: Mapping[str, Any]) -> None:
@@ -79,6 +90,8 @@ def _require_no_other_text(data: Mapping[str, Any]) -> None:
 def _read(raw: bytes, encoding: str, max_bytes: int) -> tuple[Any, tuple[Answer, ...]]:
     decoder = Decoder(encoding, max_bytes=max_bytes)
     data = json.loads(decoder.feed(raw) + decoder.finish(), object_pairs_hook=unambiguous)
+    if _is_error(data):
+        return data, ()
     answers = read_response(data)
     _require_no_other_text(data)
     return data, answers

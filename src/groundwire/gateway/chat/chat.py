@@ -14,7 +14,13 @@ from groundwire.control.audit import grounding_unavailable_event
 from groundwire.detection.values import Outcome
 from groundwire.errors import DetectionError
 from groundwire.gateway.chat.answer_checks import AnswerChecks
-from groundwire.gateway.chat.buffered_response import LARGE_BYTES, check_body, marked, of_new_body
+from groundwire.gateway.chat.buffered_response import (
+    LARGE_BYTES,
+    CheckedBody,
+    check_body,
+    marked,
+    of_new_body,
+)
 from groundwire.gateway.chat.chat_request import ChatRequest
 from groundwire.gateway.chat.guarded_stream import ReleasedStream
 from groundwire.gateway.chat.marks import DEBUG_HEADER, evidence_headers, outcome_headers
@@ -25,6 +31,7 @@ from groundwire.gateway.forwarded import forwarded
 from groundwire.gateway.http.problems import Problem
 from groundwire.gateway.http.refusals import RefusalCode, blocked, refused
 from groundwire.gateway.http.streamed import Streamed, gone_response, until_disconnect
+from groundwire.gateway.metrics import UpstreamFailure
 from groundwire.gateway.middleware.state import caller, services, trace_id
 from groundwire.gateway.services import Services
 from groundwire.gateway.upstream import UpstreamBrokenError, UpstreamReply
@@ -260,7 +267,7 @@ class Exchange:
         self, context: RequestContext, checks: AnswerChecks, release: Release, reply: UpstreamReply
     ) -> Response:
         def conclude(report: Coroutine[Any, Any, StreamReport]) -> "asyncio.Task[bool]":
-            record = self._record(context, report)
+            record = self._record(context, reply, report)
             return self._services.background.start(record, name="check a stream")
 
         if release is Release.OBSERVE:
@@ -285,9 +292,15 @@ class Exchange:
         )
 
     async def _record(
-        self, context: RequestContext, report: Coroutine[Any, Any, StreamReport]
+        self,
+        context: RequestContext,
+        reply: UpstreamReply,
+        report: Coroutine[Any, Any, StreamReport],
     ) -> bool:
-        return await self._recorder.streamed(context, await report)
+        found = await report
+        if found.is_upstream_error:
+            self._services.metrics.upstream_failed(reply.upstream, UpstreamFailure.ERROR)
+        return await self._recorder.streamed(context, found)
 
     async def _whole(
         self, context: RequestContext, checks: AnswerChecks, reply: UpstreamReply
@@ -298,7 +311,7 @@ class Exchange:
         except UpstreamBrokenError as error:
             raise error.problem() from error
         read_at = perf_counter()
-        body = await check_body(checks, reply, raw, max_bytes=limit)
+        body = await self._checked(checks, reply, raw)
         if not await self._recorder.complete(context, body.answers, since=read_at):
             raise refused(RefusalCode.AUDIT_UNAVAILABLE)
         if any(answer.action is Action.BLOCK for answer in body.answers):
@@ -327,11 +340,17 @@ class Exchange:
         self, context: RequestContext, checks: AnswerChecks, reply: UpstreamReply, raw: bytes
     ) -> None:
         try:
-            limit = self._services.config.gateway.max_response_bytes
-            body = await check_body(checks, reply, raw, max_bytes=limit)
+            body = await self._checked(checks, reply, raw)
             await self._recorder.complete(context, body.answers)
         finally:
             checks.close()
+
+    async def _checked(self, checks: AnswerChecks, reply: UpstreamReply, raw: bytes) -> CheckedBody:
+        limit = self._services.config.gateway.max_response_bytes
+        body = await check_body(checks, reply, raw, max_bytes=limit)
+        if body.is_upstream_error:
+            self._services.metrics.upstream_failed(reply.upstream, UpstreamFailure.ERROR)
+        return body
 
     def _head(self) -> dict[str, Any]:
         """The fields of a refusal's chunk if no chunk came before it."""

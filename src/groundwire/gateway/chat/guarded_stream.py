@@ -11,7 +11,7 @@ from groundwire.control.audit import Disposition, StreamSummary
 from groundwire.detection.values import Outcome
 from groundwire.gateway.chat.answer_checks import AnswerChecks
 from groundwire.gateway.chat.arguments import count_values
-from groundwire.gateway.chat.hold_buffer import HeldStream
+from groundwire.gateway.chat.hold_buffer import HeldStream, error_event
 from groundwire.gateway.chat.marks import extension, warning_text
 from groundwire.gateway.chat.observed import UNREADABLE
 from groundwire.gateway.chat.outbox import Outbox
@@ -75,7 +75,7 @@ class ReleasedStream:
         self._passed: set[int] = set()
         self._refusal: RefusalCode | None = None
         self._refused: dict[int, Checked] = {}
-        self._is_done = self._is_unread = self._is_truncated = False
+        self._is_done = self._is_unread = self._is_truncated = self._is_upstream_error = False
         self._is_client_gone = True  # until the end is reached
         self._pump: asyncio.Task[None] | None = None
         self._finishing: asyncio.Task[None] | None = None
@@ -148,9 +148,10 @@ class ReleasedStream:
         if read.chunk is None:
             self._take_other(read)
             return
+        self._is_upstream_error |= read.chunk.is_error
         if self._release.withholds and read.chunk.is_error:
             self._is_truncated = True
-            self._refuse(refused(RefusalCode.STREAM_INCOMPLETE_UNGROUNDED))
+            self._finish([error_event(read.event, read.chunk), DONE])
             return
         parts = read.chunk.parts
         answers = [self._answers[part.index] for part in parts]  # first: there may be too many
@@ -372,6 +373,7 @@ class ReleasedStream:
             answers=() if withholds and is_client_gone else checked,
             summary=self._summary(checked, is_client_gone=is_client_gone) if withholds else None,
             refusal=self._refusal,
+            is_upstream_error=self._is_upstream_error,
             is_client_gone=is_client_gone,
             added_s=added_s,
         )
@@ -379,7 +381,8 @@ class ReleasedStream:
     def _summary(self, checked: Sequence[Checked], *, is_client_gone: bool) -> StreamSummary:
         n_chars = sum(answer.n_chars for answer in self._answers)
         n_sent = sum(answer.n_sent for answer in self._held.answers.values())
-        ended = Disposition.REFUSED if self._refusal else Disposition.DELIVERED
+        ended = Disposition.UPSTREAM_ERROR if self._is_upstream_error else Disposition.DELIVERED
+        ended = Disposition.REFUSED if self._refusal else ended
         return StreamSummary(
             release=str(self._release),
             disposition=Disposition.CANCELLED if is_client_gone else ended,

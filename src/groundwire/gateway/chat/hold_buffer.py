@@ -17,6 +17,8 @@ from groundwire.pipeline.conversation import Said
 #: Of a delta, what may leave with the text. All else waits until the whole answer has passed: it
 #: is never judged, and reasoning or the transcript of a sound may say what the text says.
 _WITH_TEXT = ("role", "content")
+#: The name that some upstreams give the event of an error.
+_ERROR_NAME = b"event: error\n"
 
 
 @dataclass(slots=True)
@@ -245,6 +247,16 @@ class HeldStream:
         """Take what comes after all answers, such as the usage."""
         tail, self._tail = self._tail, []
         return tail
+
+
+def error_event(event: ServerSentEvent, chunk: Chunk) -> bytes:
+    """The event of an upstream's error, without any text of answers that stands beside it."""
+    is_named = event.raw.startswith(_ERROR_NAME)
+    known = {key: chunk.data[key] for key in (*HEAD, "error") if key in chunk.data}
+    plain = ServerSentEvent.of(event.raw.removeprefix(_ERROR_NAME)).is_plain
+    if chunk.is_as_sent and plain and known.keys() == chunk.data.keys():
+        return event.raw
+    return (_ERROR_NAME if is_named else b"") + encode(known)
 
 
 def _divided(delta: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -70,6 +70,7 @@ class ObservedStream:
         """
         self._reply, self._answers, self._conclude = reply, answers, conclude
         self._reader: ChunkReader | None = None
+        self._is_upstream_error = False
         try:
             self._reader = ChunkReader(reply.content_encoding)
         except CodingError as error:
@@ -98,6 +99,7 @@ class ObservedStream:
                     await asyncio.sleep(0)
                 if read.is_unreadable:
                     self._answers.lose()
+                self._is_upstream_error |= read.chunk is not None and read.chunk.is_error
                 for part in read.chunk.parts if read.chunk else ():
                     self._answers[part.index].take(part)
         except UNREADABLE as error:
@@ -111,4 +113,4 @@ class ObservedStream:
     async def _report(self) -> StreamReport:
         checked = await self._answers.finish()
         self._answers.close()
-        return StreamReport(answers=checked)
+        return StreamReport(answers=checked, is_upstream_error=self._is_upstream_error)

@@ -31,6 +31,7 @@ class StreamReport:
         answers: The results for those answers that were checked to their end or refused.
         summary: What was withheld, of a stream whose text waited for its verdict.
         refusal: Why the rest was withheld, or ``None``.
+        is_upstream_error: Whether the upstream sent an error in the stream.
         is_client_gone: Whether the client left before the end.
         added_s: Seconds from the upstream's last bytes to the last that left; ``None`` where
             nothing waits for a check.
@@ -39,6 +40,7 @@ class StreamReport:
     answers: tuple[Checked, ...]
     summary: StreamSummary | None = None
     refusal: RefusalCode | None = None
+    is_upstream_error: bool = False
     is_client_gone: bool = False
     added_s: float | None = None
 
