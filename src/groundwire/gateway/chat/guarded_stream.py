@@ -303,6 +303,8 @@ class ReleasedStream:
         self._finish(self._held.tail(), error)
 
     def _block(self, checked: Mapping[int, Checked]) -> None:
+        if self._outbox.is_sealed:  # the client has its end already: nothing is refused any more
+            return
         self._refused.update(checked)
         problem = blocked(list(checked.values()))
         marks = extension(list(checked.values()), trace_id=self._trace_id)
