@@ -397,8 +397,10 @@ class ReaderSession:
         if self._reader.graph.sizes.recalls:
             context += [self._text(TextRole.HISTORY, p.ids) for p in earlier]
         features = self._features(part, selection.first)
-        reach = tuple(sorted({*selection.first, *selection.second}))
-        crossed = self._cross(part, self._query(part, earlier), reach, features)
+        crossed = None
+        if self._reader.cross is not None:
+            reach = tuple(sorted({*selection.first, *selection.second}))
+            crossed = self._cross(part, self._query(part, earlier), reach, features)
         weights = self._reader.cross_weights
         look = self._judge(part, selection.first, context, features)
         mixed = look.mixed_with(crossed, weights)
