@@ -55,8 +55,20 @@ def test_a_claim_of_two_facts_gets_a_line_for_each(pieces: WordPieces, words: Wo
     assert found == ["It is 330 metres tall.", "It was built by Eiffel from 1887 on."]
 
 
+def test_a_line_that_stands_twice_is_read_once(pieces: WordPieces, words: WordWeights) -> None:
+    found = chosen("The tower stands in Paris.", [f"{TOWER} {TOWER}"], pieces, words)
+    assert [line for excerpt in found for line in excerpt].count("The tower stands in Paris.") == 1
+
+
+def test_a_line_that_adds_nothing_is_not_read(pieces: WordPieces, words: WordWeights) -> None:
+    source = f"{TOWER} Bring warm clothes in January."
+    (found,) = chosen("The tower stands in Paris.", [source], pieces, words)
+    assert "The tower stands in Paris." in found
+    assert "Bring warm clothes in January." not in found
+
+
 def test_lines_stand_in_reading_order(pieces: WordPieces, words: WordWeights) -> None:
-    (found,) = chosen("Eiffel built it in Paris.", [TOWER], pieces, words)
+    (found,) = chosen("Eiffel built it 330 metres tall in Paris.", [TOWER], pieces, words)
     assert " ".join(found) == TOWER
 
 

@@ -17,6 +17,8 @@ from groundwire.detection.evidence import Evidence, Query
 LINE_PIECES = 176
 # What a word is worth in a second line, in a third, and so on: this much less each time.
 _AGAIN = 0.4
+# A line that is worth less than this share of the best one says nothing more about the claim.
+_FLOOR = 0.1
 # Long lines are worth less for each piece that they take.
 _FREE_PIECES, _LENGTH_POWER = 16, 0.5
 _CRUMB_PIECES = 16
@@ -60,15 +62,16 @@ def closest_lines(
     rows: list[int] = []
     columns: list[int] = []
     at = {int(piece): n for n, piece in enumerate(query.ids)}
-    seen: dict[bytes, int] = {}
+    seen: set[bytes] = set()
     for index in passages:
         passage = evidence.passages[index]
         bounds = [*passage.line_starts.tolist(), len(passage.ids)]
         for number in range(len(passage.lines)):
             ids = passage.ids[bounds[number] : bounds[number + 1]]
-            # Passages overlap by one line, which counts once.
-            if not len(ids) or seen.setdefault(ids.tobytes(), index) != index:
+            # Passages overlap by one line, and sources repeat themselves: a line counts once.
+            if not len(ids) or ids.tobytes() in seen:
                 continue
+            seen.add(ids.tobytes())
             found = [at[piece] for piece in set(ids.tolist()) if piece in at]
             rows += [len(texts)] * len(found)
             columns += found
@@ -83,10 +86,14 @@ def closest_lines(
     cost = (lengths + _FREE_PIECES) ** _LENGTH_POWER
     chosen: list[int] = []
     crumbs: set[int] = set()
+    most = 0.0
     left, is_open = budget, np.ones(len(texts), bool)
     while is_open.any():
         gains = np.where(is_open, np.round(holds @ worth / cost, 5), -1.0)
         best = int(gains.argmax())
+        most = max(most, float(gains[best]))
+        if gains[best] < _FLOOR * most:
+            break
         is_open[best] = False
         index = places[best][0]
         crumb = 0 if index in crumbs else min(evidence.passages[index].n_breadcrumb, _CRUMB_PIECES)
