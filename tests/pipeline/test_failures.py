@@ -184,7 +184,7 @@ def test_what_fails_after_the_check_makes_it_unavailable(monkeypatch: pytest.Mon
 
     pipeline = piped(policy=HEADER)
     context = pipeline.open(asked(QUESTION, FACTS))
-    monkeypatch.setattr("groundwire.pipeline.pipeline.rule", broken)
+    monkeypatch.setattr("groundwire.pipeline.concluding.rule", broken)
     checked = pipeline.check(context, RIGHT)
     assert (checked.outcome, checked.reason) == (Outcome.UNAVAILABLE, "ZeroDivisionError")
     assert checked.action is Action.HEADER
@@ -226,3 +226,19 @@ def test_what_is_no_response_is_refused() -> None:
     pipeline = piped()
     with pytest.raises(InvalidConversationError, match="choices"):
         pipeline.check_response(pipeline.open(asked(QUESTION)), {"error": {}})
+
+
+# A request that is not read.
+
+
+def test_the_answers_to_a_request_that_was_not_read_are_unavailable() -> None:
+    blocking = Decision(
+        name="law",
+        rule=Rule(Operator.AND, (Condition(SignalType.DOMAIN, "law"),)),
+        plugin=HallucinationPlugin(enabled=True, action=Action.BLOCK),
+    )
+    with piped(policy=HEADER, decisions=[blocking]) as pipeline:
+        context = pipeline.unopened("CheckTimeoutError")
+        checked = pipeline.check(context, WRONG)
+    assert (checked.outcome, checked.reason) == (Outcome.UNAVAILABLE, "CheckTimeoutError")
+    assert checked.action is Action.BLOCK  # as any decision may apply

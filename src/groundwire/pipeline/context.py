@@ -22,6 +22,10 @@ class CheckPath(StrEnum):
     CHECKED = "checked"  # the answer is held against the evidence
 
 
+#: The paths of answers whose check is due.
+DUE = (CheckPath.CHECKED, CheckPath.NO_EVIDENCE)
+
+
 class GateStatus(StrEnum):
     """Whether the gate was asked, and what came of it."""
 
@@ -90,6 +94,8 @@ class RequestContext:
         request: What the request asks for beyond the policy.
         timings_ms: Wall time by stage, in milliseconds; no part of equality, nor of the hash.
         readings: The signals read so far; ``None`` if there was no need to read any.
+        failure: The class name of what kept the request from being read; its answers are
+            ``unavailable``. ``None`` if it was read.
     """
 
     conversation: Conversation
@@ -104,6 +110,7 @@ class RequestContext:
     request: Request | None = None
     timings_ms: Mapping[str, float] = field(default_factory=dict, compare=False)
     readings: SignalValues | None = field(default=None, compare=False, repr=False)
+    failure: str | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "timings_ms", FrozenMapping(self.timings_ms))

@@ -4,19 +4,16 @@ import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from functools import partial
 from typing import TYPE_CHECKING, Self
 
 from groundwire.detection.example import Source
-from groundwire.detection.similarity import without_short
 from groundwire.detection.source_limits import account_for, limit_by
-from groundwire.detection.values import Detection, Outcome, Reason
 from groundwire.detector import Detector
 from groundwire.errors import ConfigError, DetectionError, SettingError
-from groundwire.explain import Explained
 from groundwire.pipeline.answer_stream import CheckResult, Flow, read_answer
 from groundwire.pipeline.checked import Checked, CheckedResponse
-from groundwire.pipeline.context import CheckPath, GateReport, GateStatus, RequestContext
+from groundwire.pipeline.concluding import Concluder
+from groundwire.pipeline.context import DUE, CheckPath, GateReport, GateStatus, RequestContext
 from groundwire.pipeline.conversation import (
     Answer,
     AnswerKind,
@@ -30,11 +27,9 @@ from groundwire.pipeline.detector_pool import Judges
 from groundwire.pipeline.explaining import (
     AnyExplainer,
     LazyExplainer,
-    Remembered,
-    as_explained,
 )
 from groundwire.pipeline.policy_resolver import Decider
-from groundwire.pipeline.timings import timed, with_total
+from groundwire.pipeline.timings import timed
 from groundwire.policy.decisions import ChosenDecision, Decision
 from groundwire.policy.gate import Gate
 from groundwire.policy.policy import (
@@ -44,7 +39,6 @@ from groundwire.policy.policy import (
     SourceLimits,
     resolve_limits,
     rule,
-    rule_outcome,
 )
 from groundwire.policy.signals import SignalRules, Signals
 from groundwire.text.prompt_excerpt import with_previous
@@ -53,8 +47,6 @@ if TYPE_CHECKING:
     from groundwire.config import Config
 
 log = logging.getLogger(__name__)
-
-_DUE = (CheckPath.CHECKED, CheckPath.NO_EVIDENCE)
 
 
 class UnusableOverridesError(DetectionError):
@@ -116,7 +108,10 @@ class Pipeline:
         self._limits = limits or SourceLimits()
         self._tenants: Mapping[str, Overrides] = {} if tenants is None else tenants
         self._bypasses_gate, self._asks_gate_last = bypasses_gate, asks_gate_last
-        self._metadata_only, self._ignores_short = metadata_only, ignores_short
+        self._metadata_only = metadata_only
+        self._concluder = Concluder(
+            decider=self._decider, explainer=explainer, ignores_short=ignores_short
+        )
 
     @classmethod
     def load(
@@ -240,10 +235,44 @@ class Pipeline:
             path=path,
             tenant=tenant,
             overrides=own,
-            detector=self._prepare(own, policy) if path in _DUE else self._named(own),
+            detector=self._prepare(own, policy) if path in DUE else self._named(own),
             request=request,
             timings_ms=timings,
             readings=readings,
+        )
+
+    def unopened(
+        self,
+        failure: str,
+        *,
+        tenant: str = "",
+        overrides: Overrides | None = None,
+        request: Request | None = None,
+    ) -> RequestContext:
+        """The context of a request that :meth:`open` failed to read, or not in time.
+
+        Every decision may apply, so the strictest policy of all holds. Its answers are
+        ``unavailable``.
+
+        Args:
+            failure: The class name of what failed.
+            tenant: As for :meth:`open`.
+            overrides: As for :meth:`open`.
+            request: As for :meth:`open`.
+        """
+        own = self._own(tenant, overrides)
+        return RequestContext(
+            conversation=Conversation(question=None, offered=()),
+            gate=GateReport(status=GateStatus.FAILED, reason=failure),
+            choice=ChosenDecision(),
+            policy=self._decider.strictest(tenant=own, request=request),
+            limits=resolve_limits(self._limits, own),
+            path=CheckPath.NO_EVIDENCE,
+            tenant=tenant,
+            overrides=own,
+            detector=self._named(own),
+            request=request,
+            failure=failure,
         )
 
     def _named(self, own: Overrides | None) -> str:
@@ -422,7 +451,7 @@ class Pipeline:
         if isinstance(answer, str):
             answer = read_answer(answer)
         if answer.kind is not AnswerKind.TEXT:
-            return self._conclude(context, answer, CheckResult())
+            return self._concluder.of(context)(answer, CheckResult())
         with self._flow(context, reads_ahead=False) as flow:
             flow.feed(answer.text)
             return flow.finish(answer)
@@ -462,7 +491,7 @@ class Pipeline:
         """
         if isinstance(answer, str):
             answer = read_answer(answer)
-        return self._conclude(context, answer, CheckResult(failure=reason))
+        return self._concluder.of(context)(answer, CheckResult(failure=reason))
 
     def close(self) -> None:
         """Let go of the detector's threads."""
@@ -475,8 +504,9 @@ class Pipeline:
         self.close()
 
     def _flow(self, context: RequestContext, *, reads_ahead: bool) -> Flow:
-        conversation, opened, found = context.conversation, None, CheckResult()
-        if context.path in _DUE:
+        conversation, opened = context.conversation, None
+        found = CheckResult(failure=context.failure)
+        if context.path in DUE and context.failure is None:
             try:
                 detector, point = self._chosen(context.overrides)
                 opened = detector.stream(
@@ -488,74 +518,7 @@ class Pipeline:
                 )
             except Exception as error:  # noqa: BLE001 - the check was due, and so is unavailable
                 found = CheckResult.failed(error)
-        explainer = None if self._explainer is None else Remembered(self._explainer)
-        return Flow(opened, partial(self._conclude, context, explainer=explainer), found=found)
-
-    def _conclude(
-        self,
-        context: RequestContext,
-        answer: Answer,
-        found: CheckResult,
-        *,
-        explainer: Remembered | None = None,
-    ) -> Checked:
-        try:
-            return self._conclude_found(context, answer, found, explainer)
-        except Exception as error:  # noqa: BLE001 - whatever went wrong, it was not checked
-            return self._conclude_found(context, answer, CheckResult.failed(error), explainer)
-
-    def _conclude_found(
-        self,
-        context: RequestContext,
-        answer: Answer,
-        found: CheckResult,
-        explainer: Remembered | None,
-    ) -> Checked:
-        timings = dict(context.timings_ms)
-        if context.path not in _DUE or answer.kind is not AnswerKind.TEXT or found.failure:
-            return Checked(
-                context=context,
-                answer=answer,
-                ruling=rule_outcome(context.policy, _outcome(context, answer)),
-                reason=_reason(context, answer, found),
-                timings_ms=with_total(timings),
-            )
-        assert found.detection is not None
-        timings |= {k: v for k, v in found.detection.timings_ms.items() if k != "total"}
-        unread = {Reason.UNREAD_ANSWER: answer.n_skipped}
-        lost = context.conversation.lost
-        detection = account_for(
-            found.detection, {**lost, **unread}, dropped_chars=context.conversation.dropped_chars
-        )
-        explained = None
-        if explainer is not None and context.policy.explain and detection.spans:
-            with timed(timings, "explain"):
-                explained = _explain(explainer, context, detection)
-        if explained is not None:
-            detection = as_explained(explained.detection, explained.explanations)
-        if self._ignores_short:
-            detection = without_short(detection)
-        context = self._decider.settle(context, detection)
-        failed = Reason.DETECTOR_FAILED if detection.outcome is Outcome.UNAVAILABLE else None
-        return Checked(
-            context=context,
-            answer=answer,
-            ruling=rule(context.policy, detection),
-            detection=detection,
-            explanations=explained.explanations if explained else (),
-            dropped=explained.dropped if explained else (),
-            reason=None if failed is None else str(failed),
-            unexplained=explained.reason if explained else None,
-            timings_ms=with_total(timings),
-        )
-
-
-def _explain(explainer: Remembered, context: RequestContext, detection: Detection) -> Explained:
-    try:
-        return explainer.explain(detection, context.conversation.sources)
-    except Exception as error:  # noqa: BLE001 - whatever went wrong, the spans stay marked
-        log.warning("Findings could not be explained: %s", type(error).__name__)
-        return Explained.failed(detection, type(error).__name__)
+        return Flow(opened, self._concluder.of(context), found=found)
 
 
 def _path(policy: Policy, gate: GateReport, conversation: Conversation) -> CheckPath:
@@ -564,23 +527,3 @@ def _path(policy: Policy, gate: GateReport, conversation: Conversation) -> Check
     if not gate.is_check_due:
         return CheckPath.NOT_FACTUAL
     return CheckPath.CHECKED if conversation.sources else CheckPath.NO_EVIDENCE
-
-
-def _outcome(context: RequestContext, answer: Answer) -> Outcome:
-    """Of an answer without a detection."""
-    if context.path not in _DUE:
-        return Outcome.SKIPPED
-    if answer.kind is AnswerKind.TEXT:
-        return Outcome.UNAVAILABLE
-    # Sound or images may say what no text does.
-    return Outcome.PARTIAL if answer.n_skipped else Outcome.SKIPPED
-
-
-def _reason(context: RequestContext, answer: Answer, found: CheckResult) -> str | None:
-    if context.path is CheckPath.NOT_FACTUAL:
-        return str(CheckPath.NOT_FACTUAL)
-    if answer.kind is AnswerKind.TEXT:
-        return found.failure
-    if answer.n_skipped and context.path in _DUE:
-        return str(Reason.UNREAD_ANSWER)
-    return str(answer.kind)

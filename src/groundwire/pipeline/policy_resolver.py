@@ -55,6 +55,11 @@ class Decider:
         """The policy of a request."""
         return resolve(self.base, plugins=choice.plugins, tenant=tenant, request=request)
 
+    def strictest(self, *, tenant: Overrides | None, request: Request | None) -> Policy:
+        """The policy of a request to which any decision may apply, or none."""
+        plugins = (None, *(decision.plugin for decision in self.decisions))
+        return resolve(self.base, plugins=plugins, tenant=tenant, request=request)
+
     def settle(self, context: RequestContext, detection: Detection) -> RequestContext:
         """Decide again where a decision depends on what was found."""
         if context.readings is None or not self._reads(SignalType.HALLUCINATION):

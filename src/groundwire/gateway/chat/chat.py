@@ -1,11 +1,11 @@
 """``POST /v1/chat/completions``: answered by an upstream, checked on the way back."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Coroutine, Sequence
 from dataclasses import replace
 from functools import partial
 from time import perf_counter, time
-from typing import Any, TypeVar
+from typing import Any
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
@@ -25,6 +25,7 @@ from groundwire.gateway.chat.chat_request import ChatRequest
 from groundwire.gateway.chat.guarded_stream import ReleasedStream
 from groundwire.gateway.chat.marks import DEBUG_HEADER, evidence_headers, outcome_headers
 from groundwire.gateway.chat.observed import ObservedBody, ObservedStream
+from groundwire.gateway.chat.opening import open_context
 from groundwire.gateway.chat.recording import Recorder, StreamReport
 from groundwire.gateway.chat.release import Release
 from groundwire.gateway.forwarded import forwarded
@@ -35,15 +36,11 @@ from groundwire.gateway.metrics import UpstreamFailure
 from groundwire.gateway.middleware.state import caller, services, trace_id
 from groundwire.gateway.services import Services
 from groundwire.gateway.upstream import UpstreamBrokenError, UpstreamReply
-from groundwire.pipeline import Checked, CheckPath, Pipeline, RequestContext
+from groundwire.pipeline import DUE, Checked, CheckPath, Pipeline, RequestContext
 from groundwire.pipeline.conversation import Answer, AnswerKind, read_request
 from groundwire.policy.policy import Action, decide, reach, resolve
 
-_T = TypeVar("_T")
-
 _PATH = "chat/completions"
-#: The ways of answers whose check is due.
-_DUE = (CheckPath.CHECKED, CheckPath.NO_EVIDENCE)
 
 #: A client may take so long to send its request.
 BODY_TIMEOUT_S = 60.0
@@ -125,8 +122,10 @@ class Exchange:
         # The upstream is slow and asked at once: what is found out meanwhile costs no time.
         sending = asyncio.create_task(self._send(), name="ask an upstream")
         try:
-            context = await self._in_thread(partial(self._open, pipeline))
-            answer = self._check if context.path in _DUE else self._pass
+            context = await self._open(pipeline)
+            if context.failure is not None:
+                return await self._pass_unchecked(context, pipeline, sending, context.failure)
+            answer = self._check if context.path in DUE else self._pass
             response = await answer(context, pipeline, sending)
             if self._request.headers.get(DEBUG_HEADER) == "true":
                 response.raw_headers += [
@@ -138,12 +137,10 @@ class Exchange:
             await _give_up(sending)
             raise
 
-    def _open(self, pipeline: Pipeline) -> RequestContext:
-        return pipeline.open(
-            self._chat.body,
-            tenant=self._caller.tenant,
-            overrides=self._own,
-            request=self._chat.asks,
+    async def _open(self, pipeline: Pipeline) -> RequestContext:
+        tenant = self._caller.tenant
+        return await open_context(
+            self._services, pipeline, self._chat, tenant=tenant, overrides=self._own
         )
 
     async def _require_no_record(self, pipeline: Pipeline) -> None:
@@ -152,8 +149,8 @@ class Exchange:
         Raises:
             Problem: If the answer would be checked: then its upstream need not be asked.
         """
-        context = await self._in_thread(partial(self._open, pipeline))
-        if context.path in _DUE and not self._recorder.may_begin():
+        context = await self._open(pipeline)
+        if context.path in DUE and not self._recorder.may_begin():
             raise refused(RefusalCode.AUDIT_UNAVAILABLE)
 
     async def _send(self, *, is_read: bool = True) -> UpstreamReply:
@@ -202,16 +199,20 @@ class Exchange:
         return relayed(reply)
 
     async def _pass_unchecked(
-        self, context: RequestContext, pipeline: Pipeline, sending: "asyncio.Task[UpstreamReply]"
+        self,
+        context: RequestContext,
+        pipeline: Pipeline,
+        sending: "asyncio.Task[UpstreamReply]",
+        reason: str,
     ) -> Response:
-        """Relay a response for whose check there is no time, and say so in the records."""
+        """Relay a response whose check was due and cannot take place; it is marked so."""
         reply = await sending
         if not 200 <= reply.status < 300:
             return relayed(reply)
         unread = Answer(index=0, kind=AnswerKind.TEXT)
-        failed = pipeline.unavailable(context, unread, OverloadedError.__name__)
+        failed = pipeline.unavailable(context, unread, reason)
         await self._require_kept(context, failed)
-        return relayed(reply)
+        return relayed(reply, outcome_headers([failed]))
 
     async def _require_kept(self, context: RequestContext, answer: Checked) -> None:
         """Keep what became of an answer that is not checked.
@@ -237,7 +238,8 @@ class Exchange:
         wish = self._own.release or self._services.config.gateway.release
         release = Release.of(actions, wish, settles=self._recorder.settles)
         if release is Release.OBSERVE and self._is_behind:
-            return await self._pass_unchecked(context, pipeline, sending)
+            reason = OverloadedError.__name__
+            return await self._pass_unchecked(context, pipeline, sending, reason)
         checks = AnswerChecks(
             pipeline,
             context,
@@ -361,14 +363,6 @@ class Exchange:
             "model": self._chat.model or "",
         }
 
-    async def _in_thread(self, function: Callable[[], _T]) -> _T:
-        loop, limit_s = asyncio.get_running_loop(), self._services.config.gateway.check_timeout_s
-        try:
-            async with asyncio.timeout(limit_s):
-                return await loop.run_in_executor(self._services.opening, function)
-        except TimeoutError as error:
-            raise _too_slow(limit_s) from error
-
 
 async def _give_up(sending: "asyncio.Task[UpstreamReply]") -> None:
     """End a request whose reply nobody takes, whether it has come or not."""
@@ -382,15 +376,6 @@ def relayed(reply: UpstreamReply, marks: Sequence[tuple[str, str]] = ()) -> Resp
     """A reply as it is, with marks in its headers."""
     headers = [*reply.headers, *marks]
     return Streamed(reply.chunks(), status=reply.status, headers=headers, ended=reply.close)
-
-
-def _too_slow(limit_s: float) -> Problem:
-    return Problem(
-        503,
-        "check_unavailable",
-        message=f"What the request is to be checked with was not known within {limit_s:g} s.",
-        next_step="Try again; if it stays, the models are too slow for what they are asked.",
-    )
 
 
 def _is_stream(reply: UpstreamReply) -> bool:

@@ -1,0 +1,63 @@
+"""Reads a request before its answer exists, in a thread and within a time limit."""
+
+import asyncio
+import logging
+from functools import partial
+
+from groundwire.detection.values import Outcome
+from groundwire.errors import InputError
+from groundwire.gateway.chat.answer_checks import CheckTimeoutError
+from groundwire.gateway.chat.chat_request import ChatRequest
+from groundwire.gateway.http.problems import Problem
+from groundwire.gateway.services import Services
+from groundwire.pipeline import Pipeline, RequestContext
+from groundwire.policy.policy import Action, Overrides, decide
+
+log = logging.getLogger(__name__)
+
+
+async def open_context(
+    services: Services,
+    pipeline: Pipeline,
+    chat: ChatRequest,
+    *,
+    tenant: str,
+    overrides: Overrides,
+) -> RequestContext:
+    """The context of a request, or one that says why the request could not be read.
+
+    Args:
+        services: The threads and the time limit.
+        pipeline: The stages of a check.
+        chat: The request.
+        tenant: Its tenant.
+        overrides: The tenant's own settings.
+
+    Raises:
+        InputError: If the request is not a conversation.
+        Problem: 503, if the request could not be read and no answer may pass unchecked.
+    """
+    loop, limit_s = asyncio.get_running_loop(), services.config.gateway.check_timeout_s
+    read = partial(pipeline.open, chat.body, tenant=tenant, overrides=overrides, request=chat.asks)
+    try:
+        async with asyncio.timeout(limit_s):
+            return await loop.run_in_executor(services.opening, read)
+    except InputError:
+        raise
+    except Exception as error:
+        is_late = isinstance(error, TimeoutError)
+        reason = CheckTimeoutError.__name__ if is_late else type(error).__name__
+        log.warning("A request could not be read before its answer: %s", reason)
+        context = pipeline.unopened(reason, tenant=tenant, overrides=overrides, request=chat.asks)
+        if decide(context.policy, Outcome.UNAVAILABLE) is Action.BLOCK:
+            raise _unavailable(reason, limit_s) from error
+        return context
+
+
+def _unavailable(reason: str, limit_s: float) -> Problem:
+    return Problem(
+        503,
+        "check_unavailable",
+        message=f"The request could not be prepared for its check within {limit_s:g} s ({reason}).",
+        next_step="Try again; if it stays, the models are too slow for what they are asked.",
+    )

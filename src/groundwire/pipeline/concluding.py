@@ -1,0 +1,125 @@
+"""From what was found in an answer to what is done about it: the last step of every check."""
+
+import logging
+from dataclasses import dataclass
+from functools import partial
+
+from groundwire.detection.similarity import without_short
+from groundwire.detection.source_limits import account_for
+from groundwire.detection.values import Detection, Outcome, Reason
+from groundwire.explain import Explained
+from groundwire.pipeline.answer_stream import CheckResult, Conclude
+from groundwire.pipeline.checked import Checked
+from groundwire.pipeline.context import DUE, CheckPath, RequestContext
+from groundwire.pipeline.conversation import Answer, AnswerKind
+from groundwire.pipeline.explaining import AnyExplainer, Remembered, as_explained
+from groundwire.pipeline.policy_resolver import Decider
+from groundwire.pipeline.timings import timed, with_total
+from groundwire.policy.policy import rule, rule_outcome
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Concluder:
+    """Makes results of detections.
+
+    Attributes:
+        decider: Settles decisions that depend on what was found.
+        explainer: Explains findings; ``None``: they are not explained.
+        ignores_short: Whether sentences that are too short to be compared count for nothing.
+    """
+
+    decider: Decider
+    explainer: AnyExplainer | None
+    ignores_short: bool
+
+    def of(self, context: RequestContext) -> Conclude:
+        """A function that makes the results for one answer, also while it arrives."""
+        explainer = None if self.explainer is None else Remembered(self.explainer)
+        return partial(self._conclude, context, explainer)
+
+    def _conclude(
+        self,
+        context: RequestContext,
+        explainer: Remembered | None,
+        answer: Answer,
+        found: CheckResult,
+    ) -> Checked:
+        try:
+            return self._conclude_found(context, answer, found, explainer)
+        except Exception as error:  # noqa: BLE001 - whatever went wrong, it was not checked
+            return self._conclude_found(context, answer, CheckResult.failed(error), explainer)
+
+    def _conclude_found(
+        self,
+        context: RequestContext,
+        answer: Answer,
+        found: CheckResult,
+        explainer: Remembered | None,
+    ) -> Checked:
+        timings = dict(context.timings_ms)
+        if context.path not in DUE or answer.kind is not AnswerKind.TEXT or found.failure:
+            return Checked(
+                context=context,
+                answer=answer,
+                ruling=rule_outcome(context.policy, _outcome(context, answer)),
+                reason=_reason(context, answer, found),
+                timings_ms=with_total(timings),
+            )
+        assert found.detection is not None
+        timings |= {k: v for k, v in found.detection.timings_ms.items() if k != "total"}
+        unread = {Reason.UNREAD_ANSWER: answer.n_skipped}
+        lost = context.conversation.lost
+        detection = account_for(
+            found.detection, {**lost, **unread}, dropped_chars=context.conversation.dropped_chars
+        )
+        explained = None
+        if explainer is not None and context.policy.explain and detection.spans:
+            with timed(timings, "explain"):
+                explained = _explain(explainer, context, detection)
+        if explained is not None:
+            detection = as_explained(explained.detection, explained.explanations)
+        if self.ignores_short:
+            detection = without_short(detection)
+        context = self.decider.settle(context, detection)
+        failed = Reason.DETECTOR_FAILED if detection.outcome is Outcome.UNAVAILABLE else None
+        return Checked(
+            context=context,
+            answer=answer,
+            ruling=rule(context.policy, detection),
+            detection=detection,
+            explanations=explained.explanations if explained else (),
+            dropped=explained.dropped if explained else (),
+            reason=None if failed is None else str(failed),
+            unexplained=explained.reason if explained else None,
+            timings_ms=with_total(timings),
+        )
+
+
+def _explain(explainer: Remembered, context: RequestContext, detection: Detection) -> Explained:
+    try:
+        return explainer.explain(detection, context.conversation.sources)
+    except Exception as error:  # noqa: BLE001 - whatever went wrong, the spans stay marked
+        log.warning("Findings could not be explained: %s", type(error).__name__)
+        return Explained.failed(detection, type(error).__name__)
+
+
+def _outcome(context: RequestContext, answer: Answer) -> Outcome:
+    """Of an answer without a detection."""
+    if context.path not in DUE:
+        return Outcome.SKIPPED
+    if answer.kind is AnswerKind.TEXT:
+        return Outcome.UNAVAILABLE
+    # Sound or images may say what no text does.
+    return Outcome.PARTIAL if answer.n_skipped else Outcome.SKIPPED
+
+
+def _reason(context: RequestContext, answer: Answer, found: CheckResult) -> str | None:
+    if context.path is CheckPath.NOT_FACTUAL:
+        return str(CheckPath.NOT_FACTUAL)
+    if answer.kind is AnswerKind.TEXT:
+        return found.failure
+    if answer.n_skipped and context.path in DUE:
+        return str(Reason.UNREAD_ANSWER)
+    return str(answer.kind)
