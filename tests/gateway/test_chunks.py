@@ -199,7 +199,7 @@ def test_what_is_about_no_answer_stands_before_or_after_all() -> None:
     usage = {**HEAD, "choices": [], "usage": {"total_tokens": 3}}
     stream = held(before, chunk({"content": "One."}), usage)
     assert told(stream.front()) == [before]
-    assert told(stream.tail()) == [usage]
+    assert told(stream.tail(is_done=False)) == [usage]
     assert stream.usage == {"total_tokens": 3}
 
 

@@ -9,6 +9,7 @@ API are FastAPI's, and make up the OpenAPI document.
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI
@@ -24,6 +25,8 @@ from groundwire.control.keys import Keyring, Keys
 from groundwire.errors import ConfigError, GroundwireError
 from groundwire.gateway import native, relay
 from groundwire.gateway.chat import chat
+from groundwire.gateway.chat.dialect import Dialect
+from groundwire.gateway.dialects.chat_completions import ChatCompletions
 from groundwire.gateway.http.problems import Problem, as_problem, not_found, problem_response
 from groundwire.gateway.metrics import Metrics
 from groundwire.gateway.middleware.auth import Authentication
@@ -115,7 +118,7 @@ def create_app(
     )
     app.state.readiness, app.state.metrics = readiness, counted
     # Most requests are for it, and to look through all others takes longer than to pass it on.
-    app.router.routes.append(Route("/v1/chat/completions", chat.create, methods=["POST"]))
+    app.router.routes.append(_checked(ChatCompletions()))
     app.include_router(native.router)
     native.describe(app)
     app.router.routes.extend(_routes())
@@ -161,6 +164,11 @@ def _keys(
             ["There is no key: set tenants.ID.keys, or GROUNDWIRE_GATEWAY_API_KEY to gw_..."]
         )
     return found
+
+
+def _checked(dialect: Dialect) -> Route:
+    create = partial(chat.create, dialect=dialect)
+    return Route(f"/v1/{dialect.path}", create, methods=["POST"])
 
 
 def _routes() -> Sequence[BaseRoute]:

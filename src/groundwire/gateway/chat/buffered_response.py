@@ -12,12 +12,13 @@ from starlette.responses import Response
 
 from groundwire.errors import InvalidConversationError
 from groundwire.gateway.chat.answer_checks import AnswerChecks
-from groundwire.gateway.chat.chunks import HEAD, unambiguous
+from groundwire.gateway.chat.chunks import unambiguous
+from groundwire.gateway.chat.dialect import Dialect
 from groundwire.gateway.chat.marks import outcome_headers, vsr_headers, warning_text
 from groundwire.gateway.http.coding import CodingError, Decoder
 from groundwire.gateway.upstream import UpstreamReply
 from groundwire.pipeline import Checked
-from groundwire.pipeline.conversation import Answer, AnswerKind, read_response
+from groundwire.pipeline.conversation import Answer, AnswerKind
 
 log = logging.getLogger(__name__)
 
@@ -48,7 +49,7 @@ class CheckedBody:
 
 
 async def check_body(
-    checks: AnswerChecks, reply: UpstreamReply, raw: bytes, *, max_bytes: int
+    checks: AnswerChecks, reply: UpstreamReply, raw: bytes, *, dialect: Dialect, max_bytes: int
 ) -> CheckedBody:
     """Check the answers in a body. One that cannot be read holds an answer that is unavailable.
 
@@ -56,9 +57,10 @@ async def check_body(
         checks: The checks of the response.
         reply: The upstream's reply.
         raw: The body as it came.
+        dialect: The API that it is a response of.
         max_bytes: The most bytes it may have, decompressed.
     """
-    read = partial(_read, raw, reply.content_encoding, max_bytes)
+    read = partial(_read, raw, reply.content_encoding, dialect, max_bytes)
     try:
         data, answers = read() if len(raw) <= LARGE_BYTES else await asyncio.to_thread(read)
     except (CodingError, InvalidConversationError, ValueError, RecursionError) as error:
@@ -67,72 +69,37 @@ async def check_body(
         unread = Answer(index=0, kind=AnswerKind.TEXT, n_skipped=1)
         failed = checks.unavailable(unread, type(error).__name__)
         return CheckedBody(raw=raw, data=None, answers=(failed,))
-    is_error = not answers and _is_error(data)
+    is_error = not answers and dialect.is_error(data)
     checked = await checks.check(answers)
     return CheckedBody(raw=raw, data=data, answers=checked, is_upstream_error=is_error)
 
 
-def _is_error(data: object) -> bool:
-    """Whether a body is an error and nothing else: text beside it would be text nobody checks."""
-    if not isinstance(data, Mapping) or not data.get("error") or data.get("choices"):
-        return False
-    return {*HEAD, "choices", "error"}.issuperset(data)
-
-
-def _require_no_other_text(data: Mapping[str, Any]) -> None:
-    """Text outside of the messages would be text that nobody checks."""
-    for choice in data["choices"]:
-        delta = choice.get("delta")
-        if choice.get("text") or (isinstance(delta, dict) and delta.get("content")):
-            raise InvalidConversationError("choices", "one has text outside of its message", "")
-
-
-def _read(raw: bytes, encoding: str, max_bytes: int) -> tuple[Any, tuple[Answer, ...]]:
+def _read(
+    raw: bytes, encoding: str, dialect: Dialect, max_bytes: int
+) -> tuple[Any, tuple[Answer, ...]]:
     decoder = Decoder(encoding, max_bytes=max_bytes)
     data = json.loads(decoder.feed(raw) + decoder.finish(), object_pairs_hook=unambiguous)
-    if _is_error(data):
-        return data, ()
-    answers = read_response(data)
-    _require_no_other_text(data)
-    return data, answers
+    return data, () if dialect.is_error(data) else dialect.answers(data)
 
 
-def marked(reply: UpstreamReply, body: CheckedBody) -> Response:
+def marked(reply: UpstreamReply, body: CheckedBody, dialect: Dialect) -> Response:
     """The response as the client gets it: as it came, with the headers and warnings that are due.
 
     Args:
         reply: The upstream's reply.
         body: Its body; no answer in it is withheld.
+        dialect: The API that it is a response of.
     """
     warnings = [warning_text(answer) for answer in body.answers]
     headers, raw = reply.headers, body.raw
     if any(warnings) and body.data is not None:
-        headers, raw = of_new_body(reply), with_warnings(body.data, warnings)
+        headers, raw = of_new_body(reply), _json(dialect.with_warnings(body.data, warnings))
     marks = [*vsr_headers(body.answers), *outcome_headers(body.answers)]
     return Plain(raw, status=reply.status, headers=[*headers, *marks])
 
 
-def with_warnings(data: Mapping[str, Any], warnings: Sequence[str | None]) -> bytes:
-    """A response with a warning before the text of each answer that has one.
-
-    Args:
-        data: The response, as JSON data.
-        warnings: One for each of its choices.
-    """
-    choices = []
-    for choice, warning in zip(data["choices"], warnings, strict=True):
-        if warning is None:
-            choices.append(choice)
-            continue
-        content = choice["message"].get("content")
-        if isinstance(content, Mapping):
-            content = [content]
-        if isinstance(content, list):
-            content = [{"type": "text", "text": f"{warning}\n\n"}, *content]
-        else:
-            content = f"{warning}\n\n{content or ''}"
-        choices.append({**choice, "message": {**choice["message"], "content": content}})
-    return json.dumps({**data, "choices": choices}, separators=(",", ":")).encode()
+def _json(data: Mapping[str, Any]) -> bytes:
+    return json.dumps(data, separators=(",", ":")).encode()
 
 
 def of_new_body(reply: UpstreamReply) -> list[tuple[str, str]]:

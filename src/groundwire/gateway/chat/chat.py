@@ -1,10 +1,10 @@
-"""``POST /v1/chat/completions``: answered by an upstream, checked on the way back."""
+"""A request for an answer, in any dialect: answered by an upstream, checked on the way back."""
 
 import asyncio
 from collections.abc import Coroutine, Sequence
 from dataclasses import replace
 from functools import partial
-from time import perf_counter, time
+from time import perf_counter
 from typing import Any
 
 from starlette.requests import ClientDisconnect, Request
@@ -22,6 +22,7 @@ from groundwire.gateway.chat.buffered_response import (
     of_new_body,
 )
 from groundwire.gateway.chat.chat_request import ChatRequest
+from groundwire.gateway.chat.dialect import Dialect
 from groundwire.gateway.chat.guarded_stream import ReleasedStream
 from groundwire.gateway.chat.marks import DEBUG_HEADER, evidence_headers, outcome_headers
 from groundwire.gateway.chat.observed import ObservedBody, ObservedStream
@@ -40,7 +41,6 @@ from groundwire.pipeline import DUE, Checked, CheckPath, Pipeline, RequestContex
 from groundwire.pipeline.conversation import Answer, AnswerKind, read_request
 from groundwire.policy.policy import Action, decide, reach, resolve
 
-_PATH = "chat/completions"
 
 #: A client may take so long to send its request.
 BODY_TIMEOUT_S = 60.0
@@ -55,7 +55,7 @@ class OverloadedError(DetectionError):
     """A check was due, and so many others were pending that it was not begun."""
 
 
-async def create(request: Request) -> Response:
+async def create(request: Request, dialect: Dialect) -> Response:
     """Answer as the upstream does, once its answer has been checked as far as the policy wants."""
     own = services(request)
     settings = own.config.gateway
@@ -64,6 +64,7 @@ async def create(request: Request) -> Response:
         read = partial(
             ChatRequest.read,
             raw,
+            dialect,
             content_encoding=request.headers.get("content-encoding", ""),
             max_bytes=settings.max_body_bytes,
             forwards_sources=settings.forwards_sources,
@@ -156,7 +157,7 @@ class Exchange:
     async def _send(self, *, is_read: bool = True) -> UpstreamReply:
         ask = forwarded(
             self._request,
-            path=_PATH,
+            path=self._chat.dialect.path,
             body=self._chat.forwarded,
             model=self._chat.model,
             # A response that is read here need not be compressed first.
@@ -273,14 +274,15 @@ class Exchange:
             return self._services.background.start(record, name="check a stream")
 
         if release is Release.OBSERVE:
-            observed = ObservedStream(reply, checks, conclude=conclude)
+            observed = ObservedStream(reply, checks, dialect=self._chat.dialect, conclude=conclude)
             return Streamed(
                 observed.events(), status=reply.status, headers=reply.headers, ended=observed.close
             )
         released = ReleasedStream(
             reply,
             checks,
-            head=self._head(),
+            dialect=self._chat.dialect,
+            model=self._chat.model or "",
             release=release,
             settings=self._services.config.gateway,
             trace_id=self._trace_id,
@@ -318,7 +320,7 @@ class Exchange:
             raise refused(RefusalCode.AUDIT_UNAVAILABLE)
         if any(answer.action is Action.BLOCK for answer in body.answers):
             raise blocked(body.answers)
-        return marked(reply, body)
+        return marked(reply, body, self._chat.dialect)
 
     def _observed(
         self, context: RequestContext, checks: AnswerChecks, reply: UpstreamReply
@@ -349,19 +351,10 @@ class Exchange:
 
     async def _checked(self, checks: AnswerChecks, reply: UpstreamReply, raw: bytes) -> CheckedBody:
         limit = self._services.config.gateway.max_response_bytes
-        body = await check_body(checks, reply, raw, max_bytes=limit)
+        body = await check_body(checks, reply, raw, dialect=self._chat.dialect, max_bytes=limit)
         if body.is_upstream_error:
             self._services.metrics.upstream_failed(reply.upstream, UpstreamFailure.ERROR)
         return body
-
-    def _head(self) -> dict[str, Any]:
-        """The fields of a refusal's chunk if no chunk came before it."""
-        return {
-            "id": f"chatcmpl-{self._trace_id}",
-            "object": "chat.completion.chunk",
-            "created": int(time()),
-            "model": self._chat.model or "",
-        }
 
 
 async def _give_up(sending: "asyncio.Task[UpstreamReply]") -> None:

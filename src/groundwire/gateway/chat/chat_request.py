@@ -9,6 +9,7 @@ import msgspec
 
 from groundwire.config import overrides_from_metadata
 from groundwire.errors import InvalidConversationError
+from groundwire.gateway.chat.dialect import Dialect
 from groundwire.gateway.http.coding import CodingError, Decoder
 from groundwire.gateway.http.problems import Problem
 from groundwire.gateway.middleware.limits import parse_json
@@ -22,13 +23,15 @@ class ChatRequest:
     """A chat request.
 
     Attributes:
-        body: The body as JSON data.
+        dialect: The API that it is a request of.
+        body: The body as the pipeline reads it.
         forwarded: The bytes for the upstream: those that came, without what is ours.
         model: What it names; ``None`` if it names none.
         streams: Whether the answer is to be streamed.
         asks: What it asks for beyond the policy, under DVARA's names in its metadata.
     """
 
+    dialect: Dialect
     body: Mapping[str, Any]
     forwarded: bytes
     model: str | None
@@ -43,12 +46,19 @@ class ChatRequest:
 
     @classmethod
     def read(
-        cls, raw: bytes, *, content_encoding: str, max_bytes: int, forwards_sources: bool
+        cls,
+        raw: bytes,
+        dialect: Dialect,
+        *,
+        content_encoding: str,
+        max_bytes: int,
+        forwards_sources: bool,
     ) -> Self:
         """Read a body.
 
         Args:
             raw: The body as it came.
+            dialect: The API that it is a request of.
             content_encoding: The value of its header Content-Encoding.
             max_bytes: The most bytes it may have, decompressed.
             forwards_sources: Whether the upstream gets ``metadata["grounding.*"]`` too. OpenAI
@@ -72,7 +82,8 @@ class ChatRequest:
         ours = {key: value for key, value in own.items() if key.startswith(_OURS)}
         model = body.get("model")
         return cls(
-            body=body,
+            dialect=dialect,
+            body=dialect.conversation(body),
             forwarded=raw if forwards_sources or not ours else without_ours(raw, body),
             model=model if isinstance(model, str) else None,
             streams=body.get("stream") is True,

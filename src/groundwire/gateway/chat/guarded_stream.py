@@ -11,7 +11,7 @@ from groundwire.control.audit import Disposition, StreamSummary
 from groundwire.detection.values import Outcome
 from groundwire.gateway.chat.answer_checks import AnswerChecks
 from groundwire.gateway.chat.arguments import count_values
-from groundwire.gateway.chat.hold_buffer import HeldStream, error_event
+from groundwire.gateway.chat.dialect import Dialect
 from groundwire.gateway.chat.marks import extension, warning_text
 from groundwire.gateway.chat.observed import UNREADABLE
 from groundwire.gateway.chat.outbox import Outbox
@@ -19,8 +19,8 @@ from groundwire.gateway.chat.reading import TURN, ChunkReader, ReadEvent
 from groundwire.gateway.chat.recording import StreamReport
 from groundwire.gateway.chat.release import Release
 from groundwire.gateway.http.problems import Problem
-from groundwire.gateway.http.refusals import RefusalCode, blocked, refusal_chunk, refused
-from groundwire.gateway.http.sse import DONE, KEEP_ALIVE, encode
+from groundwire.gateway.http.refusals import RefusalCode, blocked, refused
+from groundwire.gateway.http.sse import KEEP_ALIVE
 from groundwire.gateway.upstream import UpstreamBrokenError, UpstreamReply
 from groundwire.pipeline import Checked, Review
 from groundwire.policy.policy import Action
@@ -44,7 +44,8 @@ class ReleasedStream:
         reply: UpstreamReply,
         answers: AnswerChecks,
         *,
-        head: Mapping[str, Any],
+        dialect: Dialect,
+        model: str,
         release: Release,
         settings: Gateway,
         trace_id: str,
@@ -56,7 +57,8 @@ class ReleasedStream:
         Args:
             reply: The upstream's reply.
             answers: The checks of its answers.
-            head: The fields that all chunks have, for a response that ends before its first.
+            dialect: The API that it is a response of.
+            model: The model that the request names.
             release: When text goes out; not ``observe``.
             settings: Limits of what may be held, and the silence until a comment is sent.
             trace_id: The trace id of the request.
@@ -65,7 +67,8 @@ class ReleasedStream:
                 last byte is out, or before if the end waits for it.
         """
         self._reply, self._release, self._trace_id = reply, release, trace_id
-        self._held = HeldStream(head, withholds=release.withholds)
+        self._held = dialect.held(model=model, trace_id=trace_id, withholds=release.withholds)
+        self._reader = dialect.reader()
         self._settings, self._settles, self._conclude = settings, settles, conclude
         self._outbox = Outbox()
         self._answers, answers.on_review = answers, self._reviewed
@@ -128,7 +131,7 @@ class ReleasedStream:
             self._refuse(refused(RefusalCode.STREAM_ERROR))
 
     async def _read_all(self) -> None:
-        reader = ChunkReader(self._reply.content_encoding)
+        reader = ChunkReader(self._reply.content_encoding, self._reader)
         async for data in self._reply.chunks():
             self._last_read = perf_counter()
             for n, read in enumerate(reader.feed(data), 1):
@@ -151,7 +154,7 @@ class ReleasedStream:
         self._is_upstream_error |= read.chunk.is_error
         if self._release.withholds and read.chunk.is_error:
             self._is_truncated = True
-            self._finish([error_event(read.event, read.chunk), DONE])
+            self._finish(self._held.error(read.event, read.chunk))
             return
         parts = read.chunk.parts
         answers = [self._answers[part.index] for part in parts]  # first: there may be too many
@@ -267,7 +270,7 @@ class ReleasedStream:
             for answer in self._answers:
                 self._settle_soon(answer.index)
             await asyncio.gather(*self._settling.values())
-        self._finish([*self._held.tail(), *([DONE] if self._is_done else [])])
+        self._finish(self._held.tail(is_done=self._is_done))
 
     async def _settle_together(self) -> None:
         checked = {each.answer.index: each for each in await self._answers.finish()}
@@ -300,7 +303,7 @@ class ReleasedStream:
             self._lose()
         for checked in await self._answers.finish():
             self._let_go(checked.answer.index, checked)
-        self._finish(self._held.tail(), error)
+        self._finish(self._held.tail(is_done=False), error)
 
     def _block(self, checked: Mapping[int, Checked]) -> None:
         if self._outbox.is_sealed:  # the client has its end already: nothing is refused any more
@@ -321,16 +324,9 @@ class ReleasedStream:
         self, problem: Problem, marks: Mapping[str, Any] | None = None
     ) -> list[bytes]:
         """The events of a refusal."""
-        usage = {} if self._held.usage is None else {"usage": self._held.usage}
-        chunk = refusal_chunk(
-            {**self._held.head, **usage},
-            indexes=[index for index in self._held.answers if index not in self._passed] or [0],
-            code=RefusalCode(problem.code),
-            message=problem.message,
-            trace_id=self._trace_id,
-            extension=marks,
+        return self._held.refusal(
+            problem, passed=self._passed, trace_id=self._trace_id, extension=marks
         )
-        return [encode(chunk), DONE]
 
     # The end, and what is on record of it.
 

@@ -11,7 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from groundwire.gateway.chat.chunks import HEAD, WITHOUT_ANSWERS, Chunk, DeltaPart
-from groundwire.gateway.http.sse import ServerSentEvent, encode
+from groundwire.gateway.http.problems import Problem
+from groundwire.gateway.http.refusals import RefusalCode, refusal_chunk
+from groundwire.gateway.http.sse import DONE, ServerSentEvent, encode
 from groundwire.pipeline.conversation import Said
 
 #: Of a delta, what may leave with the text. All else waits until the whole answer has passed: it
@@ -243,10 +245,34 @@ class HeldStream:
         front, self._front = self._front, []
         return front
 
-    def tail(self) -> list[bytes]:
+    def tail(self, *, is_done: bool) -> list[bytes]:
         """Take what comes after all answers, such as the usage."""
         tail, self._tail = self._tail, []
-        return tail
+        return [*tail, *([DONE] if is_done else [])]
+
+    def error(self, event: ServerSentEvent, chunk: Chunk) -> list[bytes]:
+        """The end of a stream in which the upstream sent an error."""
+        return [error_event(event, chunk), DONE]
+
+    def refusal(
+        self,
+        problem: Problem,
+        *,
+        passed: set[int],
+        trace_id: str,
+        extension: Mapping[str, Any] | None,
+    ) -> list[bytes]:
+        """The end of a stream whose rest is withheld."""
+        usage = {} if self.usage is None else {"usage": self.usage}
+        chunk = refusal_chunk(
+            {**self.head, **usage},
+            indexes=[index for index in self.answers if index not in passed] or [0],
+            code=RefusalCode(problem.code),
+            message=problem.message,
+            trace_id=trace_id,
+            extension=extension,
+        )
+        return [encode(chunk), DONE]
 
 
 def error_event(event: ServerSentEvent, chunk: Chunk) -> bytes:

@@ -8,6 +8,7 @@ from typing import Any
 from groundwire.errors import GroundwireError
 from groundwire.gateway.chat.answer_checks import AnswerChecks
 from groundwire.gateway.chat.chunks import UnreadableChunkError
+from groundwire.gateway.chat.dialect import Dialect
 from groundwire.gateway.chat.reading import TURN, ChunkReader
 from groundwire.gateway.chat.recording import StreamReport
 from groundwire.gateway.http.coding import CodingError
@@ -58,6 +59,7 @@ class ObservedStream:
         reply: UpstreamReply,
         answers: AnswerChecks,
         *,
+        dialect: Dialect,
         conclude: Callable[[Coroutine[Any, Any, StreamReport]], object],
     ) -> None:
         """Begin.
@@ -65,6 +67,7 @@ class ObservedStream:
         Args:
             reply: The upstream's reply.
             answers: The checks of its answers.
+            dialect: The API that it is a response of.
             conclude: Takes what makes the report, once the last byte is out; the client does not
                 wait for it.
         """
@@ -72,7 +75,7 @@ class ObservedStream:
         self._reader: ChunkReader | None = None
         self._is_upstream_error = False
         try:
-            self._reader = ChunkReader(reply.content_encoding)
+            self._reader = ChunkReader(reply.content_encoding, dialect.reader())
         except CodingError as error:
             self._give_up(error)
 

@@ -1,10 +1,10 @@
 """The body of a streamed response → its events, each read."""
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from groundwire.gateway.chat.chunks import Chunk, Halves, UnreadableChunkError, read_chunk
+from groundwire.gateway.chat.chunks import Chunk, UnreadableChunkError
 from groundwire.gateway.http.coding import Decoder
 from groundwire.gateway.http.sse import EventSplitter, ServerSentEvent
 
@@ -37,20 +37,21 @@ class ReadEvent:
 
 
 class ChunkReader:
-    """Reads the bytes of a stream of chat completions, however they are cut and compressed."""
+    """Reads the bytes of a stream, however they are cut and compressed."""
 
-    def __init__(self, content_encoding: str) -> None:
+    def __init__(self, content_encoding: str, read: Callable[[ServerSentEvent], ReadEvent]) -> None:
         """Begin.
 
         Args:
             content_encoding: The value of the header Content-Encoding.
+            read: Reads the events that have data, in their order.
 
         Raises:
             CodingError: If that is not known.
         """
         self._decoder = Decoder(content_encoding, max_bytes=MAX_STREAM_BYTES)
         self._splitter = EventSplitter(max_event_bytes=MAX_EVENT_BYTES)
-        self._halves = Halves()
+        self._read_data = read
 
     def feed(self, data: bytes) -> Iterator[ReadEvent]:
         """Take the next bytes, and read the events that they complete one by one.
@@ -79,10 +80,8 @@ class ChunkReader:
     def _read(self, event: ServerSentEvent) -> ReadEvent:
         if event.data is None:
             return ReadEvent(event, is_unreadable=event.is_foreign)
-        if event.data.strip() == "[DONE]":
-            return ReadEvent(event, is_end=True)
         try:
-            return ReadEvent(event, self._halves.join(read_chunk(event.data)))
+            return self._read_data(event)
         except UnreadableChunkError as error:
             log.warning("%s", error)  # it quotes nothing
             return ReadEvent(event, is_unreadable=True)

@@ -1,0 +1,1 @@
+"""The APIs whose answers are checked, a file each: readers and writers around one check."""

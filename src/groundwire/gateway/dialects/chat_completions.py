@@ -1,0 +1,78 @@
+"""OpenAI's chat completions."""
+
+from collections.abc import Callable, Mapping, Sequence
+from time import time
+from typing import Any
+
+from groundwire.errors import InvalidConversationError
+from groundwire.gateway.chat.chunks import HEAD, Halves, read_chunk
+from groundwire.gateway.chat.hold_buffer import HeldStream
+from groundwire.gateway.chat.reading import ReadEvent
+from groundwire.gateway.http.sse import ServerSentEvent
+from groundwire.pipeline.conversation import Answer, read_response
+
+
+class ChatCompletions:
+    """``POST /v1/chat/completions``."""
+
+    path = "chat/completions"
+
+    def conversation(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        """A request as the pipeline reads it."""
+        return body
+
+    def answers(self, data: Any) -> tuple[Answer, ...]:  # noqa: ANN401
+        """The answers in a body, one a choice."""
+        answers = read_response(data)
+        for choice in data["choices"]:
+            delta = choice.get("delta")
+            if choice.get("text") or (isinstance(delta, dict) and delta.get("content")):
+                # Nobody would check it.
+                raise InvalidConversationError("choices", "one has text outside of its message", "")
+        return answers
+
+    def is_error(self, data: object) -> bool:
+        """Whether a body is an error and nothing else: nobody would check text beside it."""
+        if not isinstance(data, Mapping) or not data.get("error") or data.get("choices"):
+            return False
+        return {*HEAD, "choices", "error"}.issuperset(data)
+
+    def with_warnings(self, data: Any, warnings: Sequence[str | None]) -> Mapping[str, Any]:  # noqa: ANN401
+        """A body with a warning before the text of each choice that has one."""
+        pairs = zip(data["choices"], warnings, strict=True)
+        return {**data, "choices": [_warned(choice, warning) for choice, warning in pairs]}
+
+    def reader(self) -> Callable[[ServerSentEvent], ReadEvent]:
+        """What reads the events of one stream."""
+        halves = Halves()
+
+        def read(event: ServerSentEvent) -> ReadEvent:
+            data = event.data or ""
+            if data.strip() == "[DONE]":
+                return ReadEvent(event, is_end=True)
+            return ReadEvent(event, halves.join(read_chunk(data)))
+
+        return read
+
+    def held(self, *, model: str, trace_id: str, withholds: bool) -> HeldStream:
+        """What holds a stream back."""
+        head = {
+            "id": f"chatcmpl-{trace_id}",
+            "object": "chat.completion.chunk",
+            "created": int(time()),
+            "model": model,
+        }
+        return HeldStream(head, withholds=withholds)
+
+
+def _warned(choice: Mapping[str, Any], warning: str | None) -> Mapping[str, Any]:
+    if warning is None:
+        return choice
+    content = choice["message"].get("content")
+    if isinstance(content, Mapping):
+        content = [content]
+    if isinstance(content, list):
+        content = [{"type": "text", "text": f"{warning}\n\n"}, *content]
+    else:
+        content = f"{warning}\n\n{content or ''}"
+    return {**choice, "message": {**choice["message"], "content": content}}
