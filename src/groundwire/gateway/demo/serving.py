@@ -1,6 +1,5 @@
 """The servers of the demo: each in a thread, on a free port of the loopback interface."""
 
-import secrets
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -14,10 +13,9 @@ from urllib.parse import urlsplit
 from starlette.types import ASGIApp
 
 from groundwire.config import Config, parse
-from groundwire.control.keys import PREFIX
+from groundwire.control.keys import new_key
 from groundwire.errors import GroundwireError
 from groundwire.gateway.app import create_app
-from groundwire.gateway.demo.model import ScriptedModel
 from groundwire.gateway.server import Server, listen
 
 #: A start takes a second; this long is only waited if something is wrong.
@@ -30,14 +28,7 @@ class DemoStartError(GroundwireError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunningGateway:
-    """A gateway that runs.
-
-    Attributes:
-        name: Of its configuration.
-        yaml: Its configuration.
-        url: Its address, without ``/v1``.
-        audit: Its audit log.
-    """
+    """A gateway that runs: its name, its configuration, its address, and its audit log."""
 
     name: str
     yaml: str
@@ -51,10 +42,10 @@ class Gateways:
     Attributes:
         key: The key that all of them take.
         upstream: The base URL of the model, with ``/v1``.
-        running: Those that were started, by name.
+        running: The gateways that were started, by name.
     """
 
-    def __init__(self, stack: ExitStack, model: ScriptedModel, settings: Mapping[str, str]) -> None:
+    def __init__(self, stack: ExitStack, model: ASGIApp, settings: Mapping[str, str]) -> None:
         """Start the model.
 
         Args:
@@ -64,12 +55,12 @@ class Gateways:
         """
         self._stack, self._settings = stack, settings
         self._folder = Path(stack.enter_context(TemporaryDirectory(prefix="groundwire-demo-")))
-        self.key, self.upstream = f"{PREFIX}{secrets.token_urlsafe(32)}", "http://127.0.0.1:9/v1"
+        self.key, self.upstream = new_key(), "http://127.0.0.1:9/v1"
         self.running: dict[str, RunningGateway] = {}
-        self.upstream = f"{stack.enter_context(_serving(model.app, self._config('model')))}/v1"
+        self.upstream = f"{stack.enter_context(_serving(model, self._config('model')))}/v1"
 
     def get(self, name: str) -> RunningGateway:
-        """The gateway with the configuration of this name.
+        """Return the gateway with the configuration of this name; start it if necessary.
 
         Raises:
             GroundwireError: If it cannot be started.
@@ -84,7 +75,7 @@ class Gateways:
         return self.running[name]
 
     def _config(self, name: str) -> Config:
-        # Nothing of the user's own environment: what the demo shows is the same everywhere.
+        # The user's own environment is left out: the demo shows the same everywhere.
         environ = {
             "GROUNDWIRE_UPSTREAM_URL": self.upstream,
             "GROUNDWIRE_GATEWAY_API_KEY": self.key,
@@ -98,7 +89,7 @@ class Gateways:
 
 @contextmanager
 def _serving(app: ASGIApp, config: Config, failures: Sequence[Exception] = ()) -> Iterator[str]:
-    """The base URL of an app, which answers while the block runs.
+    """Serve an app while the block runs, and yield its base URL.
 
     Raises:
         DemoStartError: If it does not answer.
@@ -129,24 +120,11 @@ def _serving(app: ASGIApp, config: Config, failures: Sequence[Exception] = ()) -
 
 
 def _is_ready(address: str) -> bool:
+    connection = HTTPConnection(urlsplit(address).netloc, timeout=PATIENCE_S)
     try:
-        return fetch(f"{address}/readyz")[0] in (200, 404)  # the model has no probe
+        connection.request("GET", "/readyz")
+        return connection.getresponse().status in (200, 404)  # the model has no such path
     except (HTTPException, OSError):
         return False
-
-
-def fetch(url: str) -> tuple[int, str]:
-    """The status and the text of an open address, such as the metrics.
-
-    Raises:
-        OSError: If the connection breaks off.
-        HTTPException: If what comes is no HTTP.
-    """
-    parts = urlsplit(url)
-    connection = HTTPConnection(parts.netloc, timeout=PATIENCE_S)
-    try:
-        connection.request("GET", parts.path)
-        response = connection.getresponse()
-        return response.status, response.read().decode()
     finally:
         connection.close()
