@@ -1,4 +1,4 @@
-"""``groundwire audit list``, ``show``, ``export``, ``prune``: what they print, write, remove."""
+"""``groundwire audit list``, ``show``, ``export``: what they print and write."""
 
 import asyncio
 import gzip
@@ -8,18 +8,15 @@ import sqlite3
 import stat
 import sys
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import text
 
 from groundwire.cli.audit_trail import _new_file
 from groundwire.control.audit import EventType, Keeping, response_events, signing
 from groundwire.control.store import Store
-from groundwire.control.store.address import DatabaseAddress
-from groundwire.control.store.migrate import migrate
 from tests.cli.conftest import invoke
 from tests.control.audit.filled import KEY, START, Written, made
 from tests.control.audit.test_detail import CUT, FULL, HASHED, many
@@ -164,7 +161,7 @@ def test_what_cannot_be_asked_is_refused_with_the_way(args: list[str], said: str
 def test_a_store_that_is_not_there_is_not_made(folder: Path) -> None:
     result = run("list")
     assert result.exit_code == 2
-    assert "a database that is there" in result.stderr
+    assert "there is no file" in result.stderr
     assert list((folder / "data").iterdir()) == [folder / "data" / signing.FILE]
 
 
@@ -317,10 +314,10 @@ def test_an_export_that_fails_leaves_no_file(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(
-    "args", [["list"], ["show", "1"], ["export", "--out", "-"], ["prune", "--dry-run"], ["prune"]]
-)
-def test_no_command_changes_a_table(args: list[str], folder: Path, config: Path) -> None:
+@pytest.mark.parametrize("args", [["list"], ["show", "1"], ["export", "--out", "-"]])
+def test_no_command_changes_a_table(args: list[str], folder: Path) -> None:
+    config = folder / "groundwire.yaml"
+    config.write_text("audit: {retention_days: 30}", encoding="utf-8")
     path = folder / "data" / "groundwire.db"
     with sqlite3.connect(path) as connection:
         connection.execute("CREATE TABLE other (id INTEGER)")
@@ -334,109 +331,8 @@ def test_no_command_changes_a_table(args: list[str], folder: Path, config: Path)
     assert tables == [("other",)]
 
 
-# prune
-
-
-@pytest.fixture
-def config(folder: Path) -> Path:
-    """Records are kept for 30 days, details for five."""
-    path = folder / "groundwire.yaml"
-    path.write_text("audit: {retention_days: 30, detail_days: 5}", encoding="utf-8")
-    return path
-
-
-def days_ago(days: float, **more: Any) -> Any:  # noqa: ANN401
-    return made((datetime.now(UTC) - timedelta(days=days) - START).total_seconds(), **more)
-
-
-def test_pruning_removes_what_is_too_old_and_the_trail_stays_intact(url: str, config: Path) -> None:
-    detail = {"version": 1}
-    fill(
-        url,
-        *(days_ago(days, detail=detail) for days in (50, 40, 20, 1)),
-        days_ago=60,
-    )
-    dry = run("prune", "--config", config, "--dry-run")
-    assert (dry.exit_code, dry.stdout) == (0, "3 records and 3 details would be removed\n")
-    assert len(run("list", "--all").stdout.splitlines()) == 5
-    done = run("prune", "--config", config)
-    assert (done.exit_code, done.stdout) == (0, "3 records and 3 details removed\n")
-    events = [json.loads(line) for line in run("list", "--json").stdout.splitlines()]
-    assert [each["type"] for each in events[3:]] == ["CHECK_INCOMPLETE", "CHECK_INCOMPLETE"]
-    # All three may be of one millisecond.
-    own = sorted(events[:3], key=lambda each: int(each["chain"]["seq"]))
-    assert [each["type"] for each in own] == ["CHAIN_STARTED", "RETENTION_APPLIED", "CHAIN_ENDED"]
-    assert run("verify").exit_code == 0
-    assert run("prune", "--config", config).stdout == "0 records and 0 details removed\n"
-
-
-def test_what_was_changed_stays_and_is_told(url: str, config: Path) -> None:
-    fill(url, days_ago(50), days_ago(49), days_ago=60)
-
-    async def change() -> None:
-        async with Store(url) as store, store.writing() as connection:
-            await connection.execute(text("UPDATE audit_records SET mac = 'x' WHERE seq = 2"))
-
-    asyncio.run(change())
-    for options in (["--dry-run"], []):
-        result = run("prune", "--config", config, *options)
-        assert result.exit_code == 1
-        assert result.stdout.startswith("0 records and 0 details")
-        assert "is not as it was written, and stays" in result.stderr
-
-
-def test_without_an_end_nothing_goes(folder: Path, url: str) -> None:
-    fill(url, days_ago(5000), days_ago=6000)
-    config = folder / "groundwire.yaml"
-    config.write_text("audit: {detail_days: null}", encoding="utf-8")
-    result = run("prune", "--config", config)
-    assert (result.exit_code, result.stdout[:13]) == (0, "Nothing goes:")
-
-
-def test_without_the_key_nothing_goes_and_none_is_made(
-    folder: Path, url: str, config: Path
-) -> None:
-    fill(url, days_ago(50), days_ago=60)
-    (folder / "data" / signing.FILE).unlink()
-    result = run("prune", "--config", config)
-    assert result.exit_code == 2
-    assert "what the trail was signed with" in result.stderr
-    assert not (folder / "data" / signing.FILE).exists()
-
-
-def test_tables_of_an_earlier_revision_are_not_pruned_and_stay_so(
-    folder: Path, url: str, config: Path
-) -> None:
-    path = folder / "data" / "groundwire.db"
-    path.touch()
-    asyncio.run(migrate(DatabaseAddress.of_file(path), revision="0001"))
-    result = run("prune", "--config", config)
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert "groundwire store migrate" in result.stderr
-    assert "revision  0001" in invoke("store", "status", "--store", url).stdout
-
-
-@pytest.mark.parametrize("options", [["--dry-run"], []])
-def test_a_key_that_has_signed_nothing_of_the_trail_removes_nothing_of_it(
-    options: list[str], folder: Path, url: str, config: Path
-) -> None:
-    fill(url, days_ago(20, detail={"version": 1}), days_ago=60)
-    (folder / "data" / signing.FILE).write_bytes(b"f" * 64)
-    result = run("prune", "--config", config, *options)
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert "none of the keys here (audit.key) has signed" in result.stderr
-    (folder / "data" / signing.FILE).write_bytes(KEY)
-    assert run("verify").stdout.startswith("intact: 2 records in 1 chain\n")
-
-
-def test_where_nothing_goes_no_chain_begins(url: str, config: Path) -> None:
-    fill(url, days_ago(1, detail={"version": 1}), days_ago=2)
-    assert run("prune", "--config", config).stdout == "0 records and 0 details removed\n"
-    assert run("verify").stdout.startswith("intact: 2 records in 1 chain\n")
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="the signal is POSIX's")
 def test_help_lists_the_commands() -> None:
     told = run("--help").stdout
-    for name in ("list", "show", "export", "prune", "verify"):
+    for name in ("list", "show", "export", "verify"):
         assert f"  {name}" in told

@@ -219,7 +219,7 @@ def test_a_database_that_is_not_there_is_not_made(args: list[str], tmp_path: Pat
     (tmp_path / "audit.key").write_text(OWN)
     result = keys(*args, folder=tmp_path)
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "a database that is there" in result.stderr
+    assert "there is no file" in result.stderr
     assert [each.name for each in tmp_path.iterdir()] == ["audit.key"]
 
 

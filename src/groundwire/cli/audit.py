@@ -25,7 +25,6 @@ LAZY = {
     "list": ("groundwire.cli.audit_trail:list_", "List events."),
     "show": ("groundwire.cli.audit_trail:show", "Show one event, with what was found in full."),
     "export": ("groundwire.cli.audit_trail:export", "Write events as JSON Lines."),
-    "prune": ("groundwire.cli.audit_trail:prune", "Remove what is older than it is to be kept."),
 }
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -94,13 +93,15 @@ def verify(
     config = store.read(ctx)
     from groundwire.control.audit.anchors import read_anchors
     from groundwire.control.audit.anchors import write_anchors as write
+    from groundwire.control.audit.signing import existing_keys
     from groundwire.control.audit.verdict import TrailStatus
+    from groundwire.control.audit.verify_file import verify_files
 
-    keys = _keys(config, key_files)
+    keys = existing_keys(config, more=key_files)
     known = () if anchors is None else read_anchors(anchors, keys)
     found = files or _configured_files(config, store)
     if found:
-        verdict = _verify_files(found, keys, known, is_partial=is_partial)
+        verdict = verify_files(found, keys, anchors=known, is_partial=is_partial)
     else:
         verdict = asyncio.run(_verify_store(config, keys, known))
     show(verdict.to_dict(), lambda _: "\n".join(_lines(verdict)), as_json=as_json)
@@ -113,21 +114,6 @@ def verify(
     ctx.exit(ExitStatus.FLAGGED if verdict.status is TrailStatus.TAMPERED else ExitStatus.FAILED)
 
 
-def _keys(config: "Config", key_files: Sequence[Path]) -> Sequence[bytes]:
-    from groundwire.control.audit.signing import known_keys, read_keys
-    from groundwire.control.folder import data_folder
-
-    own = known_keys(config, data_folder(config))
-    keys = [*own, *(key for path in key_files for key in read_keys(path))]
-    if not keys:
-        raise SettingError(
-            "audit.key",
-            None,
-            "what the trail was signed with: give --config, GROUNDWIRE_AUDIT_KEY or --key-file",
-        )
-    return keys
-
-
 def _configured_files(config: "Config", store: StoreOptions) -> Sequence[Path]:
     """The file of a configuration, if the trail is not in the store."""
     path = config.audit.path
@@ -138,26 +124,14 @@ def _configured_files(config: "Config", store: StoreOptions) -> Sequence[Path]:
     return (Path(path),)
 
 
-def _verify_files(
-    paths: Sequence[Path], keys: Sequence[bytes], anchors: Sequence["Head"], *, is_partial: bool
-) -> "TrailVerdict":
-    from groundwire.control.audit.verify_file import verify_files
-
-    return verify_files(paths, keys, anchors=anchors, is_partial=is_partial)
-
-
 async def _verify_store(
     config: "Config", keys: Sequence[bytes], anchors: Sequence["Head"]
 ) -> "TrailVerdict":
     from groundwire.control.audit.verify_store import verify_store
-    from groundwire.control.store import Store
+    from groundwire.control.store.opening import existing_store
 
-    store = Store.of(config)
-    await store.open(migrates=False)
-    try:
+    async with existing_store(config) as store:
         return await verify_store(store, keys, anchors=anchors)
-    finally:
-        await store.close()
 
 
 def _what(verdict: "TrailVerdict") -> str:

@@ -1,10 +1,10 @@
-"""``groundwire audit list``, ``show``, ``export`` and ``prune``: the trail in a store."""
+"""``groundwire audit list``, ``show`` and ``export``: the trail in a store."""
 
 import asyncio
 import gzip
 import re
 import sys
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -18,19 +18,12 @@ from groundwire.cli.inputs import NAME
 from groundwire.cli.options import argument, group, option, with_options
 from groundwire.cli.progress import count_of, totals
 from groundwire.cli.settings import StoreOptions
-from groundwire.cli.status import ExitStatus
 from groundwire.config import Config
-from groundwire.control.audit.event import AuditEvent, EventType
+from groundwire.control.audit.event import EventType
 from groundwire.control.audit.filters import Filter
 from groundwire.control.audit.found import FoundRecord
-from groundwire.control.audit.log import AuditLog
-from groundwire.control.audit.own_trail import check_own
-from groundwire.control.audit.retention import Expired, Retention
-from groundwire.control.audit.signing import known_keys
-from groundwire.control.audit.store_sink import StoreSink
 from groundwire.control.audit.trail import MAX_LIMIT, Trail
-from groundwire.control.folder import data_folder
-from groundwire.control.store import Store
+from groundwire.control.store.opening import existing_store
 from groundwire.errors import InputError, SettingError
 from groundwire.render import visible
 from groundwire.text.files.reading import STDIN
@@ -203,57 +196,6 @@ def export(
     click.echo(f"{count_of(n_events, 'event')} in {where}", err=True)
 
 
-@click.command(
-    epilog="\b\nExit status:\n  0  done\n  1  a chain is not as it was written, and stays\n"
-    "  2  it failed"
-)
-@click.pass_context
-@with_options
-def prune(
-    ctx: click.Context,
-    /,
-    *,
-    store: StoreOptions = group(StoreOptions),
-    dry_run: bool = option("--dry-run"),
-) -> None:
-    """Remove what is older than audit.retention_days and audit.detail_days say.
-
-    The gateway does so every hour. Before anything goes, a record says what.
-
-    Args:
-        dry_run: Say what would go, and remove nothing.
-    """
-    config = store.read(ctx)
-    days, detail_days = config.audit.retention_days, config.audit.detail_days
-    if days is None and detail_days is None:
-        click.echo("Nothing goes: audit.retention_days and audit.detail_days are null.")
-        return
-    keys = _keys(config)
-
-    async def run() -> Expired:
-        now = datetime.now(UTC)
-        async with _trail(config, store, keys=keys) as trail:
-            audit = _Late(AuditLog(StoreSink(Store.of(config, is_synced=True), keys), key=keys[0]))
-            retention = Retention(
-                trail.store, audit, retention_days=days, detail_days=detail_days, keys=keys
-            )
-            try:
-                return await (retention.find(now) if dry_run else retention.prune(now))
-            finally:
-                await audit.close()
-
-    done = asyncio.run(run())
-    verb = "would be removed" if dry_run else "removed"
-    click.echo(
-        f"{count_of(done.n_records, 'record')} and {count_of(done.n_details, 'detail')} {verb}"
-    )
-    for writer in done.refused:
-        click.echo(f"chain {writer} is not as it was written, and stays", err=True)
-    if done.refused:
-        click.echo("Run groundwire audit verify.", err=True)
-        ctx.exit(ExitStatus.FLAGGED)
-
-
 async def _events(
     trail: Trail, asked: Filter, limit: int, *, newest_first: bool
 ) -> AsyncIterator[FoundRecord]:
@@ -271,31 +213,13 @@ async def _events(
             return
 
 
-class _Late:
-    """An audit log that starts with the first events: where nothing goes, no chain begins."""
-
-    def __init__(self, log: AuditLog) -> None:
-        self._log, self._is_open = log, False
-
-    async def settle(self, events: Sequence[AuditEvent]) -> bool:
-        """Write events; whether they are on disk."""
-        if not self._is_open:
-            self._is_open = True
-            await self._log.open()
-        return await self._log.settle(events)
-
-    async def close(self) -> None:
-        """End, if it has started."""
-        await self._log.close()
-
-
 @asynccontextmanager
-async def _trail(
-    config: Config, place: StoreOptions, *, keys: Sequence[bytes] = ()
-) -> AsyncIterator[Trail]:
-    """The trail in the store of a configuration, or in another, whose tables stay as they are.
+async def _trail(config: Config, place: StoreOptions) -> AsyncIterator[Trail]:
+    """Open the trail in the store of a configuration, or in another; its tables stay as they are.
 
-    With keys, only one that they have a part in: to all others every chain looks forged.
+    Raises:
+        SettingError: If the trail is in a file.
+        StoreError: If the store cannot be used.
     """
     if place.store is None and config.audit.path is not None:
         raise SettingError(
@@ -303,26 +227,8 @@ async def _trail(
             config.audit.path,
             "null: the trail is in that file, which these commands do not read",
         )
-    store = Store.of(config, is_synced=True)
-    if store.address.path is not None and not store.address.path.exists():
-        raise SettingError("store.url", store.where, "a database that is there")
-    await store.open(migrates=False)
-    try:
-        if keys:
-            async with store.reading() as connection:
-                await check_own(connection, keys)
+    async with existing_store(config) as store:
         yield Trail(store)
-    finally:
-        await store.close()
-
-
-def _keys(config: Config) -> Sequence[bytes]:
-    keys = known_keys(config, data_folder(config))
-    if not keys:
-        raise SettingError(
-            "audit.key", None, "what the trail was signed with: give --config, GROUNDWIRE_AUDIT_KEY"
-        )
-    return keys
 
 
 @contextmanager

@@ -18,14 +18,12 @@ from groundwire.cli.options import argument, group, option, with_options
 from groundwire.cli.serve import require_gateway
 from groundwire.cli.settings import StoreOptions
 from groundwire.cli.status import ExitStatus
-from groundwire.errors import SettingError
 from groundwire.text.files.writing import to_json
 
 if TYPE_CHECKING:
     from groundwire.config import Config
     from groundwire.control.audit import AuditEvent, AuditLog
     from groundwire.control.audit.control_events import ControlEvents
-    from groundwire.control.store import Store
     from groundwire.control.tenants.record import KeyRecord
     from groundwire.control.tenants.registry import Registry
 
@@ -154,7 +152,7 @@ def list_(
         as_json: Print them as JSON Lines.
     """
     config = owner.read(ctx)
-    for each in _run(config, lambda registry: _all(registry, owner)).value:
+    for each in _run(config, lambda registry: registry.keys(owner.tenant)).value:
         click.echo(to_json(_data(each)) if as_json else _line(each))
 
 
@@ -196,17 +194,14 @@ async def _done(config: "Config", work: _Work[_T], events: _Events[_T] | None) -
     from groundwire.control.audit.control_events import COMMAND_LINE, ControlEvents
     from groundwire.control.audit.own_trail import check_own
     from groundwire.control.audit.redact import Redaction
-    from groundwire.control.store import Store
+    from groundwire.control.store.opening import existing_store
     from groundwire.control.tenants.configured import ConfiguredTenants
     from groundwire.control.tenants.registry import Registry
 
     # First what could keep it from being recorded.
     keys = () if events is None else _signing_keys(config)
     redact = Redaction.of(config.audit.redact).apply
-    # A key that was revoked stays so after a power cut, as it does with the admin API.
-    store = Store.of(config, is_synced=events is not None)
-    await _open(store)
-    try:
+    async with existing_store(config) as store:
         if keys and config.audit.path is None:
             async with store.reading() as connection:
                 await check_own(connection, keys)
@@ -217,45 +212,21 @@ async def _done(config: "Config", work: _Work[_T], events: _Events[_T] | None) -
         if audit is not None and found:  # else not even a chain begins
             return _Done(done, is_recorded=await _is_recorded(audit, found))
         return _Done(done)
-    finally:
-        await store.close()
 
 
 def _signing_keys(config: "Config") -> Sequence[bytes]:
-    """What the record is to be signed with; nothing if there will be none.
+    """Return the keys of the gateways, to sign the record with; none if there will be no record.
 
-    The gateways' key, that is, and never a new one: who verifies would take what it has signed for
-    forged.
+    A new key is never made: to those who verify, a record signed with it would look forged.
     """
     if not config.audit.enabled:
         return ()
     if config.audit.path == "-":
         say("This is not recorded: the audit log is what a gateway prints (audit.path: -).")
         return ()
-    from groundwire.control.audit.signing import known_keys
-    from groundwire.control.folder import data_folder
+    from groundwire.control.audit.signing import existing_keys
 
-    keys = known_keys(config, data_folder(config))
-    if not keys:
-        raise SettingError(
-            "audit.key",
-            None,
-            "what the gateways sign their records with, or this could not be recorded: give their "
-            "configuration with --config, or GROUNDWIRE_AUDIT_KEY. A first start makes one",
-        )
-    return keys
-
-
-async def _open(store: "Store") -> None:
-    """Open a database that is there, and whose tables are as they should be.
-
-    To migrate is for a start or for who asks for it: gateways that are older would start no more.
-    """
-    if store.address.path is not None and not store.address.path.exists():
-        raise SettingError(
-            "store.url", store.where, "a database that is there: groundwire serve makes one"
-        )
-    await store.open(migrates=False)
+    return existing_keys(config)
 
 
 async def _is_recorded(audit: "AuditLog", events: Sequence["AuditEvent"]) -> bool:
@@ -263,21 +234,6 @@ async def _is_recorded(audit: "AuditLog", events: Sequence["AuditEvent"]) -> boo
     await audit.open()
     await audit.write(*events)
     return await audit.close(timeout_s=RECORD_S) == 0
-
-
-async def _all(registry: "Registry", owner: OwnerOptions) -> "list[KeyRecord]":
-    found: list[KeyRecord] = []
-    after = None
-    while page := (
-        await registry.admin_keys(after=after, limit=1000)
-        if owner.tenant is None
-        else await registry.keys(owner.tenant, after=after, limit=1000)
-    ):
-        found.extend(page)
-        after = page[-1].id
-        if page[-1].is_configured:
-            break  # there is no stored one
-    return found
 
 
 def _data(record: "KeyRecord") -> dict[str, Any]:

@@ -66,16 +66,6 @@ async def test_what_does_not_pass_is_not_tried_again(tmp_path: Path) -> None:
     assert store.n_attempts == 1
 
 
-@pytest.mark.asyncio
-@pytest.mark.usefixtures("soon")
-async def test_patience_has_an_end(tmp_path: Path) -> None:
-    endless: list[StoreError] = [StoreBusyError("others hold it")] * 100_000
-    store = Failing(f"sqlite:///{tmp_path}/a.db", endless)
-    with pytest.raises(StoreBusyError, match="others hold it"):
-        await wait_until_open(store, patience_s=0.1)
-    assert store.n_attempts > 1
-
-
 def test_pauses_grow_up_to_a_few_seconds() -> None:
     pauses = list(islice(opening.pauses(), 12))
     assert 0.05 <= pauses[0] <= 0.1

@@ -1,4 +1,4 @@
-"""Removes records and details that are older than they are to be kept: once, or every hour.
+"""Removes records and details that are older than they are to be kept, every hour.
 
 A chain loses its beginning, never a record between two others. Before anything is removed, a record
 says what: ``audit verify`` then expects what is missing, and nothing else. An interrupted removal
@@ -12,11 +12,11 @@ import random
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
 
-from sqlalchemy import ColumnElement, Table, and_, delete, func, select, tuple_
+from sqlalchemy import ColumnElement, Table, and_, delete, exists, select, tuple_
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from groundwire.control.audit.chain import retention_applied
@@ -51,36 +51,41 @@ class Settles(Protocol):
 class RetentionError(GroundwireError):
     """The record that announces a removal could not be written; nothing was removed."""
 
-    def __str__(self) -> str:
-        return (
-            "Nothing was removed: the record that says what is to go could not be written. "
-            "Try again when the audit log can be written."
-        )
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pruned:
+    """The result of a removal.
+
+    Attributes:
+        n_records: The number of records that were removed.
+        n_details: The number of details that were removed, those of the records included.
+        refused: Chains that lost nothing, for the last record to go is not as it was written.
+    """
+
+    n_records: int
+    n_details: int
+    refused: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Expired:
+class _Expired:
     """The part of a trail that is older than it is to be kept.
 
     Attributes:
         removed: The last record that each chain loses; all records before it go as well.
         details_before: Details of records before this moment go; ``None``: none by their age.
-        n_records: The number of records that go.
-        n_details: The number of details that go, those of the records included.
         refused: Chains that lose nothing, for the last record to go is not as it was written.
         said: Earlier removals that something still refers to; they are announced again.
         said_before: The same for details.
         forgotten: Chains that were removed as a whole; their rows of ``audit_writers`` go.
     """
 
-    removed: tuple[Head, ...] = ()
-    details_before: datetime | None = None
-    n_records: int = 0
-    n_details: int = 0
-    refused: tuple[str, ...] = ()
-    said: tuple[Head, ...] = ()
-    said_before: datetime | None = None
-    forgotten: tuple[str, ...] = ()
+    removed: tuple[Head, ...]
+    details_before: datetime | None
+    refused: tuple[str, ...]
+    said: tuple[Head, ...]
+    said_before: datetime | None
+    forgotten: tuple[str, ...]
 
     @property
     def conditions(self) -> Sequence[tuple[Table, ColumnElement[bool]]]:
@@ -103,7 +108,7 @@ class Expired:
 
 
 class Retention:
-    """Removes what is older than it is to be kept: once, or every hour."""
+    """Removes what is older than it is to be kept, every hour."""
 
     def __init__(
         self,
@@ -129,77 +134,72 @@ class Retention:
         self._retention_days, self._detail_days = retention_days, detail_days
         self._task: asyncio.Task[None] | None = None
 
-    async def find(self, now: datetime) -> Expired:
-        """Find what is older than it is to be kept. Nothing is removed.
-
-        Raises:
-            StoreError: If the database fails.
-        """
-        oldest = _days_before(now, self._retention_days)
-        before = moments.of_datetime(oldest or _MIN)
-        async with self._store.reading() as connection:
-            claims = Claims(self._keys)
-            for record in await telling(connection):
-                claims.learn(record)
-            found = await connection.execute(select(audit_writers).order_by(_WRITERS.writer))
-            read = map(HeadRow.read, found.mappings())
-            rows = [row for row in read if row is not None and row.is_signed(self._keys)]
-            removed, refused = dict[str, Head](), list[str]()
-            for row in rows if oldest is not None else ():
-                last = await _last_expired(connection, row, before)
-                if last is not None and self._is_older(last, before):
-                    removed[last.writer] = last.head
-                elif last is not None:
-                    refused.append(last.writer)
-            referred = {row.head.writer for row in rows} | claims.seen.keys()
-            again = claims.removed.keys() & referred - removed.keys()
-            expired = Expired(
-                removed=tuple(removed.values()),
-                details_before=_days_before(now, self._detail_days),
-                refused=tuple(refused),
-                said=tuple(claims.removed[writer] for writer in sorted(again)),
-                said_before=claims.details_before,
-                forgotten=tuple(
-                    head.writer
-                    for head in (row.head for row in rows)
-                    if claims.is_removed(head.writer, head.seq)
-                ),
-            )
-            counts = Counter[str]()
-            for table, condition in expired.conditions:
-                query = select(func.count()).select_from(table).where(condition)
-                counts[table.name] += await connection.scalar(query) or 0
-        n_records, n_details = counts[audit_records.name], counts[audit_details.name]
-        return replace(expired, n_records=n_records, n_details=n_details)
-
-    async def prune(self, now: datetime) -> Expired:
-        """Remove what is older than it is to be kept, and return what that was.
+    async def prune(self, now: datetime) -> Pruned:
+        """Remove what is older than it is to be kept.
 
         Raises:
             RetentionError: If the removal could not be announced.
             StoreError: If the database fails: some may be removed, and the rest is the next time.
         """
-        expired = await self.find(now)
+        async with self._store.reading() as connection:
+            expired = await self._find(connection, now)
+            is_due = False
+            for table, condition in expired.conditions:
+                is_due = is_due or await connection.scalar(
+                    select(exists(select(table.c.seq).where(condition)))
+                )
         if expired.refused:
             log.error(
                 "%d chains of the audit trail are not as they were written, and lose nothing: run "
                 "groundwire audit verify",
                 len(expired.refused),
             )
-        if expired.n_records or expired.n_details:
+        n_removed = Counter[str]()
+        if is_due:
             if not await self._audit.settle([expired.announcement()]):
                 raise RetentionError
             for table, condition in expired.conditions:
-                await _remove(self._store, table, condition)
-            log.info(
-                "Retention removed %d records and %d details from the audit trail",
-                expired.n_records,
-                expired.n_details,
-            )
+                n_removed[table.name] += await _remove(self._store, table, condition)
+            log.info("Retention removed rows of the audit trail: %s", dict(n_removed))
         for writer in expired.forgotten:
             async with self._store.writing() as connection:
                 await connection.execute(delete(audit_writers).where(_WRITERS.writer == writer))
-        return expired
+        return Pruned(
+            n_records=n_removed[audit_records.name],
+            n_details=n_removed[audit_details.name],
+            refused=expired.refused,
+        )
+
+    async def _find(self, connection: AsyncConnection, now: datetime) -> _Expired:
+        """Find what is older than it is to be kept."""
+        oldest = _days_before(now, self._retention_days)
+        before = moments.of_datetime(oldest or _MIN)
+        claims = Claims(self._keys)
+        for record in await telling(connection):
+            claims.learn(record)
+        found = await connection.execute(select(audit_writers).order_by(_WRITERS.writer))
+        read = map(HeadRow.read, found.mappings())
+        rows = [row for row in read if row is not None and row.is_signed(self._keys)]
+        removed, refused = dict[str, Head](), list[str]()
+        for row in rows if oldest is not None else ():
+            last = await _last_expired(connection, row, before)
+            if last is not None and self._is_older(last, before):
+                removed[last.writer] = last.head
+            elif last is not None:
+                refused.append(last.writer)
+        referred = {row.head.writer for row in rows} | claims.seen.keys()
+        again = claims.removed.keys() & referred - removed.keys()
+        heads = (row.head for row in rows)
+        return _Expired(
+            removed=tuple(removed.values()),
+            details_before=_days_before(now, self._detail_days),
+            refused=tuple(refused),
+            said=tuple(claims.removed[writer] for writer in sorted(again)),
+            said_before=claims.details_before,
+            forgotten=tuple(
+                head.writer for head in heads if claims.is_removed(head.writer, head.seq)
+            ),
+        )
 
     async def open(self) -> None:
         """Start the hourly task, if anything is ever to be removed."""
@@ -214,9 +214,12 @@ class Retention:
             await asyncio.wait([task])
 
     async def _run(self) -> None:
+        # Soon after the start, so that a gateway that restarts often removes something, too; and
+        # not at the same time as other gateways.
+        pause_s = self._every_s * random.uniform(0, JITTER)
         while True:
-            # Not at once, and not at the same time as other gateways.
-            await asyncio.sleep(self._every_s * random.uniform(1 - JITTER, 1 + JITTER))
+            await asyncio.sleep(pause_s)
+            pause_s = self._every_s * random.uniform(1 - JITTER, 1 + JITTER)
             try:
                 await self.prune(datetime.now(UTC))
             except Exception as error:  # noqa: BLE001 - the next hour is another chance
@@ -251,16 +254,21 @@ async def _last_expired(
     return None if found is None else AuditRecord(**found, detail=None)
 
 
-async def _remove(store: Store, table: Table, condition: ColumnElement[bool]) -> None:
-    """Remove rows in pieces, from the beginning of each chain: what is left is a valid trail."""
+async def _remove(store: Store, table: Table, condition: ColumnElement[bool]) -> int:
+    """Remove rows, and return their number.
+
+    They go in pieces, from the beginning of each chain: what is left is a valid trail.
+    """
     key = (table.c.writer, table.c.seq)
     some = select(*key).where(condition).order_by(*key).limit(BATCH)
-    n_removed = BATCH
-    while n_removed == BATCH:
+    n_removed, n_last = 0, BATCH
+    while n_last == BATCH:
         async with store.writing() as connection:
             found = await connection.execute(delete(table).where(tuple_(*key).in_(some)))
-        n_removed = found.rowcount
-        await asyncio.sleep(PAUSE_S if n_removed else 0)
+        n_last = found.rowcount
+        n_removed += n_last
+        await asyncio.sleep(PAUSE_S if n_last else 0)
+    return n_removed
 
 
 def _is_of(columns: Any, writer: str, seq: int) -> ColumnElement[bool]:  # noqa: ANN401 - of a table

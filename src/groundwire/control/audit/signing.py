@@ -3,12 +3,13 @@
 import os
 import secrets
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from groundwire.config import Config
-from groundwire.errors import ConfigError
+from groundwire.control.folder import data_folder
+from groundwire.errors import ConfigError, SettingError
 
 #: The file of keys, in the data folder of the gateway.
 FILE = "audit.key"
@@ -30,6 +31,28 @@ def known_keys(config: Config, folder: Path) -> Sequence[bytes]:
     if config.audit.key is not None:
         own.append(_checked(config.audit.key.reveal().strip(), "audit.key"))
     return [*own, *(read_keys(path) if path.exists() else ())]
+
+
+def existing_keys(config: Config, *, more: Iterable[Path] = ()) -> Sequence[bytes]:
+    """Return the keys of a trail for a command; none is made.
+
+    Args:
+        config: The configuration.
+        more: Files with other keys.
+
+    Raises:
+        SettingError: If there is no key.
+        ConfigError: If one cannot be used.
+    """
+    own = known_keys(config, data_folder(config))
+    if keys := [*own, *(key for path in more for key in read_keys(path))]:
+        return keys
+    raise SettingError(
+        "audit.key",
+        None,
+        "what the gateways sign their records with: give their configuration with --config, or "
+        "GROUNDWIRE_AUDIT_KEY; to verify, --key-file will do",
+    )
 
 
 def signing_keys(config: Config, folder: Path) -> Sequence[bytes]:

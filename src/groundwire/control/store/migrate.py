@@ -50,7 +50,10 @@ async def require_current(address: DatabaseAddress, *, timeout_s: float) -> None
         StoreError: If they are not, or the database cannot be used.
     """
     if address.path is not None and not address.path.exists():
-        raise StoreUnusableError(f"there is no file {address.path}", "Name the one there is")
+        raise StoreUnusableError(
+            f"there is no file {address.path}",
+            "Name an existing one in store.url; groundwire serve makes one",
+        )
     engine = Engine.migrating(address, timeout_s=timeout_s)
     try:
         with told():

@@ -1,10 +1,12 @@
-"""Waits for a database that starts later than this process."""
+"""Opens databases: one that starts later than this process, and one that must be there already."""
 
 import asyncio
 import logging
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
 
+from groundwire.config import Config
 from groundwire.control.store.errors import StoreError
 from groundwire.control.store.store import Store
 
@@ -13,30 +15,41 @@ log = logging.getLogger(__name__)
 _FIRST_S, _LONGEST_S = 0.1, 5.0
 
 
+@asynccontextmanager
+async def existing_store(config: Config) -> AsyncIterator[Store]:
+    """Open the database of a configuration for a command, which makes and migrates nothing.
+
+    A migration is for a start or for who asks for it: older gateways could not start any more.
+
+    Raises:
+        StoreError: If the database does not exist, is not up to date, or cannot be used.
+    """
+    store = Store.of(config, is_synced=True)
+    await store.open(migrates=False)
+    try:
+        yield store
+    finally:
+        await store.close()
+
+
 async def wait_until_open(
-    store: Store,
-    *,
-    patience_s: float | None = None,
-    on_failure: Callable[[StoreError], None] = lambda error: None,
+    store: Store, *, on_failure: Callable[[StoreError], None] = lambda error: None
 ) -> None:
     """Open a store, and try again after passing failures.
 
     Args:
         store: The store.
-        patience_s: Seconds after which it gives up; ``None``: never.
         on_failure: Called with the error of each attempt that is followed by another.
 
     Raises:
-        StoreError: If the failure does not pass, or waiting took too long.
+        StoreError: If the failure does not pass.
     """
-    loop, said = asyncio.get_running_loop(), ""
-    start = loop.time()
+    said = ""
     for pause_s in pauses():
         try:
             await store.open()
         except StoreError as error:
-            is_over = patience_s is not None and loop.time() + pause_s - start > patience_s
-            if not error.is_passing or is_over:
+            if not error.is_passing:
                 raise
             on_failure(error)
             if str(error) != said:

@@ -30,17 +30,6 @@ def is_id(raw: str) -> bool:
     return _ID.fullmatch(raw) is not None
 
 
-def read_text(field: str, raw: str) -> str:
-    """Validate a text that a database can hold.
-
-    Raises:
-        InvalidTenantError: If it is not valid.
-    """
-    if _NOT_KEPT.search(raw):
-        raise InvalidTenantError(field, "it has NUL, or half a surrogate pair")
-    return raw
-
-
 def read_id(raw: object) -> str:
     """Validate the id of a tenant.
 
@@ -160,7 +149,9 @@ def _metadata_value(key: str, value: object) -> str | None:
             f"the value of {shown(key)} has {len(text):,} characters and may have "
             f"{MAX_METADATA_VALUE_CHARS:,}",
         )
-    return read_text(f"metadata[{shown(key)}]", text)
+    if _NOT_KEPT.search(text):
+        raise InvalidTenantError(f"metadata[{shown(key)}]", "it has NUL, or half a surrogate pair")
+    return text
 
 
 def _as_text(key: str, value: object) -> str | None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from sqlalchemy import collate, select
+from sqlalchemy import select
 
 from groundwire.control.store import tables
 from groundwire.control.tenants.errors import ConfiguredError, TenantExistsError
@@ -16,7 +16,6 @@ from groundwire.control.tenants.legal import (
     read_metadata,
     read_name,
     read_policy,
-    read_text,
 )
 from groundwire.control.tenants.record import (
     Changed,
@@ -26,7 +25,7 @@ from groundwire.control.tenants.record import (
     TenantSnapshot,
     over,
 )
-from groundwire.control.tenants.stored_keys import MAX_PAGE, StoredKeys
+from groundwire.control.tenants.stored_keys import StoredKeys
 from groundwire.control.tenants.transaction import Change, key_of
 from groundwire.policy.policy import Overrides
 
@@ -40,32 +39,15 @@ def _possible(overrides: Overrides) -> None:
 class Registry(StoredKeys):
     """Reads and changes tenants and keys. What fails raises StoreError, and changes nothing."""
 
-    async def tenants(
-        self, *, after: str | None = None, limit: int = 100
-    ) -> tuple[TenantRecord, ...]:
-        """Return a page of all tenants by id, those of the configuration included.
-
-        Args:
-            after: The last id of the page before.
-            limit: How many at most, up to 1,000.
-
-        Raises:
-            InvalidTenantError: If ``after`` is no text that a database takes.
-        """
-        limit = max(1, min(limit, MAX_PAGE))
-        # Sorted by bytes, as Python does it: each database has an order of its own.
-        id_ = tables.tenants.c.id if self._store.is_sqlite else collate(tables.tenants.c.id, "C")
-        query = select(tables.tenants).order_by(id_).limit(limit)
-        if after is not None:
-            query = query.where(id_ > read_text("after", after))
-        async with self._store.reading() as connection:
-            stored = {row.id: self._of_row(row) for row in await connection.execute(query)}
+    async def tenants(self) -> tuple[TenantRecord, ...]:
+        """Return all tenants by id, those of the configuration included."""
         found = {
-            each: TenantRecord(id=each, is_configured=True)
-            for each in self._configured.tenants
-            if after is None or each > after
-        } | stored
-        return tuple(found[each] for each in sorted(found)[:limit])
+            each: TenantRecord(id=each, is_configured=True) for each in self._configured.tenants
+        }
+        async with self._store.reading() as connection:
+            for row in await connection.execute(select(tables.tenants)):
+                found[row.id] = self._of_row(row)
+        return tuple(found[each] for each in sorted(found))
 
     async def tenant(self, id_: str) -> TenantRecord:
         """Return a tenant.

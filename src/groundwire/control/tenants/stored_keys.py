@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, Select, select
+from sqlalchemy import ColumnElement, Row, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from groundwire.control.keys import Role
@@ -31,9 +31,6 @@ from groundwire.control.tenants.record import (
 )
 from groundwire.control.tenants.transaction import Change, Changes, key_of, tenant_of
 
-#: The largest page of a list.
-MAX_PAGE = 1000
-
 #: The name of the keys of the first start.
 FIRST_START = "first start"
 
@@ -55,34 +52,21 @@ class StoredKeys:
         self._store, self._configured = store, configured or ConfiguredTenants()
         self._changes = Changes(store)
 
-    async def keys(
-        self, tenant: str, *, after: str | None = None, limit: int = 100
-    ) -> tuple[KeyRecord, ...]:
-        """Return a page of the keys of a tenant: those of the configuration, then the latest first.
+    async def keys(self, tenant: str | None) -> tuple[KeyRecord, ...]:
+        """Return the keys of a tenant: those of the configuration, then the latest first.
 
         Args:
-            tenant: Whose.
-            after: The id of the last stored key of the page before.
-            limit: How many stored keys at most, up to 1,000.
+            tenant: Whose keys; ``None``: those of the admin plane.
 
         Raises:
             UnknownTenantError: If there is no such tenant.
-            UnknownKeyError: If it has no key ``after``.
         """
-        configured = () if after is not None else self._configured.keys_of(tenant)
+        query = select(tables.keys).where(_of(tenant))
         async with self._store.reading() as connection:
-            await self._known(connection, tenant)
-            query = await _page(connection, _KEYS.tenant == tenant, after, limit)
-            return (*configured, *map(key_of, await connection.execute(query)))
-
-    async def admin_keys(
-        self, *, after: str | None = None, limit: int = 100
-    ) -> tuple[KeyRecord, ...]:
-        """Return a page of the keys of the admin plane, as :meth:`keys` does."""
-        configured = () if after is not None else self._configured.keys_of(None)
-        async with self._store.reading() as connection:
-            query = await _page(connection, _KEYS.role.is_not(None), after, limit)
-            return (*configured, *map(key_of, await connection.execute(query)))
+            if tenant is not None:
+                await self._known(connection, tenant)
+            rows = await connection.execute(query.order_by(_KEYS.created_at.desc(), _KEYS.id))
+            return (*self._configured.keys_of(tenant), *map(key_of, rows))
 
     async def create_key(
         self,
@@ -124,9 +108,8 @@ class StoredKeys:
         """
         if not KEY_ID.fullmatch(key_id):
             raise UnknownKeyError(key_id)
-        owner = _KEYS.role.is_not(None) if tenant is None else _KEYS.tenant == tenant
         async with self._changes.begin() as change:
-            found = await change.find_keys((_KEYS.id == key_id) & owner)
+            found = await change.find_keys((_KEYS.id == key_id) & _of(tenant))
             if not found:
                 raise self._no_key(key_id, tenant)
             record = found[0]
@@ -235,18 +218,6 @@ class StoredKeys:
         return UnknownKeyError(key_id)
 
 
-async def _page(
-    connection: AsyncConnection, where: ColumnElement[bool], after: str | None, limit: int
-) -> Select[Any]:
-    """Return the query for a page of keys, the latest first."""
-    query = select(tables.keys).where(where).limit(max(1, min(limit, MAX_PAGE)))
-    query = query.order_by(_KEYS.created_at.desc(), _KEYS.id)
-    if after is None:
-        return query
-    is_last = where & (_KEYS.id == (after if KEY_ID.fullmatch(after) else ""))
-    last = (await connection.execute(select(tables.keys).where(is_last))).first()
-    if last is None:
-        raise UnknownKeyError(after)
-    is_earlier = _KEYS.created_at < last.created_at
-    is_beside = (_KEYS.created_at == last.created_at) & (_KEYS.id > after)
-    return query.where(is_earlier | is_beside)
+def _of(tenant: str | None) -> ColumnElement[bool]:
+    """Match the keys of a tenant, or with ``None`` those of the admin plane."""
+    return _KEYS.role.is_not(None) if tenant is None else _KEYS.tenant == tenant

@@ -1,11 +1,10 @@
 """Keys: those of tenants, and those of the admin plane. Each is shown once, when it is made."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 from fastapi import APIRouter, Request
 
 from groundwire.control.audit.cursor import InvalidCursorError, to_cursor
-from groundwire.control.tenants.errors import UnknownKeyError
 from groundwire.control.tenants.record import KeyRecord
 from groundwire.control.tenants.record import NewKey as Made
 from groundwire.control.tenants.registry import Registry
@@ -46,12 +45,7 @@ async def list_keys(
 ) -> KeyPage:
     """The keys of a tenant, revoked and expired ones too: those of the configuration, the latest
     first."""  # noqa: D205, D209
-    after = after_of(cursor)
-    try:
-        found = await control_of(request).registry.keys(tenant, after=after, limit=limit + 1)
-    except UnknownKeyError as error:
-        raise InvalidCursorError from error
-    return _page(found, limit)
+    return _page(await control_of(request).registry.keys(tenant), cursor, limit)
 
 
 @router.post(
@@ -86,12 +80,7 @@ async def revoke_key(request: Request, tenant: TenantId, key_id: KeyId) -> Key:
 )
 async def list_admin_keys(request: Request, cursor: Cursor = None, limit: Limit = 100) -> KeyPage:
     """The keys of the admin plane, revoked and expired ones too."""
-    after = after_of(cursor)
-    try:
-        found = await control_of(request).registry.admin_keys(after=after, limit=limit + 1)
-    except UnknownKeyError as error:
-        raise InvalidCursorError from error
-    return _page(found, limit)
+    return _page(await control_of(request).registry.keys(None), cursor, limit)
 
 
 @router.post(
@@ -133,12 +122,19 @@ async def revoke_admin_key(request: Request, key_id: KeyId) -> Key:
     return await _revoked(request, key_id, None)
 
 
-def _page(found: tuple[KeyRecord, ...], limit: int) -> KeyPage:
-    """The configured ones stand first, and are not counted."""
-    n_configured = sum(each.is_configured for each in found)
-    kept = found[: n_configured + limit]
-    more = to_cursor(kept[-1].id) if len(found) > len(kept) else None
-    return KeyPage(keys=[Key.model_validate(each) for each in kept], next=more)
+def _page(found: Sequence[KeyRecord], cursor: str | None, limit: int) -> KeyPage:
+    """Return the page after a cursor.
+
+    Raises:
+        InvalidCursorError: If the cursor did not come with a page of this list.
+    """
+    after, ids = after_of(cursor), [each.id for each in found]
+    if after is not None and after not in ids:
+        raise InvalidCursorError
+    start = 0 if after is None else ids.index(after) + 1
+    page = found[start : start + limit]
+    more = to_cursor(page[-1].id) if len(found) > start + limit else None
+    return KeyPage(keys=[Key.model_validate(each) for each in page], next=more)
 
 
 async def _made(request: Request, make: Callable[[Registry], Awaitable[Made]]) -> NewKey:

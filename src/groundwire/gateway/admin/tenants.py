@@ -43,8 +43,8 @@ router = APIRouter(prefix=PREFIX, route_class=AdminRoute, tags=["Tenants"])
 @router.get("", summary="List tenants", operation_id="list_tenants", responses=errors(400))
 async def list_tenants(request: Request, cursor: Cursor = None, limit: Limit = 100) -> TenantPage:
     """All tenants by id, those of the configuration among them."""
-    registry = control_of(request).registry
-    found = await registry.tenants(after=after_of(cursor), limit=limit + 1)
+    after, stored = after_of(cursor), await control_of(request).registry.tenants()
+    found = [each for each in stored if after is None or each.id > after]
     more = to_cursor(found[limit - 1].id) if len(found) > limit else None
     return TenantPage(tenants=[Tenant.model_validate(each) for each in found[:limit]], next=more)
 
