@@ -143,11 +143,10 @@ class Retention:
         """
         async with self._store.reading() as connection:
             expired = await self._find(connection, now)
-            is_due = False
-            for table, condition in expired.conditions:
-                is_due = is_due or await connection.scalar(
-                    select(exists(select(table.c.seq).where(condition)))
-                )
+            found = [
+                await connection.scalar(select(exists(select(table.c.seq).where(condition))))
+                for table, condition in expired.conditions
+            ]
         if expired.refused:
             log.error(
                 "%d chains of the audit trail are not as they were written, and lose nothing: run "
@@ -155,7 +154,7 @@ class Retention:
                 len(expired.refused),
             )
         n_removed = Counter[str]()
-        if is_due:
+        if any(found):
             if not await self._audit.settle([expired.announcement()]):
                 raise RetentionError
             for table, condition in expired.conditions:
