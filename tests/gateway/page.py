@@ -24,6 +24,7 @@ from groundwire import Pipeline
 from groundwire.config import Config, parse
 from groundwire.gateway.app import create_app
 from groundwire.gateway.control import ControlPlane
+from tests.gateway.dialects.spoken import ALL
 from tests.gateway.serving import serving_both
 from tests.gateway.wire import (
     Recorded,
@@ -248,6 +249,14 @@ def _answer(request: Recorded) -> Script:
     """Answer by the name of the model."""
     body = request.json()
     text = ANSWERS[body["model"]]
+    spoken = next((each for each in ALL if request.path == f"/v1/{each.path}"), ALL[0])
+    if spoken.path != "chat/completions":
+        words = re.findall(r"\S+\s*", text)
+        return (
+            Script.sse(spoken.events(words))
+            if body.get("stream")
+            else Script.json(spoken.body(text))
+        )
     if not body.get("stream"):
         return Script.json(completion(text, model=body["model"]))
     words = re.findall(r"\S+\s*", text)

@@ -131,9 +131,9 @@ def test_endpoints_that_are_not_checked_follow_the_tenant_too(tmp_path: Path) ->
     tenants: dict[str, Overrides] = {}
     with gateway(tmp_path, tenants=tenants) as own:
         own.upstream.otherwise(Script.json({}))
-        assert own.post_to("completions", {"prompt": "?"}).headers["x-groundwire-checked"]
+        assert own.post_to("complete", {"prompt": "?"}).headers["x-groundwire-checked"]
         tenants["default"] = Overrides(action=Action.BLOCK)
-        assert own.post_to("completions", {"prompt": "?"}).status_code == 403
+        assert own.post_to("complete", {"prompt": "?"}).status_code == 403
 
 
 def test_a_detector_that_the_admin_plane_gives_a_tenant_judges_its_next_answer(
@@ -158,7 +158,7 @@ TWO_SPANS = {"answer": GOOD, "spans": [{"id": "S0", "text": GOOD}, {"id": "S1", 
     ("path", "body", "status", "said"),
     [
         ("chat/completions", request(), 403, "hallucination_detected"),
-        ("completions", {"prompt": "?"}, 403, "unchecked_endpoint"),
+        ("complete", {"prompt": "?"}, 403, "unchecked_endpoint"),
         ("check", CONVERSATION, 200, '"action":"block"'),
         ("check/batch", {"examples": [CONVERSATION]}, 200, '"action":"block"'),
         ("verify", TWO_SPANS, 413, "evidence.max_sources"),

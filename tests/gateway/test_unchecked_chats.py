@@ -36,7 +36,7 @@ def test_a_request_that_asks_for_a_check_has_one_where_checks_are_off(tmp_path: 
 
 def test_an_endpoint_that_is_refused_counts_as_a_refusal(tmp_path: Path) -> None:
     with gateway(tmp_path, "check: {action: block}") as own:
-        url = f"{own.url}/responses"
+        url = f"{own.url}/threads/runs"
         response = httpx.post(
             url, json={"input": "?"}, headers=own.headers, timeout=20, verify=False
         )

@@ -7,7 +7,7 @@ API are FastAPI's, and make up the OpenAPI document.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -25,8 +25,7 @@ from groundwire.control.keys import Keyring, Keys
 from groundwire.errors import ConfigError, GroundwireError
 from groundwire.gateway import native, relay
 from groundwire.gateway.chat import chat
-from groundwire.gateway.chat.dialect import Dialect
-from groundwire.gateway.dialects.chat_completions import ChatCompletions
+from groundwire.gateway.dialects import DIALECTS
 from groundwire.gateway.http.problems import Problem, as_problem, not_found, problem_response
 from groundwire.gateway.metrics import Metrics
 from groundwire.gateway.middleware.auth import Authentication
@@ -118,7 +117,7 @@ def create_app(
     )
     app.state.readiness, app.state.metrics = readiness, counted
     # Most requests are for it, and to look through all others takes longer than to pass it on.
-    app.router.routes.append(_checked(ChatCompletions()))
+    app.router.routes.extend(_checked())
     app.include_router(native.router)
     native.describe(app)
     app.router.routes.extend(_routes())
@@ -166,9 +165,12 @@ def _keys(
     return found
 
 
-def _checked(dialect: Dialect) -> Route:
-    create = partial(chat.create, dialect=dialect)
-    return Route(f"/v1/{dialect.path}", create, methods=["POST"])
+def _checked() -> Iterator[Route]:
+    """The endpoints whose answers are checked, also under the paths of Azure's clients."""
+    for dialect in DIALECTS:
+        create = partial(chat.create, dialect=dialect)
+        for prefix in ("/v1", "/openai/v1", "/openai/deployments/{deployment}"):
+            yield Route(f"{prefix}/{dialect.path}", create, methods=["POST"])
 
 
 def _routes() -> Sequence[BaseRoute]:
@@ -177,6 +179,7 @@ def _routes() -> Sequence[BaseRoute]:
         Route("/readyz", readyz),
         Route("/metrics", metrics),
         Route("/v1/{path:path}", relay.relay, methods=METHODS),
+        Route("/openai/{path:path}", relay.relay, methods=METHODS),
         Route("/{path:path}", _nothing, methods=METHODS),
     )
 
@@ -189,7 +192,8 @@ async def _tell(request: Request, error: Exception) -> Response:
     problem = as_problem(error)
     if problem.status >= 500 and problem is not error:
         log_failure(error, trace_id(request))
-    return problem_response(problem, trace_id=trace_id(request))
+    is_anthropic = request.url.path == "/v1/messages"
+    return problem_response(problem, trace_id=trace_id(request), is_anthropic=is_anthropic)
 
 
 async def _guarded(start: Coroutine[Any, Any, None], readiness: Readiness) -> None:

@@ -1,5 +1,6 @@
 """Everything under ``/v1`` that is not checked goes up as it came, and comes back as it is."""
 
+import re
 from typing import Any
 
 import msgspec
@@ -23,7 +24,7 @@ from groundwire.gateway.http.streamed import (
 )
 from groundwire.gateway.middleware import state
 from groundwire.gateway.model_list import all_models
-from groundwire.gateway.paths import RequestTarget, target_of
+from groundwire.gateway.paths import PREFIX, RequestTarget, target_of
 from groundwire.gateway.services import Services
 from groundwire.gateway.upstream import UpstreamReply
 from groundwire.gateway.upstream.headers import Pairs
@@ -35,6 +36,9 @@ class _Named(msgspec.Struct):
 
     model: Any = None
 
+
+#: What Azure's clients have in place of ``/v1/``.
+_AZURE = re.compile(rb"\A/openai/(?:v1|deployments/[A-Za-z0-9._-]+)/")
 
 _names = msgspec.json.Decoder(_Named)
 
@@ -166,8 +170,9 @@ def _administered_at(settings: Admin) -> str:
 
 
 def _raw_path(request: Request) -> bytes:
+    """The path as it was written, or as it is without what Azure's clients put before it."""
     raw = request.scope.get("raw_path")
-    return raw if isinstance(raw, bytes) else request.scope["path"].encode()
+    return _AZURE.sub(PREFIX, raw if isinstance(raw, bytes) else request.scope["path"].encode())
 
 
 def _has_body(request: Request) -> bool:

@@ -41,7 +41,6 @@ from groundwire.pipeline import DUE, Checked, CheckPath, Pipeline, RequestContex
 from groundwire.pipeline.conversation import Answer, AnswerKind, read_request
 from groundwire.policy.policy import Action, decide, reach, resolve
 
-
 #: A client may take so long to send its request.
 BODY_TIMEOUT_S = 60.0
 #: Of a response that nobody waits for, so much is kept for its check; a larger one is not checked.
@@ -65,6 +64,7 @@ async def create(request: Request, dialect: Dialect) -> Response:
             ChatRequest.read,
             raw,
             dialect,
+            deployment=request.path_params.get("deployment"),
             content_encoding=request.headers.get("content-encoding", ""),
             max_bytes=settings.max_body_bytes,
             forwards_sources=settings.forwards_sources,

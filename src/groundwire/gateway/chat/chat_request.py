@@ -50,6 +50,7 @@ class ChatRequest:
         raw: bytes,
         dialect: Dialect,
         *,
+        deployment: str | None = None,
         content_encoding: str,
         max_bytes: int,
         forwards_sources: bool,
@@ -59,6 +60,7 @@ class ChatRequest:
         Args:
             raw: The body as it came.
             dialect: The API that it is a request of.
+            deployment: The model that its path names, as those of Azure's clients do.
             content_encoding: The value of its header Content-Encoding.
             max_bytes: The most bytes it may have, decompressed.
             forwards_sources: Whether the upstream gets ``metadata["grounding.*"]`` too. OpenAI
@@ -77,10 +79,13 @@ class ChatRequest:
                 f"its type is {type(body).__name__}",
                 'A request is an object such as {"model": "...", "messages": [...]}.',
             )
+        if deployment is not None and not isinstance(body.get("model"), str):
+            body = {**body, "model": deployment}
+            raw = json.dumps(body).encode()
         metadata = body.get("metadata")
         own = metadata if isinstance(metadata, dict) else {}
         ours = {key: value for key, value in own.items() if key.startswith(_OURS)}
-        model = body.get("model")
+        model = deployment or body.get("model")
         return cls(
             dialect=dialect,
             body=dialect.conversation(body),

@@ -79,8 +79,16 @@ def read_chunk(text: str) -> Chunk:
     """Read the data of an event.
 
     Raises:
-        UnreadableChunkError: If it is no JSON object, its choices are not those of a chunk, or it
-            may hold text beside them.
+        UnreadableChunkError: As :func:`event_data` and :func:`chunk_of`.
+    """
+    return chunk_of(event_data(text))
+
+
+def event_data(text: str) -> dict[str, Any]:
+    """The JSON object in the data of an event.
+
+    Raises:
+        UnreadableChunkError: If there is none, or it has a key twice.
     """
     try:
         data = json.loads(text, object_pairs_hook=unambiguous)
@@ -88,6 +96,16 @@ def read_chunk(text: str) -> Chunk:
         raise UnreadableChunkError(f"it is no JSON ({type(error).__name__})") from None
     if not isinstance(data, dict):
         raise UnreadableChunkError(f"it is JSON of type {type(data).__name__}")
+    return data
+
+
+def chunk_of(data: dict[str, Any]) -> Chunk:
+    """Read a chunk.
+
+    Raises:
+        UnreadableChunkError: If its choices are not those of a chunk, or it may hold text beside
+            them.
+    """
     choices = data.get("choices")
     if not isinstance(choices, (list, NoneType)):
         raise UnreadableChunkError(f"its choices are of type {type(choices).__name__}")
@@ -132,14 +150,20 @@ class Halves:
             return chunk
         return replace(chunk, parts=parts, is_as_sent=False)
 
+    def whole(self, index: int, text: str, *, is_last: bool = False) -> str:
+        """The next piece of the text of an answer, in whole characters."""
+        joined = self._waiting.pop(index, "") + text
+        if joined and "\ud800" <= joined[-1] <= "\udbff" and not is_last:
+            self._waiting[index] = joined[-1]
+            joined = joined[:-1]
+        if joined == text:
+            return text
+        return joined.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
+
     def _join(self, part: DeltaPart) -> DeltaPart:
-        text = self._waiting.pop(part.index, "") + part.text
-        if text and "\ud800" <= text[-1] <= "\udbff" and part.finish is None:
-            self._waiting[part.index] = text[-1]
-            text = text[:-1]
+        text = self.whole(part.index, part.text, is_last=part.finish is not None)
         if text == part.text:
             return part
-        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
         delta = {**(part.choice.get("delta") or {}), "content": text}
         return replace(part, text=text, choice={**part.choice, "delta": delta})
 

@@ -23,6 +23,20 @@ _WITH_TEXT = ("role", "content")
 _ERROR_NAME = b"event: error\n"
 
 
+class EventForm:
+    """How chunks stand in events: as chat completions do."""
+
+    def write(self, chunk: Mapping[str, Any]) -> bytes:
+        """The event of a chunk."""
+        return encode(chunk)
+
+    def read(self, event: bytes) -> dict[str, Any]:
+        """The chunk in an event that was read before."""
+        data = json.loads(ServerSentEvent.of(event).data or "{}")
+        assert isinstance(data, dict)
+        return data
+
+
 @dataclass(slots=True)
 class _Piece:
     """Text of an answer, from ``start`` to ``end``, as the event that brought it."""
@@ -47,6 +61,7 @@ class HeldAnswer:
         n_held: Characters that are held, those of calls and the like too.
         n_bytes: Bytes that are held.
         is_finished: Whether the upstream has said why it ends.
+        form: How its events are written and read.
     """
 
     index: int
@@ -56,6 +71,7 @@ class HeldAnswer:
     n_held: int = 0
     n_bytes: int = 0
     is_finished: bool = False
+    form: EventForm = field(default_factory=EventForm)
     _pieces: deque[_Piece] = field(default_factory=deque)
     _late: list[bytes] = field(default_factory=list)
 
@@ -72,15 +88,15 @@ class HeldAnswer:
         # Probabilities without text are of words that come later.
         has_more = waits or part.n_skipped or (part.choice.get("logprobs") and not part.text)
         if not (part.finish or (self.withholds and has_more)):
-            self._keep(part, raw or _event(data, part.choice), part.choice)
+            self._keep(part, raw or self._event(data, part.choice), part.choice)
             return
         rest, choice = delta, part.choice
         if part.text:
             early, rest = _divided(delta)
             with_text = {**choice, "delta": early, "finish_reason": None}
-            self._keep(part, _event(data, with_text), with_text)
+            self._keep(part, self._event(data, with_text), with_text)
             choice, raw = {**choice, "delta": rest, "logprobs": None}, None
-        late = raw or _event(data, choice)
+        late = raw or self._event(data, choice)
         self._late.append(late)
         self.n_held += _n_chars(rest)
         self.n_bytes += len(late)
@@ -136,7 +152,8 @@ class HeldAnswer:
         late, self._late = self._late, []
         if extension is not None:
             if late and self.is_finished:
-                late[-1] = encode({**_data(late[-1]), "groundwire": extension})
+                ended = {**self.form.read(late[-1]), "groundwire": extension}
+                late[-1] = self.form.write(ended)
             else:
                 late.append(self._chunk(head, {}, groundwire=extension))
         self.n_held = self.n_bytes = 0
@@ -146,7 +163,7 @@ class HeldAnswer:
         """The arguments of the calls of tools that are held, each as the text it is so far."""
         found: dict[object, str] = {}
         for event in self._late:
-            for choice in _data(event).get("choices", ()):
+            for choice in self.form.read(event).get("choices", ()):
                 calls = (choice.get("delta") or {}).get("tool_calls")
                 for call in calls if isinstance(calls, list) else ():
                     if isinstance(call, Mapping):
@@ -170,34 +187,42 @@ class HeldAnswer:
         self.n_sent = upto
         if begin == piece.start and upto == piece.end:
             return piece.event
-        data = _data(piece.event)
+        data = self.form.read(piece.event)
         whole = data["choices"][0]
         delta = {"content": piece.text[begin - piece.start : upto - piece.start]}
         if begin == piece.start and "role" in whole["delta"]:
             delta["role"] = whole["delta"]["role"]
         if upto == piece.end:
-            return _event(data, {**whole, "delta": delta})
+            return self._event(data, {**whole, "delta": delta})
         # All else that is said of the piece may tell how it goes on.
         choice = {"index": self.index, "delta": delta, "logprobs": None, "finish_reason": None}
         head = {key: data[key] for key in HEAD if key in data}
-        return _event(head, choice)
+        return self._event(head, choice)
 
     def _chunk(self, head: Mapping[str, Any], delta: Mapping[str, Any], **more: object) -> bytes:
         choice = {"index": self.index, "delta": delta, "logprobs": None, "finish_reason": None}
-        return encode({**head, "choices": [choice], **more})
+        return self.form.write({**head, "choices": [choice], **more})
+
+    def _event(self, data: Mapping[str, Any], choice: Mapping[str, Any]) -> bytes:
+        """The chunk with this choice alone."""
+        return self.form.write({**data, "choices": [choice]})
 
 
 class HeldStream:
     """All answers of a response, and its chunks about no answer."""
 
-    def __init__(self, head: Mapping[str, Any], *, withholds: bool) -> None:
+    def __init__(
+        self, head: Mapping[str, Any], *, withholds: bool, form: EventForm | None = None
+    ) -> None:
         """Begin.
 
         Args:
             head: The fields that all chunks of the response have, as far as known before the
                 first.
             withholds: As that of :class:`HeldAnswer`.
+            form: How events are written and read.
         """
+        self._form = form or EventForm()
         self._withholds = withholds
         self._front: list[bytes] = []
         self._tail: list[bytes] = []
@@ -222,10 +247,11 @@ class HeldStream:
         self.usage = chunk.data.get("usage") or self.usage
         is_as_sent = chunk.is_as_sent and (event.is_plain or not self._withholds)
         if not chunk.parts:
-            own: bytes = event.raw if is_as_sent else encode(chunk.data)
+            own: bytes = event.raw if is_as_sent else self._form.write(chunk.data)
             if self._withholds and not {"choices"} <= set(chunk.data) <= WITHOUT_ANSWERS:
                 # What it says besides, nobody has read.
-                own = _known_alone(chunk.data)
+                known = _known_alone(chunk.data)
+                own = self._form.write(known) if known else b""
             if own:
                 (self._tail if self.answers else self._front).append(own)
                 self._n_bytes += len(own)
@@ -237,7 +263,9 @@ class HeldStream:
     def answer(self, index: int) -> HeldAnswer:
         """One of the answers, new if it was not mentioned before."""
         if index not in self.answers:
-            self.answers[index] = HeldAnswer(index=index, withholds=self._withholds)
+            self.answers[index] = HeldAnswer(
+                index=index, withholds=self._withholds, form=self._form
+            )
         return self.answers[index]
 
     def front(self) -> list[bytes]:
@@ -272,7 +300,7 @@ class HeldStream:
             trace_id=trace_id,
             extension=extension,
         )
-        return [encode(chunk), DONE]
+        return [self._form.write(chunk), DONE]
 
 
 def error_event(event: ServerSentEvent, chunk: Chunk) -> bytes:
@@ -297,21 +325,10 @@ def _divided(delta: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     return early, rest
 
 
-def _known_alone(data: Mapping[str, Any]) -> bytes:
+def _known_alone(data: Mapping[str, Any]) -> Mapping[str, Any]:
     """The known fields of a chunk about no answer; nothing if that is its head alone."""
     known = {key: value for key, value in data.items() if key in WITHOUT_ANSWERS}
-    return encode(known | {"choices": []}) if known.keys() - {*HEAD, "choices"} else b""
-
-
-def _event(data: Mapping[str, Any], choice: Mapping[str, Any]) -> bytes:
-    """The chunk with this choice alone."""
-    return encode({**data, "choices": [choice]})
-
-
-def _data(event: bytes) -> dict[str, Any]:
-    data = json.loads(ServerSentEvent.of(event).data or "{}")
-    assert isinstance(data, dict)  # it was read before
-    return data
+    return known | {"choices": []} if known.keys() - {*HEAD, "choices"} else {}
 
 
 def _n_chars(value: object) -> int:

@@ -81,13 +81,15 @@ class Problem(Exception):  # noqa: N818 - it is what the client reads, not what 
         return {"error": error}
 
 
-def problem_response(problem: Problem, *, trace_id: str) -> Response:
-    """The response that tells a client of a problem."""
+def problem_response(problem: Problem, *, trace_id: str, is_anthropic: bool = False) -> Response:
+    """The response that tells a client of a problem; Anthropic's errors have a type themselves."""
     headers = dict(problem.headers)
     if problem.status in (429, 503):
         # What may pass is worth trying again; the official clients read this header.
         headers.setdefault("Retry-After", "1")
-    return _Json(problem.to_dict(trace_id=trace_id), status_code=problem.status, headers=headers)
+    body = {"type": "error"} if is_anthropic else {}
+    body |= problem.to_dict(trace_id=trace_id)
+    return _Json(body, status_code=problem.status, headers=headers)
 
 
 def as_problem(error: BaseException) -> Problem:

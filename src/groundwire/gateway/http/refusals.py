@@ -152,7 +152,6 @@ def refusal_chunk(
     Returns:
         JSON data: an OpenAI ``chat.completion.chunk`` with ``groundwire`` beside its choices.
     """
-    more = {} if extension is None else {k: v for k, v in extension.items() if k != "headers"}
     return {
         "id": f"chatcmpl-{trace_id}",
         "created": 0,
@@ -163,11 +162,19 @@ def refusal_chunk(
             {"index": index, "delta": {}, "logprobs": None, "finish_reason": "content_filter"}
             for index in indexes
         ],
-        "groundwire": {
-            **more,
-            "type": refused(code).type,
-            "code": str(code),
-            "message": message,
-            "trace_id": trace_id,
-        },
+        "groundwire": told_of(code, message=message, trace_id=trace_id, extension=extension),
+    }
+
+
+def told_of(
+    code: RefusalCode, *, message: str, trace_id: str, extension: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    """The value of ``groundwire`` in the event that ends a stream whose rest is withheld."""
+    more = {} if extension is None else {k: v for k, v in extension.items() if k != "headers"}
+    return {
+        **more,
+        "type": refused(code).type,
+        "code": str(code),
+        "message": message,
+        "trace_id": trace_id,
     }

@@ -1,7 +1,7 @@
 """Authentication: the key of a request says whose it is, before its body is read.
 
-A key comes as ``Authorization: Bearer``, as ``X-API-Key`` or as ``X-Groundwire-Key``; with the last
-one, Authorization belongs to the upstream.
+A key comes as ``Authorization: Bearer``, as ``X-API-Key``, as Azure's ``api-key`` or as
+``X-Groundwire-Key``; with the last one, Authorization belongs to the upstream.
 """
 
 import re
@@ -96,6 +96,7 @@ def candidates(scope: Scope) -> Iterator[bytes]:
         return
     yield from bearers(scope)
     yield from values(scope, b"x-api-key")
+    yield from values(scope, b"api-key")
 
 
 def first_known(given: list[bytes], keyring: Keys) -> Key | None:

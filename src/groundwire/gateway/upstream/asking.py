@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from typing import Self
+from urllib.parse import urlsplit
 
 from groundwire.config.upstreams import Upstream
 from groundwire.gateway.upstream.headers import Pairs, going_up
@@ -82,12 +83,21 @@ class UpstreamRequest:
             api_key=None if upstream.api_key is None else upstream.api_key.reveal(),
             passes_authorization=self.passes_authorization,
             accept_encoding=self.accept_encoding,
+            key_names=self._key_names(upstream),
         )
         if isinstance(self.body, Upload):
             # Some servers take no body of unknown length. That of the caller is kept to: his
             # server checked it, and a body that is shorter fails here as it does there.
             headers += [pair for pair in self.headers if pair[0].lower() == "content-length"][:1]
         return [(name, _as_utf8(value)) for name, value in headers]
+
+    def _key_names(self, upstream: Upstream) -> tuple[str, ...]:
+        """The headers that the key of an upstream goes in: Anthropic's API has its own."""
+        if self.path.partition("/")[0] != "messages":
+            return ("authorization",)
+        if (urlsplit(upstream.url).hostname or "").endswith("anthropic.com"):
+            return ("x-api-key",)
+        return ("x-api-key", "authorization")  # others that speak it take one or the other
 
 
 def _as_utf8(value: str) -> str:

@@ -59,6 +59,7 @@ def going_up(
     api_key: str | None,
     passes_authorization: bool,
     accept_encoding: str | None = None,
+    key_names: Iterable[str] = ("authorization",),
 ) -> Pairs:
     """Return the caller's headers that an upstream may see: none that may hold a key of ours.
 
@@ -68,6 +69,7 @@ def going_up(
         passes_authorization: Whether credentials in ``headers`` are the caller's own for the
             upstream. They then win over ``api_key``; else they are for us, and stay here.
         accept_encoding: Replaces the caller's Accept-Encoding; ``None`` keeps it.
+        key_names: The headers that ``api_key`` goes in.
 
     Returns:
         Names in lower case; without Host and Content-Length.
@@ -87,7 +89,8 @@ def going_up(
     if accept_encoding is not None:
         kept.append(("accept-encoding", accept_encoding))
     if api_key is not None and not any(name in CREDENTIALS for name, _ in kept):
-        kept.append(("authorization", f"Bearer {api_key}"))
+        bearer = f"Bearer {api_key}"
+        kept += [(name, bearer if name == "authorization" else api_key) for name in key_names]
     return kept
 
 

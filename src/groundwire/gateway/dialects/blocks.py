@@ -1,0 +1,384 @@
+"""Streams of one answer in blocks, each opened, filled and closed: Messages and Responses.
+
+Their clients put blocks together in the order of their numbers, so here, other than with chunks,
+nothing overtakes: events leave in their order. What is no text, and may say what the text says,
+waits for the end of the answer when text waits for its verdict, and all that follows waits with it.
+"""
+
+import re
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from enum import Enum, auto
+from typing import Any
+
+from groundwire.gateway.chat.chunks import (
+    Chunk,
+    DeltaPart,
+    Halves,
+    UnreadableChunkError,
+    event_data,
+)
+from groundwire.gateway.chat.reading import ReadEvent
+from groundwire.gateway.http.problems import Problem
+from groundwire.gateway.http.refusals import RefusalCode, told_of
+from groundwire.gateway.http.sse import ServerSentEvent, encode
+
+_OURS = "groundwire"
+_TYPE = re.compile(r"[A-Za-z0-9_.-]{1,100}")
+
+
+class Leaves(Enum):
+    """When an event may leave."""
+
+    WITH_TEXT = auto()  # once all text before it has, and its own
+    LATE = auto()  # once the answer has passed
+    LAST = auto()  # it ends the answer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlockEvent(Chunk):
+    """An event of a stream of blocks.
+
+    Attributes:
+        leaves: When it may leave.
+        known: The event with nothing but fields that are known to hold no text, or text that is
+            judged; it leaves in place of the event while more may be withheld.
+        opens: Whether it opens a block of text.
+        is_divisible: Whether a part of its text may leave alone.
+        is_end: Whether the stream ends with it.
+        arguments: What it adds to the arguments of a call of a tool.
+    """
+
+    leaves: Leaves
+    known: Mapping[str, Any]
+    opens: bool = False
+    is_divisible: bool = False
+    is_end: bool = False
+    arguments: str = ""
+
+    @property
+    def part(self) -> DeltaPart:
+        """What it says of the answer."""
+        return self.parts[0]
+
+
+class BlockReader(ABC):
+    """Reads the events of one stream, in their order."""
+
+    def __init__(self) -> None:
+        self._halves = Halves()
+
+    def __call__(self, event: ServerSentEvent) -> ReadEvent:
+        """Read an event.
+
+        Raises:
+            UnreadableChunkError: If it is none, or text in it cannot be told.
+        """
+        data = event_data(event.data or "")
+        own = {key: value for key, value in data.items() if key != _OURS}
+        if not _TYPE.fullmatch(str(own.get("type"))):
+            raise UnreadableChunkError("its type is no name")
+        found = replace(self.read(own), is_as_sent=own == data)
+        return ReadEvent(event, found, is_end=found.is_end)
+
+    @abstractmethod
+    def read(self, data: Mapping[str, Any]) -> BlockEvent:
+        """Read the data of an event.
+
+        Raises:
+            UnreadableChunkError: If it is none, or text in it cannot be told.
+        """
+
+    def whole(self, text: object) -> str:
+        """The next piece of text, in whole characters.
+
+        Raises:
+            UnreadableChunkError: If it is no text.
+        """
+        if not isinstance(text, str):
+            raise UnreadableChunkError(f"a text is of type {type(text).__name__}")
+        return self._halves.whole(0, text)
+
+
+def number_in(data: Mapping[str, Any], name: str) -> int:
+    """A number of an event.
+
+    Raises:
+        UnreadableChunkError: If there is none.
+    """
+    found = data.get(name)
+    if type(found) is not int:
+        raise UnreadableChunkError(f"{name} is of type {type(found).__name__}")
+    return found
+
+
+def object_in(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """An object in an event.
+
+    Raises:
+        UnreadableChunkError: If there is none.
+    """
+    found = data.get(name)
+    if not isinstance(found, dict):
+        raise UnreadableChunkError(f"{name} is of type {type(found).__name__}")
+    return found
+
+
+def only(data: Mapping[str, Any], names: Collection[str], **others: Any) -> dict[str, Any]:  # noqa: ANN401
+    """These fields of an object, and others in their place."""
+    return {key: others.get(key, value) for key, value in data.items() if key in names}
+
+
+def block_event(
+    data: Mapping[str, Any],
+    leaves: Leaves,
+    *,
+    known: Mapping[str, Any] | None = None,
+    text: str = "",
+    refusal: str = "",
+    finish: str | None = None,
+    calls_tools: bool = False,
+    is_unknown: bool = False,
+    **more: Any,  # noqa: ANN401 - fields of the event
+) -> BlockEvent:
+    """An event and what it says of the answer."""
+    part = DeltaPart(
+        index=0,
+        text=text,
+        refusal=refusal,
+        calls_tools=calls_tools,
+        n_skipped=int(is_unknown),
+        finish=finish,
+        choice={},
+    )
+    return BlockEvent(data=data, parts=(part,), leaves=leaves, known=known or data, **more)
+
+
+@dataclass(slots=True)
+class _Step:
+    """An event that is held, with the place of its text in the answer."""
+
+    event: BlockEvent
+    raw: bytes | None  # as it came, if it can leave so
+    start: int
+    end: int
+    size: int
+
+
+@dataclass(slots=True)
+class HeldBlocks(ABC):
+    """Holds a stream of blocks; it is the response and its one answer.
+
+    Attributes:
+        withholds: Whether text waits for its verdict.
+        model: The model that the request names.
+        trace_id: The trace id of the request.
+        n_chars: Characters of text so far.
+        n_sent: Characters of text that have left.
+        n_bytes: Bytes that are held.
+    """
+
+    withholds: bool
+    model: str
+    trace_id: str
+    n_chars: int = 0
+    n_sent: int = 0
+    n_bytes: int = 0
+    _n_late: int = 0
+    _steps: deque[_Step] = field(default_factory=deque)
+    _arguments: dict[object, str] = field(default_factory=dict)
+    _warning: str | None = None
+    _n_put_in: int = 0  # blocks that are ours, before those that still come
+    _n_blocks: int = 0
+
+    #: The field with the number of a block.
+    number = "index"
+
+    # The dialect's own.
+
+    @abstractmethod
+    def _with_text(self, event: BlockEvent, text: str) -> Mapping[str, Any]:
+        """An event that adds text, with another text."""
+
+    @abstractmethod
+    def _leaving(self, data: Mapping[str, Any]) -> None:
+        """Keep in mind what the client knows."""
+
+    @abstractmethod
+    def _warning_block(self, number: int, text: str) -> Iterator[Mapping[str, Any]]:
+        """The events of a block of text of our own."""
+
+    @abstractmethod
+    def _refused(self, extension: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+        """The events that end a stream whose rest is withheld."""
+
+    def _moved(self, data: Mapping[str, Any], *, is_ours: bool) -> Mapping[str, Any]:
+        """An event with its number among those that leave."""
+        if is_ours or not self._n_put_in or not isinstance(data.get(self.number), int):
+            return data
+        return {**data, self.number: data[self.number] + self._n_put_in}
+
+    # What the stream asks for.
+
+    @property
+    def head(self) -> Mapping[str, Any]:
+        """Nothing stands in all events."""
+        return {}
+
+    @property
+    def answers(self) -> "Mapping[int, HeldBlocks]":
+        """The one answer."""
+        return {0: self}
+
+    @property
+    def n_held(self) -> int:
+        """Characters that are held."""
+        return self.n_chars - self.n_sent + self._n_late
+
+    def answer(self, index: int) -> "HeldBlocks":
+        """The one answer."""
+        return self.answers[index]
+
+    def front(self) -> list[bytes]:
+        """Nothing stands before the answer."""
+        return []
+
+    def tail(self, *, is_done: bool) -> list[bytes]:
+        """Nothing comes after the answer."""
+        return []
+
+    def calls(self) -> list[str]:
+        """The arguments of the calls of tools."""
+        return list(self._arguments.values())
+
+    def take(self, event: ServerSentEvent, chunk: Chunk) -> None:
+        """Keep an event."""
+        assert isinstance(chunk, BlockEvent)
+        start, self.n_chars = self.n_chars, self.n_chars + len(chunk.part.text)
+        name = f"event: {chunk.data['type']}\n".encode()
+        is_named = event.raw.startswith(name)
+        bare = ServerSentEvent.of(event.raw.removeprefix(name)) if is_named else event
+        is_judged = chunk.leaves is not Leaves.WITH_TEXT or chunk.known == chunk.data
+        is_known = not self.withholds or (is_judged and bare.is_plain)
+        raw = event.raw if chunk.is_as_sent and is_known else None
+        number = chunk.data.get(self.number)
+        if isinstance(number, int):
+            self._n_blocks = max(self._n_blocks, number + 1)
+        if chunk.arguments:
+            self._arguments[number] = self._arguments.get(number, "") + chunk.arguments
+        step = _Step(chunk, raw, start, self.n_chars, len(event.raw))
+        self.n_bytes += step.size
+        self._n_late += step.size if chunk.leaves is Leaves.LATE else 0
+        self._steps.append(step)
+
+    def clear(self, upto: int | None = None) -> list[bytes]:
+        """Let text leave up to an offset, and what stands before it or between."""
+        upto = self.n_chars if upto is None else min(upto, self.n_chars)
+        out = []
+        held = {Leaves.LATE, Leaves.LAST} if self.withholds else {Leaves.LAST}
+        while (first := self._first) and first.end <= upto and first.event.leaves not in held:
+            out.append(self._let_first())
+        if (
+            first is not None
+            and first.start < upto < first.end
+            and upto > self.n_sent
+            and first.event.is_divisible
+        ):
+            begin = max(first.start, self.n_sent) - first.start
+            self.n_sent = upto
+            text = first.event.part.text[begin : upto - first.start]
+            out.append(self._write(self._with_text(first.event, text), is_ours=True))
+        return out
+
+    def settle(
+        self, head: Mapping[str, Any], *, warning: str | None = None, in_front: bool = False
+    ) -> list[bytes]:
+        """Let all text of an answer leave that has passed, up to what is no text.
+
+        A warning is a block of its own: before the first with text, or behind all others.
+        """
+        self._warning = warning
+        if not in_front:
+            return self.clear()
+        out: list[bytes] = []
+        while (first := self._first) and not first.event.opens:
+            if first.event.leaves is Leaves.LAST:
+                return out
+            out.append(self._let_first())
+        if first is not None and warning:
+            out += self._warn(first.event.data[self.number], f"{warning}\n\n")
+        return out + self.clear()
+
+    def finish(
+        self, head: Mapping[str, Any], *, extension: Mapping[str, Any] | None = None
+    ) -> list[bytes]:
+        """Let the rest of it leave: what is no text, and its end."""
+        out = []
+        while (first := self._first) and first.event.leaves is not Leaves.LAST:
+            out.append(self._let_first())
+        if self._warning:
+            out += self._warn(self._n_blocks, f"\n\n{self._warning}")
+        while first := self._first:
+            marks = None if first.event.is_error else extension
+            out.append(self._let_first(marks))
+            extension = None if marks else extension
+        return out
+
+    def error(self, event: ServerSentEvent, chunk: Chunk) -> list[bytes]:
+        """The end of a stream in which the upstream sent an error."""
+        assert isinstance(chunk, BlockEvent)
+        return [self._write(chunk.known, is_ours=True)]
+
+    def refusal(
+        self,
+        problem: Problem,
+        *,
+        passed: set[int],
+        trace_id: str,
+        extension: Mapping[str, Any] | None,
+    ) -> list[bytes]:
+        """The end of a stream whose rest is withheld: blocks that are open are closed."""
+        code = RefusalCode(problem.code)
+        marks = told_of(code, message=problem.message, trace_id=trace_id, extension=extension)
+        return [self._write(each, is_ours=True) for each in self._refused(marks)]
+
+    # One event.
+
+    @property
+    def _first(self) -> _Step | None:
+        return self._steps[0] if self._steps else None
+
+    def _warn(self, number: int, text: str) -> list[bytes]:
+        self._warning = None
+        out = [self._write(each, is_ours=True) for each in self._warning_block(number, text)]
+        self._n_put_in += 1
+        return out
+
+    def _let_first(self, extension: Mapping[str, Any] | None = None) -> bytes:
+        step = self._steps.popleft()
+        self.n_bytes -= step.size
+        self._n_late -= step.size if step.event.leaves is Leaves.LATE else 0
+        begin = max(step.start, self.n_sent)
+        data, raw = step.event.known if self.withholds else step.event.data, step.raw
+        if step.event.leaves is not Leaves.WITH_TEXT:
+            data = step.event.data
+        if step.start < begin < step.end:
+            data, raw = (
+                self._with_text(step.event, step.event.part.text[begin - step.start :]),
+                None,
+            )
+        self.n_sent = max(self.n_sent, step.end)
+        if extension is not None:
+            data, raw = {**data, _OURS: extension}, None
+        return self._write(data, raw)
+
+    def _write(
+        self, data: Mapping[str, Any], raw: bytes | None = None, *, is_ours: bool = False
+    ) -> bytes:
+        moved = self._moved(data, is_ours=is_ours)
+        self._leaving(moved)
+        if raw is not None and moved is data:
+            return raw
+        return f"event: {data['type']}\n".encode() + encode(moved)

@@ -1,0 +1,109 @@
+"""OpenAI's legacy completions: chat completions whose choices have a text in place of a message."""
+
+from collections.abc import Callable, Mapping, Sequence
+from time import time
+from typing import Any
+
+from groundwire.errors import InvalidConversationError
+from groundwire.gateway.chat.chunks import Halves, UnreadableChunkError, chunk_of, event_data
+from groundwire.gateway.chat.hold_buffer import EventForm, HeldStream
+from groundwire.gateway.chat.reading import ReadEvent
+from groundwire.gateway.dialects.chat_completions import ChatCompletions
+from groundwire.gateway.http.sse import ServerSentEvent
+from groundwire.pipeline.conversation import Answer, read_response
+
+_OBJECT = "text_completion"
+
+
+class Completions(ChatCompletions):
+    """``POST /v1/completions``."""
+
+    path = "completions"
+
+    def conversation(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The prompt as one message; several prompts, or numbers of tokens, are no evidence."""
+        prompt = body.get("prompt")
+        if isinstance(prompt, list) and len(prompt) == 1:
+            prompt = prompt[0]
+        messages = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else []
+        return {**body, "messages": messages}
+
+    def answers(self, data: Any) -> tuple[Answer, ...]:  # noqa: ANN401
+        """The answers in a body, one a choice."""
+        choices = data.get("choices") if isinstance(data, Mapping) else None
+        if not isinstance(choices, list):
+            raise InvalidConversationError("choices", "it is no list", "")
+        for choice in choices:
+            if not isinstance(choice, Mapping) or choice.get("message") or choice.get("delta"):
+                raise InvalidConversationError("choices", "one has text outside of its text", "")
+        said = [{"index": each.get("index"), "message": _message(each)} for each in choices]
+        return read_response({"choices": said})
+
+    def with_warnings(self, data: Any, warnings: Sequence[str | None]) -> Mapping[str, Any]:  # noqa: ANN401
+        """A body with a warning before the text of each choice that has one."""
+        choices = [
+            choice if warning is None else {**choice, "text": f"{warning}\n\n{choice['text']}"}
+            for choice, warning in zip(data["choices"], warnings, strict=True)
+        ]
+        return {**data, "choices": choices}
+
+    def reader(self) -> Callable[[ServerSentEvent], ReadEvent]:
+        """What reads the events of one stream."""
+        halves = Halves()
+
+        def read(event: ServerSentEvent) -> ReadEvent:
+            data = event.data or ""
+            if data.strip() == "[DONE]":
+                return ReadEvent(event, is_end=True)
+            return ReadEvent(event, halves.join(chunk_of(_as_chat(event_data(data)))))
+
+        return read
+
+    def held(self, *, model: str, trace_id: str, withholds: bool) -> HeldStream:
+        """What holds a stream back."""
+        created = int(time())
+        head = {"id": f"cmpl-{trace_id}", "object": _OBJECT, "created": created, "model": model}
+        return HeldStream(head, withholds=withholds, form=_TextForm())
+
+
+class _TextForm(EventForm):
+    def write(self, chunk: Mapping[str, Any]) -> bytes:
+        choices = []
+        for choice in chunk.get("choices") or ():
+            own = {key: value for key, value in choice.items() if key != "delta"}
+            text = (choice.get("delta") or {}).get("content") or ""
+            choices.append({"index": own.pop("index", 0), "text": text, **own})
+        return super().write({**chunk, "object": _OBJECT, "choices": choices})
+
+    def read(self, event: bytes) -> dict[str, Any]:
+        return _as_chat(super().read(event))
+
+
+def _as_chat(data: dict[str, Any]) -> dict[str, Any]:
+    """A chunk as one of chat completions.
+
+    Raises:
+        UnreadableChunkError: If a choice has text outside of its text.
+    """
+    choices = data.get("choices")
+    if not isinstance(choices, list):
+        return data
+    return {**data, "choices": [_with_delta(choice) for choice in choices]}
+
+
+def _with_delta(choice: object) -> object:
+    if not isinstance(choice, dict):
+        return choice
+    text = choice.get("text")
+    if choice.get("delta") or not isinstance(text, (str, type(None))):
+        raise UnreadableChunkError("a choice has a delta, or a text that is none")
+    return {key: value for key, value in choice.items() if key != "text"} | {
+        "delta": {"content": text}
+    }
+
+
+def _message(choice: Mapping[str, Any]) -> Mapping[str, Any]:
+    text = choice.get("text")
+    if not isinstance(text, (str, type(None))):
+        raise InvalidConversationError("choices", "one has a text that is none", "")
+    return {"content": text}

@@ -1,0 +1,162 @@
+"""A streamed response of OpenAI's that is held back."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from time import time
+from typing import Any
+
+from groundwire.gateway.dialects.blocks import BlockEvent, HeldBlocks
+from groundwire.gateway.http.sse import ServerSentEvent
+
+#: What all events have that are about a part of a response.
+EVENT = ("type", "sequence_number", "item_id", "output_index", "content_index")
+#: The events that end a response.
+ENDS = ("response.completed", "response.incomplete", "response.failed", "response.cancelled")
+
+
+@dataclass(slots=True)
+class HeldOutput(HeldBlocks):
+    """Holds a streamed response back."""
+
+    _response: Mapping[str, Any] | None = None
+    _items: dict[int, dict[str, Any]] = field(default_factory=dict)
+    _open_part: tuple[int, int] | None = None
+    _open_item: int | None = None
+    _n_events: int = 0
+    _n_more: int = 0  # events that are ours
+    _put_in: tuple[int, Mapping[str, Any]] | None = None
+
+    number = "output_index"
+
+    def _moved(self, data: Mapping[str, Any], *, is_ours: bool) -> Mapping[str, Any]:
+        # A dataclass with slots is made anew, and super() would not find it.
+        moved = HeldBlocks._moved(self, data, is_ours=is_ours)
+        if is_ours:
+            self._n_more += 1
+            return {**moved, "sequence_number": self._n_events}
+        number = moved.get("sequence_number")
+        if self._n_more and type(number) is int:
+            moved = {**moved, "sequence_number": number + self._n_more}
+        if self._put_in is not None and data["type"] in ENDS:
+            at, item = self._put_in
+            items = list(moved["response"].get("output") or [])
+            response = {**moved["response"], "output": [*items[:at], item, *items[at:]]}
+            moved = {**moved, "response": response}
+        return moved
+
+    def _with_text(self, event: BlockEvent, text: str) -> Mapping[str, Any]:
+        return {key: value for key, value in event.known.items() if key in EVENT} | {
+            "delta": text,
+            "logprobs": [],
+        }
+
+    def _leaving(self, data: Mapping[str, Any]) -> None:
+        number = data.get("sequence_number")
+        self._n_events = (number if type(number) is int else self._n_events) + 1
+        match data["type"]:
+            case "response.created" | "response.in_progress" | "response.queued":
+                self._response = data["response"]
+            case "response.output_item.added":
+                self._open_item = data["output_index"]
+                is_message = data["item"].get("type") == "message"
+                parts: dict[str, Any] = {"content": []} if is_message else {}
+                self._items[data["output_index"]] = {**data["item"], **parts}
+            case "response.content_part.added":
+                self._open_part = data["output_index"], data["content_index"]
+                self._parts.append({**data["part"]})
+            case "response.output_text.delta":
+                if self._parts:
+                    self._parts[-1]["text"] = self._parts[-1].get("text", "") + data["delta"]
+            case "response.content_part.done":
+                self._open_part = None
+            case "response.output_item.done":
+                self._open_item = None
+                self._items[data["output_index"]] = dict(data["item"])
+
+    @property
+    def _parts(self) -> list[dict[str, Any]]:
+        """The parts of the item that is open, as the client knows them."""
+        item = self._items.get(-1 if self._open_item is None else self._open_item, {})
+        parts: list[dict[str, Any]] = item.get("content", [])
+        return parts
+
+    def _warning_block(self, number: int, text: str) -> Iterator[Mapping[str, Any]]:
+        id_ = f"msg_{self.trace_id}"
+        item = {"id": id_, "type": "message", "status": "in_progress", "role": "assistant"}
+        at = {"item_id": id_, "output_index": number, "content_index": 0}
+        done = {**item, "status": "completed", "content": [text_part(text)]}
+        self._put_in = number, done
+        yield {
+            "type": "response.output_item.added",
+            "output_index": number,
+            "item": {**item, "content": []},
+        }
+        yield {"type": "response.content_part.added", **at, "part": text_part("")}
+        yield {"type": "response.output_text.delta", **at, "delta": text, "logprobs": []}
+        yield {"type": "response.output_text.done", **at, "text": text, "logprobs": []}
+        yield {"type": "response.content_part.done", **at, "part": text_part(text)}
+        yield {"type": "response.output_item.done", "output_index": number, "item": done}
+
+    def error(self, event: ServerSentEvent, chunk: object) -> list[bytes]:
+        """The end of a stream in which the upstream sent an error."""
+        assert isinstance(chunk, BlockEvent)
+        known = chunk.known
+        if "response" in known:
+            known = {**known, "response": {**known["response"], "output": self._output}}
+        return [self._write(known, is_ours=True)]
+
+    def _refused(self, extension: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+        begun = self._response or self._begun
+        if self._response is None:
+            yield {"type": "response.created", "response": begun}
+        if self._open_part is not None and self._open_item is not None and self._parts:
+            index, content_index = self._open_part
+            part, id_ = self._parts[-1], self._items[self._open_item].get("id")
+            at = {"item_id": id_, "output_index": index, "content_index": content_index}
+            text = {"text": part.get("text", ""), "logprobs": []}
+            yield {"type": "response.output_text.done", **at, **text}
+            yield {"type": "response.content_part.done", **at, "part": part}
+        if self._open_item is not None:
+            index = self._open_item
+            item = {**self._items[index], "status": "incomplete"}
+            yield {"type": "response.output_item.done", "output_index": index, "item": item}
+        response = {
+            **begun,
+            "status": "incomplete",
+            "incomplete_details": {"reason": "content_filter"},
+            "output": self._output,
+        }
+        yield {"type": "response.incomplete", "response": response, "groundwire": extension}
+
+    @property
+    def _output(self) -> list[dict[str, Any]]:
+        return [item for _, item in sorted(self._items.items())]
+
+    @property
+    def _begun(self) -> Mapping[str, Any]:
+        """The response as its client would know it first."""
+        held = (step.event.known for step in self._steps)
+        begun = (each["response"] for each in held if each["type"] == "response.created")
+        return {
+            "id": f"resp_{self.trace_id}",
+            "object": "response",
+            "created_at": int(time()),
+            "status": "in_progress",
+            "error": None,
+            "incomplete_details": None,
+            "instructions": None,
+            "metadata": {},
+            "model": self.model,
+            "output": [],
+            "parallel_tool_calls": True,
+            "temperature": None,
+            "tool_choice": "auto",
+            "tools": [],
+            "top_p": None,
+            **next(begun, {}),
+        }
+
+
+def text_part(text: str) -> dict[str, Any]:
+    """A part of a message that is a text."""
+    return {"type": "output_text", "text": text, "annotations": [], "logprobs": []}

@@ -1,0 +1,223 @@
+"""Anthropic's messages."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from groundwire.errors import InvalidConversationError
+from groundwire.gateway.chat.chunks import UnreadableChunkError
+from groundwire.gateway.chat.reading import ReadEvent
+from groundwire.gateway.dialects.blocks import (
+    BlockEvent,
+    BlockReader,
+    HeldBlocks,
+    Leaves,
+    block_event,
+    number_in,
+    object_in,
+    only,
+)
+from groundwire.gateway.http.sse import ServerSentEvent
+from groundwire.pipeline.conversation import Answer, answer_of
+
+#: Of a message, what is known before its first block.
+_MESSAGE = ("id", "type", "role", "model", "content", "stop_reason", "stop_sequence", "usage")
+#: How the types of blocks end that are known and hold no text of an answer.
+_NO_TEXT = ("tool_use", "tool_result", "thinking", "_upload")
+_DELTAS = ("input_json_delta", "thinking_delta", "signature_delta", "citations_delta")
+
+
+class Messages:
+    """``POST /v1/messages``."""
+
+    path = "messages"
+
+    def conversation(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        """A request as the pipeline reads it."""
+        wanted = body.get("output_config")
+        if not isinstance(wanted, Mapping):
+            wanted = {"format": body.get("output_format")}
+        return {**body, "response_format": wanted["format"]} if wanted.get("format") else body
+
+    def answers(self, data: Any) -> tuple[Answer, ...]:  # noqa: ANN401
+        """The one answer in a body."""
+        blocks = data.get("content") if isinstance(data, Mapping) else None
+        if not isinstance(blocks, list) or not all(isinstance(each, Mapping) for each in blocks):
+            raise InvalidConversationError("content", "it is no list of blocks", "")
+        if any(data.get(name) for name in ("completion", "text", "delta", "choices")):
+            raise InvalidConversationError("the response", "it has text outside of content", "")
+        kinds = [str(each.get("type")) for each in blocks]
+        texts = [
+            each.get("text") for each, kind in zip(blocks, kinds, strict=True) if kind == "text"
+        ]
+        if not all(isinstance(text, str) for text in texts):
+            raise InvalidConversationError("content", "a text is none", "")
+        answer = answer_of(
+            0,
+            text="".join(map(str, texts)),
+            refusal="",
+            has_calls=any(kind.endswith("tool_use") for kind in kinds),
+            n_skipped=sum(kind != "text" and not kind.endswith(_NO_TEXT) for kind in kinds),
+        )
+        return (answer,)
+
+    def is_error(self, data: object) -> bool:
+        """Whether a body is an error and nothing else: nobody would check text beside it."""
+        names = {"type", "error", "request_id"}
+        return isinstance(data, Mapping) and bool(data.get("error")) and names.issuperset(data)
+
+    def with_warnings(self, data: Any, warnings: Sequence[str | None]) -> Mapping[str, Any]:  # noqa: ANN401
+        """A body with a warning in a block of its own, before the first text."""
+        blocks = data["content"]
+        at = next((i for i, each in enumerate(blocks) if each.get("type") == "text"), len(blocks))
+        ours = [{"type": "text", "text": f"{each}\n\n"} for each in warnings if each]
+        return {**data, "content": [*blocks[:at], *ours, *blocks[at:]]}
+
+    def reader(self) -> Callable[[ServerSentEvent], ReadEvent]:
+        """What reads the events of one stream."""
+        return _Reader()
+
+    def held(self, *, model: str, trace_id: str, withholds: bool) -> "HeldMessage":
+        """What holds a stream back."""
+        return HeldMessage(withholds=withholds, model=model, trace_id=trace_id)
+
+
+class _Reader(BlockReader):
+    def __init__(self) -> None:
+        super().__init__()
+        self._last = -1
+        self._open: str | None = None  # the type of the block that is open
+
+    def read(self, data: Mapping[str, Any]) -> BlockEvent:
+        match data["type"]:
+            case "ping":
+                return block_event(data, Leaves.WITH_TEXT, known=only(data, ("type",)))
+            case "message_start":
+                return self._start(data)
+            case "content_block_start":
+                return self._open_block(data, object_in(data, "content_block"))
+            case "content_block_delta":
+                return self._delta(data, object_in(data, "delta"))
+            case "content_block_stop":
+                self._require_open(data)
+                kind, self._open = self._open, None
+                leaves = Leaves.WITH_TEXT if kind == "text" else Leaves.LATE
+                return block_event(data, leaves, known=only(data, ("type", "index")))
+            case "message_delta":
+                reason = object_in(data, "delta").get("stop_reason")
+                finish = reason if isinstance(reason, str) else None
+                return block_event(data, Leaves.LAST, finish=finish)
+            case "message_stop":
+                return block_event(data, Leaves.LAST, is_end=True)
+            case "error":
+                known = only(data, ("type", "error", "request_id"))
+                return block_event(data, Leaves.LAST, known=known, is_error=True, is_end=True)
+        return block_event(data, Leaves.LATE, is_unknown=True)
+
+    def _start(self, data: Mapping[str, Any]) -> BlockEvent:
+        message = object_in(data, "message")
+        if message.get("content"):
+            raise UnreadableChunkError("a message has content before its first block")
+        known = only(data, ("type", "message"), message=only(message, _MESSAGE))
+        return block_event(data, Leaves.WITH_TEXT, known=known)
+
+    def _open_block(self, data: Mapping[str, Any], block: Mapping[str, Any]) -> BlockEvent:
+        index = number_in(data, "index")
+        if self._open is not None or index <= self._last:
+            raise UnreadableChunkError("its block is out of order")
+        self._last, self._open = index, str(block.get("type"))
+        if self._open != "text":
+            return block_event(
+                data,
+                Leaves.LATE,
+                calls_tools=self._open.endswith("tool_use"),
+                is_unknown=not self._open.endswith(_NO_TEXT),
+            )
+        text = self.whole(block.get("text"))
+        own = only(block, ("type", "text", "citations"), text=text)
+        known = only(data, ("type", "index", "content_block"), content_block=own)
+        leaves = Leaves.LATE if block.get("citations") else Leaves.WITH_TEXT
+        return block_event(data, leaves, known=known, text=text, opens=True)
+
+    def _delta(self, data: Mapping[str, Any], delta: Mapping[str, Any]) -> BlockEvent:
+        self._require_open(data)
+        kind = delta.get("type")
+        if kind != "text_delta":
+            said = delta.get("partial_json")
+            arguments = said if isinstance(said, str) else ""
+            is_unknown = kind not in _DELTAS
+            return block_event(data, Leaves.LATE, is_unknown=is_unknown, arguments=arguments)
+        if self._open != "text":
+            raise UnreadableChunkError("it has text for a block of another type")
+        text = self.whole(delta.get("text"))
+        own = only(delta, ("type", "text"), text=text)
+        known = only(data, ("type", "index", "delta"), delta=own)
+        return block_event(data, Leaves.WITH_TEXT, known=known, text=text, is_divisible=True)
+
+    def _require_open(self, data: Mapping[str, Any]) -> None:
+        if self._open is None or number_in(data, "index") != self._last:
+            raise UnreadableChunkError("its block is not open")
+
+
+@dataclass(slots=True)
+class HeldMessage(HeldBlocks):
+    """Holds a streamed message back."""
+
+    _message: Mapping[str, Any] | None = None
+    _open: int | None = None
+    _is_ended: bool = False
+
+    def _with_text(self, event: BlockEvent, text: str) -> Mapping[str, Any]:
+        return {**event.known, "delta": {"type": "text_delta", "text": text}}
+
+    def _leaving(self, data: Mapping[str, Any]) -> None:
+        match data["type"]:
+            case "message_start":
+                self._message = data["message"]
+            case "content_block_start":
+                self._open = data["index"]
+            case "content_block_stop":
+                self._open = None
+            case "message_delta":
+                self._is_ended = True
+
+    def _warning_block(self, number: int, text: str) -> Iterator[Mapping[str, Any]]:
+        block = {"type": "text", "text": ""}
+        yield {"type": "content_block_start", "index": number, "content_block": block}
+        delta = {"type": "text_delta", "text": text}
+        yield {"type": "content_block_delta", "index": number, "delta": delta}
+        yield {"type": "content_block_stop", "index": number}
+
+    def _refused(self, extension: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+        if self._message is None:
+            yield {"type": "message_start", "message": self._begun}
+        if self._open is not None:
+            yield {"type": "content_block_stop", "index": self._open}
+        if not self._is_ended:
+            begun = self._begun["usage"]
+            n_tokens = begun.get("output_tokens", 0) if isinstance(begun, Mapping) else 0
+            delta = {"stop_reason": "refusal", "stop_sequence": None}
+            yield {
+                "type": "message_delta",
+                "delta": delta,
+                "usage": {"output_tokens": n_tokens},
+                "groundwire": extension,
+            }
+        yield {"type": "message_stop"}
+
+    @property
+    def _begun(self) -> Mapping[str, Any]:
+        """The message that the client knows, or would know first."""
+        held = (step.event.known for step in self._steps)
+        starts = (each["message"] for each in held if each["type"] == "message_start")
+        return {
+            "id": f"msg_{self.trace_id}",
+            "type": "message",
+            "role": "assistant",
+            "model": self.model,
+            "content": [],
+            "stop_reason": None,
+            "stop_sequence": None,
+            "usage": {"input_tokens": 0, "output_tokens": 0},
+            **(self._message or next(starts, {})),
+        }
